@@ -1,0 +1,105 @@
+"""What every function of this package asks of its input, said in one sentence when it is not so.
+
+scores  (n,)  real, finite; larger means "more likely positive"
+sign    (n,)  +1 or -1, the true class of each row; unlabelled rows have no place here
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
+    """Return `scores` as a float64 vector, or raise."""
+    vector = np.asarray(scores, dtype=np.float64)
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must be one number a row, got an array of shape {vector.shape}.")
+    if vector.size == 0:
+        raise ValueError(f"{name} is empty: at least one row is needed.")
+    bad = int(np.count_nonzero(~np.isfinite(vector)))
+    if bad:
+        raise ValueError(f"{name} must be finite: {bad} of {vector.size} are NaN or infinite.")
+    return vector
+
+
+def check_scores_and_sign(scores: ArrayLike, sign: ArrayLike) -> tuple[Floats, Bools]:
+    """Return the scores as float64 and "is this row positive", both (n,), or raise."""
+    vector = check_scores(scores)
+    labels = np.asarray(sign)
+    if labels.shape != vector.shape:
+        raise ValueError(f"scores and sign differ in length: {vector.shape} against {labels.shape}.")
+    positive = labels == 1
+    strange = ~(positive | (labels == -1))
+    if strange.any():
+        found = labels[strange][0]
+        raise ValueError(f"sign must be +1 or -1 on every row, found {found}; leave unlabelled rows out.")
+    if not positive.any():
+        raise ValueError(f"no positive among the {vector.size} rows: recall and F are undefined without one.")
+    if positive.all():
+        raise ValueError(f"no negative among the {vector.size} rows: no threshold can be judged without one.")
+    return vector, positive
+
+
+def check_target_rate(value: float | None, name: str) -> float | None:
+    """Return a precision or recall that may be asked for: None, or a number in (0, 1]."""
+    if value is None:
+        return None
+    if not _is_number(value) or not 0.0 < value <= 1.0:
+        raise ValueError(f"{name} must lie in (0, 1], got {value!r}.")
+    return float(value)
+
+
+def check_confidence(confidence: float) -> float:
+    """Return a confidence in the open interval (0, 1)."""
+    if not _is_number(confidence) or not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}.")
+    return float(confidence)
+
+
+def check_threshold(threshold: float) -> float:
+    """Return a threshold: any number, the two infinities included, but not NaN."""
+    if not _is_number(threshold) or math.isnan(threshold):
+        raise ValueError(f"threshold must be a number, got {threshold!r}.")
+    return float(threshold)
+
+
+def check_costs(costs: Any) -> tuple[float, float]:
+    """Return (cost of a missed positive, cost of an accepted negative): finite, not below 0, not both 0."""
+    try:
+        missed_positive, accepted_negative = (float(cost) for cost in costs)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"costs must be a pair (missed positive, accepted negative), got {costs!r}."
+        ) from None
+    pair = (missed_positive, accepted_negative)
+    if not all(math.isfinite(cost) and cost >= 0 for cost in pair) or max(pair) == 0:
+        raise ValueError(f"costs must be finite, not negative and not both 0, got {pair}.")
+    return pair
+
+
+def check_beta(beta: float) -> float:
+    """Return the weight of recall in F-beta: positive and finite."""
+    if not _is_number(beta) or not 0 < beta < math.inf:
+        raise ValueError(f"beta must be a positive number, got {beta!r}.")
+    return float(beta)
+
+
+def check_accept(accept: float | int) -> float | int:
+    """Return a share of rows in (0, 1] as a float, or a number of rows from 1 on as an int."""
+    if not _is_number(accept):
+        raise ValueError(f"accept must be a share of rows in (0, 1] or a number of rows, got {accept!r}.")
+    is_count = isinstance(accept, (int, np.integer))
+    if accept < 1 if is_count else not 0 < accept <= 1:
+        raise ValueError(
+            f"accept must be a float in (0, 1] (a share) or an int from 1 (rows), got {accept!r}."
+        )
+    return int(accept) if is_count else float(accept)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

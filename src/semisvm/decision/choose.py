@@ -1,0 +1,132 @@
+"""Choose a threshold from scores and true signs, for what is asked.
+
+    minimum precision, minimum recall, or both    -> best F-beta (or least cost) among those that give it
+    nothing, or beta                              -> best F-beta
+    costs = (missed positive, accepted negative)  -> least expected cost, the two constants included
+    accept = a share or a number of rows          -> by rank
+
+Among equally good thresholds the highest is taken. Where no threshold gives what is asked, the nearest is
+returned with `reached` False and the reason.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semisvm.decision.certify import certify
+from semisvm.decision.checks import Floats, check_scores
+from semisvm.decision.counts import count_all, count_at, cuts_between
+from semisvm.decision.operating_point import Level, OperatingPoint, operating_point, show
+from semisvm.decision.target import Target, best_of
+
+
+def choose(
+    scores: ArrayLike,
+    sign: ArrayLike,
+    *,
+    min_precision: float | None = None,
+    min_recall: float | None = None,
+    beta: float = 1.0,
+    costs: tuple[float, float] | None = None,
+    accept: float | int | None = None,
+    level: Level = "empirical",
+    confidence: float = 0.9,
+    reference: ArrayLike | None = None,
+) -> OperatingPoint:
+    """Return the threshold that answers best, with what it is expected to give.
+
+    Parameters
+    ----------
+    scores, sign : array-like of shape (n,)
+        Scores of labelled rows and their true signs, +1 or -1.
+    min_precision, min_recall, beta, costs, accept
+        What is asked, see above.
+    level : {"empirical", "cross-fitted", "certified"}
+        Where the scores come from, which only the caller knows: held out, out of fold, or from rows used for
+        nothing else. "certified" is the work of `certify`, the other two differ in name only.
+    confidence : float
+        Of the intervals and of the certificate.
+    reference : array-like, optional
+        Scores of other rows, the unlabelled pool as a rule, whose ranks set the threshold: `accept` then
+        counts these rows, and a certificate for precision needs no assumption.
+    """
+    target = Target(min_precision, min_recall, beta, costs, accept)
+    if level == "certified":
+        return certify(scores, sign, target, confidence=confidence, reference=reference)
+    if target.accept is not None:
+        pool = check_scores(scores) if reference is None else check_scores(reference, "reference")
+        return _choose_by_rank(scores, sign, pool, target, level, confidence)
+    curve = count_all(scores, sign)
+    index, reached = best_of(curve.counts, target)
+    counts = curve.counts.at(index)
+    point = operating_point(
+        curve.thresholds[index], counts, target, level=level, confidence=confidence, reached=reached
+    )
+    return point if reached else _with_reason(point)
+
+
+def measure(
+    scores: ArrayLike,
+    sign: ArrayLike,
+    threshold: float = 0.0,
+    *,
+    target: Target | None = None,
+    level: Level = "empirical",
+    confidence: float = 0.9,
+) -> OperatingPoint:
+    """Return the operating point of a threshold that is given, judged by `target` (default: best F1)."""
+    if level == "certified":
+        raise ValueError("a given threshold is measured, not certified: use certify.")
+    target = target or Target()
+    counts = count_at(scores, sign, threshold)
+    reached = bool(target.shortfall(counts) == 0)
+    point = operating_point(threshold, counts, target, level=level, confidence=confidence, reached=reached)
+    return point if reached else _with_reason(point, "This threshold does not give", "It gives")
+
+
+def _choose_by_rank(
+    scores: ArrayLike,
+    sign: ArrayLike,
+    pool: Floats,
+    target: Target,
+    level: Level,
+    confidence: float,
+) -> OperatingPoint:
+    """Accept as many rows of the pool as asked, or fewer where equal scores would make them more."""
+    asked = target.accept
+    assert asked is not None
+    if isinstance(asked, int):
+        number = asked
+        if number > pool.size:
+            raise ValueError(f"accept asks for {number} rows of {pool.size}.")
+    else:
+        number = max(1, math.floor(asked * pool.size + 1e-9))  # 0.29 * 100 is 28.999...
+    distinct, sizes = np.unique(pool, return_counts=True)
+    accepted = np.concatenate([np.cumsum(sizes[::-1])[::-1], [0]])
+    cut = int(np.flatnonzero(accepted <= number)[0])
+    reached = bool(accepted[cut] == number)
+    reason = (
+        ""
+        if reached
+        else f"Equal scores stay together: {accepted[cut]} rows accepted where {number} were asked."
+    )
+    threshold = float(cuts_between(distinct)[cut])
+    counts = count_at(scores, sign, threshold)
+    return operating_point(
+        threshold, counts, target, level=level, confidence=confidence, reached=reached, reason=reason
+    )
+
+
+def _with_reason(
+    point: OperatingPoint, subject: str = "No threshold gives", rest: str = "The nearest gives"
+) -> OperatingPoint:
+    """Say what is missing, and what there is instead."""
+    asked = [
+        ("precision", point.target.min_precision, point.precision),
+        ("recall", point.target.min_recall, point.recall),
+    ]
+    wanted = " and ".join(f"{name} {least:.3g}" for name, least, _ in asked if least is not None)
+    seen = " and ".join(f"{name} {show(value)}" for name, _, value in asked)
+    return replace(point, reason=f"{subject} {wanted} on these {point.counts.rows} labels. {rest} {seen}.")

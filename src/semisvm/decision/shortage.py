@@ -1,0 +1,80 @@
+"""Why a target could not be certified, and how many labels it would take.
+
+Two numbers for each measure: the shortest perfect record that certifies, and the record needed if the rate
+stays as seen. Precision counts accepted rows and recall counts positives, so each is also turned into labels,
+at the share seen here.
+"""
+
+import math
+from typing import NamedTuple
+
+from semisvm.decision.binomial import estimate, labels_needed
+from semisvm.decision.counts import Counts
+from semisvm.decision.target import Target, capital
+
+# Below this, failing is the common outcome for targets worth asking (see the numbers in certify.py).
+FEW_LABELS = 100
+
+
+class _Record(NamedTuple):
+    """One measure at the empirical choice: `counts.tp` successes in `trials`."""
+
+    name: str
+    unit: str
+    trials: int
+    target: float
+
+
+def explain_shortage(counts: Counts, target: Target, confidence: float, stop: Counts | None = None) -> str:
+    """Return the sentences, for counts at the empirical choice and where the tests of precision stopped."""
+    each = 1 - target.share_of_risk(1 - confidence)
+    records = _records(counts, target)
+    asked = " with ".join(f"{record.name} {record.target:.3g}" for record in records)
+    told = [f"{capital(asked)} can't be certified at {confidence:.0%} confidence from {counts.rows} labels."]
+    if stop is not None:
+        tested = f"{stop.tp} of {stop.accepted} accepted rows"
+        told.append(f"Tested from the highest threshold down, precision stopped at {tested}.")
+    told.append(f"The best there is: {' and '.join(_seen(record, counts.tp, each) for record in records)}.")
+    told += [_needed(record, counts, each) for record in records]
+    if target.min_precision is None:
+        told.append("Only accepting every row keeps that recall for certain.")
+    if counts.rows < FEW_LABELS:
+        told.append(f"With under about {FEW_LABELS} labels that is the common outcome of any honest method.")
+    return " ".join(told)
+
+
+def _records(counts: Counts, target: Target) -> list[_Record]:
+    records = []
+    if target.min_precision is not None:
+        records.append(_Record("precision", "accepted rows", counts.accepted, target.min_precision))
+    if target.min_recall is not None:
+        records.append(_Record("recall", "positives", counts.positives, target.min_recall))
+    return records
+
+
+def _seen(record: _Record, successes: int, confidence: float) -> str:
+    value, low, high = estimate(successes, record.trials, confidence)
+    interval = f"{confidence:.0%} interval {low:.2f} to {high:.2f}"
+    return f"{record.name} {successes} of {record.trials} {record.unit} ({value:.2f}, {interval})"
+
+
+def _needed(record: _Record, counts: Counts, confidence: float) -> str:
+    """Tell what a perfect record takes, and what the rate seen takes."""
+    perfect = labels_needed(record.target, confidence=confidence)
+    if perfect is None:
+        return f"No number of labels certifies a {record.name} of 1."
+    share = record.trials / counts.rows
+    told = f"For {record.name} a perfect record needs {perfect} {record.unit}"
+    told += f", about {_labels(perfect, share)} labels"
+    if counts.tp == record.trials:
+        return f"{told}."
+    needed = labels_needed(record.target, rate=counts.tp / record.trials, confidence=confidence)
+    if needed is None:
+        return f"{told}; at the rate seen, not above {record.target:.3g}, no number would do."
+    if needed <= record.trials:
+        return f"{told}; the rate seen would have done, had this threshold alone been tested."
+    return f"{told}; the rate seen needs about {needed} {record.unit}, {_labels(needed, share)} labels."
+
+
+def _labels(trials: int, share: float) -> int:
+    return math.ceil(trials / share)

@@ -1,0 +1,107 @@
+"""Rows of the kernel matrix: made when a solver first needs them, kept under a memory budget.
+
+    values[slot[i]]  is K[i], shape (n,), where slot[i] >= 0;  slot[i] = -1 where row i is not there
+    owner[s]         is the data row that slot s holds, -1 while it is free
+    last_used[s]     is a clock the solver advances; the rows used longest ago are the first to go
+
+A solver reads these arrays directly. The rows outlive a solve: the next problem of a sequence finds them there.
+"""
+
+import numpy as np
+
+from semisvm.kernels.sources import Source
+
+FEWEST_ROWS = 8  # below this no pair of rows could be improved without making rows again and again
+WRITTEN_AT_ONCE = 512  # enough for the products to run at full speed, few enough to answer Ctrl-C
+
+
+class KernelRows:
+    """The rows of K between the n rows of a source, under a budget of bytes."""
+
+    def __init__(self, source: Source, budget: int):
+        self.source = source
+        self.n_rows, self.dtype, self.diagonal = source.n_rows, source.dtype, source.diagonal
+        row_bytes = max(self.n_rows * self.dtype.itemsize, 1)
+        self.capacity = min(self.n_rows, max(budget // row_bytes, FEWEST_ROWS))
+        # Memory from np.empty is only taken page by page as rows are written.
+        self.values = np.empty((self.capacity, self.n_rows), dtype=self.dtype)
+        self.slot = np.full(self.n_rows, -1, dtype=np.intp)
+        self.owner = np.full(self.capacity, -1, dtype=np.intp)
+        self.last_used = np.zeros(self.capacity, dtype=np.int64)
+        self.clock = 0
+        self.n_made = 0
+        self.n_evicted = 0
+
+    @property
+    def is_present(self) -> np.ndarray:
+        """Which rows are in memory, shape (n,)."""
+        return self.slot >= 0
+
+    def require(self, rows: np.ndarray) -> None:
+        """Make the rows that are not there yet; where memory is full, the rows used longest ago give way."""
+        self.last_used[self.slot[rows[self.slot[rows] >= 0]]] = self.clock
+        missing = np.unique(rows[self.slot[rows] < 0])
+        if len(missing) == 0:
+            return
+        if len(rows) > self.capacity:
+            raise ValueError(f"{len(rows)} kernel rows were asked for where memory holds {self.capacity}.")
+        slots = self._free_slots(len(missing))
+        for start in range(0, len(missing), WRITTEN_AT_ONCE):
+            part = slice(start, start + WRITTEN_AT_ONCE)
+            self._fill(slots[part], missing[part])
+
+    def times(self, coefficients: np.ndarray) -> np.ndarray:
+        """K @ coefficients in float64, from the rows in memory and, in passing, from those that are not."""
+        from semisvm.kernels.compiled import add_rows
+
+        scores = np.zeros(self.n_rows)
+        used = np.flatnonzero(coefficients)
+        present = used[self.slot[used] >= 0]
+        add_rows(scores, self.values, self.slot[present], coefficients[present])
+        absent = used[self.slot[used] < 0]
+        size = max(1, min(len(absent), 64_000_000 // max(self.n_rows * self.dtype.itemsize, 1)))
+        for start in range(0, len(absent), size):
+            rows = absent[start : start + size]
+            block = np.empty((len(rows), self.n_rows), dtype=self.dtype)
+            self.source.write(rows, block)
+            add_rows(scores, block, np.arange(len(rows)), coefficients[rows])
+        return scores
+
+    def _free_slots(self, count: int) -> np.ndarray:
+        free = np.flatnonzero(self.owner < 0)[:count]
+        wanted = count - len(free)
+        if wanted > 0:
+            held = np.flatnonzero(self.owner >= 0)
+            oldest = held[np.argsort(self.last_used[held], kind="stable")[:wanted]]
+            self.slot[self.owner[oldest]] = -1
+            self.owner[oldest] = -1
+            self.n_evicted += wanted
+            free = np.concatenate([free, oldest])
+        return np.sort(free)
+
+    def _fill(self, slots: np.ndarray, rows: np.ndarray) -> None:
+        """Write rows into slots; they count as present only once they are whole (Ctrl-C may come at any time)."""
+        first, last = slots[0], slots[-1]
+        if last - first + 1 == len(slots):
+            self.source.write(rows, self.values[first : last + 1])
+        else:  # scattered slots, once rows are evicted: make the rows in one piece, then put them in place
+            block = np.empty((len(rows), self.n_rows), dtype=self.dtype)
+            self.source.write(rows, block)
+            self.values[slots] = block
+        self.owner[slots] = rows
+        self.slot[rows] = slots
+        self.last_used[slots] = self.clock
+        self.n_made += len(rows)
+
+
+class GivenRows(KernelRows):
+    """The rows of a kernel matrix that is already in memory: all present, none ever evicted."""
+
+    def __init__(self, source):
+        self.source = source
+        self.n_rows = self.capacity = source.n_rows
+        self.dtype, self.diagonal, self.values = source.dtype, source.diagonal, source.K
+        self.slot = self.owner = np.arange(self.n_rows)
+        self.last_used = np.zeros(self.n_rows, dtype=np.int64)
+        self.clock = self.n_made = self.n_evicted = 0
+

@@ -1,0 +1,168 @@
+"""Where kernel rows come from: one class for each form the data can have.
+
+A source knows n data rows and writes rows of K between all of them:
+
+    n_rows, dtype, diagonal        the size, the float type of the rows, k(x_i, x_i) as an array of shape (n,)
+    write(rows, out)               out[j] = K[rows[j]], shape (len(rows), n)
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from semisvm.kernels.formula import Formula
+from semisvm.kernels.threads import for_each, n_threads
+
+# A sparse product does only the non-zero work, at a third of the speed a dense one has for each multiplication.
+SPARSE_PAYS_BELOW = 0.3
+# Beyond this the dense copy of a batch leaves the processor's caches and SciPy's sparse product is the better one.
+LARGEST_BATCH_BYTES = 32_000_000
+_TILE_BYTES = 8_000_000  # dense rows made at a time, so that the exponential finds the products still in cache
+
+
+class Source(Protocol):
+    """Rows of K between n data rows, made on demand."""
+
+    n_rows: int
+    dtype: np.dtype
+    diagonal: np.ndarray
+
+    def write(self, rows: np.ndarray, out: np.ndarray) -> None:
+        """Make K[rows] in `out`."""
+
+
+def make_source(X, formula: Formula, dtype) -> Source:
+    """Choose the source for the data at hand: sparse where that is the faster product, whatever the user's form."""
+    if formula.function is not None:
+        return CallableSource(X, formula, dtype)
+    if sparse.issparse(X) or _share_of_nonzeros(X) < SPARSE_PAYS_BELOW:
+        return SparseSource(X, formula, dtype)
+    return DenseSource(X, formula, dtype)
+
+
+def _share_of_nonzeros(X) -> float:
+    return np.count_nonzero(X) / X.size if X.size else 1.0
+
+
+class DenseSource:
+    """Dense rows: products by BLAS."""
+
+    def __init__(self, X, formula: Formula, dtype):
+        # |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses what the norms have in common; centring leaves only the spread.
+        X = X - X.mean(axis=0) if formula.name == "rbf" else X
+        self.X = np.ascontiguousarray(X, dtype=dtype)
+        self.formula, self.dtype, self.n_rows = formula, np.dtype(dtype), len(X)
+        self.squares = np.einsum("ij,ij->i", self.X, self.X)
+        self.diagonal = formula.diagonal(self.squares)
+
+    def write(self, rows, out):
+        tile = max(64, _TILE_BYTES // max(out.itemsize * self.n_rows, 1))
+        for start in range(0, len(rows), tile):
+            part = slice(start, start + tile)
+            np.dot(self.X[rows[part]], self.X.T, out=out[part])
+            _finish(self.formula, out[part], self.squares[rows[part]], self.squares)
+        _exact_diagonal(self, rows, out)
+
+
+class SparseSource:
+    """Sparse rows: products over the non-zeros only, 128 kernel rows at a time, on every core."""
+
+    def __init__(self, X, formula: Formula, dtype):
+        self.X = sparse.csr_matrix(X, dtype=dtype)
+        self.X.sum_duplicates()
+        self.formula, self.dtype, self.n_rows = formula, np.dtype(dtype), self.X.shape[0]
+        self.squares = np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=dtype).ravel()
+        self.diagonal = formula.diagonal(self.squares)
+
+    def write(self, rows, out):
+        from semisvm.kernels.compiled import BATCH
+
+        if self.X.shape[1] * BATCH * out.itemsize > LARGEST_BATCH_BYTES:
+            self._write_by_scipy(rows, out)
+        else:
+            batches = [slice(start, start + BATCH) for start in range(0, len(rows), BATCH)]
+            for_each(lambda part: self._write_batch(rows[part], out[part]), batches)
+        _exact_diagonal(self, rows, out)
+
+    def _write_batch(self, rows, out):
+        from semisvm.kernels.compiled import BATCH, sparse_dots, sparse_rbf
+
+        batch = np.zeros((self.X.shape[1], BATCH), dtype=self.dtype)
+        batch[:, : len(rows)] = self.X[rows].T.toarray()
+        arrays = self.X.indptr, self.X.indices, self.X.data
+        if self.formula.name == "rbf" and self.dtype == np.float32:
+            squares = np.zeros(BATCH, dtype=self.dtype)
+            squares[: len(rows)] = self.squares[rows]
+            sparse_rbf(out, batch.ravel(), squares, *arrays, self.squares, self.formula.gamma)
+        else:
+            sparse_dots(out, batch.ravel(), *arrays)
+            self.formula.finish(out, self.squares[rows], self.squares)
+
+    def _write_by_scipy(self, rows, out):
+        for start in range(0, len(rows), 64):
+            part = slice(start, start + 64)
+            out[part] = (self.X[rows[part]] @ self.X.T).toarray()
+            _finish(self.formula, out[part], self.squares[rows[part]], self.squares)
+
+
+class CallableSource:
+    """The user's own function of two blocks of rows, as scikit-learn's SVC takes it."""
+
+    def __init__(self, X, formula: Formula, dtype):
+        self.X, self.formula, self.dtype, self.n_rows = X, formula, np.dtype(dtype), X.shape[0]
+        self.diagonal = np.empty(self.n_rows, dtype=dtype)
+        for start in range(0, self.n_rows, 256):
+            part = slice(start, start + 256)
+            self.diagonal[part] = np.diagonal(self._values(X[part], X[part]))
+
+    def write(self, rows, out):
+        out[:] = self._values(self.X[rows], self.X)
+
+    def _values(self, left, right):
+        values = np.asarray(self.formula.function(left, right))
+        wanted = (left.shape[0], right.shape[0])
+        if values.shape != wanted:
+            raise ValueError(
+                f"The kernel function returned an array of shape {values.shape} for blocks of {wanted[0]} and "
+                f"{wanted[1]} rows; it must return one value for each pair, shape {wanted}."
+            )
+        return values
+
+
+@dataclass
+class GivenMatrix:
+    """A kernel matrix the user brought: nothing to make, nothing to copy."""
+
+    K: np.ndarray
+
+    def __post_init__(self):
+        self.n_rows, self.dtype = len(self.K), self.K.dtype
+        self.diagonal = np.ascontiguousarray(np.diagonal(self.K))
+
+    def write(self, rows, out):
+        out[:] = self.K[rows]
+
+
+def cross_kernel(formula: Formula, left, right) -> np.ndarray:
+    """Kernel values between two blocks of rows in the precision of the data, for prediction."""
+    return pairwise_kernels(left, right, **formula.as_pairwise())
+
+
+def _finish(formula, dots, squares_left, squares):
+    """`Formula.finish`, with the compiled exponential and every core for the common case."""
+    if formula.name != "rbf" or dots.dtype != np.float32:
+        formula.finish(dots, squares_left, squares)
+        return
+    from semisvm.kernels.compiled import rbf_of_dot_rows
+
+    share = -(-len(dots) // n_threads())
+    parts = [slice(start, start + share) for start in range(0, len(dots), share)]
+    for_each(lambda part: rbf_of_dot_rows(dots[part], squares_left[part], squares, formula.gamma), parts)
+
+
+def _exact_diagonal(source, rows, out):
+    """k(x, x) from its own formula: rounding in |x|^2 + |x|^2 - 2<x, x> would show there first."""
+    out[np.arange(len(rows)), rows] = source.diagonal[rows]

@@ -1,0 +1,314 @@
+"""Cross-validation where only labelled rows can be tested on.
+
+    n rows, of which n_labeled carry a label
+    train, test : row indices;  test holds labelled rows only, train holds every unlabelled row
+
+A splitter that does not know about unlabelled rows deals them out with the rest: it tests on rows whose
+true label nobody knows, counts the marker -1 as a class, and takes unlabelled rows away from training.
+The splitters here deal out the labelled rows alone, by one of scikit-learn's own splitters, and give
+every unlabelled row to every training part. So `cross_val_score` and `GridSearchCV` are right as they
+are. Where no row is unlabelled, the splits are scikit-learn's own.
+
+`cross_val_predict` refuses any splitter that leaves a row untested; `cross_fit_scores` stands in for it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import (
+    BaseCrossValidator,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _num_samples
+
+from semisvm.labels import Labels, encode
+
+__all__ = [
+    "SemiSupervisedGroupKFold",
+    "SemiSupervisedKFold",
+    "SemiSupervisedShuffleSplit",
+    "cross_fit_scores",
+]
+
+
+class _SemiSupervisedSplitter(BaseCrossValidator):
+    """Deal out the labelled rows by `_labeled_splitter()`; unlabelled rows train."""
+
+    n_splits: int
+    unlabeled: Any
+
+    @abstractmethod
+    def _labeled_splitter(self) -> Any:
+        """Give the scikit-learn splitter that deals out the labelled rows."""
+
+    @abstractmethod
+    def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
+        """Refuse, with numbers and a remedy, a target that can't be split this way."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield (train, test), two arrays of row indices, `n_splits` times.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Only its number of rows is used.
+        y : array-like of shape (n,)
+            The target, with `unlabeled` on rows without a label.
+        groups : array-like of shape (n,), optional
+            The group of each row, labelled or not; only `SemiSupervisedGroupKFold` reads it.
+        """
+        labels = encode(y, unlabeled=self.unlabeled, n_rows=_num_samples(X))
+        labeled_rows = np.flatnonzero(labels.is_labeled)
+        codes = labels.codes[labeled_rows]
+        groups = self._read_groups(groups, n_rows=len(labels.codes))
+        labeled_groups = None if groups is None else groups[labeled_rows]
+        self._check_enough_labels(labels, labeled_groups)
+        folds = self._labeled_splitter().split(codes, codes, labeled_groups)
+        for fold, (train, test) in enumerate(folds):
+            self._check_fold(fold, codes[train], codes[test])
+            trains = ~labels.is_labeled
+            trains[labeled_rows[train]] = True
+            if labeled_groups is not None:
+                trains &= ~np.isin(groups, labeled_groups[test])
+            yield np.flatnonzero(trains), labeled_rows[test]
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Give the number of (train, test) pairs; the arguments are there for scikit-learn."""
+        return self.n_splits
+
+    def _read_groups(self, groups: Any, *, n_rows: int) -> np.ndarray | None:
+        if groups is not None:
+            warnings.warn(
+                f"The groups parameter is ignored by {type(self).__name__}", UserWarning, stacklevel=3
+            )
+        return None
+
+    def _check_fold(self, fold: int, train_codes: np.ndarray, test_codes: np.ndarray) -> None:
+        """Say now, in terms of the split, what would otherwise fail inside a fit or a score."""
+        name = f"Split {fold} of {type(self).__name__}"
+        if len(test_codes) == 0:
+            raise ValueError(f"{name} tests no labelled row. Use fewer splits, or stratify=False.")
+        if len(np.unique(train_codes)) < 2:
+            raise ValueError(f"{name} would train on one class only. Stratify, shuffle, or label more rows.")
+
+
+def _check_rarest_class(labels: Labels, n_needed: int, why: str) -> None:
+    counts = np.bincount(labels.codes[labels.is_labeled], minlength=labels.n_classes)
+    rarest = int(np.argmin(counts))
+    if counts[rarest] < n_needed:
+        raise ValueError(
+            f"{why} needs at least {n_needed} labelled rows of every class, but class "
+            f"{labels.classes.tolist()[rarest]!r} has {counts[rarest]}. Use fewer splits, label more rows, "
+            "or pass stratify=False."
+        )
+
+
+class SemiSupervisedKFold(_SemiSupervisedSplitter):
+    """K-fold over the labelled rows; every unlabelled row is in every training part.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2; with `stratify`, at most the labelled rows of the rarest class.
+    shuffle : bool, default=False
+        Shuffle the labelled rows before dealing them out.
+    random_state : int, RandomState or None, default=None
+        Makes the shuffle repeatable.
+    stratify : bool, default=True
+        Keep the proportions of the classes in every fold.
+    unlabeled : default=-1
+        The marker of rows without a label; see `semisvm.labels`.
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = False,
+        random_state: Any = None,
+        stratify: bool = True,
+        unlabeled: Any = -1,
+    ):
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.stratify = stratify
+        self.unlabeled = unlabeled
+        # scikit-learn's splitters check their parameters here, so ours do.
+        self._labeled_splitter()
+
+    def _labeled_splitter(self) -> Any:
+        splitter = StratifiedKFold if self.stratify else KFold
+        return splitter(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
+
+    def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
+        if self.stratify:
+            _check_rarest_class(labels, self.n_splits, f"n_splits={self.n_splits}")
+        elif self.n_splits > labels.n_labeled:
+            raise ValueError(
+                f"n_splits={self.n_splits} needs as many labelled rows, but y has {labels.n_labeled}. "
+                "Use fewer splits, or label more rows."
+            )
+
+
+class SemiSupervisedGroupKFold(SemiSupervisedKFold):
+    """K-fold over groups of rows: no group is on both sides of a split.
+
+    Groups (patients, users, documents) are there for the question "how well does it do on a group it has
+    never seen?". Features leak as labels do: a fit that has seen the unlabelled rows of a test group has
+    adapted to that group. So here, and only here, some unlabelled rows sit a split out: those whose
+    group is being tested. Unlabelled rows of all other groups train. Every row needs a group; one
+    that belongs to none gets a group of its own.
+
+    Parameters are those of `SemiSupervisedKFold`. `n_splits` is at most the number of groups with a
+    labelled row, and classes are balanced as far as whole groups allow.
+    """
+
+    # With metadata routing on, groups reach `split` unasked, as they reach GroupKFold's.
+    __metadata_request__split = {"groups": True}  # noqa: RUF012
+
+    def _labeled_splitter(self) -> Any:
+        splitter = StratifiedGroupKFold if self.stratify else GroupKFold
+        return splitter(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
+
+    def _read_groups(self, groups: Any, *, n_rows: int) -> np.ndarray:
+        """Give the groups as integers, so that any labels will do for them."""
+        if groups is None:
+            raise ValueError("The 'groups' parameter should not be None: pass the group of every row.")
+        groups = check_array(groups, input_name="groups", ensure_2d=False, dtype=None)
+        check_consistent_length(groups, range(n_rows))
+        if groups.dtype.kind == "O" and any(group is None for group in groups):
+            raise ValueError(
+                "Input groups contains None: a row that belongs to no group needs one of its own."
+            )
+        return np.unique(groups, return_inverse=True)[1].ravel()
+
+    def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
+        super()._check_enough_labels(labels, labeled_groups)
+        n_groups = 0 if labeled_groups is None else len(np.unique(labeled_groups))
+        if self.n_splits > n_groups:
+            raise ValueError(
+                f"n_splits={self.n_splits} needs as many groups with a labelled row, but there are "
+                f"{n_groups}. Use fewer splits."
+            )
+
+
+class SemiSupervisedShuffleSplit(_SemiSupervisedSplitter):
+    """Random splits of the labelled rows; every unlabelled row is in every training part.
+
+    `test_size` and `train_size` count labelled rows, or are fractions of them. Labelled rows in neither
+    part sit the split out: a splitter can't hide their labels, so they can't train as unlabelled.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of splits, each drawn afresh.
+    test_size, train_size : float, int or None, default=None
+        As in scikit-learn's ShuffleSplit, of the labelled rows: a tenth is tested on by default.
+    random_state : int, RandomState or None, default=None
+        Makes the draws repeatable.
+    stratify : bool, default=True
+        Keep the proportions of the classes in both parts.
+    unlabeled : default=-1
+        The marker of rows without a label; see `semisvm.labels`.
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: float | None = None,
+        train_size: float | None = None,
+        random_state: Any = None,
+        stratify: bool = True,
+        unlabeled: Any = -1,
+    ):
+        self.n_splits = n_splits
+        self.test_size = test_size
+        self.train_size = train_size
+        self.random_state = random_state
+        self.stratify = stratify
+        self.unlabeled = unlabeled
+
+    def _labeled_splitter(self) -> Any:
+        sizes = {"test_size": self.test_size, "train_size": self.train_size}
+        splitter = StratifiedShuffleSplit if self.stratify else ShuffleSplit
+        return splitter(self.n_splits, **sizes, random_state=self.random_state)
+
+    def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
+        if self.stratify:
+            _check_rarest_class(labels, 2, "A stratified split")
+
+
+def cross_fit_scores(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any,
+    method: str = "decision_function",
+    groups: Any = None,
+    sample_weight: Any = None,
+) -> np.ndarray:
+    """Score each labelled row by a fit that has not seen its label.
+
+    Every label serves twice, once to train and once to judge, which is what thresholds and
+    calibration need where labels are few.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned and fitted once a fold; a pairwise one (a precomputed kernel) gets X's columns split too.
+    X, y, groups, sample_weight
+        As for `fit` and `cv.split`; `sample_weight` has one weight for each row.
+    cv : splitter
+        One that tests every labelled row once: `SemiSupervisedKFold` or `SemiSupervisedGroupKFold`.
+    method : {"decision_function", "predict_proba", "predict_log_proba"}
+        What scores a row.
+
+    Returns
+    -------
+    scores : ndarray of shape (n,) or (n, k)
+        What `method` gives on each tested row; NaN on rows that `cv` never tests.
+    """
+    if method not in ("decision_function", "predict_proba", "predict_log_proba"):
+        raise ValueError(f"method={method!r} gives no scores; use 'decision_function' or 'predict_proba'.")
+    folds = list(cv.split(X, y, groups))
+    tested, n_times = np.unique(np.concatenate([test for _, test in folds]), return_counts=True)
+    if n_times.max() > 1:
+        raise ValueError(
+            f"{type(cv).__name__} tests row {tested[n_times > 1][0]} more than once: use SemiSupervisedKFold."
+        )
+    parts = [
+        _fit_and_score(clone(estimator), X, y, train, test, method, sample_weight) for train, test in folds
+    ]
+    if any(not np.array_equal(classes, parts[0][0]) for classes, _ in parts):
+        raise ValueError("Folds were fitted on different classes: use a splitter with stratify=True.")
+    scores = np.full((_num_samples(X), *parts[0][1].shape[1:]), np.nan)
+    for (_, test), (_, scores_of_test) in zip(folds, parts, strict=True):
+        scores[test] = scores_of_test
+    return scores
+
+
+def _fit_and_score(
+    estimator: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray, method: str, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit on `train`; give the classes seen there, and the scores of `test`."""
+    X_train, y_train = _safe_split(estimator, X, y, train)
+    X_test, _ = _safe_split(estimator, X, y, test, train)
+    weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)[train]}
+    estimator.fit(X_train, y_train, **weights)
+    return estimator.classes_, getattr(estimator, method)(X_test)

@@ -1,0 +1,18 @@
+"""Fixtures that several test files share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def paper_data() -> Path:
+    """Return the folder of the papers' data: SEMISVM_DATA, else ../shared/data beside the repository."""
+    given = os.environ.get("SEMISVM_DATA")
+    folder = Path(given).expanduser() if given else REPOSITORY.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"needs the papers' data, and there is no folder {folder}: set SEMISVM_DATA to it")
+    return folder

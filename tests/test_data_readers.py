@@ -1,0 +1,269 @@
+"""Every format gives the same X and y as an independent reader does."""
+
+import bz2
+import gzip
+import io
+import lzma
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.io import arff as scipy_arff
+from scipy.sparse import random as random_sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from semisvm.data import DataError, read, read_delimited, read_libsvm, read_table
+
+COMPRESS = {"": lambda content: content, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+def write(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def npz_bytes(**arrays):
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def parquet_bytes(**columns):
+    buffer = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(buffer)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        rng.normal(size=(40, 4)) * 10.0 ** rng.integers(-9, 9, (40, 4)), columns=list("abcd")
+    )
+    frame.insert(2, "kind", rng.choice(["spam", "ham"], 40))
+    return frame
+
+
+# ---- the same numbers as independent readers ----
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+@pytest.mark.parametrize(
+    ("suffix", "delimiter"), [(".csv", ","), (".tsv", "\t"), (".csv", ";"), (".csv", "\t")]
+)
+def test_delimited_text_is_read_as_pandas_reads_it(tmp_path, frame, suffix, delimiter, ending):
+    text = frame.to_csv(index=False, sep=delimiter)
+    path = write(tmp_path, "mails" + suffix + ending, COMPRESS[ending](text.encode()))
+    table = read(path, target="kind")
+    theirs = pd.read_csv(io.StringIO(text), sep=delimiter)
+    assert_array_equal(table.X, frame[list("abcd")].to_numpy())  # what was written, to the last digit
+    assert_allclose(table.X, theirs[list("abcd")].to_numpy(), rtol=1e-15)
+    assert_array_equal(table.y, theirs["kind"].to_numpy())
+    assert table.feature_names == ("a", "b", "c", "d")
+    assert (table.name, table.target_name) == (path.name, "kind")
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_libsvm_text_is_read_as_scikit_learn_reads_it(tmp_path, ending):
+    X = random_sparse(60, 25, density=0.2, format="csr", rng=0)
+    y = np.arange(60) % 3 - 1
+    buffer = io.BytesIO()
+    dump_svmlight_file(X, y, buffer, zero_based=False, comment="three classes")
+    path = write(tmp_path, "rows.libsvm" + ending, COMPRESS[ending](buffer.getvalue()))
+    rows = read_libsvm(path, n_features=25)
+    theirs, labels = load_svmlight_file(io.BytesIO(buffer.getvalue()), n_features=25, zero_based=False)
+    assert abs(rows.X - theirs).max() == 0
+    assert_array_equal(rows.y, labels)
+    assert rows.y.dtype == np.int64
+    assert rows.X.indices.dtype == rows.X.indptr.dtype == np.int32
+    assert rows.feature_names[::24] == ("x1", "x25")
+
+
+@pytest.mark.parametrize("name", ["rows.svmlight", "rows.dat"])
+def test_svmlight_comments_query_ids_blank_lines_and_a_byte_order_mark_are_passed_over(tmp_path, name):
+    rows = read(write(tmp_path, name, "\ufeff# made by hand\n+1 qid:4 1:0.5 3:2 # first\n\n0 2:1\n-1\n"))
+    assert_array_equal(rows.X.toarray(), [[0.5, 0, 2], [0, 1, 0], [0, 0, 0]])
+    assert_array_equal(rows.y, [1, 0, -1])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        ("uint8", "float32"),
+        ("int16", "float32"),
+        ("int64", "float64"),
+        ("float32", "float32"),
+        ("float64", "float64"),
+    ],
+)
+def test_npz_numbers_become_the_smallest_float_that_holds_them(tmp_path, dtype, expected):
+    X = np.arange(12).reshape(4, 3).astype(dtype)
+    rows = read(write(tmp_path, "rows.npz", npz_bytes(X=X, y=np.array([0, 1, 1, 0], dtype=np.uint8))))
+    assert rows.X.dtype == expected
+    assert_array_equal(rows.X, X)
+    assert_array_equal(rows.y, [0, 1, 1, 0])
+    assert rows.y.dtype == np.int64
+
+
+def test_npz_labels_may_be_text_and_have_another_name(tmp_path):
+    path = write(tmp_path, "rows.npz", npz_bytes(X=np.eye(3), kind=np.array(["a", "", "b"])))
+    assert read(path, target="kind").y.tolist() == ["a", "", "b"]
+
+
+def test_parquet_is_read_as_pandas_reads_it(tmp_path, frame):
+    path = tmp_path / "mails.parquet"
+    frame.assign(whole=range(40), yes=frame["a"] > 0).to_parquet(path)
+    table = read(path, target="kind")
+    assert_array_equal(table.X[:, :4], frame[list("abcd")].to_numpy())
+    assert_array_equal(table.X[:, 4], range(40))
+    assert_array_equal(table.X[:, 5], frame["a"] > 0)
+    assert_array_equal(table.y, frame["kind"].to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (pd.array([1, None, 0], dtype="Int64"), [1.0, np.nan, 0.0]),
+        (pd.Series(["a", None, "b"]), ["a", "", "b"]),
+        (pd.Categorical(["a", None, "b"]), ["a", "", "b"]),
+        (pd.array([True, None, False], dtype="boolean"), ["True", "", "False"]),
+    ],
+)
+def test_parquet_labels_that_are_missing_stay_missing(tmp_path, labels, expected):
+    path = write(tmp_path, "rows.parquet", parquet_bytes(a=[1.0, 2.0, 3.0], y=labels))
+    assert_array_equal(read(path, target="y").y, expected)
+
+
+ARFF = """% weather
+@RELATION weather
+
+@ATTRIBUTE 'air temperature' REAL
+@attribute wind numeric
+@attribute sign {1, -1}
+@attribute play {'yes, sir', no}
+@data
+21.5, 3, 1, 'yes, sir'
+% a comment
+
+18.0,4,-1,no
+17,5e-1, 1,?
+"""
+
+
+def test_arff_is_read_as_scipy_reads_it(tmp_path):
+    path = write(tmp_path, "weather.arff", ARFF)
+    table = read(path, target="play")
+    theirs, meta = scipy_arff.loadarff(io.StringIO(ARFF))
+    assert table.feature_names == tuple(meta.names()[:3])
+    for i, name in enumerate(table.feature_names):
+        assert_array_equal(table.X[:, i], theirs[name].astype(float))
+    assert table.y.tolist() == ["yes, sir", "no", ""]
+    assert read_table(path)["play"].isna().tolist() == [False, False, True]
+
+
+# ---- labels, header and line ends ----
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected", "kind"),
+    [
+        (["1", "-1", "+1"], [1, -1, 1], "i"),
+        (["1.0", "0", "2e0"], [1, 0, 2], "i"),
+        (["0.5", "1", "2"], [0.5, 1.0, 2.0], "f"),
+        (["1", "", "0"], [1, np.nan, 0], "f"),
+        (["1", "NA", "nan"], [1, np.nan, np.nan], "f"),
+        (["spam", "", " ham "], ["spam", "", "ham"], "U"),
+        (["1", "two", ""], ["1", "two", ""], "U"),
+        (["None", "null", "x"], ["None", "", "x"], "U"),
+        (["inf", "1", "2"], ["inf", "1", "2"], "U"),
+        (["1_0", "1", "2"], ["1_0", "1", "2"], "U"),
+        (["12345678901234567", "1", "2"], ["12345678901234567", "1", "2"], "U"),
+        (["", "", ""], [np.nan] * 3, "f"),
+    ],
+)
+def test_labels_keep_the_users_values(tmp_path, cells, expected, kind):
+    text = "a,y\n" + "".join(f'{i},"{cell}"\n' for i, cell in enumerate(cells))
+    y = read(write(tmp_path, "t.csv", text), target="y").y
+    assert y.dtype.kind == kind
+    assert_array_equal(y, expected)
+
+
+def test_without_a_target_every_row_is_unlabelled(tmp_path):
+    table = read(write(tmp_path, "t.csv", "a,b\n1,2\n3,4\n"))
+    assert_array_equal(table.X, [[1, 2], [3, 4]])
+    assert np.isnan(table.y).all()
+    assert table.target_name is None
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_line_ends_byte_order_marks_and_quoted_line_breaks_are_handled(tmp_path, newline):
+    text = '\ufeff\n"first\nname",b,y\n1,"2","two\nlines"\n\n3, 4 ,plain'
+    table = read(write(tmp_path, "t.csv", text.replace("\n", newline)), target="y")
+    assert table.feature_names == ("first\nname", "b")
+    assert_array_equal(table.X, [[1, 2], [3, 4]])
+    assert table.y.tolist() == ["two\nlines", "plain"]
+
+
+def test_the_line_of_a_fault_counts_blank_and_quoted_lines(tmp_path):
+    path = write(tmp_path, "t.csv", 'a,y\n\n1,"x\ny"\n\ntwo,z\n')
+    with pytest.raises(DataError, match="line 6: column 'a' holds 'two'"):
+        read(path, target="y")
+
+
+def test_format_overrules_the_suffix(tmp_path):
+    path = write(tmp_path, "rows.txt", "a\tb\n1\t2\n")
+    assert_array_equal(read(path, format="tsv").X, [[1, 2]])
+    assert_array_equal(read_delimited(path).X, [[1, 2]])
+
+
+def test_a_table_of_any_kind_comes_as_a_frame(tmp_path):
+    path = write(tmp_path, "t.csv", "city;size;when\nRome;3;2020-01-01\n;NA;None\n")
+    frame = read_table(path)
+    assert list(frame.columns) == ["city", "size", "when"]
+    assert frame["size"].tolist()[0] == 3.0
+    assert frame.isna().to_numpy().tolist() == [[False] * 3, [True, True, False]]
+    long = read_table(write(tmp_path, "mails.csv", "mail,y\n" + "w" * 200_000 + ",1\n"))
+    assert len(long["mail"][0]) == 200_000
+    parquet = tmp_path / "t.parquet"
+    frame.to_parquet(parquet)
+    pd.testing.assert_frame_equal(read_table(parquet), frame)
+
+
+# ---- what is imported when ----
+
+
+def test_importing_the_layer_imports_neither_pandas_nor_pyarrow():
+    # scikit-learn imports pandas for itself where there is one: let it be loaded before we look
+    program = (
+        "import sys; sys.modules['pandas'] = sys.modules['pyarrow'] = None\n"
+        "import sklearn.utils.multiclass\n"
+        "del sys.modules['pandas'], sys.modules['pyarrow']\n"
+        "import semisvm.data\n"
+        "assert not {'pandas', 'pyarrow', 'sklearn.datasets'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_text_and_arrays_need_no_pandas_and_tables_say_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert read(write(tmp_path, "t.csv", "a,y\n1,2\n"), target="y").X.shape == (1, 1)
+    assert read(write(tmp_path, "t.libsvm", "1 1:1\n")).X.shape == (1, 1)
+    assert read(write(tmp_path, "t.npz", npz_bytes(X=np.eye(2), y=[0, 1]))).X.shape == (2, 2)
+    assert read(write(tmp_path, "t.arff", ARFF), target="play").X.shape == (3, 3)
+    with pytest.raises(
+        DataError, match=r'needs pandas, which is not installed\. .*pip install "semisvm\[tables\]"'
+    ):
+        read_table(tmp_path / "t.csv")
+    with pytest.raises(DataError, match="needs pandas"):
+        read(write(tmp_path, "t.parquet", b"PAR1"))
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(DataError, match=r"needs pyarrow.*semisvm\[tables\]"):
+        read(write(tmp_path, "t.parquet", b"PAR1"))

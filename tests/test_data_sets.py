@@ -1,0 +1,175 @@
+"""Named sets have the rows, features and classes that were counted when their files were made."""
+
+import numpy as np
+import pytest
+import sklearn.datasets
+from numpy.testing import assert_array_equal
+from scipy.sparse import issparse
+
+from semisvm.data import DataError, load, names
+from semisvm.data.registry import ENTRIES, REGISTRY
+
+BUNDLED = {
+    "iris": ((150, 4), [50, 50, 50]),
+    "wdbc": ((569, 30), [212, 357]),
+    "digits": ((1797, 64), [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]),
+    "wine": ((178, 13), [59, 71, 48]),
+}
+
+# name: (rows, features), class -> rows; counted from the files with other programs
+PAPERS = {
+    "adult": ((32561, 123), {1: 7841, 0: 24720}),
+    "ijcnn1": ((49990, 22), {1: 4853, 0: 45137}),
+    "mnist": ((60000, 780), {1: 30508, 0: 29492}),
+    "protein": ((17766, 357), {-1: 1084, 1: 3716, 0: 7704 + 5262}),
+    "reuters-train": ((2000, 9947), {1: 1000, 0: 1000}),
+    "reuters-test": ((600, 9947), {1: 300, 0: 300}),
+    "reuters-transduction": ((610, 9947), {1: 5, 0: 5, -1: 600}),
+    "reuters-induction": ((10, 9947), {1: 5, 0: 5}),
+    "tutorial": ((126, 2), {1: 87, 0: 39}),
+    "house-votes": ((435, 16), {1: 267, 0: 168}),
+    "clean1": ((476, 166), {1: 207, 0: 269}),
+    "australian": ((690, 42), {1: 383, 0: 307}),
+    "german": ((1000, 59), {1: 300, 0: 700}),
+    "krvskp": ((3196, 36), {1: 1527, 0: 1669}),
+    "heart-statlog": ((270, 13), {1: 120, 0: 150}),
+    "diabetes": ((768, 8), {1: 268, 0: 500}),
+    # in these three the paper's positive class is the one the file calls -1
+    "ionosphere": ((351, 33), {1: 126, 0: 225}),
+    "liver-disorders": ((345, 6), {1: 145, 0: 200}),
+    "spectf": ((349, 44), {1: 95, 0: 254}),
+    "echocardiogram": ((132, 8), {1: 24, 0: 108}),
+    "heart": ((270, 9), {1: 120, 0: 150}),
+    "house": ((232, 16), {1: 108, 0: 124}),
+    "isolet": ((600, 51), {1: 300, 0: 300}),
+    "optdigits": ((1143, 64), {1: 571, 0: 572}),
+    "sat": ((3041, 36), {1: 1533, 0: 1508}),
+    "vehicle": ((435, 18), {1: 218, 0: 217}),
+    "optdigits_full": ((5620, 64), dict(enumerate([554, 571, 557, 572, 568, 558, 558, 566, 554, 562]))),
+    "sat_full": ((6435, 36), {1: 1533, 2: 703, 3: 1358, 4: 626, 5: 707, 7: 1508}),
+    "vehicle_full": ((846, 18), {1: 218, 2: 212, 3: 217, 4: 199}),
+    "texture_full": ((5500, 40), dict.fromkeys([2, 3, 4, 6, 7, 8, 9, 10, 12, 13, 14], 500)),
+}
+
+
+def test_the_names_are_those_tested_here():
+    assert set(names()) == set(BUNDLED) | set(PAPERS)
+    assert len(names()) == len(ENTRIES) == len(REGISTRY)
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_bundled_sets_need_no_folder(name, monkeypatch):
+    monkeypatch.delenv("SEMISVM_DATA", raising=False)
+    shape, counts = BUNDLED[name]
+    dataset = load(name)
+    assert dataset.X.shape == shape
+    assert np.bincount(dataset.y).tolist() == counts
+    assert len(dataset.feature_names) == shape[1]
+    assert repr(dataset).startswith(f"Dataset({name!r}: {shape[0]} rows x {shape[1]} features")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", PAPERS)
+def test_rows_features_and_classes_are_as_counted(name, paper_data):
+    shape, counts = PAPERS[name]
+    dataset = load(name, data_dir=paper_data)
+    classes, rows = np.unique(dataset.y, return_counts=True)
+    assert dataset.X.shape == shape
+    assert dict(zip(classes.tolist(), rows.tolist(), strict=True)) == counts
+    assert dataset.y.dtype == np.int64
+    if issparse(dataset.X):
+        assert dataset.X.indices.dtype == dataset.X.indptr.dtype == np.int32
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "file", "positive"),
+    [("adult", "psvm/a9a.libsvm.bz2", 1), ("protein", "psvm/protein.libsvm.bz2", 1)],
+)
+def test_sparse_sets_equal_what_scikit_learn_reads(name, file, positive, paper_data):
+    ours = load(name, data_dir=paper_data)
+    X, y = sklearn.datasets.load_svmlight_file(
+        str(paper_data / file), n_features=ours.X.shape[1], zero_based=False
+    )
+    assert (ours.X != X).nnz == 0
+    assert_array_equal(ours.y == 1, y == positive)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("name", "positive"), [("german", 1), ("liver-disorders", -1), ("clean1", 1)])
+def test_dense_sets_equal_what_numpy_reads(name, positive, paper_data):
+    ours = load(name, data_dir=paper_data)
+    theirs = np.loadtxt(paper_data / "cs4vm" / f"{name}.csv.xz", delimiter=",", skiprows=1)
+    assert_array_equal(ours.X, theirs[:, :-1])
+    assert_array_equal(ours.y == 1, theirs[:, -1] == positive)
+
+
+@pytest.mark.data
+def test_mnist_is_odd_against_even_with_pixels_between_0_and_1(paper_data):
+    ours = load("mnist", data_dir=paper_data)
+    raw = np.load(paper_data / "psvm" / "mnist.npz")
+    assert ours.X.dtype == np.float32
+    assert (ours.X.min(), ours.X.max()) == (0.0, 1.0)
+    assert_array_equal(np.rint(ours.X[::97] * 255), raw["X"][::97])
+    assert_array_equal(ours.y, raw["y"] % 2)
+
+
+@pytest.mark.data
+def test_the_bundled_wdbc_is_the_papers_file(paper_data):
+    theirs = np.loadtxt(paper_data / "cs4vm" / "wdbc.csv.xz", delimiter=",", skiprows=1)
+    assert_array_equal(load("wdbc").X, theirs[:, :-1])
+    assert_array_equal(load("wdbc").y, theirs[:, -1] == 1)
+
+
+@pytest.mark.data
+def test_the_tutorial_comes_with_its_split(paper_data):
+    tutorial = load("tutorial", data_dir=paper_data)
+    parts = tutorial.split
+    assert [len(parts.labeled), len(parts.unlabeled), len(parts.test)] == [6, 20, 100]
+    assert [tutorial.y[rows].sum() for rows in (parts.labeled, parts.unlabeled, parts.test)] == [3, 14, 70]
+    assert tutorial.feature_names == ("x1", "x2")
+
+
+@pytest.mark.data
+def test_the_unlabelled_documents_are_the_test_documents(paper_data):
+    transduction, test = (load(f"reuters-{part}", data_dir=paper_data) for part in ("transduction", "test"))
+    assert (transduction.X[10:] != test.X).nnz == 0
+
+
+@pytest.mark.data
+def test_the_folder_is_found_by_the_environment_variable(paper_data, monkeypatch):
+    monkeypatch.setenv("SEMISVM_DATA", str(paper_data))
+    assert load("house").X.shape == (232, 16)
+
+
+# ---- what can be missing ----
+
+
+def test_without_a_folder_the_error_says_what_to_set_and_where_the_data_is_from(monkeypatch):
+    monkeypatch.delenv("SEMISVM_DATA", raising=False)
+    with pytest.raises(
+        DataError, match=r"Set SEMISVM_DATA .* psvm/a9a\.libsvm\.bz2, from a9a of https://.*libsvm"
+    ):
+        load("adult")
+
+
+def test_a_folder_or_file_that_is_not_there_is_named(tmp_path, monkeypatch):
+    with pytest.raises(DataError, match=r"absent: no such folder .* SEMISVM_DATA .* cs4vm/german\.csv\.xz"):
+        load("german", data_dir=tmp_path / "absent")
+    monkeypatch.setenv("SEMISVM_DATA", str(tmp_path))
+    with pytest.raises(DataError, match=r"german\.csv\.xz: no such file .* SEMISVM_DATA .* from the LAMDA"):
+        load("german")
+
+
+def test_another_file_under_the_same_name_is_refused(tmp_path):
+    (tmp_path / "ptsvm").mkdir()
+    (tmp_path / "ptsvm" / "tutorial.csv").write_text("x1,x2,y,role\n1,2,1,test\n")
+    with pytest.raises(
+        DataError, match=r"1 rows x 2 features, but 'tutorial' has 126 x 2\. This is another file"
+    ):
+        load("tutorial", data_dir=tmp_path)
+
+
+def test_an_unknown_name_gets_the_nearest_ones():
+    with pytest.raises(DataError, match=r"no set called 'adlut'\. Perhaps 'adult' is meant"):
+        load("adlut")

@@ -1,0 +1,89 @@
+"""Counting at all thresholds: against naive counting, scikit-learn, and what no transformation may change."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from semisvm import decision
+
+
+@st.composite
+def scored_rows(draw):
+    """A few rows of both classes, with many ties."""
+    n = draw(st.integers(2, 25))
+    scores = draw(st.lists(st.integers(-4, 4), min_size=n, max_size=n))
+    sign = [1, -1, *draw(st.lists(st.sampled_from([1, -1]), min_size=n - 2, max_size=n - 2))]
+    return np.array(scores, float), np.array(sign)
+
+
+def count_naively(scores, sign, threshold):
+    cells = {"tp": 0, "fp": 0, "fn": 0, "tn": 0}
+    for score, true in zip(scores, sign, strict=True):
+        accepted = score > threshold
+        cells[("tp" if true > 0 else "fp") if accepted else ("fn" if true > 0 else "tn")] += 1
+    return decision.Counts(**cells)
+
+
+@given(scored_rows())
+def test_every_threshold_is_counted_as_by_hand(rows):
+    scores, sign = rows
+    curve = decision.count_all(scores, sign)
+    assert curve.thresholds[0] == np.inf
+    assert curve.thresholds[-1] == -np.inf
+    for index, threshold in enumerate(curve.thresholds):
+        assert curve.counts.at(index) == count_naively(scores, sign, threshold)
+        assert curve.counts.at(index) == decision.count_at(scores, sign, threshold)
+
+
+@given(scored_rows())
+def test_each_distinct_set_of_accepted_rows_appears_once(rows):
+    scores, sign = rows
+    curve = decision.count_all(scores, sign)
+    assert len(curve.thresholds) == len(set(scores)) + 1
+    assert np.all(np.diff(curve.counts.accepted) > 0)
+    assert not np.isin(curve.thresholds, scores).any(), "thresholds lie between scores, so ties stay together"
+
+
+@given(scored_rows(), st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(rows, random):
+    scores, sign = rows
+    order = random.sample(range(len(scores)), len(scores))
+    before, after = decision.count_all(scores, sign), decision.count_all(scores[order], sign[order])
+    np.testing.assert_array_equal(before.thresholds, after.thresholds)
+    np.testing.assert_array_equal(before.counts, after.counts)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_neighbouring_floats_and_huge_scores_are_still_separated(scale):
+    scores = scale * np.array([1.0, np.nextafter(1.0, 2), -1.7, 1.7])
+    curve = decision.count_all(scores, [1, -1, 1, -1])
+    np.testing.assert_array_equal(
+        [np.count_nonzero(scores > threshold) for threshold in curve.thresholds], [0, 1, 2, 3, 4]
+    )
+
+
+def test_precision_and_recall_agree_with_scikit_learn():
+    rng = np.random.default_rng(0)
+    scores, sign = np.round(rng.standard_normal(300), 1), rng.choice([1, -1], 300)
+    counts = decision.count_all(scores, sign).counts
+    p, r, _ = metrics.precision_recall_curve(sign, scores)
+    np.testing.assert_allclose(decision.precision(counts)[1:], p[:-1][::-1])
+    np.testing.assert_allclose(decision.recall(counts)[1:], r[:-1][::-1])
+    assert np.isnan(decision.precision(counts)[0]), "nothing accepted has no precision"
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("threshold", [-0.4, 0.0, 1.1])
+def test_f_and_accuracy_agree_with_scikit_learn(beta, threshold):
+    rng = np.random.default_rng(1)
+    scores, sign = rng.standard_normal(200), rng.choice([1, -1], 200)
+    counts, predicted = decision.count_at(scores, sign, threshold), np.where(scores > threshold, 1, -1)
+    assert decision.f_score(counts, beta) == pytest.approx(metrics.fbeta_score(sign, predicted, beta=beta))
+    assert decision.accuracy(counts) == pytest.approx(metrics.accuracy_score(sign, predicted))
+
+
+def test_expected_cost_is_the_mean_of_the_costs_of_the_rows():
+    counts = decision.count_at([3, 2, 1, 0, -1], [1, -1, 1, -1, 1], 0.5)
+    assert decision.expected_cost(counts, (10.0, 3.0)) == pytest.approx((3.0 + 10.0) / 5)
