@@ -1,3 +1,13 @@
-"""Semi-supervised support vector machines."""
+"""Semi-supervised support vector machines: few labels, many unlabelled rows, and a say in how the classifier errs."""
+
+from semisvm.estimators import SupervisedSVC
+from semisvm.model_selection import SemiSupervisedGroupKFold, SemiSupervisedKFold, SemiSupervisedShuffleSplit
 
 __version__ = "0.1.0.dev0"
+
+__all__ = [
+    "SemiSupervisedGroupKFold",
+    "SemiSupervisedKFold",
+    "SemiSupervisedShuffleSplit",
+    "SupervisedSVC",
+]

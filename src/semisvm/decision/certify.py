@@ -32,8 +32,9 @@ one of the sequence passed: one test, so the whole family costs one risk.
   Given how many rows lie above t0, each is positive with probability `target`, independently. If below t0
   no score has a share of positives above the target, each further row adds less than such a draw, whatever
   the scores, and the count at the first false threshold is at most Bin(accepted, target) in distribution.
-  So the promise is exact where a higher score never means a smaller chance of being positive; pass
-  `reference` to need not even that.
+  (Dropping thresholds that accept too few rows to pass, as ties can make them, looks at scores only and
+  leaves this as it is.) So the promise is exact where a higher score never means a smaller chance of being
+  positive; pass `reference` to need not even that.
 
 All thresholds that pass are good *together*, so the best F-beta among them may be picked on the same rows.
 Both targets at once: half the risk for each, since a threshold may break either promise and the two chances
@@ -41,7 +42,7 @@ add.
 
 Honest limits. A perfect record of m accepted rows certifies only if target^m <= risk: 11 rows for precision
 0.8 at 90%, 22 for 0.9, 45 for 0.95. With 30% positives and a good classifier (area under the ROC curve
-0.92), 60 labels certify precision 0.8 at 90% one time in four, 100 labels one in two, 200 three in four.
+0.92), 60 labels certify precision 0.8 at 90% one time in four, 100 labels one in two, 200 four in five.
 """
 
 import math
@@ -157,6 +158,8 @@ def _sequence(
         ranks = np.maximum(1, np.round(ranks * (pool.size / vector.size))).astype(int)
     # strictly above the score that follows the rank; nothing follows the last
     thresholds = np.unique(np.append(ordered, -np.inf)[ranks])[::-1]
+    # a tie across the first rank leaves too few rows, or none, above it: such a test could only fail
+    thresholds = thresholds[np.searchsorted(-ordered, -thresholds) >= ranks[0]]
     return Curve(thresholds, count_each(vector, positive, thresholds))
 
 
@@ -165,17 +168,16 @@ def spaced_ranks(
 ) -> NDArray[np.int64]:
     """Return the ranks at which precision is tested: geometric, from the first that may well pass, to n.
 
-    A sequence that fails its first test certifies nothing, so the first should forgive an error or two; but
-    a far rank asks the precision of many rows. The first therefore forgives as many errors, up to three, as
-    fit into a twentieth of the rows. (Simulated with 60 to 2,000 rows, 10 to 50% positive, targets 0.7 to
-    0.9: the mean recall of the certified threshold is within 0.08 of that of the best number of errors for
-    each case.)
+    A sequence that fails its first test certifies nothing, so the first should forgive an error or two; but a
+    far rank asks the precision of many rows. The first therefore forgives e errors, e up to 3, if the rank
+    that takes is within n / (10 e). (Simulated with 60 to 2,000 rows, 10 to 50% positive, targets 0.7 to 0.9:
+    the mean recall of the certified threshold is within 0.03 of that of the best e for each case.)
     """
     if n_thresholds < 1:
         raise ValueError(f"n_thresholds must be at least 1, got {n_thresholds}.")
     first = labels_needed(target, confidence=1 - risk) or n
     for errors in (1, 2, 3):
-        trials = np.arange(first + 1, n // 20 + 1)
+        trials = np.arange(first + 1, n // (10 * errors) + 1)
         forgiving = trials[tail(trials - errors, trials, target) <= risk]
         if not forgiving.size:
             break

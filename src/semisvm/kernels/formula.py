@@ -59,8 +59,8 @@ class Formula:
         return {"metric": self.function or self.name, "filter_params": True, **parameters}
 
 
-def make_formula(kernel, X, *, gamma="scale", coef0=0.0, degree=3) -> Formula:
-    """Settle the kernel's parameters on the training rows X."""
+def make_formula(kernel, X, *, gamma="scale", coef0=0.0, degree=3, weight=None) -> Formula:
+    """Settle the kernel's parameters on the training rows X, each counted by its weight."""
     if callable(kernel):
         return Formula("callable", function=kernel)
     if kernel not in NAMES:
@@ -69,16 +69,16 @@ def make_formula(kernel, X, *, gamma="scale", coef0=0.0, degree=3) -> Formula:
         return Formula(kernel)
     if kernel == "poly" and not degree >= 0:
         raise ValueError(f"degree must be 0 or more, got {degree!r}.")
-    return Formula(kernel, gamma=_settle_gamma(gamma, X), coef0=float(coef0), degree=degree)
+    return Formula(kernel, gamma=_settle_gamma(gamma, X, weight), coef0=float(coef0), degree=degree)
 
 
-def _settle_gamma(gamma, X) -> float:
+def _settle_gamma(gamma, X, weight) -> float:
     """The number behind gamma = "scale" (1 / (n_features * X.var())), "auto" (1 / n_features), or itself."""
     if isinstance(gamma, str):
         if gamma == "auto":
             return 1.0 / X.shape[1]
         if gamma == "scale":
-            variance = _variance(X)
+            variance = _variance(X, weight)
             return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
         raise ValueError(f"gamma must be 'scale', 'auto' or a number, got {gamma!r}.")
     if not gamma > 0:
@@ -86,7 +86,10 @@ def _settle_gamma(gamma, X) -> float:
     return float(gamma)
 
 
-def _variance(X) -> float:
+def _variance(X, weight) -> float:
+    """Variance of all entries of X, a row of weight 2 counting as two rows."""
+    share = np.full(X.shape[0], 1 / X.shape[0]) if weight is None else weight / weight.sum()
+    mean = float((share @ X).mean())
     if sparse.issparse(X):
-        return float(X.multiply(X).mean() - X.mean() ** 2)
-    return float(X.var(dtype=np.float64))
+        return float((share @ X.multiply(X)).mean()) - mean**2
+    return float((share @ (X - mean) ** 2).mean())

@@ -1,0 +1,249 @@
+"""The scikit-learn side of every SVM here: check the input, cut it into two-class problems, put the fits together.
+
+A method is a subclass with one method of its own, `_fit_binary(task) -> BinaryFit` (see `binary`). What is learned
+has one row or entry a binary problem: ``dual_coef_`` (n_problems, n_support), ``intercept_`` (n_problems,).
+"""
+
+import math
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from semisvm.dual import Status
+from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.multiclass import Pair, combine, pairs
+from semisvm.estimators.watch import Watch
+from semisvm.estimators.weights import class_costs, sample_weights
+from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
+from semisvm.labels import Labels, encode
+
+# Kernel rows are kept in float32, unless a tolerance below this is asked for or there are few rows: there float64
+# costs nothing and makes the model independent of the order of rows to nine digits.
+FLOAT32_SUFFICES = 1e-5
+FEW_ROWS = 1000
+
+
+class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Common parameters, checks, decomposition and prediction; see `SupervisedSVC` for what they mean."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "kernel": [StrOptions({"linear", "rbf", "poly", "sigmoid", "precomputed"}), callable],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "costs": [dict, "array-like", None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "multi_class": [StrOptions({"ovr", "ovo"})],
+        "unlabeled": "no_validation",
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 0, None, closed="left"), None],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "cache_size": [Interval(Real, 0, None, closed="neither"), None],
+        "device": [str],
+        "verbose": ["verbose"],
+    }
+
+    def _fit_binary(self, task: BinaryTask) -> BinaryFit:
+        raise NotImplementedError
+
+    def _rows_in_use(self, labels: Labels) -> np.ndarray:
+        """Which rows a method learns from: all, unless it says otherwise."""
+        return np.ones(len(labels.codes), dtype=bool)
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Learn from labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
+        y : array-like of shape (n_samples,)
+            A label for each row, the marker `unlabeled` where there is none.
+        sample_weight : array-like of shape (n_samples,), optional
+            What multiplies C for each row.
+        """
+        if y is not None:
+            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
+        weight = sample_weights(sample_weight, X)
+        in_use = self._rows_in_use(labels) & (weight > 0)
+        labels_in_use = _require_two_classes(labels, in_use)
+
+        self.classes_ = labels.classes
+        self._costs = class_costs(self.costs, self.class_weight, labels_in_use)
+        X_in_use = _select(X, in_use, self.kernel)
+        self._formula = make_formula(
+            self.kernel, X_in_use, gamma=self.gamma, coef0=self.coef0, degree=self.degree, weight=weight[in_use]
+        )
+        fits = self._fit_pairs(X_in_use, labels_in_use, weight[in_use])
+        self._learn(X, np.flatnonzero(in_use), labels, fits)
+        self._warn_unless_converged(fits)
+        return self
+
+    def _fit_pairs(self, X, labels: Labels, weight) -> list[BinaryFit]:
+        """Solve the binary problems one after the other; those that use the same rows share their kernel rows."""
+        tasks = pairs(labels.n_classes, self.multi_class)
+        root = self._init_callback_context(max_subtasks=len(tasks))
+        root.call_on_fit_task_begin(estimator=self)
+        shared, fits = None, []
+        for pair in tasks:
+            rows = pair.rows(labels)
+            if shared is None or not rows.all():
+                shared = self._kernel_rows(_select(X, rows, self.kernel))
+            context = root.subcontext(task_name=pair.name(labels.classes), max_subtasks=None)
+            context.call_on_fit_task_begin(estimator=self)
+            watch = Watch(self, context, pair.name(labels.classes))
+            fit = _spread(self._fit_binary(self._task(pair, labels, weight, rows, shared, watch)), rows)
+            fits.append(fit)
+            stop = context.call_on_fit_task_end(estimator=self)
+            if stop or fit.status in (Status.INTERRUPTED, Status.STOPPED):
+                fits += [_untrained(len(rows), fit.status)] * (len(tasks) - len(fits))
+                break
+        root.call_on_fit_task_end(estimator=self)
+        return fits
+
+    def _kernel_rows(self, X):
+        dtype = np.float32 if self.tol >= FLOAT32_SUFFICES and X.shape[0] > FEW_ROWS else np.float64
+        return kernel_rows(X, self._formula, cache_size=self.cache_size, dtype=dtype)
+
+    def _task(self, pair: Pair, labels: Labels, weight, rows, kernel, watch) -> BinaryTask:
+        factor = np.append(self._costs, 1.0)  # code -1, unlabelled, finds the 1 at the end
+        positive = self._costs[pair.positive]
+        others = self._costs[pair.negative] if pair.negative is not None else np.delete(self._costs, pair.positive).mean()
+        return BinaryTask(
+            kernel=kernel,
+            sign=labels.sign(pair.positive)[rows],
+            weight=(weight * factor[labels.codes])[rows],
+            cost_of={+1: float(positive), -1: float(others)},
+            watch=watch,
+        )
+
+    def _learn(self, X, rows_in_use, labels: Labels, fits: list[BinaryFit]) -> None:
+        """Set the learned attributes from the fits of all binary problems."""
+        row_beta = np.stack([fit.row_beta for fit in fits])
+        is_support = (row_beta != 0).any(axis=0)
+        self.support_ = rows_in_use[is_support]
+        self.support_vectors_ = X[self.support_] if self.kernel != "precomputed" else np.empty((0, 0))
+        self.dual_coef_ = row_beta[:, is_support]
+        self.intercept_ = np.array([fit.bias for fit in fits])
+        self.n_iter_ = max(1, sum(fit.n_iter for fit in fits))
+        self.termination_condition_ = str(_worst(fits).status)
+        self.history_ = [record for fit in fits for record in fit.history]
+        self._transduce(X, rows_in_use, labels, fits)
+
+    def _transduce(self, X, rows_in_use, labels: Labels, fits: list[BinaryFit]) -> None:
+        """A label for every training row, and the round that gave it: true labels stay, the rest are predicted."""
+        scores = np.stack([fit.scores for fit in fits], axis=1)
+        codes = labels.codes.copy()
+        rounds = np.where(labels.is_labeled, 0, -1)
+        guessed = self._codes_of(combine(scores, labels.n_classes, self.multi_class))
+        codes[rows_in_use] = np.where(labels.is_labeled[rows_in_use], codes[rows_in_use], guessed)
+        outside = np.flatnonzero(codes < 0)
+        if len(outside):
+            codes[outside] = self._codes_of(self.decision_function(X[outside]))
+        for fit in fits:
+            if fit.rounds is not None:
+                rounds[rows_in_use] = np.maximum(rounds[rows_in_use], fit.rounds)
+        self.transduction_ = labels.decode(codes)
+        self.labeled_iter_ = rounds
+
+    def _warn_unless_converged(self, fits: list[BinaryFit]) -> None:
+        worst = _worst(fits)
+        if worst.status is Status.CONVERGED:
+            return
+        n_open = sum(fit.status is not Status.CONVERGED for fit in fits)
+        warnings.warn(
+            f"{type(self).__name__} ended early ({worst.status}) in {n_open} of {len(fits)} binary problems after "
+            f"{self.n_iter_} steps, with a gap of {worst.gap:.2g} where tol={self.tol:g} was asked. The model is "
+            f"usable but not optimal. {_REMEDY[worst.status]}",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def decision_function(self, X):
+        """Signed scores: shape (n,) for two classes, (n, n_classes) for more; the largest wins."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        if self._formula.name == "precomputed":
+            X = X[:, self.support_]
+        scores = scores_of_new_rows(X, self.support_vectors_, self.dual_coef_, self._formula) + self.intercept_
+        return combine(scores, len(self.classes_), self.multi_class)
+
+    def predict(self, X):
+        """The class of each row; with two classes, the second where the score is above 0."""
+        codes = self._codes_of(self.decision_function(X))
+        return self.classes_[codes]
+
+    def _codes_of(self, decision) -> np.ndarray:
+        return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+_REMEDY = {
+    Status.MAX_ITER: "Raise max_iter, or leave it at None.",
+    Status.TIME_LIMIT: "Raise time_limit, or leave it at None.",
+    Status.INTERRUPTED: "Fit again without interrupting to finish it.",
+    Status.STOPPED: "A callback asked to stop.",
+    Status.STALLED: "Scale the features, lower C, or raise tol: rounding keeps it from going further.",
+}
+
+
+def _require_two_classes(labels: Labels, in_use) -> Labels:
+    """Labels of the rows in use; rows without weight can leave a class with no row at all."""
+    kept = Labels(labels.classes, labels.codes[in_use])
+    present = np.unique(kept.codes[kept.is_labeled])
+    if len(present) < labels.n_classes:
+        gone = np.setdiff1d(np.arange(labels.n_classes), present)
+        raise ValueError(
+            f"No row of class {labels.classes[gone[0]]!r} has a positive sample_weight: give one some weight or "
+            "leave the class out of y."
+        )
+    return kept
+
+
+def _select(X, rows: np.ndarray, kernel):
+    """The rows in use, and for a kernel matrix their columns too; X itself where that is all of them."""
+    if rows.all():
+        return X
+    return X[np.ix_(rows, rows)] if isinstance(kernel, str) and kernel == "precomputed" else X[rows]
+
+
+def _spread(fit: BinaryFit, rows: np.ndarray) -> BinaryFit:
+    """A fit on some of the rows as a fit on all of them, the others having no part in it."""
+    if rows.all():
+        return fit
+    wide = {name: _widen(getattr(fit, name), rows, blank) for name, blank in (("row_beta", 0), ("scores", 0))}
+    rounds = None if fit.rounds is None else _widen(fit.rounds, rows, -1)
+    return BinaryFit(**wide, bias=fit.bias, n_iter=fit.n_iter, gap=fit.gap, status=fit.status, history=fit.history, rounds=rounds)
+
+
+def _widen(values, rows, blank):
+    wide = np.full(len(rows), blank, dtype=values.dtype)
+    wide[rows] = values
+    return wide
+
+
+def _untrained(n_rows: int, status: Status) -> BinaryFit:
+    """What is left of a binary problem the user did not want to wait for: a score of 0 everywhere."""
+    nothing = np.zeros(n_rows)
+    return BinaryFit(nothing, 0.0, nothing, 0, math.inf, status, [])
+
+
+def _worst(fits: list[BinaryFit]) -> BinaryFit:
+    """The fit that fell short the most, which speaks for all."""
+    return max(fits, key=lambda fit: (fit.status is not Status.CONVERGED, fit.gap))

@@ -1,0 +1,53 @@
+"""What a method is given and what it gives back: one class against another, whatever the number of classes.
+
+Every method here is written for two classes. `BinaryTask` is all it needs to know, `BinaryFit` all it has to say;
+`base` makes the tasks from the user's data and puts the fits together. n is the number of rows in use.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from semisvm.dual import Status
+from semisvm.estimators.watch import Watch
+from semisvm.kernels import KernelRows
+
+
+@dataclass(frozen=True)
+class BinaryTask:
+    """Two classes, as signs.
+
+    kernel   rows of K between the n rows in use; several tasks of one fit may share them
+    sign     (n,) in {-1, 0, +1}: the label, 0 where there is none
+    weight   (n,) what multiplies C for each row: costs, class weights and sample weights of its own class;
+             for unlabelled rows the sample weight alone
+    cost_of  {-1: cost, +1: cost}: what multiplies the weight of an unlabelled row once it is given that sign
+    watch    progress, callbacks and Ctrl-C
+    """
+
+    kernel: KernelRows
+    sign: np.ndarray
+    weight: np.ndarray
+    cost_of: dict[int, float]
+    watch: Watch
+
+
+@dataclass(frozen=True)
+class BinaryFit:
+    """A classifier f(x) = sum_i row_beta[i] k(x_i, x) + bias, and how it came about.
+
+    row_beta   (n,) a coefficient for each row in use
+    scores     (n,) f for every row in use
+    history    a record a round
+    rounds     (n,) the round in which each row was given its label: 0 for the user's own, -1 for never
+    """
+
+    row_beta: np.ndarray
+    bias: float
+    scores: np.ndarray
+    n_iter: int
+    gap: float
+    status: Status
+    history: list[dict[str, Any]]
+    rounds: np.ndarray | None = field(default=None)

@@ -1,0 +1,143 @@
+"""SSVM and CS-SVM of the papers: the support vector classifier of the labelled rows alone.
+
+    minimise  1/2 |w|^2 + C sum_i weight_i max(0, 1 - y_i f(x_i))      f(x) = <w, x> + bias
+
+In signed variables beta_i = y_i alpha_i this is the dual problem with linear = -y and the box [0, C weight_i] for a
+positive row, [-C weight_i, 0] for a negative one. It is the baseline every semi-supervised method has to beat.
+"""
+
+import numpy as np
+
+from semisvm.dual import DualProblem, solve
+from semisvm.estimators.base import BaseSVC
+from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.labels import Labels
+
+
+class SupervisedSVC(BaseSVC):
+    """Support vector classifier of the labelled rows; unlabelled rows are allowed, and not used.
+
+    The papers call it SSVM, and CS-SVM when the classes have costs.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The price of a row on the wrong side of its margin.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        As in scikit-learn's SVC.
+    degree, gamma, coef0
+        Parameters of the kernel, as in scikit-learn's SVC. ``gamma="scale"`` looks at the labelled rows only, each
+        counted by its weight.
+    costs : dict {class: cost of misclassifying it}, optional
+        Multiplies C for the rows of each class; every class must be named.
+    class_weight : dict or "balanced", optional
+        Multiplies C too, as in scikit-learn.
+    multi_class : {"ovr", "ovo"}, default="ovr"
+        One binary problem a class, or one a pair of classes.
+    unlabeled : default=-1
+        The marker of rows without a label; missing values and "" always mark them.
+    tol : float, default=1e-3
+        The gap at which a solution counts as optimal. Below 1e-5 kernel rows are kept in float64.
+    max_iter : int, optional
+        Most steps for each binary problem. Without it the solver runs until it has converged.
+    time_limit : float, optional
+        Most seconds for each binary problem.
+    cache_size : float, optional
+        Megabytes for kernel rows; by default half of the memory that is free. More is faster, less always works.
+    device : {"auto", "cpu"}, default="auto"
+        Where to solve.
+    verbose : bool, default=False
+        Print a line a second while solving.
+
+    Attributes
+    ----------
+    classes_ : the classes, sorted.
+    support_ : rows of X with a coefficient that is not 0; `support_vectors_`, those rows.
+    dual_coef_ : (n_problems, n_support) signed coefficients; `intercept_`, (n_problems,).
+    transduction_ : a label for every row of X: its own, or the prediction where it has none.
+    labeled_iter_ : the round that gave it; 0 for the user's own labels, -1 for predictions.
+    n_iter_ : steps taken over all binary problems.
+    termination_condition_ : why the solver ended: "converged" unless a limit came first.
+    history_ : a record a binary problem.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from semisvm import SupervisedSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y[57:] = -1  # nine labels in ten are hidden
+    >>> SupervisedSVC(C=10).fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        costs=None,
+        class_weight=None,
+        multi_class="ovr",
+        unlabeled=-1,
+        tol=1e-3,
+        max_iter=None,
+        time_limit=None,
+        cache_size=None,
+        device="auto",
+        verbose=False,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.costs = costs
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.unlabeled = unlabeled
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.cache_size = cache_size
+        self.device = device
+        self.verbose = verbose
+
+    def _rows_in_use(self, labels: Labels) -> np.ndarray:
+        return labels.is_labeled
+
+    def _fit_binary(self, task: BinaryTask) -> BinaryFit:
+        box = self.C * task.weight
+        problem = DualProblem(
+            task.kernel,
+            linear=-task.sign,
+            lower=np.where(task.sign > 0, 0, -box),
+            upper=np.where(task.sign > 0, box, 0),
+        )
+        found = solve(
+            problem,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            time_limit=self.time_limit,
+            device=self.device,
+            callback=task.watch.look,
+        )
+        record = {
+            "problem": task.watch.name,
+            "steps": found.n_iter,
+            "gap": found.gap,
+            "objective": found.objective,
+            "n_support": int(np.count_nonzero(found.beta)),
+            "seconds": found.seconds,
+        }
+        return BinaryFit(
+            row_beta=found.beta,
+            bias=found.bias,
+            scores=found.decision_values,
+            n_iter=found.n_iter,
+            gap=found.gap,
+            status=found.status,
+            history=[record],
+        )
