@@ -83,6 +83,12 @@ def test_libsvm_text_is_read_as_scikit_learn_reads_it(tmp_path, ending):
     assert rows.feature_names[::24] == ("x1", "x25")
 
 
+def test_one_value_far_out_costs_no_more_than_one_value(tmp_path):
+    rows = read(write(tmp_path, "rows.libsvm", "1 2000000000:0.5\n"))
+    assert rows.X.shape == (1, 2_000_000_000)
+    assert rows.feature_names[-1] == "x2000000000"
+
+
 @pytest.mark.parametrize("name", ["rows.svmlight", "rows.dat"])
 def test_svmlight_comments_query_ids_blank_lines_and_a_byte_order_mark_are_passed_over(tmp_path, name):
     rows = read(write(tmp_path, name, "\ufeff# made by hand\n+1 qid:4 1:0.5 3:2 # first\n\n0 2:1\n-1\n"))

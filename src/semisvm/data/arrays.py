@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.data.content import read_bytes
-from semisvm.data.dataset import Dataset, numbered_names
+from semisvm.data.dataset import Dataset, NumberedNames
 from semisvm.data.errors import DataError, fault, suggest
 from semisvm.data.target import no_labels, whole_if_possible
 
@@ -29,7 +29,7 @@ def read_npz(path: str | Path, *, target: str | None = "y") -> Dataset:
     members = _members(path, wanted)
     X = _features(path, members["X"])
     y = no_labels(len(X)) if target is None else _labels(path, members[target], len(X))
-    return Dataset(path.name, X, y, numbered_names(X.shape[1]), target, source=str(path))
+    return Dataset(path.name, X, y, NumberedNames(X.shape[1]), target, source=str(path))
 
 
 def _members(path: Path, wanted: list[str]) -> dict[str, NDArray]:

@@ -9,7 +9,9 @@ Rows without a label stay in: their y is NaN (numbers) or "" (text) when read fr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +32,7 @@ class Dataset:
         Finite numbers.
     y : array of shape (n_rows,)
         Labels, with NaN, "" or -1 where there is none.
-    feature_names : tuple of str
+    feature_names : sequence of str
         One for each column of X.
     target_name : str or None
         The column y came from; None where the file was read without one.
@@ -43,7 +45,7 @@ class Dataset:
     name: str
     X: NDArray[np.floating] | csr_matrix
     y: NDArray
-    feature_names: tuple[str, ...]
+    feature_names: Sequence[str]
     target_name: str | None
     source: str = ""
     split: Split | None = None
@@ -61,6 +63,23 @@ class Dataset:
         return f"Dataset({self.name!r}: {n_rows} rows x {n_features} features, {kind} {self.X.dtype})"
 
 
-def numbered_names(n_features: int) -> tuple[str, ...]:
-    """Names for columns that have none: x1, x2, ..., counted as LIBSVM files count."""
-    return tuple(f"x{i}" for i in range(1, n_features + 1))
+class NumberedNames(Sequence[str]):
+    """Names for columns that have none: x1, x2, ..., counted as LIBSVM files count.
+
+    Made when asked for: a sparse row may well have its one value at feature two thousand million.
+    """
+
+    def __init__(self, n_features: int) -> None:
+        self._numbers = range(1, n_features + 1)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, i: int | slice) -> str | tuple[str, ...]:
+        if isinstance(i, slice):
+            return tuple(f"x{number}" for number in self._numbers[i])
+        return f"x{self._numbers[i]}"

@@ -115,19 +115,22 @@ def _frame(table: Table) -> pandas.DataFrame:
     # pandas fills short rows up in silence: let our own reader see every row first
     if not sum(1 for _ in table.rows()):
         raise table.without_rows()
-    return pandas.read_csv(
-        StringIO(table.body),
-        names=list(table.names),
-        header=None,
-        index_col=False,
-        sep=table.delimiter,
-        quotechar=table.quote,
-        escapechar=table.escape,
-        skipinitialspace=True,
-        na_values=sorted(table.missing),
-        keep_default_na=False,
-        low_memory=False,
-    )
+    try:
+        return pandas.read_csv(
+            StringIO(table.body),
+            names=list(table.names),
+            header=None,
+            index_col=False,
+            sep=table.delimiter,
+            quotechar=table.quote,
+            escapechar=table.escape,
+            skipinitialspace=True,
+            na_values=sorted(table.missing),
+            keep_default_na=False,
+            low_memory=False,
+        )
+    except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as error:
+        raise fault(table.path, f"pandas can't read the rows ({error})", "Check their quotes") from None
 
 
 def _pandas(path: Path) -> Any:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from semisvm.data.content import read_bytes, read_text
-from semisvm.data.dataset import Dataset, numbered_names
+from semisvm.data.dataset import Dataset, NumberedNames
 from semisvm.data.errors import DataError, fault, shorten
 from semisvm.data.target import whole_if_possible
 
@@ -53,7 +53,7 @@ def read_libsvm(path: str | Path, *, n_features: int | None = None) -> Dataset:
         raise _explain(path, n_features, "a value is NaN or infinite")
     if n_features is None and X.nnz == 0:
         raise fault(path, "no row has a feature", "Write rows as: label index:value ...")
-    names = numbered_names(X.shape[1])
+    names = NumberedNames(X.shape[1])
     return Dataset(path.name, X, whole_if_possible(y), names, "label", source=str(path))
 
 

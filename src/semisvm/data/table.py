@@ -40,14 +40,18 @@ class Table:
             quotechar=self.quote,
             escapechar=self.escape,
             skipinitialspace=True,
+            strict=True,  # a quote that is never closed would swallow the rest of the file in silence
         )
         line = self.first_line
-        for cells in reader:
-            if len(cells) == len(self.names):
-                yield line, cells
-            elif len(cells) > 1 or any(cell.strip() for cell in cells):
-                raise self._ragged(line, cells)
-            line = self.first_line + reader.line_num
+        try:
+            for cells in reader:
+                if len(cells) == len(self.names):
+                    yield line, cells
+                elif len(cells) > 1 or any(cell.strip() for cell in cells):
+                    raise self._ragged(line, cells)
+                line = self.first_line + reader.line_num
+        except csv.Error as error:
+            raise _misquoted(self.path, line, error) from None
 
     def position(self, column: str) -> int:
         """Return which column has this name."""
@@ -61,9 +65,6 @@ class Table:
 
     def _ragged(self, line: int, cells: list[str]) -> DataError:
         reason = f"the row has {len(cells)} cells where the header has {len(self.names)}"
-        if any("\n" in cell for cell in cells):
-            reason += ", one of them with a line break"
-            return fault(self.path, reason, "Look for a quote that is never closed", line=line)
         return fault(self.path, reason, "Add or remove cells, or quote those with a delimiter", line=line)
 
 
@@ -85,7 +86,7 @@ def open_table(path: str | Path, *, delimiter: str | None = None) -> Table:
     if delimiter is None:
         delimiter = next((mark for mark in ",;\t" if mark in opening), ",")
     _allow_cells_of(len(text))
-    reader = csv.reader(chain([opening], stream), delimiter=delimiter, skipinitialspace=True)
+    reader = csv.reader(chain([opening], stream), delimiter=delimiter, skipinitialspace=True, strict=True)
     names = _header(path, reader, blank + 1)
     return Table(path, names, stream.read(), blank + reader.line_num + 1, delimiter)
 
@@ -101,7 +102,10 @@ def require_different(path: Path, names: Sequence[str], line: int | None = None)
 
 def _header(path: Path, reader: Iterator[list[str]], line: int) -> tuple[str, ...]:
     """Return the names in a header row, which must be there, all different, and not numbers."""
-    names = tuple(name.strip() for name in next(reader))
+    try:
+        names = tuple(name.strip() for name in next(reader))
+    except csv.Error as error:
+        raise _misquoted(path, line, error) from None
     if all(_is_number(name) for name in names):
         remedy = "Add a header line that names the columns"
         raise fault(path, "numbers where the column names belong", remedy, line=line)
@@ -111,6 +115,11 @@ def _header(path: Path, reader: Iterator[list[str]], line: int) -> tuple[str, ..
         raise fault(path, reason, remedy, line=line)
     require_different(path, names, line)
     return names
+
+
+def _misquoted(path: Path, line: int, error: csv.Error) -> DataError:
+    remedy = "Look for a quote that is never closed, or for text right after one that is"
+    return fault(path, f"the row can't be split into cells ({error})", remedy, line=line)
 
 
 def _allow_cells_of(size: int) -> None:

@@ -4,11 +4,11 @@ Three levels, from the least to the most that is promised:
 
     empirical      measured on the calibration rows the threshold was chosen on
     cross-fitted   the same arithmetic on out-of-fold scores: every label trains and every label measures
-    certified      a confidence bound that holds whatever the scores are like (`certify`), on rows used for
-                   nothing else
+    certified      a confidence bound, made on rows used for nothing else (`certify` has the argument)
 
 The intervals of the first two are exact for a threshold fixed beforehand; choosing it on the same rows makes
-them flatter it. A certified measure's interval is [target, 1], which is all that is promised of it.
+them flatter it, and out-of-fold scores come from one model a fold, which the arithmetic takes for one.
+A certified measure's interval is [target, 1], which is all that is promised of it.
 """
 
 import math

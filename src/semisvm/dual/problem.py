@@ -56,7 +56,9 @@ class DualProblem:
     def _check_shapes(self):
         n = self.n_variables
         if self.lower.shape != (n,) or self.upper.shape != (n,):
-            raise ValueError(f"linear, lower and upper must have one length: {n}, {self.lower.shape}, {self.upper.shape}.")
+            raise ValueError(
+                f"linear, lower and upper must have one length: {n}, {self.lower.shape}, {self.upper.shape}."
+            )
         if self.row is None:
             if n != self.kernel.n_rows:
                 raise ValueError(f"{n} variables for {self.kernel.n_rows} kernel rows: say which row each belongs to.")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from semisvm import device as devices
+from semisvm.device import resolve
 from semisvm.dual.problem import DualProblem, DualSolution
 
 
@@ -29,7 +29,7 @@ def solve(
     """
     if not tol > 0:
         raise ValueError(f"tol must be positive, got {tol!r}.")
-    devices.resolve(device)
+    resolve(device)
     from semisvm.dual.pairwise import solve_pairwise
 
     return solve_pairwise(problem, start, tol=tol, max_iter=max_iter, time_limit=time_limit, callback=callback)

@@ -6,6 +6,7 @@ has one row or entry a binary problem: ``dual_coef_`` (n_problems, n_support), `
 
 import math
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -118,15 +119,18 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _task(self, pair: Pair, labels: Labels, weight, rows, kernel, watch) -> BinaryTask:
         factor = np.append(self._costs, 1.0)  # code -1, unlabelled, finds the 1 at the end
-        positive = self._costs[pair.positive]
-        others = self._costs[pair.negative] if pair.negative is not None else np.delete(self._costs, pair.positive).mean()
+        negative = self._costs[pair.negative] if pair.negative is not None else self._costs_of_rest(pair.positive)
         return BinaryTask(
             kernel=kernel,
             sign=labels.sign(pair.positive)[rows],
             weight=(weight * factor[labels.codes])[rows],
-            cost_of={+1: float(positive), -1: float(others)},
+            cost_of={+1: float(self._costs[pair.positive]), -1: float(negative)},
             watch=watch,
         )
+
+    def _costs_of_rest(self, positive: int) -> float:
+        """What a row given to "the rest" costs: nobody knows which class it is, so the mean of the others."""
+        return np.delete(self._costs, positive).mean()
 
     def _learn(self, X, rows_in_use, labels: Labels, fits: list[BinaryFit]) -> None:
         """Set the learned attributes from the fits of all binary problems."""
@@ -227,9 +231,8 @@ def _spread(fit: BinaryFit, rows: np.ndarray) -> BinaryFit:
     """A fit on some of the rows as a fit on all of them, the others having no part in it."""
     if rows.all():
         return fit
-    wide = {name: _widen(getattr(fit, name), rows, blank) for name, blank in (("row_beta", 0), ("scores", 0))}
     rounds = None if fit.rounds is None else _widen(fit.rounds, rows, -1)
-    return BinaryFit(**wide, bias=fit.bias, n_iter=fit.n_iter, gap=fit.gap, status=fit.status, history=fit.history, rounds=rounds)
+    return replace(fit, row_beta=_widen(fit.row_beta, rows, 0), scores=_widen(fit.scores, rows, 0), rounds=rounds)
 
 
 def _widen(values, rows, blank):

@@ -17,10 +17,7 @@ def sample_weights(sample_weight, X) -> np.ndarray:
     """Give one weight a row, 1 where none were passed; negative, NaN and all-zero weights are refused."""
     if sample_weight is None:
         return np.ones(X.shape[0])
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not (weight > 0).any():
-        raise ValueError("Every sample_weight is 0: no row is left to learn from.")
-    return weight
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def class_costs(costs: dict[Any, float] | None, class_weight, labels: Labels) -> np.ndarray:

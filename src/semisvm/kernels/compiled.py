@@ -10,8 +10,7 @@ import numpy as np
 
 from semisvm.kernels.jit import compiled
 
-BATCH = 128  # kernel rows made together by the sparse product: their columns fill whole vector registers
-TILE = 32  # data rows finished before a tile is turned over: 32 floats are two cache lines of the output
+WIDTH = 128  # data rows laid side by side: a whole number of vector registers, whatever the machine
 
 _F = np.float32
 _LOG2_E = _F(1.4426950408889634)
@@ -50,61 +49,83 @@ def rbf_of_dot_rows(dots, squares_left, squares, gamma):
 
 
 @compiled
-def _dots_with_batch(sums, batch, indices, data, begin, end):
-    """sums[b] = <one sparse row, batch row b>; `batch` is dense, flattened from (n_features, BATCH)."""
-    for b in range(BATCH):
+def sparse_products(out, wanted, data_rows, first, last):
+    """out[r, i] = <wanted row r, data row i> for data rows first <= i < last; both are CSR triples.
+
+    WIDTH data rows at a time are laid out dense, feature by feature, so that a non-zero of a wanted row meets WIDTH
+    neighbouring numbers and the results come out in the order in which they are stored.
+    """
+    n_features = _largest(data_rows[1], wanted[1]) + 1
+    panel = np.zeros(n_features * WIDTH, dtype=out.dtype)
+    sums = np.empty(WIDTH, dtype=out.dtype)
+    for start in range(first, last, WIDTH):
+        stop = min(start + WIDTH, last)
+        _lay_out(panel, data_rows, start, stop, True)
+        for r in range(out.shape[0]):
+            _dots_with_panel(sums, panel, wanted, r)
+            out[r, start:stop] = sums[: stop - start]
+        _lay_out(panel, data_rows, start, stop, False)
+
+
+@compiled
+def sparse_rbf(out, wanted, wanted_squares, data_rows, squares, gamma, first, last):
+    """As `sparse_products`, with the exponential taken while the products are at hand."""
+    n_features = _largest(data_rows[1], wanted[1]) + 1
+    panel = np.zeros(n_features * WIDTH, dtype=out.dtype)
+    sums = np.empty(WIDTH, dtype=out.dtype)
+    panel_squares = np.zeros(WIDTH, dtype=out.dtype)
+    for start in range(first, last, WIDTH):
+        stop = min(start + WIDTH, last)
+        _lay_out(panel, data_rows, start, stop, True)
+        panel_squares[: stop - start] = squares[start:stop]
+        for r in range(out.shape[0]):
+            _dots_with_panel(sums, panel, wanted, r)
+            rbf_of_dots(sums, panel_squares, wanted_squares[r], gamma)
+            out[r, start:stop] = sums[: stop - start]
+        _lay_out(panel, data_rows, start, stop, False)
+
+
+@compiled
+def _largest(some, others):
+    largest = -1
+    for index in some:
+        largest = max(largest, index)
+    for index in others:
+        largest = max(largest, index)
+    return largest
+
+
+@compiled
+def _lay_out(panel, data_rows, start, stop, write):
+    """Put data rows start..stop into the columns of the panel, or (write=False) take them out again."""
+    indptr, indices, data = data_rows
+    for i in range(start, stop):
+        for k in range(indptr[i], indptr[i + 1]):
+            panel[indices[k] * WIDTH + (i - start)] = data[k] if write else 0
+
+
+@compiled
+def _dots_with_panel(sums, panel, wanted, r):
+    """sums[b] = <wanted row r, column b of the panel>."""
+    indptr, indices, data = wanted
+    for b in range(WIDTH):
         sums[b] = 0
-    width = np.uint64(BATCH)
-    k = begin
+    width = np.uint64(WIDTH)
+    k, end = indptr[r], indptr[r + 1]
     # Four terms a pass: the running sums are loaded and stored once for four products.
     while k + 4 <= end:
         x0, x1, x2, x3 = data[k], data[k + 1], data[k + 2], data[k + 3]
         p0, p1 = np.uint64(indices[k]) * width, np.uint64(indices[k + 1]) * width
         p2, p3 = np.uint64(indices[k + 2]) * width, np.uint64(indices[k + 3]) * width
-        for b in range(BATCH):
+        for b in range(WIDTH):
             q = np.uint64(b)
-            sums[b] += (x0 * batch[p0 + q] + x1 * batch[p1 + q]) + (x2 * batch[p2 + q] + x3 * batch[p3 + q])
+            sums[b] += (x0 * panel[p0 + q] + x1 * panel[p1 + q]) + (x2 * panel[p2 + q] + x3 * panel[p3 + q])
         k += 4
     while k < end:
         x0, p0 = data[k], np.uint64(indices[k]) * width
-        for b in range(BATCH):
-            sums[b] += x0 * batch[p0 + np.uint64(b)]
+        for b in range(WIDTH):
+            sums[b] += x0 * panel[p0 + np.uint64(b)]
         k += 1
-
-
-@compiled
-def sparse_dots(out, batch, indptr, indices, data):
-    """out[b, i] = <batch row b, sparse row i> for the first len(out) rows of the batch."""
-    n_rows = indptr.shape[0] - 1
-    tile = np.empty((TILE, BATCH), dtype=out.dtype)
-    for start in range(0, n_rows, TILE):
-        stop = min(start + TILE, n_rows)
-        for i in range(start, stop):
-            _dots_with_batch(tile[i - start], batch, indices, data, indptr[i], indptr[i + 1])
-        _turn_over(out, tile, start, stop)
-
-
-@compiled
-def sparse_rbf(out, batch, batch_squares, indptr, indices, data, squares, gamma):
-    """out[b, i] = exp(-gamma |batch row b - sparse row i|^2): `sparse_dots` with the exponential taken in the tile."""
-    n_rows = indptr.shape[0] - 1
-    tile = np.empty((TILE, BATCH), dtype=out.dtype)
-    for start in range(0, n_rows, TILE):
-        stop = min(start + TILE, n_rows)
-        for i in range(start, stop):
-            sums = tile[i - start]
-            _dots_with_batch(sums, batch, indices, data, indptr[i], indptr[i + 1])
-            rbf_of_dots(sums, batch_squares, squares[i], gamma)
-        _turn_over(out, tile, start, stop)
-
-
-@compiled
-def _turn_over(out, tile, start, stop):
-    """Write the transposed tile, a cache line or two at a time for each row of the output."""
-    for b in range(out.shape[0]):
-        target = out[b, start:stop]
-        for t in range(stop - start):
-            target[t] = tile[t, b]
 
 
 @compiled

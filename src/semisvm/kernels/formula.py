@@ -56,7 +56,7 @@ class Formula:
     def as_pairwise(self) -> dict[str, Any]:
         """The same kernel as arguments of ``sklearn.metrics.pairwise.pairwise_kernels``."""
         parameters = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
-        return {"metric": self.function or self.name, "filter_params": True, **parameters}
+        return {"metric": self.name, "filter_params": True, **parameters}
 
 
 def make_formula(kernel, X, *, gamma="scale", coef0=0.0, degree=3, weight=None) -> Formula:

@@ -104,4 +104,3 @@ class GivenRows(KernelRows):
         self.slot = self.owner = np.arange(self.n_rows)
         self.last_used = np.zeros(self.n_rows, dtype=np.int64)
         self.clock = self.n_made = self.n_evicted = 0
-

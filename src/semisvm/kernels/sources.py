@@ -7,6 +7,7 @@ A source knows n data rows and writes rows of K between all of them:
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -18,8 +19,8 @@ from semisvm.kernels.threads import for_each, n_threads
 
 # A sparse product does only the non-zero work, at a third of the speed a dense one has for each multiplication.
 SPARSE_PAYS_BELOW = 0.3
-# Beyond this the dense copy of a batch leaves the processor's caches and SciPy's sparse product is the better one.
-LARGEST_BATCH_BYTES = 32_000_000
+# Beyond this the dense panel of data rows leaves the processor's caches and SciPy's sparse product is the better one.
+LARGEST_PANEL_BYTES = 32_000_000
 _TILE_BYTES = 8_000_000  # dense rows made at a time, so that the exponential finds the products still in cache
 
 
@@ -68,7 +69,7 @@ class DenseSource:
 
 
 class SparseSource:
-    """Sparse rows: products over the non-zeros only, 128 kernel rows at a time, on every core."""
+    """Sparse rows: products over the non-zeros only, on every core."""
 
     def __init__(self, X, formula: Formula, dtype):
         self.X = sparse.csr_matrix(X, dtype=dtype)
@@ -78,34 +79,37 @@ class SparseSource:
         self.diagonal = formula.diagonal(self.squares)
 
     def write(self, rows, out):
-        from semisvm.kernels.compiled import BATCH
+        from semisvm.kernels.compiled import WIDTH
 
-        if self.X.shape[1] * BATCH * out.itemsize > LARGEST_BATCH_BYTES:
+        if self.X.shape[1] * WIDTH * out.itemsize > LARGEST_PANEL_BYTES:
             self._write_by_scipy(rows, out)
         else:
-            batches = [slice(start, start + BATCH) for start in range(0, len(rows), BATCH)]
-            for_each(lambda part: self._write_batch(rows[part], out[part]), batches)
+            n_panels = -(-self.n_rows // WIDTH)
+            edges = WIDTH * np.linspace(0, n_panels, min(n_threads(), n_panels) + 1).astype(int)
+            for_each(lambda span: self._write_columns(rows, out, *span), pairwise(edges.tolist()))
+            if self.formula.name != "rbf" or self.dtype != np.float32:
+                self.formula.finish(out, self.squares[rows], self.squares)
         _exact_diagonal(self, rows, out)
 
-    def _write_batch(self, rows, out):
-        from semisvm.kernels.compiled import BATCH, sparse_dots, sparse_rbf
+    def _write_columns(self, rows, out, first, last):
+        """Columns first to last: kernel values at once in the common case, dot products otherwise."""
+        from semisvm.kernels.compiled import sparse_products, sparse_rbf
 
-        batch = np.zeros((self.X.shape[1], BATCH), dtype=self.dtype)
-        batch[:, : len(rows)] = self.X[rows].T.toarray()
-        arrays = self.X.indptr, self.X.indices, self.X.data
+        wanted, data, last = _triple(self.X[rows]), _triple(self.X), min(last, self.n_rows)
         if self.formula.name == "rbf" and self.dtype == np.float32:
-            squares = np.zeros(BATCH, dtype=self.dtype)
-            squares[: len(rows)] = self.squares[rows]
-            sparse_rbf(out, batch.ravel(), squares, *arrays, self.squares, self.formula.gamma)
+            sparse_rbf(out, wanted, self.squares[rows], data, self.squares, self.formula.gamma, first, last)
         else:
-            sparse_dots(out, batch.ravel(), *arrays)
-            self.formula.finish(out, self.squares[rows], self.squares)
+            sparse_products(out, wanted, data, first, last)
 
     def _write_by_scipy(self, rows, out):
         for start in range(0, len(rows), 64):
             part = slice(start, start + 64)
             out[part] = (self.X[rows[part]] @ self.X.T).toarray()
             _finish(self.formula, out[part], self.squares[rows[part]], self.squares)
+
+
+def _triple(X):
+    return X.indptr, X.indices, X.data
 
 
 class CallableSource:
@@ -116,20 +120,10 @@ class CallableSource:
         self.diagonal = np.empty(self.n_rows, dtype=dtype)
         for start in range(0, self.n_rows, 256):
             part = slice(start, start + 256)
-            self.diagonal[part] = np.diagonal(self._values(X[part], X[part]))
+            self.diagonal[part] = np.diagonal(cross_kernel(formula, X[part], X[part]))
 
     def write(self, rows, out):
-        out[:] = self._values(self.X[rows], self.X)
-
-    def _values(self, left, right):
-        values = np.asarray(self.formula.function(left, right))
-        wanted = (left.shape[0], right.shape[0])
-        if values.shape != wanted:
-            raise ValueError(
-                f"The kernel function returned an array of shape {values.shape} for blocks of {wanted[0]} and "
-                f"{wanted[1]} rows; it must return one value for each pair, shape {wanted}."
-            )
-        return values
+        out[:] = cross_kernel(self.formula, self.X[rows], self.X)
 
 
 @dataclass
@@ -147,8 +141,17 @@ class GivenMatrix:
 
 
 def cross_kernel(formula: Formula, left, right) -> np.ndarray:
-    """Kernel values between two blocks of rows in the precision of the data, for prediction."""
-    return pairwise_kernels(left, right, **formula.as_pairwise())
+    """Kernel values between two blocks of rows, in the precision of the data."""
+    if formula.function is None:
+        return pairwise_kernels(left, right, **formula.as_pairwise())
+    values = np.asarray(formula.function(left, right))
+    wanted = (left.shape[0], right.shape[0])
+    if values.shape != wanted:
+        raise ValueError(
+            f"The kernel function returned an array of shape {values.shape} for blocks of {wanted[0]} and "
+            f"{wanted[1]} rows; it must return one value for each pair, shape {wanted}."
+        )
+    return values
 
 
 def _finish(formula, dots, squares_left, squares):

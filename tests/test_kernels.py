@@ -1,0 +1,381 @@
+"""Kernel rows and scores of new rows are those of the naive double loop, in every form the data can have."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.svm import SVC
+
+from oracles import as_dense, naive_kernel
+from semisvm.kernels import GivenRows, KernelRows, kernel_rows, make_formula, predict, scores_of_new_rows
+from semisvm.kernels.compiled import rbf_of_dots
+from semisvm.kernels.memory import budget_bytes, free_bytes
+
+PARAMETERS = {
+    "linear": {},
+    "rbf": {"gamma": 0.3},
+    "poly": {"gamma": 0.4, "coef0": 0.7, "degree": 3},
+    "sigmoid": {"gamma": 0.2, "coef0": -0.3},
+}
+FORMS = {
+    "dense": lambda X: X,
+    "dense, column by column": np.asfortranarray,
+    "dense float32": lambda X: X.astype(np.float32),
+    "csr": sparse.csr_matrix,
+    "csr array": sparse.csr_array,
+    "csr float32": lambda X: sparse.csr_matrix(X, dtype=np.float32),
+    "csr with 64-bit indices": lambda X: with_long_indices(sparse.csr_matrix(X)),
+}
+
+
+def with_long_indices(X):
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def make_data(n=50, n_features=7, seed=0, share_of_zeros=0.4):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) > share_of_zeros)
+
+
+def all_rows(rows):
+    rows.require(np.arange(rows.n_rows))
+    return rows.values[rows.slot]
+
+
+def float32_error(name, X, K):
+    """What float32 can promise: a few roundings of numbers of the size of the largest |x|^2, carried through."""
+    size = (as_dense(X) ** 2).sum(axis=1).max()
+    gamma = PARAMETERS[name].get("gamma", 1.0)
+    return {
+        "linear": 1e-6 * size,
+        "rbf": 1e-6 * (1 + gamma * size),
+        "poly": 1e-5 * np.abs(K).max(),
+        "sigmoid": 1e-6 * (1 + gamma * size),
+    }[name]
+
+
+# --- rows between training rows ---
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_rows_are_those_of_the_double_loop(name, form):
+    X = FORMS[form](make_data())
+    K = naive_kernel(name, X, **PARAMETERS[name])
+    formula = make_formula(name, X, **PARAMETERS[name])
+    exact, single = (kernel_rows(X, formula, dtype=dtype) for dtype in (np.float64, np.float32))
+    assert (all_rows(exact).dtype, all_rows(single).dtype) == (np.float64, np.float32)
+    assert_allclose(all_rows(exact), K, rtol=1e-12, atol=1e-12 * np.abs(K).max())
+    assert_allclose(all_rows(single), K, rtol=1e-5, atol=float32_error(name, X, K))
+    assert_allclose(exact.diagonal, np.diagonal(K), rtol=1e-12)
+    assert_array_equal(np.diagonal(all_rows(single)), single.diagonal)
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 127, 128, 129, 300, 513])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_batches_and_tiles_have_remainders(n, dtype):
+    X = make_data(n, 5, share_of_zeros=0.8)
+    X[0] = 0  # an empty row
+    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    rows = kernel_rows(sparse.csr_matrix(X), make_formula("rbf", X, gamma=0.3), dtype=dtype)
+    assert_allclose(all_rows(rows), K, rtol=0, atol=3e-6 if dtype == np.float32 else 1e-13)
+
+
+def test_sparse_rows_may_have_any_number_of_entries():
+    X = np.tril(np.full((20, 20), 2.0))  # 1 to 20 of them
+    rows = kernel_rows(sparse.csr_matrix(X), make_formula("linear", X))
+    assert_array_equal(all_rows(rows), X @ X.T)
+
+
+def test_a_row_is_the_same_whatever_batch_it_came_in():
+    X = sparse.csr_matrix(make_data(300, 40, share_of_zeros=0.7))
+    formula = make_formula("rbf", X, gamma=0.1)
+    together, alone = kernel_rows(X, formula), kernel_rows(X, formula)
+    all_rows(together)
+    for i in (0, 17, 150, 299):
+        alone.require(np.array([i]))
+        assert_array_equal(alone.values[alone.slot[i]], together.values[together.slot[i]])
+
+
+def test_empty_rows_and_empty_columns_of_a_sparse_matrix_count():
+    X = sparse.csr_matrix((6, 4))
+    rows = kernel_rows(X, make_formula("rbf", X, gamma=1.0))
+    assert_array_equal(all_rows(rows), np.ones((6, 6)))
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_one_feature_is_enough(form):
+    X = FORMS[form](np.arange(5.0)[:, None])
+    for name, parameters in PARAMETERS.items():
+        K = naive_kernel(name, X, **parameters)
+        assert_allclose(
+            all_rows(kernel_rows(X, make_formula(name, X, **parameters))), K, rtol=1e-5, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.parametrize("n_features", [5_000, 100_000])
+def test_a_hundred_thousand_features_are_no_obstacle(name, n_features):
+    # past some number of features products are left to SciPy
+    rng = np.random.default_rng(0)
+    X = sparse.random_array(
+        (150, n_features), density=10 / n_features, rng=rng, data_sampler=rng.normal, format="csr"
+    )
+    K = naive_kernel(name, X[:, np.unique(X.indices)], **PARAMETERS[name])
+    formula = make_formula(name, X, **PARAMETERS[name])
+    assert_allclose(
+        all_rows(kernel_rows(X, formula, dtype=np.float64)), K, rtol=1e-12, atol=1e-12 * np.abs(K).max()
+    )
+    assert_allclose(all_rows(kernel_rows(X, formula)), K, rtol=1e-5, atol=float32_error(name, X, K))
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.9], ids=["full", "mostly zeros"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=str)
+def test_a_large_common_offset_costs_the_rbf_kernel_nothing(zeros, dtype):
+    X = make_data(60, 10, share_of_zeros=zeros)
+    X[:, 0] += 3e4  # a column in other units: distances are as before, norms are not
+    X = X.astype(dtype)
+    rows = all_rows(kernel_rows(X, make_formula("rbf", X, gamma=0.3)))
+    assert_allclose(rows, naive_kernel("rbf", X, gamma=0.3), rtol=0, atol=1e-5)
+
+
+def test_the_users_matrix_is_left_alone():
+    # unsorted, with an entry in two parts
+    X = sparse.csr_matrix(
+        (np.array([1, 2, 3, 4], dtype=np.float32), np.array([2, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 3)
+    )
+    before = X.data.copy(), X.indices.copy(), X.indptr.copy()
+    rows = all_rows(kernel_rows(X, make_formula("linear", X)))
+    assert_allclose(rows, [[26, 0], [0, 16]])
+    for now, then in zip((X.data, X.indices, X.indptr), before, strict=True):
+        assert_array_equal(now, then)
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_arrays_that_may_not_be_written_serve(form):
+    X = FORMS[form](make_data())
+    for array in (X,) if form == "dense" else (X.data, X.indices, X.indptr):
+        array.flags.writeable = False
+    rows = all_rows(kernel_rows(X, make_formula("rbf", X, gamma=0.3)))
+    assert_allclose(rows, naive_kernel("rbf", X, gamma=0.3), atol=1e-5)
+
+
+def test_whole_numbers_serve():
+    X = np.arange(12).reshape(4, 3)
+    assert_allclose(
+        all_rows(kernel_rows(X, make_formula("rbf", X, gamma=0.01))),
+        naive_kernel("rbf", X, gamma=0.01),
+        rtol=1e-5,
+    )
+
+
+# --- the compiled exponential ---
+
+
+def compiled_exponential(distances, gamma=1.0):
+    """exp(-gamma d) through `rbf_of_dots`, for squared distances d from the origin."""
+    dots = np.zeros(len(distances), dtype=np.float32)
+    rbf_of_dots(dots, distances.astype(np.float32), np.float32(0), gamma)
+    return dots
+
+
+def test_the_compiled_exponential_is_exact_to_single_precision():
+    # the argument is rounded too: an error of its last digit is one of the same size, absolute, in the exponent
+    distances = np.linspace(0, 87, 200_001).astype(np.float32)
+    exact = np.exp(-distances.astype(np.float64))
+    assert_allclose(compiled_exponential(distances) / exact, 1, rtol=0, atol=5e-7 + 1.5e-7 * 87)
+    near = distances <= 2
+    assert_allclose(compiled_exponential(distances[near]) / exact[near], 1, rtol=0, atol=5e-7)
+    assert_allclose(compiled_exponential(distances), exact, rtol=0, atol=2e-7)
+
+
+@pytest.mark.parametrize("gamma", [1e-30, 1e-3, 1.0, 1e3, 1e30])
+def test_the_compiled_exponential_stays_finite_and_in_order(gamma):
+    distances = np.concatenate([np.linspace(0, 200, 1000), 10.0 ** np.arange(3, 38)])
+    values = compiled_exponential(distances, gamma)
+    assert np.isfinite(values).all()
+    assert ((values >= 0) & (values <= 1)).all()
+    assert (np.diff(values) <= 2e-7 * values[:-1]).all()
+    assert_allclose(values, np.exp(-gamma * distances), rtol=0, atol=2e-6)
+
+
+def test_no_distance_is_one_and_rounding_below_no_distance_too():
+    assert compiled_exponential(np.array([0.0]))[0] == 1
+    dots = np.array([1.0001], dtype=np.float32)
+    rbf_of_dots(dots, np.ones(1, dtype=np.float32), np.float32(1), 5.0)
+    assert dots[0] == 1
+
+
+# --- callables and matrices ---
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_a_callable_takes_two_blocks_of_rows(form):
+    X = FORMS[form](make_data(300))
+    rows = kernel_rows(
+        X, make_formula(lambda left, right: as_dense(left @ right.T) ** 2, X), dtype=np.float64
+    )
+    K = (as_dense(X) @ as_dense(X).T) ** 2
+    assert_allclose(rows.diagonal, np.diagonal(K))
+    assert_allclose(all_rows(rows), K)
+
+
+def test_a_callable_that_returns_too_few_values_is_told_so():
+    X = make_data()
+    with pytest.raises(ValueError, match=r"returned an array of shape \(50,\) for blocks of 50 and 50 rows"):
+        kernel_rows(X, make_formula(lambda left, right: np.ones(len(left)), X))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_precomputed_matrix_is_used_as_it_is(dtype):
+    K = naive_kernel("rbf", make_data()).astype(dtype)
+    rows = kernel_rows(K, make_formula("precomputed", K))
+    assert isinstance(rows, GivenRows)
+    assert np.shares_memory(rows.values, K)
+    rows.require(np.array([3, 4]))
+    assert (rows.n_made, rows.n_evicted) == (0, 0)
+    assert rows.is_present.all()
+    assert_array_equal(rows.diagonal, np.diagonal(K))
+    beta = np.arange(50.0)
+    assert_allclose(rows.times(beta), K @ beta, rtol=1e-6 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize(
+    "K",
+    [np.eye(3, dtype=int), [[1, 0], [0, 1]], np.asfortranarray(np.eye(4))],
+    ids=["int", "list", "columns"],
+)
+def test_any_square_of_numbers_is_a_precomputed_matrix(K):
+    rows = kernel_rows(K, make_formula("precomputed", K))
+    assert_array_equal(rows.values, np.asarray(K))
+    assert rows.dtype == np.float64
+    assert rows.values.flags.c_contiguous
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (3,), (2, 2, 2), ()])
+def test_a_precomputed_matrix_that_is_not_square_is_refused(shape):
+    K = np.ones(shape)
+    with pytest.raises(ValueError, match="must be a square matrix"):
+        kernel_rows(K, make_formula("precomputed", K))
+
+
+# --- parameters ---
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("gamma", ["scale", "auto", 0.25])
+def test_gamma_is_scikit_learns(form, gamma):
+    X = FORMS[form](make_data())
+    svc = SVC(gamma=gamma).fit(X, np.arange(50) % 2)
+    assert make_formula("rbf", X, gamma=gamma).gamma == pytest.approx(svc._gamma, rel=1e-6)
+
+
+def test_gamma_scale_of_constant_data_is_one_as_in_scikit_learn():
+    assert make_formula("rbf", np.ones((4, 3))).gamma == 1.0
+    assert make_formula("rbf", sparse.csr_matrix((4, 3))).gamma == 1.0
+
+
+@pytest.mark.parametrize("gamma", [0, -1.0, math.nan, "wide", math.inf, None])
+def test_a_gamma_that_makes_no_sense_is_refused(gamma):
+    with pytest.raises(ValueError, match="gamma must be"):
+        make_formula("rbf", make_data(), gamma=gamma)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", None, 3, "RBF"])
+def test_an_unknown_kernel_is_refused(kernel):
+    with pytest.raises(ValueError, match=r"kernel must be one of 'linear', .* or a callable"):
+        make_formula(kernel, make_data())
+
+
+def test_a_negative_degree_is_refused():
+    with pytest.raises(ValueError, match="degree must be 0 or more"):
+        make_formula("poly", make_data(), degree=-1)
+
+
+@pytest.mark.parametrize("cache_size", [0, -1, math.nan, -math.inf])
+def test_a_cache_of_no_size_is_refused(cache_size):
+    X = make_data()
+    with pytest.raises(ValueError, match="cache_size must be a positive number"):
+        kernel_rows(X, make_formula("linear", X), cache_size=cache_size)
+
+
+def test_the_budget_is_in_megabytes_or_a_share_of_what_is_free():
+    assert budget_bytes(1.5) == 1_500_000
+    assert 0 < budget_bytes(None) <= free_bytes() + 2**30
+    X = make_data(1000)
+    assert kernel_rows(X, make_formula("linear", X), cache_size=0.4).capacity == 100
+    assert kernel_rows(X, make_formula("linear", X), cache_size=1e-9).capacity == 8
+    assert kernel_rows(X[:3], make_formula("linear", X), cache_size=1e-9).capacity == 3
+
+
+# --- new rows ---
+
+
+@pytest.mark.parametrize("block", [1, 3, 10**9])
+@pytest.mark.parametrize("form", ["dense", "csr", "csr array", "dense float32"])
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_new_rows_are_scored_as_by_the_double_loop(name, form, block, monkeypatch):
+    support, new = FORMS[form](make_data(12)), FORMS[form](make_data(20, seed=1))
+    coefficients = np.random.default_rng(0).normal(size=(3, 12))
+    monkeypatch.setattr(predict, "BLOCK_BYTES", 8 * 12 * block)
+    scores = scores_of_new_rows(new, support, coefficients, make_formula(name, support, **PARAMETERS[name]))
+    exact = naive_kernel(name, new, support, **PARAMETERS[name]) @ coefficients.T
+    assert scores.shape == (20, 3)
+    assert_allclose(scores, exact, rtol=1e-10, atol=1e-5 if "32" in form else 1e-10)
+
+
+def test_sparse_new_rows_meet_dense_support_rows_and_the_other_way_round():
+    support, new = make_data(12), make_data(20, seed=1)
+    coefficients = np.ones((1, 12))
+    formula = make_formula("rbf", support, gamma=0.3)
+    exact = naive_kernel("rbf", new, support, gamma=0.3) @ coefficients.T
+    assert_allclose(scores_of_new_rows(sparse.csr_matrix(new), support, coefficients, formula), exact)
+    assert_allclose(scores_of_new_rows(new, sparse.csr_matrix(support), coefficients, formula), exact)
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("block", [1, 10**9])
+def test_new_rows_are_scored_by_a_callable_as_it_was_trained(form, block, monkeypatch):
+    support, new = FORMS[form](make_data(12)), FORMS[form](make_data(20, seed=1))
+    monkeypatch.setattr(predict, "BLOCK_BYTES", 8 * 12 * block)
+    formula = make_formula(lambda left, right: as_dense(left @ right.T), support)
+    scores = scores_of_new_rows(new, support, np.ones((1, 12)), formula)
+    assert_allclose(scores[:, 0], naive_kernel("linear", new, support).sum(axis=1))
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 5])
+def test_every_degree_that_trains_also_predicts(degree):
+    X = make_data(12)
+    formula = make_formula("poly", X, gamma=0.5, coef0=1.0, degree=degree)
+    scores = scores_of_new_rows(X, X, np.ones((1, 12)), formula)[:, 0]
+    assert_allclose(scores, all_rows(kernel_rows(X, formula, dtype=np.float64)).sum(axis=1))
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_a_precomputed_kernel_brings_its_own_values(form):
+    K = FORMS[form](np.arange(12.0).reshape(4, 3))
+    scores = scores_of_new_rows(K, None, np.array([[1.0, 0, -1]]), make_formula("precomputed", K))
+    assert_allclose(scores[:, 0], [-2, -2, -2, -2])
+
+
+def test_no_support_rows_score_zero():
+    X = make_data(5)
+    assert_array_equal(
+        scores_of_new_rows(X, X[:0], np.empty((2, 0)), make_formula("linear", X)), np.zeros((5, 2))
+    )
+
+
+def test_no_new_rows_have_no_scores():
+    X = make_data(5)
+    assert scores_of_new_rows(X[:0], X, np.ones((2, 5)), make_formula("linear", X)).shape == (0, 2)
+
+
+def test_rows_say_what_they_are():
+    X = make_data(30)
+    rows = kernel_rows(X, make_formula("linear", X))
+    assert isinstance(rows, KernelRows)
+    assert (rows.n_rows, rows.dtype, rows.n_made) == (30, np.float32, 0)
+    assert not rows.is_present.any()
