@@ -70,9 +70,7 @@ def multiplier_interval(gradient, beta, lower, upper):
 
 
 def gap_by_definition(K, linear, lower, upper, beta, row=None):
-    least_rising, most_falling = multiplier_interval(
-        gradient_by_definition(K, linear, beta, row), beta, lower, upper
-    )
+    least_rising, most_falling = multiplier_interval(gradient_by_definition(K, linear, beta, row), beta, lower, upper)
     return most_falling - least_rising
 
 
@@ -105,9 +103,7 @@ def _interior_point(Q, linear, lower, upper, total):
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
     # Where the last digits can't be had (no interior at all, say), these are what it may end with.
     settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = settings.reduced_tol_feas = 1e-8
-    answer = clarabel.DefaultSolver(
-        sparse.triu(Q, format="csc"), linear, A, b, cones[: 1 + (len(b) > 1)], settings
-    )
+    answer = clarabel.DefaultSolver(sparse.triu(Q, format="csc"), linear, A, b, cones[: 1 + (len(b) > 1)], settings)
     answer = answer.solve()
     assert str(answer.status) in ("Solved", "AlmostSolved"), f"the oracle itself failed: {answer.status}"
     return np.asarray(answer.x)

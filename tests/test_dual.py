@@ -41,9 +41,7 @@ class Case:
 
     def problem(self, dtype=np.float64, **cache):
         parameters = {"gamma": 1.0, **self.kernel}
-        rows = kernel_rows(
-            self.X, make_formula(parameters.pop("name"), self.X, **parameters), dtype=dtype, **cache
-        )
+        rows = kernel_rows(self.X, make_formula(parameters.pop("name"), self.X, **parameters), dtype=dtype, **cache)
         return DualProblem(rows, self.linear, self.lower, self.upper, self.total, self.row)
 
     @property
@@ -69,10 +67,10 @@ def precomputed_case(K, linear, lower, upper, total=0.0, row=None):
 def svc_case(seed=0, n=60, C=1.0, kernel=None, n_features=4):
     """C-SVC on two overlapping classes: linear -y, bounds [0, C] or [-C, 0].
 
-    On a grid of eighths, so that the products of rows are exact in float32: LIBSVM keeps them so whatever is asked.
+    On a grid of quarters, so that the products of rows are exact in float32: LIBSVM keeps them so whatever is asked.
     """
     X, y = make_classification(n, n_features, n_informative=3, n_redundant=0, flip_y=0.1, random_state=seed)
-    X = np.round(8 * X) / 8
+    X = np.round(4 * X) / 4
     sign = 2.0 * y - 1
     kernel = kernel or {"name": "rbf", "gamma": 0.5}
     return make_case(X, kernel, -sign, np.minimum(0, C * sign), np.maximum(0, C * sign))
@@ -124,17 +122,11 @@ def random_total(rng, lower, upper):
     """A sum that can be had: most often in the middle, sometimes at one end."""
     share = rng.choice([0.0, 1.0, *rng.random(8)])
     low, high = np.clip(lower, -5, None), np.clip(upper, None, 5)
-    return float(
-        np.sum(low + share * (high - low)) if 0 < share < 1 else (lower if share == 0 else upper).sum()
-    )
+    return float(np.sum(low + share * (high - low)) if 0 < share < 1 else (lower if share == 0 else upper).sum())
 
 
 def usable(case):
-    return (
-        case
-        if np.isfinite(case.total)
-        else replace(case, total=float(np.clip(0, case.lower, case.upper).sum()))
-    )
+    return case if np.isfinite(case.total) else replace(case, total=float(np.clip(0, case.lower, case.upper).sum()))
 
 
 def is_feasible(case, beta):
@@ -146,9 +138,7 @@ def is_feasible(case, beta):
 def is_certified(case, solution):
     """Everything the solution says of itself, computed afresh from the naive kernel matrix."""
     scores = scores_by_definition(case.K, solution.beta, case.row)
-    size = 1e-9 * (
-        1 + np.abs(case.K).max() * np.abs(solution.beta).sum() + np.abs(case.linear).max(initial=0)
-    )
+    size = 1e-9 * (1 + np.abs(case.K).max() * np.abs(solution.beta).sum() + np.abs(case.linear).max(initial=0))
     is_feasible(case, solution.beta)
     assert_allclose(solution.scores, scores, rtol=0, atol=size)
     gradient = gradient_by_definition(case.K, case.linear, solution.beta, case.row)
@@ -199,9 +189,7 @@ def test_hard_margin_problems_have_no_upper_bounds_at_all():
         solution = solve(case.problem(), tol=1e-6, time_limit=10)
         assert solution.status is Status.CONVERGED
         assert solution.objective == pytest.approx(optimum(case.K, *case.parts)[1], rel=1e-6)
-        assert_allclose(
-            sign * solution.decision_values, np.maximum(1, sign * solution.decision_values), atol=1e-5
-        )
+        assert_allclose(sign * solution.decision_values, np.maximum(1, sign * solution.decision_values), atol=1e-5)
 
 
 def test_two_points_have_the_optimum_one_writes_down():
@@ -267,7 +255,7 @@ def test_a_kernel_that_is_not_finite_is_refused_and_not_spun_on(bad):
     K = case.K.copy()
     K[3, 5] = K[5, 3] = bad
     problem = replace(case, X=K, K=K, kernel={"name": "precomputed"}).problem()
-    with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="finite|NaN"):
+    with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="finite"):
         solve(problem, time_limit=1)
 
 
@@ -291,9 +279,7 @@ def test_sigmoid_kernels_with_negative_eigenvalues_end(seed):
     rng = np.random.default_rng(seed)
     kernel = {"name": "sigmoid", "gamma": 0.8, "coef0": rng.uniform(-1, 1)}
     sign = np.where(rng.random(30) < 0.5, 1.0, -1.0)
-    case = make_case(
-        rng.normal(size=(30, 3)), kernel, -sign, np.minimum(0, 5 * sign), np.maximum(0, 5 * sign)
-    )
+    case = make_case(rng.normal(size=(30, 3)), kernel, -sign, np.minimum(0, 5 * sign), np.maximum(0, 5 * sign))
     assert np.linalg.eigvalsh(case.K).min() < -0.1
     ends_well(case)
 
@@ -303,9 +289,7 @@ def test_kernels_that_are_not_quite_symmetric_end(seed):
     rng = np.random.default_rng(seed)
     case = svc_case(seed, n=30, C=100.0)
     K = case.K + 1e-4 * rng.normal(size=case.K.shape)
-    solution = solve(
-        replace(case, X=K, K=K, kernel={"name": "precomputed"}).problem(), tol=1e-9, time_limit=20
-    )
+    solution = solve(replace(case, X=K, K=K, kernel={"name": "precomputed"}).problem(), tol=1e-9, time_limit=20)
     assert solution.status in (Status.CONVERGED, Status.STALLED)
     assert np.isfinite(solution.objective)
     is_feasible(case, solution.beta)
@@ -323,9 +307,7 @@ def ends_well(case):
 # --- against LIBSVM ---
 
 
-@pytest.mark.parametrize(
-    "kernel", [{"name": "rbf", "gamma": 0.3}, {"name": "linear"}, KERNELS["poly"]], ids=str
-)
+@pytest.mark.parametrize("kernel", [{"name": "rbf", "gamma": 0.3}, {"name": "linear"}, KERNELS["poly"]], ids=str)
 @pytest.mark.parametrize("C", [0.1, 10.0])
 def test_decision_values_are_those_of_libsvm(kernel, C):
     case = svc_case(seed=1, n=200, C=C, kernel=kernel)
@@ -348,9 +330,7 @@ def test_float32_rows_at_the_usual_tolerance_give_libsvms_objective():
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(
-    ("name", "C", "gamma"), [("adult", 100, 0.5), ("ijcnn1", 10, 0.125), ("protein", 10, 0.25)]
-)
+@pytest.mark.parametrize(("name", "C", "gamma"), [("adult", 100, 0.5), ("ijcnn1", 10, 0.125), ("protein", 10, 0.25)])
 def test_a_tenth_of_the_papers_sets_gives_libsvms_objective_and_predictions(name, C, gamma, paper_data):
     data = load(name, data_dir=paper_data)
     order = np.random.default_rng(0).permutation(np.flatnonzero(data.y >= 0))
@@ -361,14 +341,9 @@ def test_a_tenth_of_the_papers_sets_gives_libsvms_objective_and_predictions(name
     problem = DualProblem(kernel_rows(X, formula), -sign, np.minimum(0, C * sign), np.maximum(0, C * sign))
     solution = solve(problem, tol=1e-3)
     support = libsvm.support_vectors_
-    theirs = objective_by_definition(
-        rbf_kernel(support, gamma=gamma), -sign[libsvm.support_], dual_coef(libsvm)
-    )
+    theirs = objective_by_definition(rbf_kernel(support, gamma=gamma), -sign[libsvm.support_], dual_coef(libsvm))
     used = np.flatnonzero(solution.beta)
-    scores = (
-        scores_of_new_rows(data.X[held_out], X[used], solution.beta[None, used], formula)[:, 0]
-        + solution.bias
-    )
+    scores = scores_of_new_rows(data.X[held_out], X[used], solution.beta[None, used], formula)[:, 0] + solution.bias
     agree = (scores > 0) == (libsvm.decision_function(data.X[held_out]) > 0)
     assert solution.status is Status.CONVERGED
     assert solution.objective == pytest.approx(theirs, rel=1e-5)
@@ -399,23 +374,22 @@ def test_restarting_from_the_optimum_takes_no_step(seed):
         assert_allclose(again.beta, first.beta, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("C", [1.0, 1e4])
-def test_restarting_from_the_optimum_on_float32_rows_takes_no_step(C):
-    for seed in range(5):
-        problem = svc_case(seed, n=200, C=C).problem(np.float32)
-        first = solve(problem, tol=1e-3)
-        assert solve(problem, start=first, tol=1e-3).n_iter == 0
-        assert solve(problem, start=first.beta, tol=1e-3).n_iter == 0
-
-
-@pytest.mark.parametrize("C", [1.0, 100.0, 1e4, 1e6])
-def test_the_gap_of_float32_rows_is_the_gap_of_those_rows(C):
-    case = svc_case(n=150, C=C)
-    problem = case.problem(np.float32)
+@pytest.mark.parametrize("C", [1.0, 1e2, 1e5])
+def test_the_gap_of_float32_rows_is_the_gap_of_those_rows_after_a_million_steps(C):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    sign = np.sign(X[:, 0] + 0.5 * rng.normal(size=400))
+    rows = kernel_rows(X, make_formula("rbf", X, gamma=0.2))
+    problem = DualProblem(rows, -sign, np.minimum(0, C * sign), np.maximum(0, C * sign))
     solution = solve(problem, tol=1e-3, time_limit=20)
-    problem.kernel.require(np.arange(150))
-    K = problem.kernel.values[problem.kernel.slot].astype(np.float64)
-    assert solution.gap == pytest.approx(gap_by_definition(K, *case.parts, solution.beta), abs=1e-5)
+    rows.require(np.arange(400))
+    K = rows.values[rows.slot].astype(np.float64)
+    gap = gap_by_definition(K, problem.linear, problem.lower, problem.upper, solution.beta)
+    assert solution.status is Status.CONVERGED
+    assert gap < 1e-3
+    assert solution.gap == pytest.approx(gap, abs=1e-6)
+    assert solve(problem, start=solution, tol=1e-3).n_iter == 0
+    assert solve(problem, start=solution.beta, tol=1e-3).n_iter == 0
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -463,9 +437,7 @@ def starts(draw):
     if draw(st.booleans()):
         lower[-1] = -np.inf
     share = draw(st.floats(0, 1))
-    total = float(
-        (np.maximum(lower, -200) + share * (np.minimum(upper, 200) - np.maximum(lower, -200))).sum()
-    )
+    total = float((np.maximum(lower, -200) + share * (np.minimum(upper, 200) - np.maximum(lower, -200))).sum())
     total = min(max(total, float(lower.sum())), float(upper.sum()))
     return beta, lower, upper, total, gradient
 
@@ -563,52 +535,53 @@ def test_rows_that_no_variable_uses_change_nothing_and_are_scored():
 ROWS = kernel_rows(np.eye(3), make_formula("linear", np.eye(3)), dtype=np.float64)
 BAD_PROBLEMS = {
     "too few": (
-        dict(linear=np.zeros(2), lower=np.zeros(2), upper=np.ones(2)),
+        {"linear": np.zeros(2), "lower": np.zeros(2), "upper": np.ones(2)},
         "2 variables for 3 kernel rows",
     ),
-    "lower short": (dict(lower=np.zeros(2)), "one length"),
-    "upper long": (dict(upper=np.ones(4)), "one length"),
-    "linear of two dimensions": (dict(linear=np.zeros((3, 1))), "shape|length|dimension"),
-    "linear a number": (dict(linear=0.0), "shape|length|dimension"),
-    "crossed": (dict(lower=np.array([0, 2.0, 0])), "Variable 1 has lower bound 2.0 above"),
-    "nan bound": (dict(lower=np.array([0, np.nan, 0])), "Variable 1"),
-    "nan linear": (dict(linear=np.array([0, np.nan, 0])), "linear must be finite"),
-    "total too large": (dict(total=3.5), "No beta within the bounds sums to 3.5"),
-    "total too small": (dict(total=-0.1), "sums run from 0.0 to 3.0"),
-    "total nan": (dict(total=np.nan), "No beta|total"),
-    "total infinite": (dict(total=np.inf), "No beta|total"),
-    "row too large": (dict(row=np.array([0, 1, 3])), "indices of kernel rows, 0 to 2"),
-    "row negative": (dict(row=np.array([0, 1, -1])), "indices of kernel rows"),
-    "row short": (dict(row=np.array([0, 1])), "row must hold 3 indices"),
+    "lower short": ({"lower": np.zeros(2)}, "lower .* upper"),
+    "upper long": ({"upper": np.ones(4)}, "lower .* upper"),
+    "linear of two dimensions": ({"linear": np.zeros((3, 1))}, "shape|length|dimension"),
+    "linear a number": ({"linear": 0.0}, "shape|length|dimension"),
+    "crossed": ({"lower": np.array([0, 2.0, 0])}, "Variable 1 has lower bound 2.0 above"),
+    "nan bound": ({"lower": np.array([0, np.nan, 0])}, "Variable 1"),
+    "nan linear": ({"linear": np.array([0, np.nan, 0])}, "linear must be finite"),
+    "total too large": ({"total": 3.5}, "No beta within the bounds sums to 3.5"),
+    "total too small": ({"total": -0.1}, "sums run from 0.0 to 3.0"),
+    "total nan": ({"total": np.nan}, "No beta|total"),
+    "total infinite": ({"total": np.inf}, "No beta|total"),
+    "row too large": ({"row": np.array([0, 1, 3])}, "indices of kernel rows, 0 to 2"),
+    "row negative": ({"row": np.array([0, 1, -1])}, "indices of kernel rows"),
+    "row short": ({"row": np.array([0, 1])}, "row must hold 3 indices"),
 }
 
 
 @pytest.mark.parametrize("name", BAD_PROBLEMS)
 def test_a_problem_that_makes_no_sense_is_refused(name):
     changes, sentence = BAD_PROBLEMS[name]
-    parts = dict(linear=np.zeros(3), lower=np.zeros(3), upper=np.ones(3)) | changes
+    parts = {"linear": np.zeros(3), "lower": np.zeros(3), "upper": np.ones(3)} | changes
     with pytest.raises(ValueError, match=sentence):
         DualProblem(ROWS, **parts)
 
 
 def test_a_total_that_only_rounding_puts_out_of_reach_is_accepted():
-    rng = np.random.default_rng(0)
-    held = rng.normal(size=3) * 1e6
-    problem = DualProblem(ROWS, np.zeros(3), held, held, total=float(np.sum(held[::-1]) + 1e-10))
+    a, b = 1e6 / 3, 1e6 / 7
+    held = np.array([a, -(a + b), b])
+    assert held.sum() != 0
+    problem = DualProblem(ROWS, np.zeros(3), held, held, total=0.0)
     assert_array_equal(solve(problem).beta, held)
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (dict(tol=0), "tol must be positive"),
-        (dict(tol=-1e-3), "tol must be positive"),
-        (dict(tol=np.nan), "tol must be positive"),
-        (dict(device="abacus"), "device must be"),
-        (dict(device="cuda"), "no GPU solver"),
-        (dict(start=np.zeros(4)), "start has shape"),
-        (dict(start=np.zeros((3, 1))), "start has shape"),
-        (dict(start=np.array([0, np.nan, 0]), time_limit=1), "start"),
+        ({"tol": 0}, "tol must be positive"),
+        ({"tol": -1e-3}, "tol must be positive"),
+        ({"tol": np.nan}, "tol must be positive"),
+        ({"device": "abacus"}, "device must be"),
+        ({"device": "cuda"}, "no GPU solver"),
+        ({"start": np.zeros(4)}, "start has shape"),
+        ({"start": np.zeros((3, 1))}, "start has shape"),
+        ({"start": np.array([0, np.nan, 0]), "time_limit": 1}, "start"),
     ],
     ids=str,
 )

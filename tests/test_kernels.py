@@ -46,7 +46,7 @@ def all_rows(rows):
 
 
 def float32_error(name, X, K):
-    """What float32 can promise: a few roundings of numbers of the size of the largest |x|^2, carried through."""
+    """What float32 can promise: a few roundings of numbers of the size of |x|^2, carried through the formula."""
     size = (as_dense(X) ** 2).sum(axis=1).max()
     gamma = PARAMETERS[name].get("gamma", 1.0)
     return {
@@ -111,9 +111,7 @@ def test_one_feature_is_enough(form):
     X = FORMS[form](np.arange(5.0)[:, None])
     for name, parameters in PARAMETERS.items():
         K = naive_kernel(name, X, **parameters)
-        assert_allclose(
-            all_rows(kernel_rows(X, make_formula(name, X, **parameters))), K, rtol=1e-5, atol=1e-6
-        )
+        assert_allclose(all_rows(kernel_rows(X, make_formula(name, X, **parameters))), K, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
@@ -121,14 +119,10 @@ def test_one_feature_is_enough(form):
 def test_a_hundred_thousand_features_are_no_obstacle(name, n_features):
     # past some number of features products are left to SciPy
     rng = np.random.default_rng(0)
-    X = sparse.random_array(
-        (150, n_features), density=10 / n_features, rng=rng, data_sampler=rng.normal, format="csr"
-    )
+    X = sparse.random_array((150, n_features), density=10 / n_features, rng=rng, data_sampler=rng.normal, format="csr")
     K = naive_kernel(name, X[:, np.unique(X.indices)], **PARAMETERS[name])
     formula = make_formula(name, X, **PARAMETERS[name])
-    assert_allclose(
-        all_rows(kernel_rows(X, formula, dtype=np.float64)), K, rtol=1e-12, atol=1e-12 * np.abs(K).max()
-    )
+    assert_allclose(all_rows(kernel_rows(X, formula, dtype=np.float64)), K, rtol=1e-12, atol=1e-12 * np.abs(K).max())
     assert_allclose(all_rows(kernel_rows(X, formula)), K, rtol=1e-5, atol=float32_error(name, X, K))
 
 
@@ -183,7 +177,7 @@ def compiled_exponential(distances, gamma=1.0):
 
 
 def test_the_compiled_exponential_is_exact_to_single_precision():
-    # the argument is rounded too: an error of its last digit is one of the same size, absolute, in the exponent
+    # The argument is rounded too, and its error, relative, comes back times the argument.
     distances = np.linspace(0, 87, 200_001).astype(np.float32)
     exact = np.exp(-distances.astype(np.float64))
     assert_allclose(compiled_exponential(distances) / exact, 1, rtol=0, atol=5e-7 + 1.5e-7 * 87)
@@ -215,9 +209,7 @@ def test_no_distance_is_one_and_rounding_below_no_distance_too():
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_a_callable_takes_two_blocks_of_rows(form):
     X = FORMS[form](make_data(300))
-    rows = kernel_rows(
-        X, make_formula(lambda left, right: as_dense(left @ right.T) ** 2, X), dtype=np.float64
-    )
+    rows = kernel_rows(X, make_formula(lambda left, right: as_dense(left @ right.T) ** 2, X), dtype=np.float64)
     K = (as_dense(X) @ as_dense(X).T) ** 2
     assert_allclose(rows.diagonal, np.diagonal(K))
     assert_allclose(all_rows(rows), K)
@@ -265,7 +257,7 @@ def test_a_precomputed_matrix_that_is_not_square_is_refused(shape):
 # --- parameters ---
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["dense", "dense float32", "csr", "csr array"])
 @pytest.mark.parametrize("gamma", ["scale", "auto", 0.25])
 def test_gamma_is_scikit_learns(form, gamma):
     X = FORMS[form](make_data())
@@ -278,7 +270,7 @@ def test_gamma_scale_of_constant_data_is_one_as_in_scikit_learn():
     assert make_formula("rbf", sparse.csr_matrix((4, 3))).gamma == 1.0
 
 
-@pytest.mark.parametrize("gamma", [0, -1.0, math.nan, "wide", math.inf, None])
+@pytest.mark.parametrize("gamma", [0, -1.0, math.nan, "wide", math.inf])
 def test_a_gamma_that_makes_no_sense_is_refused(gamma):
     with pytest.raises(ValueError, match="gamma must be"):
         make_formula("rbf", make_data(), gamma=gamma)
@@ -363,9 +355,7 @@ def test_a_precomputed_kernel_brings_its_own_values(form):
 
 def test_no_support_rows_score_zero():
     X = make_data(5)
-    assert_array_equal(
-        scores_of_new_rows(X, X[:0], np.empty((2, 0)), make_formula("linear", X)), np.zeros((5, 2))
-    )
+    assert_array_equal(scores_of_new_rows(X, X[:0], np.empty((2, 0)), make_formula("linear", X)), np.zeros((5, 2)))
 
 
 def test_no_new_rows_have_no_scores():

@@ -26,7 +26,7 @@ from semisvm.dual.repair import repair
 FIRST_BATCH = 256  # kernel rows brought in at first,
 GROWTH = 0.15  # and then this share of those in memory
 INNER_SHARE = 0.1  # how far the gap among the rows in memory is closed before others are brought in
-WHOLE_GRAM_BYTES = 16_000_000  # below this the whole matrix costs less than choosing from it
+WHOLE_GRAM_BYTES = 64_000_000  # below this the whole matrix costs less than choosing from it
 WORK_BETWEEN_LOOKS = 50_000_000  # gradient entries touched between two looks at the clock, Ctrl-C and callbacks
 FEW_VARIABLES = 256  # a problem this small is solved beyond tol,
 SETTLED = 1e-10  # to this gap,
@@ -149,7 +149,7 @@ class _State:
         for ours, theirs in ((self.linear, problem.linear), (self.lower, problem.lower), (self.upper, problem.upper)):
             ours[self.piece, self.row] = theirs
         self.beta, self.gradient = np.zeros(shape), np.empty(shape)
-        self.movable = np.zeros(shape, dtype=np.int8)
+        self.movable = np.zeros(shape, dtype=np.int32)  # as wide as what it masks
         self.n_iter = 0
         self._begin(start)
 

@@ -153,5 +153,6 @@ def _best_decrease(gradient, movable, row_up, diagonal, diagonal_up, lowest, sca
 def _decrease(gradient, kernel_value, diagonal, diagonal_up, lowest, scale):
     """The decrease as an integer that keeps the order: the bits of a float32 that is not negative."""
     slope = max(_F((gradient - lowest) * scale), _F(0))
-    curvature = max(_F(diagonal_up + diagonal - 2 * kernel_value), _F(LEAST_CURVATURE))
+    # _F(2): a plain 2 would take float32 rows to float64 and halve the width of the vectors.
+    curvature = max(_F(diagonal_up + diagonal - _F(2) * kernel_value), _F(LEAST_CURVATURE))
     return _F(slope * slope / curvature).view(np.int32)

@@ -57,7 +57,7 @@ class DualProblem:
         n = self.n_variables
         if self.lower.shape != (n,) or self.upper.shape != (n,):
             raise ValueError(
-                f"linear, lower and upper must have one length: {n}, {self.lower.shape}, {self.upper.shape}."
+                f"lower {self.lower.shape} and upper {self.upper.shape} must be shaped like linear, ({n},)."
             )
         if self.row is None:
             if n != self.kernel.n_rows:

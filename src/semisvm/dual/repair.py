@@ -7,6 +7,8 @@ as possible, those first for which the move is most downhill.
 
 import numpy as np
 
+USUALLY_ENOUGH = 32  # variables looked at before all of them are sorted
+
 
 def repair(beta, lower, upper, total, gradient) -> np.ndarray:
     """Return the coefficients, inside the bounds and with the right sum, that differ from `beta` in few places."""
@@ -14,15 +16,24 @@ def repair(beta, lower, upper, total, gradient) -> np.ndarray:
     lacking = total - beta.sum()
     if lacking == 0:
         return beta
-    rising = lacking > 0
-    room = upper - beta if rising else beta - lower
-    order = np.argsort(gradient if rising else -gradient, kind="stable")
-    order = order[room[order] > 0]
+    direction = 1.0 if lacking > 0 else -1.0
+    room = upper - beta if direction > 0 else beta - lower
+    chosen, moves = _fewest_moves(direction * gradient, room, abs(lacking))
+    beta[chosen] += direction * moves
+    return beta
+
+
+def _fewest_moves(slope, room, amount) -> tuple[np.ndarray, np.ndarray]:
+    """Variables, steepest first, and how far each moves so that together they move by `amount`."""
+    able = np.flatnonzero(room > 0)
+    if len(able) > USUALLY_ENOUGH:
+        few = able[np.argpartition(slope[able], USUALLY_ENOUGH)[:USUALLY_ENOUGH]]
+        able = few if room[few].sum() >= amount else able
+    order = able[np.argsort(slope[able], kind="stable")]
     reach = np.cumsum(room[order])
-    n_needed = int(np.searchsorted(reach, abs(lacking))) + 1
+    n_needed = int(np.searchsorted(reach, amount)) + 1
     chosen = order[:n_needed]
     moves = room[chosen].copy()
-    if len(chosen):
-        moves[-1] = min(moves[-1], abs(lacking) - moves[:-1].sum())
-    beta[chosen] += moves if rising else -moves
-    return beta
+    if len(moves):
+        moves[-1] = min(moves[-1], amount - moves[:-1].sum())
+    return chosen, moves

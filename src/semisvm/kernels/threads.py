@@ -7,6 +7,7 @@ it: a pool kept in the module would not survive a fork.
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 from joblib import cpu_count
@@ -14,9 +15,14 @@ from joblib import cpu_count
 
 def n_threads() -> int:
     """Threads to use: the cores this process may run on, or fewer where OMP_NUM_THREADS says so (joblib sets it)."""
-    cores = cpu_count()
+    cores = _cores()
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     return max(1, min(cores, int(asked))) if asked.isdigit() else cores
+
+
+@cache
+def _cores() -> int:
+    return cpu_count()  # reads several files of the system: worth asking once
 
 
 def for_each(function: Callable[..., Any], pieces: Iterable[Any]) -> None:

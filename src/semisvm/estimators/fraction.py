@@ -1,0 +1,45 @@
+"""How many of the unlabelled rows are positive: TSVM wants to know before it starts.
+
+    "labels"     the share of positives among the labelled rows
+    "estimate"   the share of unlabelled rows that the supervised machine calls positive, kept inside the exact
+                 interval (Clopper and Pearson) that the labelled rows leave for it
+    a number     the user knows
+
+Ten labels, five of them positive, leave anything from 0.22 to 0.78 at 90% confidence: the interval is recorded so
+that nobody takes the guess for a fact. Both estimates take the labelled rows for a random sample; where they were
+picked by class, only the user can know the fraction.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from semisvm.decision.binomial import binomial_interval
+
+CONFIDENCE = 0.9
+
+
+@dataclass(frozen=True)
+class Fraction:
+    """The share of positives among unlabelled rows, and the interval it comes with."""
+
+    value: float
+    low: float
+    high: float
+
+    def count(self, n_unlabeled: int) -> int:
+        """How many rows to call positive: at least one of each class, where there are two rows or more."""
+        nearest = int(np.floor(self.value * n_unlabeled + 0.5))
+        return int(np.clip(nearest, 1, n_unlabeled - 1)) if n_unlabeled > 1 else nearest
+
+
+def settle_fraction(asked: str | float, sign: np.ndarray, decision_values: np.ndarray) -> Fraction:
+    """Settle what `positive_fraction` asks for; decision values are those of the supervised machine."""
+    if not isinstance(asked, str):
+        return Fraction(float(asked), float(asked), float(asked))
+    n_positive, n_labeled = int((sign > 0).sum()), int((sign != 0).sum())
+    low, high = map(float, binomial_interval(n_positive, n_labeled, CONFIDENCE))
+    if asked == "labels" or n_labeled == len(sign):
+        return Fraction(n_positive / n_labeled, low, high)
+    called_positive = float((decision_values[sign == 0] > 0).mean())
+    return Fraction(float(np.clip(called_positive, low, high)), low, high)

@@ -1,0 +1,112 @@
+"""The rounds of a method on one binary task: problems solved one after the other, each from where the last ended.
+
+`Rounds` keeps what all such methods have in common, so that their files hold the method alone: the last solution,
+the limits (which hold for the rounds together), the records, the round that gave each row its label, and what to do
+when the user has waited long enough. A method runs inside ``with rounds.until_stopped()``: Ctrl-C, a limit or a
+callback ends the block wherever it is, and what counts then is the last problem that was solved in full.
+"""
+
+import contextlib
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from semisvm.dual import DualProblem, DualSolution, Status, solve
+from semisvm.estimators.binary import BinaryFit, BinaryTask
+
+# A solve that stalled went as far as rounding allows: good enough to go on from.
+USABLE = (Status.CONVERGED, Status.STALLED)
+
+
+class _EndedEarlyError(Exception):
+    """A limit was reached or someone asked to stop; `Rounds.ended_by` says which."""
+
+
+class Rounds:
+    """One sequence of solves; `estimator` supplies tol, max_iter, time_limit and device."""
+
+    def __init__(self, estimator, task: BinaryTask):
+        self.estimator, self.task = estimator, task
+        self.began = time.perf_counter()
+        self.n_iter = 0
+        self.number = 0
+        self.history: list[dict[str, Any]] = []
+        self.labeled_in = np.where(task.sign != 0, 0, -1)
+        self.ended_by: Status | None = None
+        self._solution: DualSolution | None = None
+
+    @property
+    def solution(self) -> DualSolution:
+        """The last one that is complete."""
+        assert self._solution is not None, "nothing is solved yet"
+        return self._solution
+
+    @contextlib.contextmanager
+    def until_stopped(self) -> Iterator[None]:
+        """Let the block end early, without an error, once there is a solution to keep."""
+        try:
+            yield
+        except _EndedEarlyError:
+            pass
+        except KeyboardInterrupt:
+            if self._solution is None:
+                raise
+            self.ended_by = Status.INTERRUPTED
+
+    def solve(self, problem: DualProblem, *, tol: float | None = None) -> DualSolution:
+        """Solve from the last solution, within what is left of the limits."""
+        limits = self.estimator
+        found = solve(
+            problem,
+            self._solution,
+            tol=limits.tol if tol is None else tol,
+            max_iter=None if limits.max_iter is None else max(limits.max_iter - self.n_iter, 0),
+            time_limit=None if limits.time_limit is None else self.began + limits.time_limit - time.perf_counter(),
+            device=limits.device,
+            callback=self.task.watch.look,
+        )
+        self.n_iter += found.n_iter
+        if found.status in USABLE:
+            self._solution = found
+            return found
+        if self._solution is None:
+            self._solution = found
+        self.ended_by = found.status
+        raise _EndedEarlyError
+
+    def go_back(self, solution: DualSolution) -> None:
+        """Make an earlier solution, or one in other variables, the one to go on from."""
+        self._solution = solution
+
+    def label(self, rows: np.ndarray) -> None:
+        """Note that these rows get the label they have in the round now under way."""
+        self.labeled_in[rows] = self.number
+
+    def done(self, **facts: Any) -> None:
+        """Close a round with its record; the next one begins."""
+        found = self.solution
+        record = {"problem": self.task.watch.name, "round": self.number} | facts
+        record |= {"steps": self.n_iter, "gap": found.gap, "seconds": time.perf_counter() - self.began}
+        self.history.append(record)
+        self.number += 1
+        if self.task.watch.round_done(record):
+            self.ended_by = Status.STOPPED
+            raise _EndedEarlyError
+
+    def fit(self, row_beta: np.ndarray | None = None, bias: float | None = None) -> BinaryFit:
+        """What was learned; coefficients and bias are the solution's unless a method knows them better."""
+        found, n = self.solution, len(self.task.sign)
+        bias = found.bias if bias is None else bias
+        return BinaryFit(
+            row_beta=found.row_beta if row_beta is None else row_beta,
+            bias=bias,
+            scores=found.scores[:n] + bias,
+            n_iter=self.n_iter,
+            gap=found.gap if math.isfinite(found.gap) else 0.0,
+            status=self.ended_by or found.status,
+            history=self.history,
+            rounds=self.labeled_in,
+        )

@@ -1,0 +1,93 @@
+"""From numbers to verdicts: the one fixed vocabulary, and the arithmetic behind each word.
+
+    reproduced    within the tolerance of the reference
+    close         within twice the tolerance
+    differs       further away, or above a hard bound
+    measured      run, with nothing to be judged against
+    not runnable  this version, or this machine without the data, can't run it: the reason follows
+    pending       not run yet
+
+The tolerance depends on the reference's kind:
+
+    mean        the published standard deviation, or 0.02 where that is smaller or missing
+    tolerance   the reference's own
+    draw        a single published draw has no spread; ours has. Reproduced: the draw lies inside our 10-90%
+                range, or within 0.02 of our median. Close: within 0.02 of the range, or within 0.04 of the
+                median.
+
+Counts of errors are judged as shares of the rows they were counted on: 0.02 of 600 test rows is 12 errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from semisvm.experiments.tasks import Reference
+
+Verdict = Literal["reproduced", "close", "differs", "measured", "not runnable", "pending"]
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "close", "differs", "measured", "not runnable", "pending")
+NEAR = 0.02
+ROUNDING = 1e-9  # published numbers are decimal: 0.52 - 0.50 must count as 0.02
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Our scores over the seeds of a task."""
+
+    n: int
+    mean: float
+    sd: float
+    median: float
+    low: float  # 10% quantile
+    high: float  # 90% quantile
+
+
+def summarise(values: Sequence[float]) -> Summary:
+    """Return mean, standard deviation (0 for one value), median and 10-90% range of at least one score."""
+    scores = np.asarray(values, dtype=float)
+    low, median, high = np.quantile(scores, [0.1, 0.5, 0.9])
+    sd = float(scores.std(ddof=1)) if len(scores) > 1 else 0.0
+    return Summary(len(scores), float(scores.mean()), sd, float(median), float(low), float(high))
+
+
+def centre(summary: Summary, reference: Reference | None) -> float:
+    """Return the number that stands for ours: the median beside a single draw, else the mean."""
+    return summary.median if reference is not None and reference.kind == "draw" else summary.mean
+
+
+def judge(summary: Summary, reference: Reference | None, bound: float | None = None) -> tuple[Verdict, str]:
+    """Return the verdict on a summary, with a reason where the bound decides."""
+    if bound is not None and summary.mean > bound:
+        return "differs", f"our mean {summary.mean:.3f} is above the hard bound {bound:.3f}: something is wrong"
+    if reference is None or reference.kind == "shown":
+        return "measured", ""
+    if reference.kind == "draw":
+        return _judge_draw(summary, reference), ""
+    tolerance = _tolerance(reference)
+    return _graded(abs(summary.mean - reference.value), tolerance), ""
+
+
+def _tolerance(reference: Reference) -> float:
+    if reference.kind == "tolerance":
+        if reference.spread is None:
+            raise ValueError(f"A reference of kind 'tolerance' needs its tolerance as spread: {reference}.")
+        return reference.spread
+    return max(reference.spread or 0.0, NEAR * reference.scale)
+
+
+def _judge_draw(summary: Summary, reference: Reference) -> Verdict:
+    near = NEAR * reference.scale
+    outside = max(summary.low - reference.value, reference.value - summary.high, 0.0)
+    by_range: Verdict = "reproduced" if outside <= ROUNDING else "close" if outside <= near + ROUNDING else "differs"
+    by_median = _graded(abs(summary.median - reference.value), near)
+    return min(by_range, by_median, key=VERDICTS.index)
+
+
+def _graded(distance: float, tolerance: float) -> Verdict:
+    if distance <= tolerance + ROUNDING:
+        return "reproduced"
+    return "close" if distance <= 2 * tolerance + ROUNDING else "differs"
