@@ -183,9 +183,7 @@ NAMES = [
 ]  # fmt: skip
 TABLE_TEXT = st.text(alphabet="ab1-.:,;\t\n\r\"'?%{}_e# \ufeff\x1c", max_size=60)
 ARFF_TEXT = st.lists(
-    st.sampled_from(
-        ["@relation r", "@attribute a real", "@attribute 'b", "@data", "1", "1,'x'", "?", "%", "{0 1}"]
-    ),
+    st.sampled_from(["@relation r", "@attribute a real", "@attribute 'b", "@data", "1", "1,'x'", "?", "%", "{0 1}"]),
     max_size=8,
 ).map("\n".join)
 

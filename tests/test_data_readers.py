@@ -41,9 +41,7 @@ def parquet_bytes(**columns):
 @pytest.fixture
 def frame():
     rng = np.random.default_rng(3)
-    frame = pd.DataFrame(
-        rng.normal(size=(40, 4)) * 10.0 ** rng.integers(-9, 9, (40, 4)), columns=list("abcd")
-    )
+    frame = pd.DataFrame(rng.normal(size=(40, 4)) * 10.0 ** rng.integers(-9, 9, (40, 4)), columns=list("abcd"))
     frame.insert(2, "kind", rng.choice(["spam", "ham"], 40))
     return frame
 
@@ -52,9 +50,7 @@ def frame():
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
-@pytest.mark.parametrize(
-    ("suffix", "delimiter"), [(".csv", ","), (".tsv", "\t"), (".csv", ";"), (".csv", "\t")]
-)
+@pytest.mark.parametrize(("suffix", "delimiter"), [(".csv", ","), (".tsv", "\t"), (".csv", ";"), (".csv", "\t")])
 def test_delimited_text_is_read_as_pandas_reads_it(tmp_path, frame, suffix, delimiter, ending):
     text = frame.to_csv(index=False, sep=delimiter)
     path = write(tmp_path, "mails" + suffix + ending, COMPRESS[ending](text.encode()))
@@ -260,9 +256,7 @@ def test_text_and_arrays_need_no_pandas_and_tables_say_what_to_install(tmp_path,
     assert read(write(tmp_path, "t.libsvm", "1 1:1\n")).X.shape == (1, 1)
     assert read(write(tmp_path, "t.npz", npz_bytes(X=np.eye(2), y=[0, 1]))).X.shape == (2, 2)
     assert read(write(tmp_path, "t.arff", ARFF), target="play").X.shape == (3, 3)
-    with pytest.raises(
-        DataError, match=r'needs pandas, which is not installed\. .*pip install "semisvm\[tables\]"'
-    ):
+    with pytest.raises(DataError, match=r'needs pandas, which is not installed\. .*pip install "semisvm\[tables\]"'):
         read_table(tmp_path / "t.csv")
     with pytest.raises(DataError, match="needs pandas"):
         read(write(tmp_path, "t.parquet", b"PAR1"))

@@ -88,9 +88,7 @@ def test_rows_features_and_classes_are_as_counted(name, paper_data):
 )
 def test_sparse_sets_equal_what_scikit_learn_reads(name, file, positive, paper_data):
     ours = load(name, data_dir=paper_data)
-    X, y = sklearn.datasets.load_svmlight_file(
-        str(paper_data / file), n_features=ours.X.shape[1], zero_based=False
-    )
+    X, y = sklearn.datasets.load_svmlight_file(str(paper_data / file), n_features=ours.X.shape[1], zero_based=False)
     assert (ours.X != X).nnz == 0
     assert_array_equal(ours.y == 1, y == positive)
 
@@ -147,9 +145,7 @@ def test_the_folder_is_found_by_the_environment_variable(paper_data, monkeypatch
 
 def test_without_a_folder_the_error_says_what_to_set_and_where_the_data_is_from(monkeypatch):
     monkeypatch.delenv("SEMISVM_DATA", raising=False)
-    with pytest.raises(
-        DataError, match=r"Set SEMISVM_DATA .* psvm/a9a\.libsvm\.bz2, from a9a of https://.*libsvm"
-    ):
+    with pytest.raises(DataError, match=r"Set SEMISVM_DATA .* psvm/a9a\.libsvm\.bz2, from a9a of https://.*libsvm"):
         load("adult")
 
 
@@ -164,9 +160,7 @@ def test_a_folder_or_file_that_is_not_there_is_named(tmp_path, monkeypatch):
 def test_another_file_under_the_same_name_is_refused(tmp_path):
     (tmp_path / "ptsvm").mkdir()
     (tmp_path / "ptsvm" / "tutorial.csv").write_text("x1,x2,y,role\n1,2,1,test\n")
-    with pytest.raises(
-        DataError, match=r"1 rows x 2 features, but 'tutorial' has 126 x 2\. This is another file"
-    ):
+    with pytest.raises(DataError, match=r"1 rows x 2 features, but 'tutorial' has 126 x 2\. This is another file"):
         load("tutorial", data_dir=tmp_path)
 
 

@@ -376,12 +376,12 @@ def test_restarting_from_the_optimum_takes_no_step(seed):
 
 @pytest.mark.parametrize("C", [1.0, 1e2, 1e5])
 def test_the_gap_of_float32_rows_is_the_gap_of_those_rows_after_a_million_steps(C):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 5))
-    sign = np.sign(X[:, 0] + 0.5 * rng.normal(size=400))
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 3))
+    sign = np.sign(X[:, 0] + 0.8 * rng.normal(size=400))
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.2))
     problem = DualProblem(rows, -sign, np.minimum(0, C * sign), np.maximum(0, C * sign))
-    solution = solve(problem, tol=1e-3, time_limit=20)
+    solution = solve(problem, tol=1e-3, time_limit=30)
     rows.require(np.arange(400))
     K = rows.values[rows.slot].astype(np.float64)
     gap = gap_by_definition(K, problem.linear, problem.lower, problem.upper, solution.beta)
@@ -390,6 +390,19 @@ def test_the_gap_of_float32_rows_is_the_gap_of_those_rows_after_a_million_steps(
     assert solution.gap == pytest.approx(gap, abs=1e-6)
     assert solve(problem, start=solution, tol=1e-3).n_iter == 0
     assert solve(problem, start=solution.beta, tol=1e-3).n_iter == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_called_converged_has_a_gap_below_the_tolerance(dtype):
+    for seed in range(1, 4):
+        rng = np.random.default_rng(seed)
+        X, sign = rng.normal(size=(250, 3)), rng.choice([-1.0, 1.0], size=250)
+        rows = kernel_rows(X, make_formula("rbf", X, gamma=0.05), dtype=dtype)
+        problem = DualProblem(rows, -sign, np.minimum(0, 1e4 * sign), np.maximum(0, 1e4 * sign))
+        for tol in (0.1, 0.01):
+            solution = solve(problem, tol=tol, time_limit=20)
+            assert solution.status is Status.CONVERGED
+            assert solution.gap < tol
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -472,6 +485,18 @@ def test_repair_is_content_with_a_right_sum_and_with_its_own_answer(start):
     repaired = repair(*start)
     assert_allclose(repair(repaired, lower, upper, total, gradient), repaired, rtol=1e-12, atol=1e-11)
     assert_array_equal(np.clip(beta, lower, upper), clipped)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_repair_of_many_coefficients_is_repair_one_by_one(seed):
+    rng = np.random.default_rng(seed)
+    lower, upper = np.sort(rng.normal(size=(2, 200)), axis=0)
+    beta, gradient = 2 * rng.normal(size=200), rng.normal(size=200)
+    share = rng.random()
+    total = float(np.sum((1 - share) * lower + share * upper))
+    repaired = repair(beta, lower, upper, total, gradient)
+    assert ((lower <= repaired) & (repaired <= upper)).all()
+    assert_allclose(repaired, repair_one_by_one(beta, lower, upper, total, gradient), atol=1e-11)
 
 
 def test_repair_leaves_its_arguments_alone():

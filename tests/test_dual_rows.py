@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from oracles import gap_by_definition, naive_kernel, objective_by_definition, scores_by_definition
-from semisvm.dual import DualProblem, Status, solve
+from semisvm.dual import DualProblem, Status, pairwise, solve
 from semisvm.kernels import kernel_rows, make_formula
 
 N = 300
@@ -157,9 +157,16 @@ def test_a_sequence_of_problems_in_little_memory_stays_true():
 
 # --- enough memory ---
 
-LARGE = 2300  # past the size at which the whole matrix is made at once
+LARGE = 1500
 
 
+@pytest.fixture
+def lazy(monkeypatch):
+    """No matrix is so small that all of its rows are made at once."""
+    monkeypatch.setattr(pairwise, "WHOLE_GRAM_BYTES", 0)
+
+
+@pytest.mark.usefixtures("lazy")
 def test_no_row_is_made_twice_and_a_second_problem_finds_those_of_the_first():
     rows = make_rows(n=LARGE, dtype=np.float32)
     watched = Watched(rows)
@@ -180,6 +187,7 @@ def test_no_row_is_made_twice_and_a_second_problem_finds_those_of_the_first():
     assert len(watched.written) == len(set(watched.written))
 
 
+@pytest.mark.usefixtures("lazy")
 def test_few_support_rows_leave_most_of_the_matrix_unmade():
     rng = np.random.default_rng(0)
     sign = rng.choice([-1.0, 1.0], size=4000)
@@ -187,6 +195,19 @@ def test_few_support_rows_leave_most_of_the_matrix_unmade():
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.1))
     assert solve(DualProblem(rows, *svc_parts(sign)), tol=1e-3).status is Status.CONVERGED
     assert rows.n_made < 1500
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.usefixtures("lazy")
+def test_rows_brought_in_as_they_are_asked_for_give_the_same_optimum(dtype):
+    rows = make_rows(n=N, dtype=dtype)
+    problem = svc_problem(rows)
+    solution = solve(problem, tol=1e-6 if dtype == np.float64 else 1e-3)
+    plenty = make_rows()
+    plenty.require(np.arange(N))
+    best = solve(svc_problem(plenty), tol=1e-6)
+    assert solution.objective == pytest.approx(best.objective, rel=1e-9 if dtype == np.float64 else 1e-5)
+    is_consistent(problem, solution, naive(), atol=1e-9 if dtype == np.float64 else 1e-4)
 
 
 # --- the rows themselves ---

@@ -25,9 +25,7 @@ from semisvm.data.table import Table, require_different
 from semisvm.data.target import MISSING_SPELLINGS
 
 # a name may stand in quotes, and then holds spaces
-ATTRIBUTE = re.compile(
-    r"""@attribute\s+(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^\s{]+))\s*(\S.*)""", re.I
-)
+ATTRIBUTE = re.compile(r"""@attribute\s+(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^\s{]+))\s*(\S.*)""", re.I)
 ESCAPED = re.compile(r"\\(.)")
 
 
@@ -53,9 +51,7 @@ def open_arff(path: str | Path) -> Table:
     else:
         raise fault(path, "there is no @data line", "Check that this is a whole ARFF file")
     if not names:
-        raise fault(
-            path, "no @attribute is declared before @data", "Declare one for each column", line=number
-        )
+        raise fault(path, "no @attribute is declared before @data", "Declare one for each column", line=number)
     require_different(path, names)
     body = _body(path, lines[number:], number + 1)
     # ARFF allows both quotes and Weka writes the single one: that, if there is any

@@ -85,9 +85,7 @@ def _labels(path: Path, y: NDArray, n_rows: int) -> NDArray:
         return y.astype(np.int64)
     if y.dtype.kind == "f":
         if np.isinf(y).any():
-            raise fault(
-                path, f"label {int(np.argmax(np.isinf(y)))} is infinite", "Use NaN for a row without one"
-            )
+            raise fault(path, f"label {int(np.argmax(np.isinf(y)))} is infinite", "Use NaN for a row without one")
         return whole_if_possible(y.astype(np.float64))
     if y.dtype.kind == "U":
         return y

@@ -55,14 +55,10 @@ def read_text(path: str | Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         reason = f"byte 0x{content[error.start]:02x} is not UTF-8 text"
-        raise fault(
-            path, reason, "Save the file as UTF-8 (it may be Latin-1 or Windows-1252 now)", line=line
-        ) from None
+        raise fault(path, reason, "Save the file as UTF-8 (it may be Latin-1 or Windows-1252 now)", line=line) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise fault(
-            path, "a zero byte: this is not a text file", "Check that the suffix tells the format", line=line
-        )
+        raise fault(path, "a zero byte: this is not a text file", "Check that the suffix tells the format", line=line)
     return text
 
 

@@ -106,11 +106,7 @@ def _format(path: Path, format: str | None) -> str:
         suffixes.pop()
     suffix = suffixes[-1] if suffixes else ""
     if suffix not in SUFFIXES:
-        reason = (
-            f"the suffix {suffix!r} tells no format"
-            if suffix
-            else "the name has no suffix to tell the format"
-        )
+        reason = f"the suffix {suffix!r} tells no format" if suffix else "the name has no suffix to tell the format"
         known = ", ".join(SUFFIXES)
         raise fault(path, reason, f"Known are {known}; or say format=, one of {', '.join(READERS)}")
     return SUFFIXES[suffix]

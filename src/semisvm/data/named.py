@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.data.arrays import read_npz
 from semisvm.data.dataset import Dataset
-from semisvm.data.delimited import read_columns, read_delimited
+from semisvm.data.delimited import read_columns
 from semisvm.data.errors import DataError, fault, suggest
+from semisvm.data.formats import read
 from semisvm.data.libsvm import read_libsvm
 from semisvm.data.partition import MARKER, Split
 from semisvm.data.registry import REGISTRY, Entry
@@ -99,11 +99,10 @@ def _from_file(entry: Entry, path: Path) -> Dataset:
 def _read(entry: Entry, path: Path) -> tuple[Dataset, Split | None]:
     if entry.role is not None:
         return _read_with_roles(path, entry.target, entry.role)
-    if path.suffix == ".npz":
-        return read_npz(path, target=entry.target), None
-    if entry.target is not None:
-        return read_delimited(path, target=entry.target), None
-    return read_libsvm(path, n_features=entry.features), None
+    if entry.target is None:
+        # the last features of a sparse file may be zero everywhere: the table knows how many there are
+        return read_libsvm(path, n_features=entry.features), None
+    return read(path, target=entry.target), None
 
 
 def _read_with_roles(path: Path, target: str | None, role: str) -> tuple[Dataset, Split]:

@@ -141,9 +141,7 @@ def _take(pool: Rows, labels: Labels, wanted: int | Mapping, draw: Draw, name: s
     """Take the `wanted` rows from the front of the pool, class by class unless the draw is random."""
     if isinstance(wanted, int):
         if wanted > len(pool):
-            raise ValueError(
-                f"{name} asks for {wanted} rows, but {len(pool)} with a label are left. Ask for fewer."
-            )
+            raise ValueError(f"{name} asks for {wanted} rows, but {len(pool)} with a label are left. Ask for fewer.")
         if draw == "random":
             return pool[:wanted]
     codes = labels.codes[pool]
@@ -151,15 +149,11 @@ def _take(pool: Rows, labels: Labels, wanted: int | Mapping, draw: Draw, name: s
     counts = _counts_by_class(wanted, available, labels.classes.tolist(), draw)
     for label, count, there in zip(labels.classes.tolist(), counts, available, strict=True):
         if count > there:
-            raise ValueError(
-                f"{name} asks for {count} rows of class {label!r}, but {there} are left. Ask for fewer."
-            )
+            raise ValueError(f"{name} asks for {count} rows of class {label!r}, but {there} are left. Ask for fewer.")
     return np.concatenate([pool[codes == code][:count] for code, count in enumerate(counts)])
 
 
-def _counts_by_class(
-    wanted: int | Mapping, available: NDArray, classes: list, draw: Draw
-) -> NDArray[np.intp]:
+def _counts_by_class(wanted: int | Mapping, available: NDArray, classes: list, draw: Draw) -> NDArray[np.intp]:
     if isinstance(wanted, Mapping):
         for label in wanted:
             if label not in classes:

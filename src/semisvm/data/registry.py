@@ -32,7 +32,7 @@ class Entry:
     positive: tuple[int, ...] = ()
     unlabeled: int | None = None
     scale: float = 1.0
-    target: str | None = None  # the column of the labels, in a table
+    target: str | None = None  # the column or array of the labels; None in LIBSVM text, which needs no name
     role: str | None = None  # the column that says labeled, unlabeled or test
     bundled: str = ""  # the function of sklearn.datasets
 
@@ -41,20 +41,14 @@ def _bundled(name: str, function: str, rows: int, features: int, about: str) -> 
     return Entry(name, "", rows, features, about, SKLEARN, bundled=function)
 
 
-def _cs4vm(
-    name: str, rows: int, features: int, about: str, origin: str = LAMDA, positive: int | None = 1
-) -> Entry:
+def _cs4vm(name: str, rows: int, features: int, about: str, origin: str = LAMDA, positive: int | None = 1) -> Entry:
     """Return a set of the CS4VM paper; positive=None for a multi-class original."""
     classes = () if positive is None else (positive,)
-    return Entry(
-        name, f"cs4vm/{name}.csv.xz", rows, features, about, origin, positive=classes, target="label"
-    )
+    return Entry(name, f"cs4vm/{name}.csv.xz", rows, features, about, origin, positive=classes, target="label")
 
 
 def _reuters(name: str, file: str, rows: int, about: str, unlabeled: int | None = None) -> Entry:
-    return Entry(
-        name, f"ptsvm/{file}.dat.bz2", rows, 9947, about, SVMLIGHT, positive=(1,), unlabeled=unlabeled
-    )
+    return Entry(name, f"ptsvm/{file}.dat.bz2", rows, 9947, about, SVMLIGHT, positive=(1,), unlabeled=unlabeled)
 
 
 ENTRIES = (

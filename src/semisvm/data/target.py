@@ -29,9 +29,7 @@ def labels_from_text(cells: Sequence[str], missing: Set[str] = MISSING_SPELLINGS
     Only the distinct spellings are interpreted, so a million rows cost a million look-ups, no more.
     """
     codes: dict[str, int] = {}
-    code = np.fromiter(
-        (codes.setdefault(cell, len(codes)) for cell in cells), dtype=np.intp, count=len(cells)
-    )
+    code = np.fromiter((codes.setdefault(cell, len(codes)) for cell in cells), dtype=np.intp, count=len(cells))
     spellings = [spelling.strip() for spelling in codes]
     numbers = [np.nan if spelling in missing else _number(spelling) for spelling in spellings]
     if None not in numbers:

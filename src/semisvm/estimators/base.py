@@ -22,7 +22,7 @@ from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.multiclass import Pair, combine, pairs
 from semisvm.estimators.watch import Watch
 from semisvm.estimators.weights import class_costs, sample_weights
-from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
+from semisvm.kernels import Formula, kernel_rows, make_formula, scores_of_new_rows
 from semisvm.labels import Labels, encode
 
 # Kernel rows are kept in float32, unless a tolerance below this is asked for or there are few rows: there float64
@@ -83,13 +83,15 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.classes_ = labels.classes
         self._costs = class_costs(self.costs, self.class_weight, labels_in_use)
         X_in_use = _select(X, in_use, self.kernel)
-        self._formula = make_formula(
-            self.kernel, X_in_use, gamma=self.gamma, coef0=self.coef0, degree=self.degree, weight=weight[in_use]
-        )
+        self._formula = self._settle_kernel(X_in_use, labels_in_use, weight[in_use])
         fits = self._fit_pairs(X_in_use, labels_in_use, weight[in_use])
         self._learn(X, np.flatnonzero(in_use), labels, fits)
         self._warn_unless_converged(fits)
         return self
+
+    def _settle_kernel(self, X, labels: Labels, weight) -> Formula:
+        """The kernel with its parameters as numbers; `labels` are for methods that look at the labelled rows."""
+        return make_formula(self.kernel, X, gamma=self.gamma, coef0=self.coef0, degree=self.degree, weight=weight)
 
     def _fit_pairs(self, X, labels: Labels, weight) -> list[BinaryFit]:
         """Solve the binary problems one after the other; those that use the same rows share their kernel rows."""

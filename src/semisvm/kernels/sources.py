@@ -17,10 +17,13 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from semisvm.kernels.formula import Formula
 from semisvm.kernels.threads import for_each, n_threads
 
-# A sparse product does only the non-zero work, at a third of the speed a dense one has for each multiplication.
-SPARSE_PAYS_BELOW = 0.3
+# The panel product does only the non-zero work and takes the exponential on the spot. BLAS multiplies two to three
+# times as fast once rows have many non-zeros, so it is left the long and dense ones.
+PANEL_PAYS_BELOW_NONZEROS = 64
+PANEL_PAYS_BELOW_SHARE = 0.3
 # Beyond this the dense panel of data rows leaves the processor's caches and SciPy's sparse product is the better one.
 LARGEST_PANEL_BYTES = 32_000_000
+FAR_FROM_ORIGIN = 4.0  # squared distance of the mean from the origin, in units of the total variance
 _TILE_BYTES = 8_000_000  # dense rows made at a time, so that the exponential finds the products still in cache
 
 
@@ -36,24 +39,32 @@ class Source(Protocol):
 
 
 def make_source(X, formula: Formula, dtype) -> Source:
-    """Choose the source for the data at hand: sparse where that is the faster product, whatever the user's form."""
+    """Choose the source by which product is faster for the data at hand, whatever the user's form."""
     if formula.function is not None:
         return CallableSource(X, formula, dtype)
-    if sparse.issparse(X) or _share_of_nonzeros(X) < SPARSE_PAYS_BELOW:
-        return SparseSource(X, formula, dtype)
-    return DenseSource(X, formula, dtype)
+    if sparse.issparse(X):
+        return PanelSource(X, formula, dtype)
+    if formula.name == "rbf":
+        X = _centred_if_far(X)
+    n_nonzeros = np.count_nonzero(X) / max(len(X), 1)
+    is_panel_work = n_nonzeros <= max(PANEL_PAYS_BELOW_NONZEROS, PANEL_PAYS_BELOW_SHARE * X.shape[1])
+    return (PanelSource if is_panel_work else BlasSource)(X, formula, dtype)
 
 
-def _share_of_nonzeros(X) -> float:
-    return np.count_nonzero(X) / X.size if X.size else 1.0
+def _centred_if_far(X):
+    """Move the rows to the origin when they lie far from it for their spread.
+
+    |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common. Rows that are near the origin
+    already stay where they are, and keep their zeros.
+    """
+    mean = X.mean(axis=0, dtype=np.float64)
+    return X - mean if mean @ mean > FAR_FROM_ORIGIN * X.var(axis=0, dtype=np.float64).sum() else X
 
 
-class DenseSource:
-    """Dense rows: products by BLAS."""
+class BlasSource:
+    """Products by BLAS: long rows with few zeros."""
 
     def __init__(self, X, formula: Formula, dtype):
-        # |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses what the norms have in common; centring leaves only the spread.
-        X = X - X.mean(axis=0) if formula.name == "rbf" else X
         self.X = np.ascontiguousarray(X, dtype=dtype)
         self.formula, self.dtype, self.n_rows = formula, np.dtype(dtype), len(X)
         self.squares = np.einsum("ij,ij->i", self.X, self.X)
@@ -68,8 +79,8 @@ class DenseSource:
         _exact_diagonal(self, rows, out)
 
 
-class SparseSource:
-    """Sparse rows: products over the non-zeros only, on every core."""
+class PanelSource:
+    """Products over the non-zeros only, on every core: sparse rows, and dense ones that are short."""
 
     def __init__(self, X, formula: Formula, dtype):
         self.X = sparse.csr_matrix(X, dtype=dtype)

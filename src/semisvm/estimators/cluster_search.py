@@ -1,0 +1,91 @@
+"""How many clusters, and which C: cross-validation on the labelled rows, inside a fit.
+
+    for each fold of labelled rows
+        hide their labels; they stay among the rows, unlabelled
+        for each number of clusters: label all rows from the labels that are left
+            for each C, rising: train, from the solution of the C before; count hidden rows that are predicted right
+
+The pair with most hidden rows right is chosen, of equals the fewest clusters and then the smallest C. Kernel rows and
+eigenvectors are made once for all of it, and clusters once for each set of features. A class with a single label is
+never hidden, so that every fold knows every class; with one label in every class there is nothing to hide.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semisvm.dual import Status
+from semisvm.estimators.labeling import classes_of, solve_labeling
+from semisvm.estimators.multiclass import Pair
+
+N_FOLDS = 5
+# Values of the paper's reproduction: linear machines in many dimensions want a small C, others do not.
+LINEAR_C = (0.001, 0.003, 0.01, 0.03, 0.1, 1.0, 10.0)
+OTHER_C = (0.1, 1.0, 10.0, 100.0)
+N_CLUSTERS = (5, 10, 20, 50)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen; `results` has a record for each pair tried, `interrupted` tells of Ctrl-C during the search."""
+
+    n_clusters: int | None
+    C: float
+    results: list[dict[str, Any]]
+    interrupted: bool = False
+
+
+def deal_folds(codes, rng) -> np.ndarray:
+    """A fold for each labelled row, -1 for rows that are never hidden; every class is spread over the folds."""
+    fold = np.full(len(codes), -1)
+    n_dealt = 0
+    for code in range(codes.max() + 1):
+        rows = rng.permutation(np.flatnonzero(codes == code))
+        if len(rows) > 1:
+            fold[rows] = (n_dealt + np.arange(len(rows))) % N_FOLDS
+            n_dealt += len(rows)
+    return fold
+
+
+def choose(labeler, tasks: list[Pair], numbers, values, cost_of_C1, multi_class: str, settings, rng) -> Choice:
+    """Cross-validate every number of clusters with every C; `labeler.label(codes, k)` gives all rows a class.
+
+    cost_of_C1(codes) is the cost of each row at C = 1. Ctrl-C ends the search with the best so far.
+    """
+    codes = labeler.labels.codes
+    fold = deal_folds(codes, rng)
+    if (fold < 0).all():
+        return Choice(min(numbers, key=lambda k: (k or 0)), float(min(values, key=lambda C: abs(np.log(C)))), [])
+    results: list[dict[str, Any]] = []
+    interrupted = False
+    try:
+        for k in numbers:
+            n_right = np.zeros(len(values), dtype=int)
+            for held_out in np.unique(fold[fold >= 0]):
+                hidden = fold == held_out
+                guess = labeler.label(np.where(hidden, -1, codes), k)
+                n_right += _right(labeler, tasks, guess, hidden, values, cost_of_C1(guess), multi_class, settings)
+            n_hidden = int((fold >= 0).sum())
+            results += [
+                {"n_clusters": k, "C": float(C), "accuracy": right / n_hidden}
+                for C, right in zip(values, n_right.tolist(), strict=True)
+            ]
+    except KeyboardInterrupt:
+        if not results:
+            raise
+        interrupted = True
+    best = max(results, key=lambda result: result["accuracy"])  # the first of equals
+    return Choice(best["n_clusters"], best["C"], results, interrupted)
+
+
+def _right(labeler, tasks, guess, hidden, values, cost, multi_class, settings) -> np.ndarray:
+    """How many hidden rows are predicted right for each C."""
+    labels, found, n_right = labeler.labels, None, []
+    for C in values:
+        found = solve_labeling(labeler.kernel, tasks, guess, C * cost, found, **settings)
+        if any(solution.status is Status.INTERRUPTED for solution in found):
+            raise KeyboardInterrupt
+        predicted = classes_of(found, labels.n_classes, multi_class)
+        n_right.append(int((predicted[hidden] == labels.codes[hidden]).sum()))
+    return np.array(n_right)

@@ -1,0 +1,72 @@
+"""All classes at once: the binary problems of one labelling of the rows, on kernel rows that they share.
+
+    codes  (n,)  the class of each row, guessed or given; -1 where the row takes no part
+    cost   (n,)  what a row on the wrong side of its margin costs: C times its weight times the cost of its class
+
+Most methods here are written for two classes and decomposed in `base`. Methods that give a row one of *all* the
+classes (its cluster's majority, the class of the largest score) can't be: solved apart, two binary problems could
+claim the same row. They train every binary problem on one labelling instead. Rows that a problem does not concern
+(a third class in one-vs-one, rows left out) have a box of zero width in it, so that all problems, and all
+labellings of a sequence, share their kernel rows and start from each other's solutions.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from semisvm.dual import DualProblem, DualSolution, Status, solve
+from semisvm.estimators.binary import BinaryFit
+from semisvm.estimators.multiclass import Pair, combine
+
+ENDED = (Status.INTERRUPTED, Status.STOPPED)
+
+
+def sign_of(pair: Pair, codes) -> np.ndarray:
+    """+1 for the pair's first class, -1 for its second (or the rest), 0 for rows it does not concern."""
+    is_negative = codes >= 0 if pair.negative is None else codes == pair.negative
+    return np.where(codes == pair.positive, 1.0, np.where(is_negative, -1.0, 0.0))
+
+
+def solve_labeling(
+    kernel, tasks: list[Pair], codes, cost, start: list[DualSolution] | None = None, **settings
+) -> list[DualSolution]:
+    """Solve the C-SVC of each pair; `start` holds the solutions of an earlier labelling, `settings` go to `solve`.
+
+    Once a solve was interrupted or stopped, the problems after it are carried into their bounds and left there.
+    """
+    found: list[DualSolution] = []
+    for k, pair in enumerate(tasks):
+        sign = sign_of(pair, codes)
+        end = sign * np.where(sign == 0, 0.0, cost)  # where the box ends that begins at 0
+        problem = DualProblem(kernel, linear=-sign, lower=np.minimum(end, 0), upper=np.maximum(end, 0))
+        before = None if start is None else start[k]
+        ended = next((solution.status for solution in found if solution.status in ENDED), None)
+        if ended is None:
+            found.append(solve(problem, before, **settings))
+        else:
+            found.append(replace(solve(problem, before, **settings | {"max_iter": 0}), status=ended))
+    return found
+
+
+def classes_of(found: list[DualSolution], n_classes: int, multi_class: str) -> np.ndarray:
+    """The class each row is given by the scores that came with the solutions: no kernel value is made."""
+    scores = np.stack([solution.decision_values for solution in found], axis=1)
+    decision = combine(scores, n_classes, multi_class)
+    return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+
+
+def as_fits(found: list[DualSolution], rounds, history, n_iter: int) -> list[BinaryFit]:
+    """The solutions as the base takes them; the history and the steps of the whole sequence go with the first."""
+    return [
+        BinaryFit(
+            row_beta=solution.row_beta,
+            bias=solution.bias,
+            scores=solution.decision_values,
+            n_iter=0 if k else n_iter,
+            gap=solution.gap,
+            status=solution.status,
+            history=[] if k else history,
+            rounds=rounds,
+        )
+        for k, solution in enumerate(found)
+    ]

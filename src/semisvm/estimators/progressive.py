@@ -1,0 +1,206 @@
+"""PTSVM: the progressive transductive SVM of Chen, Wang and Dong (2003), which needs no fraction of positives.
+
+Train on the labelled rows. Then, round by round, among the unlabelled rows inside the margin, |f(x_j)| < 1,
+
+    (18)  the one with the largest f > 0 is labelled +1,
+    (19)  the one with the most negative f < 0 is labelled -1;
+
+both join the training rows at the price C_unlabeled, and the machine is trained again:
+
+    minimise  1/2 |w|^2 + C sum_labelled weight_i max(0, 1 - y_i f(x_i))
+                        + C_unlabeled sum_guessed weight_j max(0, 1 - guess_j f(x_j))
+
+A row whose label has come to disagree with the sign of f is reset to unlabelled. When no unlabelled row is inside
+the margin the rest get the sign of f. If only one side has a candidate, only that side is labelled; a run of such
+rounds drives the boundary away, which is how the method collapses when it does.
+
+Scores of all rows, in use or not, come with each solution: choosing and resetting evaluate no kernel.
+"""
+
+import warnings
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from semisvm.dual import DualProblem, Status
+from semisvm.estimators.base import BaseSVC
+from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.hinge import hinge_problem
+from semisvm.estimators.rounds import Rounds
+from semisvm.labels import Labels
+
+LOOSE_TOL = 1e-2  # while rows are still joining: three times faster, and no worse in the end
+CANDIDATES_A_PAIR = 50  # pairs_per_round="auto": a pair for so many candidates
+
+
+class ProgressiveSVC(BaseSVC):
+    """Progressive transductive support vector classifier (PTSVM): labels the surest rows first, a pair at a time.
+
+    It is not told how many rows are positive, and it can go astray: where one side runs out of candidates, one class
+    may swallow the other. That happened in 10 to 84% of random draws of ten labelled Reuters documents. Fitting
+    warns when more than half of the rounds were one-sided; compare with `TransductiveSVC`.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The price of a labelled row on the wrong side of its margin.
+    C_unlabeled : float, optional
+        The same for rows labelled on the way; by default C. A small one wrecks the method.
+    one_sided : {"single", "pair"}, default="single"
+        What to label when all candidates are on one side of the boundary: "single", the surest of them, as the
+        paper has it; "pair", the highest positive and the lowest negative all the same, which collapses less
+        often on small sets.
+    pairs_per_round : int or "auto", default=1
+        How many pairs are labelled before training again: 1 is the paper's; "auto" takes one for every 50
+        candidates, which is several times faster on large sets and the same on small ones.
+    max_resets : int, default=5
+        How often a row may be reset before it is left alone.
+    max_rounds : int, optional
+        Most rounds; by default four times the number of unlabelled rows, and ten.
+    kernel, degree, gamma, coef0, costs, class_weight, multi_class, unlabeled, tol, max_iter, time_limit, cache_size, \
+device, verbose
+        As in `SupervisedSVC`; ``gamma="scale"`` looks at all rows. Costs multiply C_unlabeled too, by the label that
+        an unlabelled row is given. max_iter and time_limit hold for all rounds of a binary problem together.
+
+    Attributes
+    ----------
+    classes_, support_, support_vectors_, dual_coef_, intercept_, n_iter_
+        As in `SupervisedSVC`.
+    transduction_ : a label for every row of X: its own, or the side of the boundary that it is on.
+    labeled_iter_ : the round that gave it; 0 for the user's own labels, -1 for rows that never were in the margin.
+    termination_condition_ : "margin_empty" as it should be; "cycle" or "max_rounds" where a guard ended it; a reason
+        of the solver's where a limit came first.
+    history_ : a record a round: how many candidates there were, labelled, reset, and whether it was one-sided.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from semisvm import ProgressiveSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
+    >>> y[40:] = -1  # all but forty labels are hidden
+    >>> model = ProgressiveSVC(kernel="linear").fit(X, y)
+    >>> model.termination_condition_
+    'margin_empty'
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseSVC._parameter_constraints,
+        "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
+        "one_sided": [StrOptions({"single", "pair"})],
+        "pairs_per_round": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_resets": [Interval(Integral, 0, None, closed="left")],
+        "max_rounds": [Interval(Integral, 0, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        C_unlabeled=None,
+        one_sided="single",
+        pairs_per_round=1,
+        max_resets=5,
+        max_rounds=None,
+        kernel="rbf",
+        degree=3,
+        gamma="scale",
+        coef0=0.0,
+        costs=None,
+        class_weight=None,
+        multi_class="ovr",
+        unlabeled=-1,
+        tol=1e-3,
+        max_iter=None,
+        time_limit=None,
+        cache_size=None,
+        device="auto",
+        verbose=False,
+    ):
+        self.C = C
+        self.C_unlabeled = C_unlabeled
+        self.one_sided = one_sided
+        self.pairs_per_round = pairs_per_round
+        self.max_resets = max_resets
+        self.max_rounds = max_rounds
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.costs = costs
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.unlabeled = unlabeled
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.cache_size = cache_size
+        self.device = device
+        self.verbose = verbose
+
+    def _fit_binary(self, task: BinaryTask) -> BinaryFit:
+        rounds, guesses = Rounds(self, task), Guesses(task.sign)
+        n_unlabeled = int((task.sign == 0).sum())
+        most_rounds = 4 * n_unlabeled + 10 if self.max_rounds is None else self.max_rounds
+        loose = max(LOOSE_TOL, self.tol)
+        with rounds.until_stopped():
+            rounds.solve(self._problem(task, guesses.sign), tol=loose)
+            rounds.done(candidates=None, labeled=0, reset=0, one_sided=False)
+            end = "margin_empty"
+            while len(candidates := guesses.inside_margin(rounds.solution.decision_values, self.max_resets)):
+                if rounds.number > most_rounds:
+                    end = "max_rounds"
+                    break
+                positive, negative, one_sided = self._choose(candidates, rounds.solution.decision_values)
+                guesses.label(positive, negative)
+                rounds.label(np.concatenate([positive, negative]))
+                rounds.solve(self._problem(task, guesses.sign), tol=loose)
+                reset = guesses.reset_wrong(rounds.solution.decision_values)
+                rounds.labeled_in[reset] = -1
+                n_labeled = len(positive) + len(negative)
+                rounds.done(candidates=len(candidates), labeled=n_labeled, reset=len(reset), one_sided=one_sided)
+                if guesses.were_here_before():
+                    end = "cycle"
+                    break
+            rounds.solve(self._problem(task, guesses.sign))
+            rounds.done(end=end, labeled=guesses.n_labeled, reset=guesses.n_resets)
+        return rounds.fit()
+
+    def _problem(self, task: BinaryTask, sign: np.ndarray) -> DualProblem:
+        C_unlabeled = self.C if self.C_unlabeled is None else self.C_unlabeled
+        guessed = C_unlabeled * np.where(sign > 0, task.cost_of[+1], task.cost_of[-1])
+        return hinge_problem(task.kernel, sign, task.weight * np.where(task.sign != 0, self.C, guessed))
+
+    def _choose(self, candidates: np.ndarray, decision_values: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Rows to call positive, rows to call negative (Eq. 18 and 19), and whether one side had none."""
+        f = decision_values[candidates]
+        n_pairs = max(1, len(f) // CANDIDATES_A_PAIR) if self.pairs_per_round == "auto" else self.pairs_per_round
+        falling = candidates[np.argsort(-f, kind="stable")]
+        rising = candidates[np.argsort(f, kind="stable")]
+        n_positive = int((f > 0).sum())
+        one_sided = n_positive in (0, len(f))
+        if one_sided and self.one_sided == "pair" and len(f) > 1:
+            n_pairs = min(n_pairs, len(f) // 2)
+            return falling[:n_pairs], rising[:n_pairs], True
+        return falling[: min(n_pairs, n_positive)], rising[: min(n_pairs, len(f) - n_positive)], one_sided
+
+    def _learn(self, X, rows_in_use, labels: Labels, fits: list[BinaryFit]) -> None:
+        super()._learn(X, rows_in_use, labels, fits)
+        ends = {record["end"] for record in self.history_ if "end" in record}
+        if all(fit.status is Status.CONVERGED for fit in fits):
+            self.termination_condition_ = next(end for end in ("max_rounds", "cycle", "margin_empty") if end in ends)
+
+    def _warn_unless_converged(self, fits: list[BinaryFit]) -> None:
+        super()._warn_unless_converged(fits)
+        ...
+
+
+@dataclass
+class Guesses:
+    """The labels given so far: `sign` is the user's where there is one, 0 where a row is still unlabelled."""
+
+    given: np.ndarray
+    ...

@@ -1,0 +1,111 @@
+"""Deterministic annealing: the transductive SVM of Sindhwani, Keerthi and Chapelle (ICML 2006).
+
+    minimise over f and p_j in [0, 1], j unlabelled, with mean p = positive_fraction
+
+        1/2 |w|^2 + C sum_labelled weight_i max(0, 1 - y_i f(x_i))
+                  + C_unlabeled sum_unlabelled weight_j ( p_j     max(0, 1 - f(x_j))
+                                                        + (1-p_j) max(0, 1 + f(x_j))
+                                                        + T (p_j log p_j + (1-p_j) log(1-p_j)) )
+
+p_j is how much row j is positive. At a high temperature T every row is half of each and the problem is convex; as
+T falls the labels harden, and the solution is followed. For given p it is an SVM in which an unlabelled row has a
+piece of either sign; for given f the best p is
+
+    p_j = 1 / (1 + exp((g_j - nu) / T)),     g_j = max(0, 1 - f(x_j)) - max(0, 1 + f(x_j)),
+
+with nu such that mean p is right (costs multiply the two terms of g). At the end the highest rows are called
+positive, and label switching makes sure that no pair is left to improve.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+
+from semisvm.dual import DualProblem, DualSolution
+from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.fraction import Fraction
+from semisvm.estimators.hinge import slack
+from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.transductive_switch import Level, label_by_rank, switch_at
+
+FIRST_TEMPERATURE = 10.0  # in units of slack: the paper's
+COOLING = 1.5
+LAST_TEMPERATURE = 0.01
+SETTLED = 1e-3  # mean change of p at which a temperature is done,
+MOST_TURNS = 10  # or so many turns of f and p
+LOOSE_TOL = 1e-2  # while p is on its way
+
+
+class SoftMachine:
+    """The SVM of soft labels, on variables in the order labelled, unlabelled as +1, unlabelled as -1."""
+
+    def __init__(self, task: BinaryTask, C: float, C_unlabeled: float):
+        self.task, self.C, self.C_unlabeled = task, C, C_unlabeled
+        self.labeled, self.unlabeled = np.flatnonzero(task.sign), np.flatnonzero(task.sign == 0)
+        n_unlabeled = len(self.unlabeled)
+        self.row = np.concatenate([self.labeled, self.unlabeled, self.unlabeled])
+        self.sign = np.concatenate([task.sign[self.labeled], np.ones(n_unlabeled), -np.ones(n_unlabeled)])
+
+    def supervised(self) -> DualProblem:
+        """The labelled rows alone, in the same variables."""
+        nothing = np.zeros(len(self.unlabeled))
+        return self._problem(nothing, nothing)
+
+    def softly_labeled(self, p: np.ndarray) -> DualProblem:
+        """The dual for given p, one an unlabelled row."""
+        price, cost_of = self.C_unlabeled * self.task.weight[self.unlabeled], self.task.cost_of
+        return self._problem(cost_of[+1] * price * p, cost_of[-1] * price * (1 - p))
+
+    def _problem(self, box_positive, box_negative) -> DualProblem:
+        box = np.concatenate([self.C * self.task.weight[self.labeled], box_positive, box_negative])
+        bound = self.sign * box
+        return DualProblem(self.task.kernel, -self.sign, np.minimum(bound, 0), np.maximum(bound, 0), row=self.row)
+
+    def use_unlabeled(self, rounds: Rounds, fraction: Fraction) -> None:
+        """Follow the solution from a high temperature to a low one, then make the labels hard."""
+        p = np.full(len(self.unlabeled), fraction.value)
+        temperature = FIRST_TEMPERATURE
+        while temperature > LAST_TEMPERATURE:
+            p = self._settle_at(temperature, rounds, p, fraction.value)
+            temperature /= COOLING
+        n_positive = fraction.count(len(self.unlabeled))
+        sign = label_by_rank(self.task.sign, rounds.solution.decision_values, n_positive)
+        rounds.label(self.unlabeled[(sign[self.unlabeled] > 0) != (p > 0.5)])
+        rounds.go_back(_one_variable_a_row(rounds.solution))
+        switch_at(rounds, Level(self.task, self.C, dict.fromkeys((-1, +1), self.C_unlabeled)), sign)
+
+    def _settle_at(self, temperature: float, rounds: Rounds, p: np.ndarray, positive_fraction: float) -> np.ndarray:
+        """Take turns between f and p at one temperature."""
+        for turn in range(MOST_TURNS):
+            decision_values = rounds.solution.decision_values[self.unlabeled]
+            before, p = p, soft_labels(decision_values, temperature, positive_fraction, self.task.cost_of)
+            change = float(np.abs(p - before).mean())
+            if turn > 0 and change < SETTLED:
+                break
+            rounds.solve(self.softly_labeled(p), tol=max(LOOSE_TOL, rounds.estimator.tol))
+            rounds.label(self.unlabeled[((p > 0.5) != (before > 0.5)) | (rounds.labeled_in[self.unlabeled] < 0)])
+            rounds.done(temperature=temperature, change=change, undecided=float(np.minimum(p, 1 - p).mean()))
+        return p
+
+    def fit(self, rounds: Rounds) -> BinaryFit:
+        return rounds.fit()
+
+
+def soft_labels(decision_values, temperature: float, positive_fraction: float, cost_of: dict[int, float]) -> np.ndarray:
+    """The best p for a given f: the formula above, nu found by bisection."""
+    g = cost_of[+1] * slack(decision_values) - cost_of[-1] * slack(-decision_values)
+    offset = temperature * logit(positive_fraction)  # were all g equal, nu would be g + offset
+
+    def excess(nu):
+        return expit((nu - g) / temperature).mean() - positive_fraction
+
+    room = 1e-6 * (temperature + np.abs(g).max())
+    nu = brentq(excess, g.min() + offset - room, g.max() + offset + room)
+    return expit((nu - g) / temperature)
+
+
+def _one_variable_a_row(solution: DualSolution) -> DualSolution:
+    """The same f in the variables of hard labels, as a start: its scores stay, no kernel value is needed."""
+    return replace(solution, beta=solution.row_beta, gradient=solution.scores, row=None)

@@ -1,0 +1,148 @@
+"""Label switching: the transductive SVM of Joachims (ICML 1999).
+
+    minimise over f and guess_j in {-1, +1}, j unlabelled, with a fixed number of positive guesses
+
+        1/2 |w|^2 + C sum_labelled weight_i max(0, 1 - y_i f(x_i))
+                  + sum_unlabelled price[guess_j] weight_j max(0, 1 - guess_j f(x_j))
+
+The guesses begin by rank: the supervised machine's highest rows are positive. For given guesses this is an ordinary
+SVM. Two rows of opposite guesses are switched when that lowers the objective at the f at hand; solving again
+can only lower it further, so within a level of the price the objective falls with every switch, and switching ends.
+The price of unlabelled rows is raised from next to nothing to C_unlabeled, doubling, so that the first guesses do
+not decide everything.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from semisvm.dual import DualProblem, DualSolution
+from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.fraction import Fraction
+from semisvm.estimators.hinge import hinge_problem, primal_objective, slack
+from semisvm.estimators.rounds import Rounds
+
+FIRST_PRICE = 1e-5
+# Switching at a fixed f promises a gain, and the new optimum has to keep the promise. Where a solution shows less
+# than this share of it, its tolerance hides the rest: it is solved again, this much more tightly.
+KEPT_PROMISE = 0.5
+TIGHTER = 0.1
+
+
+@dataclass(frozen=True)
+class Level:
+    """What slack costs at one price of the unlabelled rows: the boxes of every row, under either sign."""
+
+    task: BinaryTask
+    C: float
+    price: dict[int, float]
+
+    def box(self, sign: np.ndarray) -> np.ndarray:
+        """The price of a unit of slack of each row, were its sign this."""
+        task, factor = self.task, {s: self.price[s] * task.cost_of[s] for s in (-1, +1)}
+        return task.weight * np.where(task.sign != 0, self.C, np.where(sign > 0, factor[+1], factor[-1]))
+
+    def problem(self, sign: np.ndarray) -> DualProblem:
+        return hinge_problem(self.task.kernel, sign, self.box(sign))
+
+    def objective(self, solution: DualSolution, sign: np.ndarray) -> float:
+        return primal_objective(solution, sign, self.box(sign))
+
+    def gains(self, solution: DualSolution, sign: np.ndarray) -> np.ndarray:
+        """By how much each row's loss would fall, f as it is, were its guess the other one."""
+        margin = sign * solution.decision_values
+        return self.box(sign) * slack(margin) - self.box(-sign) * slack(-margin)
+
+
+class SwitchMachine:
+    """Label switching on one binary task; pairs_per_round None switches all pairs that pay at once."""
+
+    def __init__(self, task: BinaryTask, C: float, C_unlabeled: float, pairs_per_round: int | None = None):
+        self.task, self.C, self.C_unlabeled, self.pairs_per_round = task, C, C_unlabeled, pairs_per_round
+
+    def supervised(self) -> DualProblem:
+        """The labelled rows alone."""
+        return hinge_problem(self.task.kernel, self.task.sign, self.C * self.task.weight)
+
+    def use_unlabeled(self, rounds: Rounds, fraction: Fraction) -> None:
+        """Guess by rank, then switch at every level of the price."""
+        unlabeled = np.flatnonzero(self.task.sign == 0)
+        n_positive = fraction.count(len(unlabeled))
+        sign = label_by_rank(self.task.sign, rounds.solution.decision_values, n_positive)
+        rounds.label(unlabeled)
+        for price in rising_prices(self.C_unlabeled, n_positive, len(unlabeled)):
+            sign = switch_at(rounds, Level(self.task, self.C, price), sign, self.pairs_per_round)
+
+    def fit(self, rounds: Rounds) -> BinaryFit:
+        return rounds.fit()
+
+
+def label_by_rank(sign: np.ndarray, decision_values: np.ndarray, n_positive: int) -> np.ndarray:
+    """Give +1 to the n_positive unlabelled rows with the largest f, -1 to the others; ties go to the first row."""
+    guess = sign.astype(np.float64)
+    unlabeled = np.flatnonzero(sign == 0)
+    order = unlabeled[np.argsort(-decision_values[unlabeled], kind="stable")]
+    guess[order[:n_positive]], guess[order[n_positive:]] = +1, -1
+    return guess
+
+
+def rising_prices(C_unlabeled: float, n_positive: int, n_unlabeled: int) -> Iterator[dict[int, float]]:
+    """The levels of Joachims: at first both guesses weigh the same in sum, then each price doubles up to the end."""
+    n_negative = n_unlabeled - n_positive
+    first = {-1: FIRST_PRICE, +1: FIRST_PRICE * n_positive / max(n_negative, 1)}
+    price = {s: min(first[s], C_unlabeled) for s in (-1, +1)}
+    yield price
+    while min(price.values()) < C_unlabeled:
+        price = {s: min(2 * price[s], C_unlabeled) for s in (-1, +1)}
+        yield price
+
+
+def switch_at(rounds: Rounds, level: Level, sign: np.ndarray, pairs_per_round: int | None = None) -> np.ndarray:
+    """Switch at one level until no pair lowers the objective; return the guesses."""
+    solution = rounds.solve(level.problem(sign))
+    objective = level.objective(solution, sign)
+    rounds.done(C_unlabeled=max(level.price.values()), switched=0, objective=objective)
+    while True:
+        gains = level.gains(solution, sign)
+        rows = pairs_that_pay(gains, sign, level, rounds.estimator.tol, pairs_per_round)
+        if len(rows) == 0:
+            return sign
+        switched = sign.copy()
+        switched[rows] *= -1
+        found, value = _solve_to_below(rounds, level, switched, objective - KEPT_PROMISE * gains[rows].sum())
+        if value >= objective:
+            rounds.go_back(solution)
+            return sign
+        sign, solution, objective = switched, found, value
+        rounds.label(rows)
+        rounds.done(C_unlabeled=max(level.price.values()), switched=len(rows), objective=objective)
+
+
+def pairs_that_pay(gains, sign, level: Level, tol: float, most_pairs: int | None) -> np.ndarray:
+    """Rows of disjoint pairs, one of each guess, whose switch lowers the objective: largest gain with largest gain.
+
+    With equal prices the gain of a pair is 2 price (slack_p + slack_n - 2), so this is Joachims' rule
+    slack_p + slack_n > 2. A pair must gain more than the tolerance can make up.
+    """
+    unlabeled = level.task.sign == 0
+    best = [_most_gaining(gains, np.flatnonzero(unlabeled & (sign == s)), most_pairs) for s in (+1, -1)]
+    n_pairs = min(map(len, best))
+    positive, negative = (rows[:n_pairs] for rows in best)
+    box = level.box(sign)
+    pays = gains[positive] + gains[negative] > tol * (box[positive] + box[negative])
+    n_paying = n_pairs if pays.all() else int(np.argmin(pays))
+    return np.concatenate([positive[:n_paying], negative[:n_paying]])
+
+
+def _most_gaining(gains, rows, most: int | None) -> np.ndarray:
+    return rows[np.argsort(-gains[rows], kind="stable")][:most]
+
+
+def _solve_to_below(rounds: Rounds, level: Level, sign, promised: float) -> tuple[DualSolution, float]:
+    solution = rounds.solve(level.problem(sign))
+    objective = level.objective(solution, sign)
+    if objective > promised:
+        solution = rounds.solve(level.problem(sign), tol=TIGHTER * rounds.estimator.tol)
+        objective = level.objective(solution, sign)
+    return solution, objective

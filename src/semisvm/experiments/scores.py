@@ -1,0 +1,69 @@
+"""What a fitted classifier is scored on: numbers by name, and curves by name.
+
+    accuracy, errors         on the test rows; accuracy_100, accuracy_500: on the first so many of them
+    precision, recall, f1    of class 1, where there are two classes
+    auc                      area under the ROC curve, where the classifier gives scores for two classes
+    unlabeled_errors         wrong labels among the unlabelled training rows, where it labels them
+    support                  rows with a coefficient
+    rounds, one_sided        of a method that goes in rounds
+    seconds                  of the fit
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import roc_curve
+
+from semisvm.experiments.sources import Sample
+
+PREFIXES = (100, 500)
+ROC_GRID = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
+
+
+def score(model: Any, part: Sample) -> tuple[dict[str, float], dict[str, list[float]]]:
+    """Return scores and curves."""
+    predicted = model.predict(part.X_test)
+    is_right = predicted == part.y_test
+    scores = {"accuracy": float(is_right.mean()), "errors": float(np.count_nonzero(~is_right))}
+    scores |= {f"accuracy_{n}": float(is_right[:n].mean()) for n in PREFIXES if n < len(is_right)}
+    curves: dict[str, list[float]] = {}
+    if len(np.unique(part.truth[part.truth >= 0])) == 2:
+        scores |= _binary(predicted, part.y_test)
+        if hasattr(model, "decision_function"):
+            decision = model.decision_function(part.X_test)
+            scores["auc"], curves["roc"] = _roc(part.y_test, decision)
+    return scores | _of_training(model, part), curves
+
+
+def _binary(predicted: NDArray, truth: NDArray) -> dict[str, float]:
+    hits = np.count_nonzero((predicted == 1) & (truth == 1))
+    called, there = np.count_nonzero(predicted == 1), np.count_nonzero(truth == 1)
+    return {
+        "precision": hits / called if called else 0.0,
+        "recall": hits / there if there else 0.0,
+        "f1": 2 * hits / (called + there) if called + there else 0.0,
+    }
+
+
+def _roc(truth: NDArray, decision: NDArray) -> tuple[float, list[float]]:
+    """Return the area under the curve, and the true positive rate at each false positive rate of `ROC_GRID`."""
+    false_rate, true_rate, _ = roc_curve(truth, decision)
+    area = float(np.trapezoid(true_rate, false_rate))
+    # at a step of the curve the upper end counts
+    at = np.searchsorted(false_rate, ROC_GRID, side="right") - 1
+    return area, [float(true_rate[i]) for i in at]
+
+
+def _of_training(model: Any, part: Sample) -> dict[str, float]:
+    found: dict[str, float] = {}
+    if hasattr(model, "support_"):
+        found["support"] = float(len(model.support_))
+    if hasattr(model, "transduction_"):
+        guessed = ~part.is_labeled & (part.truth >= 0)
+        found["unlabeled_errors"] = float(np.count_nonzero((model.transduction_ != part.truth)[guessed]))
+    if getattr(model, "labeled_iter_", None) is not None:
+        found["rounds"] = float(max(0, np.max(model.labeled_iter_)))
+    return found
