@@ -60,10 +60,11 @@ def float32_error(name, X, K):
 # --- rows between training rows ---
 
 
+@pytest.mark.parametrize("n_features", [7, 200])  # short rows and long ones are multiplied in different ways
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_rows_are_those_of_the_double_loop(name, form):
-    X = FORMS[form](make_data())
+def test_rows_are_those_of_the_double_loop(name, form, n_features):
+    X = FORMS[form](make_data(50, n_features) / np.sqrt(n_features / 7))
     K = naive_kernel(name, X, **PARAMETERS[name])
     formula = make_formula(name, X, **PARAMETERS[name])
     exact, single = (kernel_rows(X, formula, dtype=dtype) for dtype in (np.float64, np.float32))
@@ -126,10 +127,11 @@ def test_a_hundred_thousand_features_are_no_obstacle(name, n_features):
     assert_allclose(all_rows(kernel_rows(X, formula)), K, rtol=1e-5, atol=float32_error(name, X, K))
 
 
+@pytest.mark.parametrize("n_features", [10, 200])
 @pytest.mark.parametrize("zeros", [0.0, 0.9], ids=["full", "mostly zeros"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=str)
-def test_a_large_common_offset_costs_the_rbf_kernel_nothing(zeros, dtype):
-    X = make_data(60, 10, share_of_zeros=zeros)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+def test_a_large_common_offset_costs_the_rbf_kernel_nothing(zeros, dtype, n_features):
+    X = make_data(60, n_features, share_of_zeros=zeros) / np.sqrt(n_features / 10)
     X[:, 0] += 3e4  # a column in other units: distances are as before, norms are not
     X = X.astype(dtype)
     rows = all_rows(kernel_rows(X, make_formula("rbf", X, gamma=0.3)))

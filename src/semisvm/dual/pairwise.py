@@ -83,6 +83,8 @@ def _descend(state: "_State", tol: float, limits: _Limits) -> Status:
     while True:
         may_rise, may_fall = state.beta < state.upper, state.beta > state.lower
         gap = state.gap(may_rise, may_fall)
+        if not np.isfinite(state.gradient).all():
+            raise ValueError("The kernel has values that are not finite: scale the data, or mend the kernel.")
         if gap < tol:
             state.settle(limits.max_iter)
             return Status.CONVERGED
@@ -110,9 +112,10 @@ class _Progress:
 
 
 def _bring_in(state: "_State", may_rise, may_fall, tol: float) -> bool:
-    """Make kernel rows for the variables that violate optimality most; say whether every row is in memory."""
+    """Make kernel rows for the variables that violate optimality most; say whether no row that may move is missing."""
     kernel = state.kernel
-    if not (kernel.slot < 0).any():
+    can_move = (may_rise | may_fall).any(axis=0)  # rows out of use, their boxes shut, are never asked for
+    if (kernel.slot[can_move] >= 0).all():
         return True
     if kernel.n_rows**2 * kernel.dtype.itemsize <= min(WHOLE_GRAM_BYTES, kernel.values.nbytes):
         kernel.require(np.arange(kernel.n_rows))
@@ -126,7 +129,7 @@ def _bring_in(state: "_State", may_rise, may_fall, tol: float) -> bool:
     rows = np.union1d(_largest(violation_up, size // 2, tol), _largest(violation_down, size // 2, tol))
     kernel.clock += 1
     kernel.require(rows)
-    return not (kernel.slot < 0).any()
+    return bool((kernel.slot[can_move] >= 0).all())
 
 
 def _largest(violation, count: int, tol: float) -> np.ndarray:
@@ -157,18 +160,26 @@ class _State:
         """Carry the start into the bounds and bring the gradient up to date for the coefficients that changed."""
         problem = self.problem
         if isinstance(start, DualSolution):
-            before, scores = start.beta, start.scores
+            before, scores = start.beta, start.scores if self._has_the_rows_of(start) else None
         else:
             before = np.zeros(problem.n_variables) if start is None else np.asarray(start, dtype=np.float64)
             scores = None
         if before.shape != (problem.n_variables,):
             raise ValueError(f"start has shape {before.shape} where the problem has {problem.n_variables} variables.")
+        if not np.isfinite(before).all():
+            raise ValueError("start must be finite.")
         if scores is None:
             scores = self.kernel.times(self._by_row(before))
         gradient = scores[self.row] + problem.linear
         beta = repair(before, problem.lower, problem.upper, problem.total, gradient)
         self.beta[self.piece, self.row] = beta
         self.gradient[:] = self.linear + self._moved_scores(scores, self._by_row(beta - before))
+
+    def _has_the_rows_of(self, start: DualSolution) -> bool:
+        """Whether the scores of `start` are what its coefficients give on the rows they have here."""
+        if len(start.scores) != self.kernel.n_rows or (start.row is None) != (self.problem.row is None):
+            return False
+        return start.row is None or np.array_equal(start.row, self.problem.row)
 
     def _moved_scores(self, scores, change):
         rows = np.flatnonzero(change)
@@ -208,7 +219,10 @@ class _State:
     def settle(self, max_iter: float) -> None:
         """Carry a small problem on beyond tol; a start that was optimal already is left as it is."""
         if 0 < self.n_iter < max_iter and self.beta.size <= FEW_VARIABLES and self.kernel.is_present.all():
+            before = self.beta.copy(), self.gradient.copy()
             self.step(SETTLED, min(max_iter, self.n_iter + STEPS_TO_SETTLE))
+            if not self.gap(self.beta < self.upper, self.beta > self.lower) < SETTLED:
+                self.beta[:], self.gradient[:] = before  # the gap does not fall steadily: keep the one below tol
 
     def refresh(self) -> None:
         """Recompute the gradient from the coefficients alone."""

@@ -108,7 +108,8 @@ def _move(gradient, movable, row_up, row_down, step):
 def _move_block(gradient, movable, row_up, row_down, step):
     least, most = _KEY_OF_INFINITY, _KEY_OF_MINUS_INFINITY
     for j in range(gradient.shape[0]):
-        moved = gradient[j] + step * np.float64(row_up[j] - row_down[j])
+        # Differences in float64: rounded ones add up over the steps, and over the problems of a sequence.
+        moved = gradient[j] + step * (np.float64(row_up[j]) - np.float64(row_down[j]))
         gradient[j] = moved
         key = _key(moved)
         least = min(least, key if movable[j] & RISE else _KEY_OF_INFINITY)

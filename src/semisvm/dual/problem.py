@@ -12,6 +12,7 @@ row (a row with two pieces of loss), so K_vw means k(row[v], row[w]) and is neve
     bias     the multiplier of the sum: decision values are scores + bias
 """
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -54,6 +55,8 @@ class DualProblem:
         return len(self.linear)
 
     def _check_shapes(self):
+        if self.linear.ndim != 1:
+            raise ValueError(f"linear must hold one number a variable, got an array of shape {self.linear.shape}.")
         n = self.n_variables
         if self.lower.shape != (n,) or self.upper.shape != (n,):
             raise ValueError(
@@ -75,8 +78,10 @@ class DualProblem:
             v = int(np.flatnonzero(~(self.lower <= self.upper))[0])
             raise ValueError(f"Variable {v} has lower bound {self.lower[v]} above its upper bound {self.upper[v]}.")
         least, most = self.lower.sum(), self.upper.sum()
-        slack = 1e-12 * (1 + abs(self.total))
-        if not least - slack <= self.total <= most + slack:
+        # A sum whose terms cancel is only as good as the terms are large.
+        ends = np.concatenate([self.lower, self.upper])
+        slack = 1e-12 * (1 + np.abs(ends[np.isfinite(ends)]).sum())
+        if not math.isfinite(self.total) or not least - slack <= self.total <= most + slack:
             raise ValueError(f"No beta within the bounds sums to {self.total}: sums run from {least} to {most}.")
 
 

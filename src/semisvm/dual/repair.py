@@ -18,22 +18,21 @@ def repair(beta, lower, upper, total, gradient) -> np.ndarray:
         return beta
     direction = 1.0 if lacking > 0 else -1.0
     room = upper - beta if direction > 0 else beta - lower
-    chosen, moves = _fewest_moves(direction * gradient, room, abs(lacking))
-    beta[chosen] += direction * moves
+    chosen = _fewest(direction * gradient, room, abs(lacking))
+    if len(chosen):
+        # All but the last go to their bound: set there, not added up, so that no rounding puts them beside it.
+        full, last = chosen[:-1], chosen[-1]
+        beta[full] = (upper if direction > 0 else lower)[full]
+        beta[last] = np.clip(beta[last] + (total - beta.sum()), lower[last], upper[last])
     return beta
 
 
-def _fewest_moves(slope, room, amount) -> tuple[np.ndarray, np.ndarray]:
-    """Variables, steepest first, and how far each moves so that together they move by `amount`."""
+def _fewest(slope, room, amount) -> np.ndarray:
+    """Variables, steepest first, that together have room for `amount`, and not one more."""
     able = np.flatnonzero(room > 0)
     if len(able) > USUALLY_ENOUGH:
         few = able[np.argpartition(slope[able], USUALLY_ENOUGH)[:USUALLY_ENOUGH]]
         able = few if room[few].sum() >= amount else able
     order = able[np.argsort(slope[able], kind="stable")]
     reach = np.cumsum(room[order])
-    n_needed = int(np.searchsorted(reach, amount)) + 1
-    chosen = order[:n_needed]
-    moves = room[chosen].copy()
-    if len(moves):
-        moves[-1] = min(moves[-1], amount - moves[:-1].sum())
-    return chosen, moves
+    return order[: int(np.searchsorted(reach, amount)) + 1]

@@ -1,5 +1,10 @@
 """A paper a file: each method is a sequence of dual problems."""
 
+from semisvm.estimators.cluster import ClusterSVC
+from semisvm.estimators.mixture import MixtureClassifier
+from semisvm.estimators.progressive import ProgressiveSVC
+from semisvm.estimators.self_training import SelfTrainingSVC
 from semisvm.estimators.supervised import SupervisedSVC
+from semisvm.estimators.transductive import TransductiveSVC
 
-__all__ = ["SupervisedSVC"]
+__all__ = ["ClusterSVC", "MixtureClassifier", "ProgressiveSVC", "SelfTrainingSVC", "SupervisedSVC", "TransductiveSVC"]

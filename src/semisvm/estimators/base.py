@@ -78,7 +78,7 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = sample_weights(sample_weight, X)
         in_use = self._rows_in_use(labels) & (weight > 0)
-        labels_in_use = _require_two_classes(labels, in_use)
+        labels_in_use = require_two_classes(labels, in_use)
 
         self.classes_ = labels.classes
         self._costs = class_costs(self.costs, self.class_weight, labels_in_use)
@@ -153,6 +153,8 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         codes = labels.codes.copy()
         rounds = np.where(labels.is_labeled, 0, -1)
         guessed = self._codes_of(combine(scores, labels.n_classes, self.multi_class))
+        if len(fits) == 1 and (guess := fits[0].guess) is not None:
+            guessed = np.where(guess != 0, guess > 0, guessed)
         codes[rows_in_use] = np.where(labels.is_labeled[rows_in_use], codes[rows_in_use], guessed)
         outside = np.flatnonzero(codes < 0)
         if len(outside):
@@ -209,7 +211,7 @@ _REMEDY = {
 }
 
 
-def _require_two_classes(labels: Labels, in_use) -> Labels:
+def require_two_classes(labels: Labels, in_use) -> Labels:
     """Labels of the rows in use; rows without weight can leave a class with no row at all."""
     kept = Labels(labels.classes, labels.codes[in_use])
     present = np.unique(kept.codes[kept.is_labeled])

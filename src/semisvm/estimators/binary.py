@@ -41,6 +41,7 @@ class BinaryFit:
     scores     (n,) f for every row in use
     history    a record a round
     rounds     (n,) the round in which each row was given its label: 0 for the user's own, -1 for never
+    guess      (n,) in {-1, 0, +1}: the labels a method settled on, where it fixes them and f may disagree
     """
 
     row_beta: np.ndarray
@@ -51,3 +52,4 @@ class BinaryFit:
     status: Status
     history: list[dict[str, Any]]
     rounds: np.ndarray | None = field(default=None)
+    guess: np.ndarray | None = field(default=None)

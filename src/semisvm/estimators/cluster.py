@@ -11,32 +11,25 @@ between labelled rows, and its rows. New rows are predicted by the SVM; clusters
 """
 
 import time
-import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from semisvm.dual import Status
+from semisvm.dual import DualSolution, Status
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.binary import BinaryFit
-from semisvm.estimators.cluster_labels import EMPTY_RULES, count_votes, label_clusters, settle_noise
+from semisvm.estimators.cluster_labels import EMPTY_RULES, ClusterLabeler, check_clusterer
 from semisvm.estimators.cluster_search import LINEAR_C, N_CLUSTERS, OTHER_C, Choice, choose
-from semisvm.estimators.embed import kernel_pca, median_gamma, select_components
+from semisvm.estimators.embed import median_gamma
 from semisvm.estimators.labeling import as_fits, solve_labeling
 from semisvm.estimators.multiclass import pairs
 from semisvm.estimators.watch import Watch
 from semisvm.kernels import Formula, make_formula
 from semisvm.labels import Labels
-
-DEFAULT_N_CLUSTERS = 10
-N_INIT = 10
 
 
 class ClusterSVC(BaseSVC):
@@ -183,7 +176,7 @@ class ClusterSVC(BaseSVC):
     def _settle_kernel(self, X, labels: Labels, weight) -> Formula:
         if self.kernel == "precomputed" and self.embed is None:
             raise ValueError(
-                "embed=None clusters the columns of X, which a precomputed kernel does not have: use embed='kernel_pca'."
+                "embed=None clusters the columns of X, and a precomputed kernel has none: use embed='kernel_pca'."
             )
         self._check_candidates()
         self._seed = int(check_random_state(self.random_state).randint(2**31))
@@ -193,3 +186,97 @@ class ClusterSVC(BaseSVC):
             gamma = median_gamma(X, labels, weight, np.random.default_rng(self._seed)) if needs_it else 1.0
         return make_formula(self.kernel, X, gamma=gamma, coef0=self.coef0, degree=self.degree, weight=weight)
 
+    def _fit_pairs(self, X, labels: Labels, weight) -> list[BinaryFit]:
+        root = self._init_callback_context(max_subtasks=None)
+        root.call_on_fit_task_begin(estimator=self)
+        watch = Watch(self, root, "cluster-SVM")
+        tasks = pairs(labels.n_classes, self.multi_class)
+        began = time.perf_counter()
+        labeler = ClusterLabeler(self, X, self._kernel_rows(X), labels, weight, self._seed)  # step 0
+        choice = self._choose(labeler, tasks, weight)
+        codes = labeler.label(labels.codes, choice.n_clusters)  # steps 1 and 2
+        record = labeler.describe() | {"C": choice.C, "seconds": time.perf_counter() - began}
+        stop = watch.round_done(record)
+        settings = self._settings() | {"callback": watch.look} | ({"max_iter": 0} if stop else {})
+        cost = choice.C * weight * self._costs[codes]
+        found = solve_labeling(labeler.kernel, tasks, codes, cost, **settings)  # step 3
+        root.call_on_fit_task_end(estimator=self)
+
+        ended = Status.STOPPED if stop else Status.INTERRUPTED if choice.interrupted else None
+        found = [replace(solution, status=ended or solution.status) for solution in found]
+        self._keep(labeler, choice, codes)
+        rounds = np.where(labels.is_labeled, 0, np.where(codes >= 0, 1, -1))
+        history = [record, *(_record(pair.name(labels.classes), s) for pair, s in zip(tasks, found, strict=True))]
+        return as_fits(found, rounds, history, sum(solution.n_iter for solution in found))
+
+    def _choose(self, labeler: ClusterLabeler, tasks, weight) -> Choice:
+        """The number of clusters and C: the user's, or the best of several by cross-validation."""
+        n_classes = labeler.labels.n_classes
+        values = _candidates(self.C, LINEAR_C if self._formula.name == "linear" else OTHER_C)
+        numbers = _candidates(self.n_clusters, {n_classes, *N_CLUSTERS})
+        if len(values) == len(numbers) == 1:
+            return Choice(numbers[0], float(values[0]), [])
+        rng = np.random.default_rng(self._seed)
+        return choose(
+            labeler,
+            tasks,
+            numbers,
+            values,
+            lambda codes: weight * self._costs[codes],
+            self.multi_class,
+            self._settings(),
+            rng,
+        )
+
+    def _check_candidates(self) -> None:
+        """Refuse candidates that no fit could use, before any work."""
+        for name, is_right in (("C", _is_positive), ("n_clusters", _is_count)):
+            given = getattr(self, name)
+            if np.ndim(given) and not (np.ndim(given) == 1 and len(given) and all(map(is_right, given))):
+                raise ValueError(f"{name} must be a number or a sequence of positive candidates, got {given!r}.")
+        if self.clusterer is not None:
+            check_clusterer(self.clusterer, self.n_clusters)
+
+    def _settings(self) -> dict[str, Any]:
+        names = ("tol", "max_iter", "time_limit", "device")
+        return {name: getattr(self, name) for name in names}
+
+    def _keep(self, labeler: ClusterLabeler, choice: Choice, codes) -> None:
+        self._trained_with = codes
+        self.clusters_, self.cluster_codes_ = labeler.clusters, labeler.cluster_codes
+        self.n_clusters_ = len(labeler.cluster_codes)
+        self.C_, self.cv_results_ = choice.C, choice.results
+
+    def _transduce(self, X, rows_in_use, labels: Labels, fits: list[BinaryFit]) -> None:
+        super()._transduce(X, rows_in_use, labels, fits)
+        codes, clusters = self._trained_with, np.full(X.shape[0], -1)
+        self.transduction_[rows_in_use[codes >= 0]] = labels.decode(codes[codes >= 0])
+        clusters[rows_in_use] = self.clusters_
+        self.clusters_ = clusters
+        del self._trained_with
+
+
+def _candidates(given, by_default) -> list[Any]:
+    """The values to choose from, rising; one alone where the user named it."""
+    if isinstance(given, str):  # "cv"
+        return sorted(by_default)
+    return sorted(given) if np.ndim(given) else [given]
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, Real) and 0 < float(value) < np.inf
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and int(value) >= 1
+
+
+def _record(name: str, solution: DualSolution) -> dict[str, Any]:
+    return {
+        "problem": name,
+        "steps": solution.n_iter,
+        "gap": solution.gap,
+        "objective": solution.objective,
+        "n_support": int(np.count_nonzero(solution.beta)),
+        "seconds": solution.seconds,
+    }

@@ -24,6 +24,7 @@ N_FOLDS = 5
 LINEAR_C = (0.001, 0.003, 0.01, 0.03, 0.1, 1.0, 10.0)
 OTHER_C = (0.1, 1.0, 10.0, 100.0)
 N_CLUSTERS = (5, 10, 20, 50)
+SEARCH_TOL = 1e-2  # a hundredth of the margin: no more is needed to count predictions
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ def choose(labeler, tasks: list[Pair], numbers, values, cost_of_C1, multi_class:
     codes = labeler.labels.codes
     fold = deal_folds(codes, rng)
     if (fold < 0).all():
-        return Choice(min(numbers, key=lambda k: (k or 0)), float(min(values, key=lambda C: abs(np.log(C)))), [])
+        return Choice(min(numbers, key=lambda k: k or 0), float(min(values, key=lambda C: abs(np.log(C)))), [])
+    train = _Trainer(labeler, tasks, values, cost_of_C1, multi_class, settings)
     results: list[dict[str, Any]] = []
     interrupted = False
     try:
@@ -64,8 +66,8 @@ def choose(labeler, tasks: list[Pair], numbers, values, cost_of_C1, multi_class:
             n_right = np.zeros(len(values), dtype=int)
             for held_out in np.unique(fold[fold >= 0]):
                 hidden = fold == held_out
-                guess = labeler.label(np.where(hidden, -1, codes), k)
-                n_right += _right(labeler, tasks, guess, hidden, values, cost_of_C1(guess), multi_class, settings)
+                predicted = train(labeler.label(np.where(hidden, -1, codes), k))
+                n_right += (predicted[:, hidden] == codes[hidden]).sum(axis=1)
             n_hidden = int((fold >= 0).sum())
             results += [
                 {"n_clusters": k, "C": float(C), "accuracy": right / n_hidden}
@@ -79,13 +81,25 @@ def choose(labeler, tasks: list[Pair], numbers, values, cost_of_C1, multi_class:
     return Choice(best["n_clusters"], best["C"], results, interrupted)
 
 
-def _right(labeler, tasks, guess, hidden, values, cost, multi_class, settings) -> np.ndarray:
-    """How many hidden rows are predicted right for each C."""
-    labels, found, n_right = labeler.labels, None, []
-    for C in values:
-        found = solve_labeling(labeler.kernel, tasks, guess, C * cost, found, **settings)
-        if any(solution.status is Status.INTERRUPTED for solution in found):
-            raise KeyboardInterrupt
-        predicted = classes_of(found, labels.n_classes, multi_class)
-        n_right.append(int((predicted[hidden] == labels.codes[hidden]).sum()))
-    return np.array(n_right)
+class _Trainer:
+    """Trains on a labelling with every C; folds often come to the same labelling, which is trained on once."""
+
+    def __init__(self, labeler, tasks: list[Pair], values, cost_of_C1, multi_class: str, settings):
+        self.labeler, self.tasks, self.values, self.cost_of_C1 = labeler, tasks, values, cost_of_C1
+        self.multi_class, self.settings = multi_class, settings | {"tol": max(settings["tol"], SEARCH_TOL)}
+        self.seen: dict[bytes, np.ndarray] = {}
+
+    def __call__(self, guess) -> np.ndarray:
+        """The class that each C predicts for each row, shape (n_values, n)."""
+        key = guess.tobytes()
+        if key not in self.seen:
+            self.seen[key] = np.stack(list(self._predictions(guess)))
+        return self.seen[key]
+
+    def _predictions(self, guess):
+        found, cost = None, self.cost_of_C1(guess)
+        for C in self.values:
+            found = solve_labeling(self.labeler.kernel, self.tasks, guess, C * cost, found, **self.settings)
+            if any(solution.status is Status.INTERRUPTED for solution in found):
+                raise KeyboardInterrupt
+            yield classes_of(found, self.labeler.labels.n_classes, self.multi_class)

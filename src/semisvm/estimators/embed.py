@@ -53,10 +53,7 @@ def _median_distance(X, weight, rows, rng) -> float:
     if len(rows) > ROWS_FOR_MEDIAN:
         rows = rng.choice(rows, ROWS_FOR_MEDIAN, replace=False)
     left, right = np.triu_indices(len(rows), k=1)
-    if isinstance(X, np.ndarray):
-        distances = pdist(X[rows])
-    else:
-        distances = pairwise_distances(X[rows])[left, right]
+    distances = pdist(X[rows]) if isinstance(X, np.ndarray) else pairwise_distances(X[rows])[left, right]
     # A row that is there twice is as good as a row of weight 2: copies are not at distance 0 but the same row.
     differ = distances > 1e-9 * distances.max(initial=0)
     if not differ.any():

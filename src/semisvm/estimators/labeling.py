@@ -14,8 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from semisvm.dual import DualProblem, DualSolution, Status, solve
+from semisvm.dual import DualSolution, Status, solve
 from semisvm.estimators.binary import BinaryFit
+from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.multiclass import Pair, combine
 
 ENDED = (Status.INTERRUPTED, Status.STOPPED)
@@ -37,8 +38,7 @@ def solve_labeling(
     found: list[DualSolution] = []
     for k, pair in enumerate(tasks):
         sign = sign_of(pair, codes)
-        end = sign * np.where(sign == 0, 0.0, cost)  # where the box ends that begins at 0
-        problem = DualProblem(kernel, linear=-sign, lower=np.minimum(end, 0), upper=np.maximum(end, 0))
+        problem = hinge_problem(kernel, sign, cost)
         before = None if start is None else start[k]
         ended = next((solution.status for solution in found if solution.status in ENDED), None)
         if ended is None:

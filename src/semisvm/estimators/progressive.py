@@ -18,11 +18,11 @@ Scores of all rows, in use or not, come with each solution: choosing and resetti
 """
 
 import warnings
-from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from semisvm.dual import DualProblem, Status
@@ -30,6 +30,7 @@ from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.rounds import Rounds
+from semisvm.kernels import KernelRows
 from semisvm.labels import Labels
 
 LOOSE_TOL = 1e-2  # while rows are still joining: three times faster, and no worse in the end
@@ -148,7 +149,8 @@ device, verbose
         loose = max(LOOSE_TOL, self.tol)
         with rounds.until_stopped():
             rounds.solve(self._problem(task, guesses.sign), tol=loose)
-            rounds.done(candidates=None, labeled=0, reset=0, one_sided=False)
+            rounds.done(labeled=0)
+            _make_rows(task.kernel, guesses.inside_margin(rounds.solution.decision_values, self.max_resets))
             end = "margin_empty"
             while len(candidates := guesses.inside_margin(rounds.solution.decision_values, self.max_resets)):
                 if rounds.number > most_rounds:
@@ -162,11 +164,11 @@ device, verbose
                 rounds.labeled_in[reset] = -1
                 n_labeled = len(positive) + len(negative)
                 rounds.done(candidates=len(candidates), labeled=n_labeled, reset=len(reset), one_sided=one_sided)
-                if guesses.were_here_before():
+                if guesses.came_back():
                     end = "cycle"
                     break
             rounds.solve(self._problem(task, guesses.sign))
-            rounds.done(end=end, labeled=guesses.n_labeled, reset=guesses.n_resets)
+            rounds.done(end=end, labeled=guesses.n_labeled, reset=int(guesses.n_resets_of.sum()))
         return rounds.fit()
 
     def _problem(self, task: BinaryTask, sign: np.ndarray) -> DualProblem:
@@ -178,29 +180,90 @@ device, verbose
         """Rows to call positive, rows to call negative (Eq. 18 and 19), and whether one side had none."""
         f = decision_values[candidates]
         n_pairs = max(1, len(f) // CANDIDATES_A_PAIR) if self.pairs_per_round == "auto" else self.pairs_per_round
-        falling = candidates[np.argsort(-f, kind="stable")]
-        rising = candidates[np.argsort(f, kind="stable")]
         n_positive = int((f > 0).sum())
-        one_sided = n_positive in (0, len(f))
+        n_negative = len(f) - n_positive
+        one_sided = n_positive == 0 or n_negative == 0
         if one_sided and self.one_sided == "pair" and len(f) > 1:
-            n_pairs = min(n_pairs, len(f) // 2)
-            return falling[:n_pairs], rising[:n_pairs], True
-        return falling[: min(n_pairs, n_positive)], rising[: min(n_pairs, len(f) - n_positive)], one_sided
+            n_positive = n_negative = len(f) // 2
+        positive = candidates[_largest(f, min(n_pairs, n_positive))]
+        negative = candidates[_largest(-f, min(n_pairs, n_negative))]
+        return positive, negative, one_sided
 
     def _learn(self, X, rows_in_use, labels: Labels, fits: list[BinaryFit]) -> None:
         super()._learn(X, rows_in_use, labels, fits)
-        ends = {record["end"] for record in self.history_ if "end" in record}
-        if all(fit.status is Status.CONVERGED for fit in fits):
-            self.termination_condition_ = next(end for end in ("max_rounds", "cycle", "margin_empty") if end in ends)
+        ends = [record["end"] for record in self.history_ if "end" in record]
+        if self.termination_condition_ == Status.CONVERGED:
+            self.termination_condition_ = min(ends, key=("max_rounds", "cycle", "margin_empty").index)
+        self._warn_if_it_went_astray()
 
-    def _warn_unless_converged(self, fits: list[BinaryFit]) -> None:
-        super()._warn_unless_converged(fits)
-        ...
+    def _warn_if_it_went_astray(self) -> None:
+        rounds = [record for record in self.history_ if record.get("candidates")]
+        n_one_sided = sum(record["one_sided"] for record in rounds)
+        if 2 * n_one_sided > len(rounds):
+            warnings.warn(
+                f"{n_one_sided} of {len(rounds)} rounds of {type(self).__name__} had candidates on one side of the "
+                "boundary only, which is what its collapse looks like: one class may have swallowed the other. "
+                "Compare the predicted class sizes with what you expect; try one_sided='pair', more labelled rows, "
+                "or TransductiveSVC.",
+                UserWarning,
+                stacklevel=5,
+            )
+        if self.termination_condition_ in ("max_rounds", "cycle"):
+            warnings.warn(
+                f"{type(self).__name__} ended after {len(rounds)} rounds ({self.termination_condition_}) with rows "
+                "still inside the margin; they are labelled by the side they are on. Raise max_rounds, or lower "
+                "max_resets where rows are reset again and again.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
 
 
-@dataclass
 class Guesses:
     """The labels given so far: `sign` is the user's where there is one, 0 where a row is still unlabelled."""
 
-    given: np.ndarray
-    ...
+    def __init__(self, given: np.ndarray):
+        self.is_given = given != 0
+        self.sign = given.astype(np.float64)
+        self.n_resets_of = np.zeros(len(given), dtype=np.intp)
+        self._seen = {self._state()}
+
+    @property
+    def n_labeled(self) -> int:
+        return int(((self.sign != 0) & ~self.is_given).sum())
+
+    def inside_margin(self, decision_values: np.ndarray, max_resets: int) -> np.ndarray:
+        """Rows without a label that are strictly inside the margin, on one side of the boundary or the other."""
+        is_candidate = (self.sign == 0) & (np.abs(decision_values) < 1) & (decision_values != 0)
+        return np.flatnonzero(is_candidate & (self.n_resets_of <= max_resets))
+
+    def label(self, positive: np.ndarray, negative: np.ndarray) -> None:
+        self.sign[positive], self.sign[negative] = +1, -1
+
+    def reset_wrong(self, decision_values: np.ndarray) -> np.ndarray:
+        """Take back the labels that the sign of f now contradicts; return their rows."""
+        wrong = np.flatnonzero((self.sign * decision_values < 0) & ~self.is_given)
+        self.sign[wrong] = 0
+        self.n_resets_of[wrong] += 1
+        return wrong
+
+    def came_back(self) -> bool:
+        """Note these labels; tell whether the very same ones were there after an earlier round."""
+        state = self._state()
+        is_known = state in self._seen
+        self._seen.add(state)
+        return is_known
+
+    def _state(self) -> int:
+        return hash(self.sign.astype(np.int8).tobytes())
+
+
+def _make_rows(kernel: KernelRows, candidates: np.ndarray) -> None:
+    """Make kernel rows of those who will join, as far as memory goes: together is far cheaper than two at a time."""
+    kernel.require(candidates[: kernel.capacity // 2 if len(candidates) > kernel.capacity else None])
+
+
+def _largest(values: np.ndarray, count: int) -> np.ndarray:
+    """Where the `count` largest values are; of equal ones the first."""
+    if count == 1:
+        return np.array([np.argmax(values)])
+    return np.argsort(-values, kind="stable")[:count]

@@ -35,6 +35,7 @@ class Rounds:
         self.number = 0
         self.history: list[dict[str, Any]] = []
         self.labeled_in = np.where(task.sign != 0, 0, -1)
+        self.guess: np.ndarray | None = None
         self.ended_by: Status | None = None
         self._solution: DualSolution | None = None
 
@@ -109,4 +110,5 @@ class Rounds:
             status=self.ended_by or found.status,
             history=self.history,
             rounds=self.labeled_in,
+            guess=self.guess,
         )

@@ -172,13 +172,15 @@ class _Training:
         self.estimator, self.kernel, self.labels, self.weight, self.watch = estimator, kernel, labels, weight, watch
         self.tasks = pairs(labels.n_classes, estimator.multi_class)
         self.deadline = math.inf if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
-        self.found: list[DualSolution] | None = None
+        self.found: list[DualSolution] = []
         self.guess, self.given_in = labels.codes, np.where(labels.is_labeled, 0, -1)
-        self.n_iter, self.history = 0, []
+        self.n_iter, self.history = 0, list[dict[str, Any]]()
 
     def fit(self, codes) -> bool:
         """One round: train on a labelling, relabel the unlabelled rows; true when the fit must end here."""
-        self.found = solve_labeling(self.kernel, self.tasks, codes, self._cost(codes), self.found, **self._settings())
+        cost = self.estimator.C * self.weight * self.estimator._costs[codes]
+        before = self.found or None
+        self.found = solve_labeling(self.kernel, self.tasks, codes, cost, before, **self._settings())
         scored = classes_of(self.found, self.labels.n_classes, self.estimator.multi_class)
         guess = np.where(self.labels.is_labeled, self.labels.codes, scored)
         changed = guess != self.guess
@@ -196,9 +198,6 @@ class _Training:
     def status(self) -> str:
         """Why the solver ended: the first reason other than having converged."""
         return next((str(s.status) for s in self.found if s.status is not Status.CONVERGED), str(Status.CONVERGED))
-
-    def _cost(self, codes) -> np.ndarray:
-        return self.estimator.C * self.weight * self.estimator._costs[codes]
 
     def _settings(self) -> dict[str, Any]:
         seconds = self.deadline - time.perf_counter()

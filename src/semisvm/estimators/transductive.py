@@ -49,7 +49,7 @@ class TransductiveSVC(BaseSVC):
     pairs_per_round : "auto" or int, default="auto"
         For "switch": how many pairs of labels are switched before solving again. "auto" switches all disjoint
         pairs that pay at once; 1 is Joachims' own way, slower and about as good.
-    ramp : float, default=-0.3
+    ramp : float, default=0.0
         For "cccp": the margin below which the loss is constant, above -1 and at most 0.
     kernel, degree, gamma, coef0, costs, class_weight, multi_class, unlabeled, tol, max_iter, time_limit, cache_size, \
 device, verbose
@@ -94,7 +94,7 @@ device, verbose
         algorithm="switch",
         positive_fraction="labels",
         pairs_per_round="auto",
-        ramp=-0.3,
+        ramp=0.0,
         kernel="rbf",
         degree=3,
         gamma="scale",

@@ -40,8 +40,9 @@ class Level:
 
     def box(self, sign: np.ndarray) -> np.ndarray:
         """The price of a unit of slack of each row, were its sign this."""
-        task, factor = self.task, {s: self.price[s] * task.cost_of[s] for s in (-1, +1)}
-        return task.weight * np.where(task.sign != 0, self.C, np.where(sign > 0, factor[+1], factor[-1]))
+        task = self.task
+        guessed = np.where(sign > 0, self.price[+1] * task.cost_of[+1], self.price[-1] * task.cost_of[-1])
+        return task.weight * np.where(task.sign != 0, self.C, guessed)
 
     def problem(self, sign: np.ndarray) -> DualProblem:
         return hinge_problem(self.task.kernel, sign, self.box(sign))
@@ -102,6 +103,7 @@ def switch_at(rounds: Rounds, level: Level, sign: np.ndarray, pairs_per_round: i
     """Switch at one level until no pair lowers the objective; return the guesses."""
     solution = rounds.solve(level.problem(sign))
     objective = level.objective(solution, sign)
+    rounds.guess = sign
     rounds.done(C_unlabeled=max(level.price.values()), switched=0, objective=objective)
     while True:
         gains = level.gains(solution, sign)
@@ -115,6 +117,7 @@ def switch_at(rounds: Rounds, level: Level, sign: np.ndarray, pairs_per_round: i
             rounds.go_back(solution)
             return sign
         sign, solution, objective = switched, found, value
+        rounds.guess = sign
         rounds.label(rows)
         rounds.done(C_unlabeled=max(level.price.values()), switched=len(rows), objective=objective)
 

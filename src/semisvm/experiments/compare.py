@@ -66,13 +66,13 @@ class Results:
         return {s: scores[measure] for s, scores in self.scores.get(key, {}).items() if measure in scores}
 
 
-def compare(lines: Iterable[Line], records: Iterable[Record]) -> list[Comparison]:
+def compare(lines: Iterable[Line], records: Iterable[Record] | Results) -> list[Comparison]:
     """Set every line beside its reference."""
     results = records if isinstance(records, Results) else Results(records)
     return [_compare_line(line, results) for line in lines]
 
 
-def compare_table(table: Table, records: Iterable[Record], *, quick: bool = False) -> list[Comparison]:
+def compare_table(table: Table, records: Iterable[Record] | Results, *, quick: bool = False) -> list[Comparison]:
     """Set a table's lines, or those of its quick run, beside their references."""
     return compare([line for line in table.lines if line.quick or not quick], records)
 

@@ -4,6 +4,7 @@ Parameters go to the estimator as they are, but for these:
 
     C = "cv"          chosen by the supervised machine on the labels (`LINEAR_C`), whatever the method
     gamma = "median"  1 / (2 sigma^2) with sigma the median distance between labelled rows, times `gamma_scale`
+    starts            of k-means; one is a random start, several are k-means++
     a list            chosen by cross-validation on the labels with the method itself (`tuning`)
 
 Several classes are taken two by two, as LIBSVM and R's e1071 do, since the papers' own programs did.
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.cluster import KMeans
 
 from semisvm import estimators
 from semisvm.experiments.package_mixture import PackageMixture
@@ -79,6 +81,15 @@ def _svc(needs: str, *, random: bool = False) -> Build:
     return build
 
 
+def _cluster(params: dict[str, Any], seed: int) -> Any:
+    settled = dict(params)
+    starts = settled.pop("starts", None)
+    if starts is not None:
+        init = "random" if starts == 1 else "k-means++"
+        settled["clusterer"] = KMeans(settled["n_clusters"], init=init, n_init=starts)
+    return _svc("ClusterSVC", random=True)(settled, seed)
+
+
 def _mixture(params: dict[str, Any], seed: int) -> Any:
     return estimators.MixtureClassifier(**params)
 
@@ -91,7 +102,7 @@ METHODS = {
     "supervised": Method("SupervisedSVC", _svc("SupervisedSVC")),
     "oracle": Method("SupervisedSVC", _svc("SupervisedSVC"), learns_from="truth"),
     "self-training": Method("SelfTrainingSVC", _svc("SelfTrainingSVC")),
-    "cluster": Method("ClusterSVC", _svc("ClusterSVC", random=True)),
+    "cluster": Method("ClusterSVC", _cluster),
     "mixture": Method("MixtureClassifier", _mixture),
     "package mixture": Method("", _package_mixture),
     "transductive": Method("TransductiveSVC", _svc("TransductiveSVC")),

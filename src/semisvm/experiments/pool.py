@@ -7,6 +7,7 @@ worker that dies takes one cell with it, which is recorded as failed; another ta
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from semisvm.data.named import FOLDER_VARIABLE
 from semisvm.experiments.machine import PACKAGE
 from semisvm.experiments.records import describe_cell
 from semisvm.experiments.tasks import Cell
@@ -31,12 +33,9 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
-DATA_VARIABLE = "SEMISVM_DATA"
 
 
-def run_cells(
-    cells: Sequence[Cell], *, workers: int, data_dir: Path | None = None
-) -> Iterator[dict[str, Any]]:
+def run_cells(cells: Sequence[Cell], *, workers: int, data_dir: Path | None = None) -> Iterator[dict[str, Any]]:
     """Run the cells and yield their records as they come."""
     waiting: queue.SimpleQueue[Cell] = queue.SimpleQueue()
     answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -84,7 +83,8 @@ class _Feeder(threading.Thread):
             self.process = _start(self.environment)
             if self.stopped.is_set():  # `stop` may have looked before there was anything to kill
                 self.process.kill()
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         try:
             self.process.stdin.write(json.dumps(describe_cell(cell)) + "\n")
             self.process.stdin.flush()
@@ -99,11 +99,10 @@ class _Feeder(threading.Thread):
     def _end(self) -> None:
         if self.process is not None:
             process, self.process = self.process, None
-            assert process.stdin is not None and process.stdout is not None
-            try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            with contextlib.suppress(OSError):  # it may have died with something unread
                 process.stdin.close()
-            except OSError:  # it died with something unread
-                pass
             process.wait()
             process.stdout.close()
 
@@ -125,7 +124,7 @@ def _environment(data_dir: Path | None) -> dict[str, str]:
     path = [str(PACKAGE.parent), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(part for part in path if part)
     if data_dir is not None:
-        environment[DATA_VARIABLE] = str(data_dir)
+        environment[FOLDER_VARIABLE] = str(data_dir)
     return environment
 
 

@@ -5,7 +5,9 @@
     why          the reason, where the outcome is not "done"
     scores       numbers by name; curves, lists of numbers by name
     seconds      of the fit alone; peak_rss_mib, the most memory held while it ran
-    machine, versions, commit, source, date   where, with what and when
+    session      which run made it; a line {"session", "machine", "versions", "commit", "source"} before the first
+                 record of a run says where and with what, and `read_records` puts that into each of its records
+    date         when
 
 A process killed while it wrote leaves a last line cut short. It is tolerated when read, and cut away before
 anything is appended, so that the file stays one of whole lines.
@@ -13,9 +15,10 @@ anything is appended, so that the file stays one of whole lines.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -29,19 +32,26 @@ class RecordsInUseError(RuntimeError):
 
 def read_records(path: Path) -> list[dict[str, Any]]:
     """Return the records of a file, oldest first; none where there is no file. A torn last line is left out."""
-    if not path.exists():
-        return []
-    lines = path.read_bytes().split(b"\n")
+    sessions: dict[str, dict[str, Any]] = {}
     records = []
+    for entry in _entries(path):
+        if "task" in entry:
+            records.append(sessions.get(entry.get("session", ""), {}) | entry)
+        else:
+            sessions[entry["session"]] = entry
+    return records
+
+
+def _entries(path: Path) -> Iterator[dict[str, Any]]:
+    lines = path.read_bytes().split(b"\n") if path.exists() else []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            records.append(json.loads(line))
+            yield json.loads(line)
         except ValueError:
             if number < len(lines):
                 raise ValueError(f"{path.name}, line {number}, is not a record.") from None
-    return records
 
 
 def task_key(record: Mapping[str, Any]) -> str:
@@ -66,10 +76,16 @@ def left_to_run(cells: Iterable[Cell], records: Iterable[Mapping[str, Any]]) -> 
 
 
 class Journal:
-    """A file of records open for appending, by one process at a time; each record is on disk before the next."""
+    """A file of records open for appending, by one process at a time; each record is on disk before the next.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    session   what all its records share; written once, before the first of them
+    """
+
+    def __init__(self, path: Path, session: Mapping[str, Any]) -> None:
+        self.path, self.session = path, dict(session)
+        told = json.dumps([self.session, datetime.now(UTC).isoformat()], sort_keys=True)
+        self._id = hashlib.sha256(told.encode()).hexdigest()[:8]
+        self._is_told = False
 
     def __enter__(self) -> Journal:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,8 +103,15 @@ class Journal:
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Date a record and write it as one line."""
-        dated = {"date": datetime.now(UTC).isoformat(timespec="seconds")} | dict(record)
-        self._file.write(json.dumps(dated, sort_keys=True, allow_nan=False).encode() + b"\n")
+        if not self._is_told:
+            self._write({"session": self._id} | self.session)
+            self._is_told = True
+        date = datetime.now(UTC).isoformat(timespec="seconds")
+        self._write({"session": self._id, "date": date} | dict(record))
+
+    def _write(self, entry: Mapping[str, Any]) -> None:
+        text = json.dumps(_rounded(entry), sort_keys=True, allow_nan=False, separators=(",", ":"))
+        self._file.write(text.encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -98,6 +121,15 @@ def describe_cell(cell: Cell) -> dict[str, Any]:
     task = cell.task
     told = {"data": task.data, "split": task.split, "method": task.method, "params": task.params}
     return {"task": told, "seed": cell.seed}
+
+
+def _rounded(value: Any) -> Any:
+    """Return scores and curves with six significant digits, parameters as they are: keys must not change."""
+    if isinstance(value, dict):
+        return {name: entry if name == "task" else _rounded(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_rounded(entry) for entry in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _mend(file: IO[bytes]) -> None:

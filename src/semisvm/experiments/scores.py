@@ -1,12 +1,13 @@
 """What a fitted classifier is scored on: numbers by name, and curves by name.
 
-    accuracy, errors         on the test rows; accuracy_100, accuracy_500: on the first so many of them
-    precision, recall, f1    of class 1, where there are two classes
-    auc                      area under the ROC curve, where the classifier gives scores for two classes
-    unlabeled_errors         wrong labels among the unlabelled training rows, where it labels them
-    support                  rows with a coefficient
-    rounds, one_sided        of a method that goes in rounds
-    seconds                  of the fit
+accuracy, errors         on the test rows; accuracy_100, accuracy_500: on the first so many of them
+precision, recall, f1    of class 1, where there are two classes
+collapsed                1 where a quarter of the test rows or more are wrong, with two classes
+auc                      area under the ROC curve, where the classifier gives scores for two classes
+unlabeled_errors         wrong labels among the unlabelled training rows, where it labels them
+support                  rows with a coefficient
+rounds, one_sided        of a method that goes in rounds: how many, and the share of one-sided ones
+seconds                  of the fit
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sklearn.metrics import roc_curve
 
 from semisvm.experiments.sources import Sample
 
+COLLAPSE = 0.25
 PREFIXES = (100, 500)
 ROC_GRID = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 
@@ -44,6 +46,7 @@ def _binary(predicted: NDArray, truth: NDArray) -> dict[str, float]:
     return {
         "precision": hits / called if called else 0.0,
         "recall": hits / there if there else 0.0,
+        "collapsed": float(np.mean(predicted != truth) >= COLLAPSE),
         "f1": 2 * hits / (called + there) if called + there else 0.0,
     }
 
@@ -66,4 +69,7 @@ def _of_training(model: Any, part: Sample) -> dict[str, float]:
         found["unlabeled_errors"] = float(np.count_nonzero((model.transduction_ != part.truth)[guessed]))
     if getattr(model, "labeled_iter_", None) is not None:
         found["rounds"] = float(max(0, np.max(model.labeled_iter_)))
+    one_sided = [record["one_sided"] for record in getattr(model, "history_", []) if "one_sided" in record]
+    if one_sided:
+        found["one_sided"] = float(np.mean(one_sided))
     return found

@@ -13,8 +13,10 @@ same draw: the seed of a cell fixes rows, split and hidden labels, whatever the 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +24,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
 from semisvm.data import Dataset, hide, load, split
+from semisvm.data.named import FOLDER_VARIABLE
+from semisvm.data.registry import REGISTRY
 from semisvm.experiments.simulate import draw
 
+REUTERS = ("reuters-train", "reuters-test", "reuters-induction")
 SIMULATED = {"A1": 1, "A2": 2, "B1": 3, "B2": 4}  # the number keeps equal seeds of two sets apart
 N_TEST = 1000
 UNLABELED = -1
@@ -59,6 +64,22 @@ def sample(data: str, how: dict[str, Any], seed: int) -> Sample:
     if data in ("iris", "wdbc"):
         return _bundled(_load(data), seed, **how)
     return _plain(_load(data), seed, **how)
+
+
+def missing_data(data: str, data_dir: Path | None = None) -> str:
+    """Return what a set's files lack here, and how to get them; "" where it can be drawn from."""
+    if data in SIMULATED:
+        return ""
+    folder = data_dir or Path(os.environ.get(FOLDER_VARIABLE, ""))
+    for name in REUTERS if data == "reuters" else (data,):
+        entry = REGISTRY[name]
+        if not entry.bundled and not (folder / entry.file).is_file():
+            where = "the data folder" if folder.parts else "a data folder, and none is set"
+            return (
+                f"{name!r} is read from {where}; set {FOLDER_VARIABLE} (or --data) to a folder with "
+                f"{entry.file}, from {entry.origin}"
+            )
+    return ""
 
 
 @lru_cache(maxsize=8)
@@ -102,9 +123,7 @@ def _published_split(data: Dataset) -> Sample:
     assert parts is not None, "a set without a published split"
     train = parts.train
     shown = np.isin(train, parts.labeled)
-    return Sample(
-        data.X[train], hide(data.y[train], shown), data.y[train], data.X[parts.test], data.y[parts.test]
-    )
+    return Sample(data.X[train], hide(data.y[train], shown), data.y[train], data.X[parts.test], data.y[parts.test])
 
 
 def _plain(data: Dataset, seed: int, labeled: float, test: float) -> Sample:
@@ -131,9 +150,7 @@ def _random_documents(seed: int, positive: int, negative: int) -> tuple[csr_matr
     order = np.random.default_rng(seed).permutation(len(pool.y))
     of_class = [order[pool.y[order] == label] for label in (1, 0)]
     labeled = np.concatenate([rows[:EACH_LABELED] for rows in of_class])
-    rest = [
-        rows[EACH_LABELED : EACH_LABELED + n] for rows, n in zip(of_class, (positive, negative), strict=True)
-    ]
+    rest = [rows[EACH_LABELED : EACH_LABELED + n] for rows, n in zip(of_class, (positive, negative), strict=True)]
     rows = np.concatenate([labeled, *rest])
     return pool.X[rows], pool.y[rows], len(labeled)
 

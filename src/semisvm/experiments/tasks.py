@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["mean", "draw", "tolerance", "shown"]
+Kind = Literal["mean", "draw", "tolerance", "median", "above", "shown"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ class Reference:
     kind     "mean"       a published mean; spread is the published standard deviation
              "draw"       a published single draw, without spread: ours is a range over draws
              "tolerance"  an expectation with its own tolerance, in `spread`
+             "median"     the same, for the median over the seeds
+             "above"      a claim that our number (a difference, seed by seed) is above this value
              "shown"      stands beside ours and is not judged (times on another machine)
     scale    1 for shares; for counts the number of rows counted, so that 0.02 means two in a hundred
     """
@@ -139,6 +141,4 @@ def cells_of(table: Table, *, seeds: int | None = None, quick: bool = False) -> 
     lines = [line for line in table.lines if line.quick or not quick]
     tasks = {task.key: task for line in lines for task in line.tasks}
     repeats = seeds if seeds is not None else table.quick_seeds if quick else table.seeds
-    return [
-        Cell(task, seed) for seed in range(repeats) for task in tasks.values() if task.seeded or seed == 0
-    ]
+    return [Cell(task, seed) for seed in range(repeats) for task in tasks.values() if task.seeded or seed == 0]

@@ -25,8 +25,7 @@ def tune(fit: Fit, part: Sample, params: dict[str, Any], seed: int) -> dict[str,
     """Return the parameters with every list replaced by its best entry; `fit(X, y, params)` gives a classifier."""
     searched = [name for name in params if isinstance(params[name], list)]
     settings = [
-        params | dict(zip(searched, values, strict=True))
-        for values in product(*(params[name] for name in searched))
+        params | dict(zip(searched, values, strict=True)) for values in product(*(params[name] for name in searched))
     ]
     if len(settings) == 1:
         return settings[0]

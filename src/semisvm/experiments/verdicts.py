@@ -10,10 +10,12 @@
 The tolerance depends on the reference's kind:
 
     mean        the published standard deviation, or 0.02 where that is smaller or missing
-    tolerance   the reference's own
+    tolerance   the reference's own, around our mean; median: around our median
     draw        a single published draw has no spread; ours has. Reproduced: the draw lies inside our 10-90%
                 range, or within 0.02 of our median. Close: within 0.02 of the range, or within 0.04 of the
                 median.
+    above       a claim "ours is above the value". Reproduced: by more than two standard errors. Close: within
+                two standard errors on either side, so undecided. Differs: below by more than that.
 
 Counts of errors are judged as shares of the rows they were counted on: 0.02 of 600 test rows is 12 errors.
 """
@@ -55,8 +57,9 @@ def summarise(values: Sequence[float]) -> Summary:
 
 
 def centre(summary: Summary, reference: Reference | None) -> float:
-    """Return the number that stands for ours: the median beside a single draw, else the mean."""
-    return summary.median if reference is not None and reference.kind == "draw" else summary.mean
+    """Return the number that stands for ours: the median beside a median or a single draw, else the mean."""
+    by_median = reference is not None and reference.kind in ("draw", "median")
+    return summary.median if by_median else summary.mean
 
 
 def judge(summary: Summary, reference: Reference | None, bound: float | None = None) -> tuple[Verdict, str]:
@@ -67,14 +70,16 @@ def judge(summary: Summary, reference: Reference | None, bound: float | None = N
         return "measured", ""
     if reference.kind == "draw":
         return _judge_draw(summary, reference), ""
+    if reference.kind == "above":
+        return _judge_above(summary, reference), ""
     tolerance = _tolerance(reference)
-    return _graded(abs(summary.mean - reference.value), tolerance), ""
+    return _graded(abs(centre(summary, reference) - reference.value), tolerance), ""
 
 
 def _tolerance(reference: Reference) -> float:
-    if reference.kind == "tolerance":
+    if reference.kind in ("tolerance", "median"):
         if reference.spread is None:
-            raise ValueError(f"A reference of kind 'tolerance' needs its tolerance as spread: {reference}.")
+            raise ValueError(f"A reference of kind {reference.kind!r} needs its tolerance as spread: {reference}.")
         return reference.spread
     return max(reference.spread or 0.0, NEAR * reference.scale)
 
@@ -85,6 +90,14 @@ def _judge_draw(summary: Summary, reference: Reference) -> Verdict:
     by_range: Verdict = "reproduced" if outside <= ROUNDING else "close" if outside <= near + ROUNDING else "differs"
     by_median = _graded(abs(summary.median - reference.value), near)
     return min(by_range, by_median, key=VERDICTS.index)
+
+
+def _judge_above(summary: Summary, reference: Reference) -> Verdict:
+    margin = 2 * summary.sd / np.sqrt(summary.n)
+    lead = summary.mean - reference.value
+    if lead > margin:
+        return "reproduced"
+    return "close" if lead >= -margin else "differs"
 
 
 def _graded(distance: float, tolerance: float) -> Verdict:

@@ -81,8 +81,8 @@ def _settle_gamma(gamma, X, weight) -> float:
             variance = _variance(X, weight)
             return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
         raise ValueError(f"gamma must be 'scale', 'auto' or a number, got {gamma!r}.")
-    if not gamma > 0:
-        raise ValueError(f"gamma must be positive, got {gamma!r}; use 'scale' to have it chosen from the data.")
+    if not 0 < gamma < np.inf:
+        raise ValueError(f"gamma must be positive and finite, got {gamma!r}; 'scale' has it chosen from the data.")
     return float(gamma)
 
 

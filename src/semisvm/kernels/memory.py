@@ -16,7 +16,7 @@ def budget_bytes(cache_size: float | None) -> int:
     """Bytes that kernel rows may occupy, from the user's megabytes or a fair share of what is free."""
     if cache_size is None:
         return int(FAIR_SHARE * free_bytes())
-    if not cache_size > 0:
+    if not 0 < cache_size < float("inf"):
         raise ValueError(f"cache_size must be a positive number of megabytes or None, got {cache_size!r}.")
     return int(cache_size * MEGABYTE)
 

@@ -39,8 +39,10 @@ class KernelRows:
 
     def require(self, rows: np.ndarray) -> None:
         """Make the rows that are not there yet; where memory is full, the rows used longest ago give way."""
+        rows = np.unique(rows)
+        self.clock += 1  # so that none of the rows asked for is among those used longest ago
         self.last_used[self.slot[rows[self.slot[rows] >= 0]]] = self.clock
-        missing = np.unique(rows[self.slot[rows] < 0])
+        missing = rows[self.slot[rows] < 0]
         if len(missing) == 0:
             return
         if len(rows) > self.capacity:

@@ -84,7 +84,9 @@ class PanelSource:
 
     def __init__(self, X, formula: Formula, dtype):
         self.X = sparse.csr_matrix(X, dtype=dtype)
-        self.X.sum_duplicates()
+        if not self.X.has_canonical_format:
+            self.X = self.X.copy()  # the arrays may be the user's
+            self.X.sum_duplicates()
         self.formula, self.dtype, self.n_rows = formula, np.dtype(dtype), self.X.shape[0]
         self.squares = np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=dtype).ravel()
         self.diagonal = formula.diagonal(self.squares)

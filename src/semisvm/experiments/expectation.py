@@ -1,0 +1,52 @@
+"""The verdicts that held: a quick run fails when one of them no longer does.
+
+`quick.json` holds {paper: {line: verdict}} for a quick run with its own numbers of seeds. A line whose data is not
+here is passed over; one that failed, or whose verdict is further down the vocabulary than it was, is broken.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from semisvm.experiments.compare import Comparison
+from semisvm.experiments.sources import missing_data
+from semisvm.experiments.verdicts import VERDICTS
+
+STORED = Path(__file__).with_name("quick.json")
+JUDGED = ("reproduced", "close")
+ORDER: dict[str, int] = {verdict: rank for rank, verdict in enumerate(VERDICTS)}
+
+
+def read_expectation(path: Path = STORED) -> dict[str, dict[str, str]]:
+    """Return what held when it was last stored; nothing where it never was."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def store_expectation(paper: str, comparisons: Iterable[Comparison], path: Path = STORED) -> None:
+    """Store the verdicts of a paper that hold now, in place of those before."""
+    held = {c.line.name: c.verdict for c in comparisons if c.verdict in JUDGED}
+    everything = read_expectation(path) | {paper: held}
+    path.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def broken(
+    comparisons: Iterable[Comparison], expected: dict[str, str], data_dir: Path | None = None
+) -> list[tuple[str, str, str]]:
+    """Return (line, verdict that held, verdict now) wherever it became worse."""
+    worse: list[tuple[str, str, str]] = []
+    for comparison in comparisons:
+        name = comparison.line.name
+        before = expected.get(name)
+        if before is None or _lacks_data(comparison, data_dir):
+            continue
+        if ORDER[comparison.verdict] > ORDER[before]:
+            worse.append((name, before, comparison.verdict))
+    return worse
+
+
+def _lacks_data(comparison: Comparison, data_dir: Path | None) -> bool:
+    if comparison.verdict != "not runnable":
+        return False
+    return any(missing_data(task.data, data_dir) for task in comparison.line.tasks)
