@@ -4,8 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+# A slow machine is no failure; and where nobody is there to look, every run tries the same examples.
+settings.register_profile("semisvm", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("semisvm")
 
 
 @pytest.fixture(scope="session")
