@@ -35,4 +35,4 @@ bench: $(VENV)/.test $(VENV)/.bench  ## ours beside LIBSVM and oneDAL on the pap
 	$(BIN)/python -m benchmarks.supervised $(ARGS)
 
 clean:  ## remove the environment and everything made
-	rm -rf $(VENV) build dist demo-out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) build dist reproduce-out .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -2,7 +2,7 @@
 
 Ours beside LIBSVM (scikit-learn) and oneDAL (scikit-learn-intelex, float32 and float64), on 10% of the
 rows and on all of them, with the same C, gamma, tolerance and kernel cache. Each run is one fit in a
-process of its own, after a warm-up on a tiny problem; repetitions alternate between the solvers; medians
+process of its own, after a warm-up on a small problem; repetitions alternate between the solvers; medians
 are reported. Every run is appended as a record, so a benchmark that was stopped can be resumed, and the
 table can be made again from the records alone.
 """
@@ -92,7 +92,7 @@ def headline(session, options):
         f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB; "
         f"commit {session['commit']}\n"
         f"tol {TOL:g}, kernel cache {options.cache:g} MiB, limit {options.limit:g} s a fit. "
-        "Each run: a fresh process, a warm-up fit on 200 rows (not timed), then one timed fit.\n"
+        "Each run: a fresh process, a warm-up fit on 1,200 rows (not timed), then one timed fit.\n"
     )
 
 

@@ -8,6 +8,7 @@ import click
 
 from semisvm.cli.demo import demo
 from semisvm.cli.info import info
+from semisvm.cli.reproduce import reproduce
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -19,7 +20,7 @@ def commands(context: click.Context, debug: bool) -> None:
     context.obj = {"debug": debug}
 
 
-for command in (demo, info):
+for command in (demo, info, reproduce):
     commands.add_command(command)
 
 

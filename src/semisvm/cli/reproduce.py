@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from semisvm.experiments import Comparison, Ending, Paper, Table
 
+WIDE = 180
 DEFAULT_OUT = Path("reproduce-out")
 STYLES = {"reproduced": "green", "close": "yellow", "differs": "red", "measured": "dim"}
 
@@ -50,7 +51,8 @@ def reproduce(
     """Rerun the published tables of PAPER (all papers by default) or its one TABLE.
 
     Every finished cell is on record in --out and never run again: a run that was stopped goes on where it was.
-    A page of results, PAPER.md, is written beside the records.
+    Records made by an earlier version count too, and the page names every version: for a fresh start choose another
+    --out. A page of results, PAPER.md, is written beside the records.
     """
     from rich.console import Console
 
@@ -58,6 +60,8 @@ def reproduce(
 
     chosen = _choose(paper, table)
     console = Console(highlight=False)
+    if not console.is_terminal:  # a file has no width: let no column be cut
+        console = Console(highlight=False, width=WIDE)
     if only_list:
         _list(console, chosen, quick)
         return
@@ -147,6 +151,7 @@ def _report(console: Console, paper: Paper, tables: tuple[Table, ...], out: Path
             _print_table(console, paper, table, comparisons)
     counts = ", ".join(f"{count} {word}" for word, count in count_verdicts(everything).items())
     page = out / f"{paper.name}.md"
+    out.mkdir(parents=True, exist_ok=True)
     page.write_text(render(paper, records, quick=quick), encoding="utf-8")
     console.print(f"{paper.name}: {counts or 'nothing to run'}. Page: {page}\n")
     return everything

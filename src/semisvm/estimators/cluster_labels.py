@@ -13,6 +13,7 @@ paper's rule would label it at random, which ruins the method once there are man
 """
 
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from semisvm.estimators.embed import kernel_pca, select_components
 from semisvm.kernels import KernelRows
@@ -29,6 +31,7 @@ from semisvm.labels import Labels
 EMPTY_RULES = ("nearest", "drop", "random")
 DEFAULT_N_CLUSTERS = 10
 N_INIT = 10
+ROWS_FOR_ONE_THREAD = 5000
 
 
 def label_clusters(features, clusters, codes, weight, n_classes: int, empty: str, rng) -> np.ndarray:
@@ -92,19 +95,21 @@ class ClusterLabeler:
         self._found: dict[tuple[Any, ...], np.ndarray] = {}
         self.components = None
         if estimator.embed == "kernel_pca":
-            self.components = kernel_pca(
-                kernel,
-                n_components=estimator.n_components,
-                least=estimator.least_eigenvalue,
-                solver=estimator.eigen_solver,
-                rng=np.random.default_rng(seed),
-            )
+            with _few_threads(X.shape[0]):
+                self.components = kernel_pca(
+                    kernel,
+                    n_components=estimator.n_components,
+                    least=estimator.least_eigenvalue,
+                    solver=estimator.eigen_solver,
+                    rng=np.random.default_rng(seed),
+                )
 
     def label(self, codes, n_clusters: int | None) -> np.ndarray:
         """A class for every row from the labels in `codes`: their own, or their cluster's, or -1 (left out)."""
         kept, features = self._features(codes)
         if (kept, n_clusters) not in self._found:
-            self._found[kept, n_clusters] = self._cluster(features, n_clusters)
+            with _few_threads(features.shape[0]):
+                self._found[kept, n_clusters] = self._cluster(features, n_clusters)
         self.kept, self.clusters = kept, self._found[kept, n_clusters]
         self.cluster_codes = label_clusters(
             features, self.clusters, codes, self.weight, self.labels.n_classes, self.how.empty,
@@ -140,6 +145,11 @@ class ClusterLabeler:
             # Fewer distinct rows than clusters: the clusters that stay empty do no harm.
             warnings.simplefilter("ignore", ConvergenceWarning)
             return settle_noise(KMeans(k, n_init=N_INIT, random_state=seed).fit_predict(features))
+
+
+def _few_threads(n_rows: int):
+    """One thread for few rows: hundreds of tiny parallel loops wait for each other longer than they work."""
+    return ThreadpoolController().limit(limits=1) if n_rows <= ROWS_FOR_ONE_THREAD else nullcontext()
 
 
 def check_clusterer(clusterer, n_clusters) -> None:

@@ -27,6 +27,8 @@ from semisvm.labels import Labels
 FEW_ROWS = 150  # below this the dense solver is the faster one
 MANY_ROWS = 4000  # beyond this the whole kernel matrix costs more than all the rest: Nystroem
 N_LANDMARKS = 1000
+FEW_LANDMARKS = 100  # where there are so many rows
+LANDMARK_ENTRIES = 100_000_000  # that this many kernel values, 0.8 GB, would not hold more
 LANCZOS_TOL = 1e-6
 FLOAT32_NOISE = 1e-6  # eigenvalues of K_mm below this share of the first are rounding
 ROWS_FOR_MEDIAN = 1000  # half a million distances settle a median to a fraction of a percent
@@ -125,7 +127,8 @@ def _truncated(kernel: KernelRows, wanted: int, rng):
 
 def _nystroem(kernel: KernelRows, wanted: int, rng):
     n = kernel.n_rows
-    landmarks = np.sort(rng.choice(n, min(N_LANDMARKS, n, kernel.capacity), replace=False))
+    m = min(N_LANDMARKS, n, kernel.capacity, max(FEW_LANDMARKS, LANDMARK_ENTRIES // n))
+    landmarks = np.sort(rng.choice(n, m, replace=False))
     kernel.require(landmarks)
     K_mn = kernel.values[kernel.slot[landmarks]].astype(np.float64)
     spread, basis = eigh(K_mn[:, landmarks])

@@ -4,12 +4,12 @@
     covariances  "full" (M, p, p), "tied" (p, p), "diag" (M, p), "spherical" (M,)
 
     log density of row x under component k
-        -1/2 (p log 2 pi + log|S_k| + (x - m_k)' S_k^-1 (x - m_k) + ridge tr S_k^-1)
+        -1/2 (p log 2 pi + log|S_k| + (x - m_k)' S_k^-1 (x - m_k) + tr(R S_k^-1)),   R = diag(ridge), ridge (p,)
 
 The last term is what a ridge means here. A row counts as a cloud of variance `ridge` around it: that is the mean of
-log N(x + noise; m, S) over noise ~ N(0, ridge I). The parameters that maximise it over weighted rows have the
-covariance of the rows plus ridge I, the usual regularisation; because both steps of EM use the same densities its
-objective never falls, which it might if the ridge were added to the covariances alone.
+log N(x + noise; m, S) over noise ~ N(0, R). The parameters that maximise it over weighted rows have the covariance of
+the rows plus R, the usual regularisation; because both steps of EM use the same densities its objective never falls,
+which it might if the ridge were added to the covariances alone.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Gaussians:
     kind: str
     means: np.ndarray
     covariances: np.ndarray
-    ridge: float
+    ridge: np.ndarray
 
     def log_density(self, X) -> np.ndarray:
         """The log density of every row under every component, shape (n, M)."""
@@ -40,14 +40,14 @@ class Gaussians:
         if self.kind in ("diag", "spherical"):
             variance = np.broadcast_to(self.covariances[k], X.shape[1])
             squares = (centred**2 / variance).sum(axis=1)
-            return -0.5 * (np.log(variance).sum() + squares + self.ridge * (1 / variance).sum())
+            return -0.5 * (np.log(variance).sum() + squares + (self.ridge / variance).sum())
         root = np.linalg.cholesky(self.covariances if self.kind == "tied" else self.covariances[k])
         squares = (solve_triangular(root, centred.T, lower=True) ** 2).sum(axis=0)
-        trace = (solve_triangular(root, np.eye(len(root)), lower=True) ** 2).sum()
-        return -0.5 * (2 * np.log(np.diagonal(root)).sum() + squares + self.ridge * trace)
+        trace = (solve_triangular(root, np.diag(np.sqrt(self.ridge)), lower=True) ** 2).sum()
+        return -0.5 * (2 * np.log(np.diagonal(root)).sum() + squares + trace)
 
 
-def estimate(X, share, kind: str, ridge: float) -> Gaussians:
+def estimate(X, share, kind: str, ridge) -> Gaussians:
     """The components of highest likelihood, share (n, M) being how much of each row belongs to each component."""
     size = np.maximum(share.sum(axis=0), LEAST_WEIGHT)
     means = share.T @ X / size[:, None]
@@ -57,8 +57,8 @@ def estimate(X, share, kind: str, ridge: float) -> Gaussians:
         return Gaussians(kind, means, variance if kind == "diag" else variance.mean(axis=1), ridge)
     scatter = np.stack([_scatter(X - means[k], share[:, k]) for k in range(len(size))])
     if kind == "tied":
-        return Gaussians(kind, means, scatter.sum(axis=0) / size.sum() + ridge * np.eye(X.shape[1]), ridge)
-    return Gaussians(kind, means, scatter / size[:, None, None] + ridge * np.eye(X.shape[1]), ridge)
+        return Gaussians(kind, means, scatter.sum(axis=0) / size.sum() + np.diag(ridge), ridge)
+    return Gaussians(kind, means, scatter / size[:, None, None] + np.diag(ridge), ridge)
 
 
 def _scatter(centred, share) -> np.ndarray:
@@ -66,7 +66,7 @@ def _scatter(centred, share) -> np.ndarray:
     return scaled.T @ scaled  # symmetric to the last digit
 
 
-def from_variances(means, variance, kind: str, ridge: float) -> Gaussians:
+def from_variances(means, variance, kind: str, ridge) -> Gaussians:
     """Components of the given kind with one variance a feature, shape (p,), the same for all."""
     n_components, p = means.shape
     covariances = {

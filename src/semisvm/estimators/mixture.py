@@ -10,7 +10,7 @@
 
 Everything is kept as logarithms, and N has its determinant: leaving that out is what made the published column fail.
 A ridge keeps covariances regular. It is part of the densities of both steps (see `gaussians`), so that the objective,
-which is then a likelihood penalised by ridge/2 tr covariance^-1 a row, never falls.
+which is then a likelihood penalised by tr(ridge covariance^-1) / 2 a row, never falls.
 """
 
 import warnings
@@ -34,7 +34,7 @@ from semisvm.estimators.watch import Watch
 from semisvm.estimators.weights import sample_weights
 from semisvm.labels import Labels, encode
 
-ROUNDING = 10 * np.finfo(np.float64).eps
+LEAST_RIDGE = 1e-9  # of a feature's variance: below, rounding in the determinant outweighs what EM gains
 
 
 class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -54,7 +54,7 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         One variance a feature; a whole matrix; one matrix that all components share; one variance for all features.
         With few labels and many features "full" has more to estimate than the rows can tell.
     reg_covar : float, default=1e-6
-        The ridge added to variances; never less than rounding needs.
+        The ridge added to variances; a billionth of a feature's variance at least.
     tol : float, default=1e-5
         Stop once the objective rises by less than this share of itself.
     max_iter : int, default=200
@@ -196,7 +196,7 @@ class _EM:
         self.how, self.X, self.labels, self.weight, self.watch = how, X, labels, weight, watch
         self.total = weight.sum()
         self.variance = weight @ (X - weight @ X / self.total) ** 2 / self.total
-        self.ridge = max(how.reg_covar, ROUNDING * X.shape[1] * self.variance.sum())
+        self.ridge = np.maximum(how.reg_covar, LEAST_RIDGE * self.variance)
         self.component_codes = np.arange(labels.n_classes)
         self.gaussians: Gaussians
         self.log_weights: np.ndarray

@@ -35,13 +35,14 @@ from semisvm.labels import Labels
 
 LOOSE_TOL = 1e-2  # while rows are still joining: three times faster, and no worse in the end
 CANDIDATES_A_PAIR = 50  # pairs_per_round="auto": a pair for so many candidates
+DOUBLINGS = 20  # grow_from: the price doubles whenever one more twentieth of the unlabelled rows is labelled
 
 
 class ProgressiveSVC(BaseSVC):
     """Progressive transductive support vector classifier (PTSVM): labels the surest rows first, a pair at a time.
 
     It is not told how many rows are positive, and it can go astray: where one side runs out of candidates, one class
-    may swallow the other. That happened in 10 to 84% of random draws of ten labelled Reuters documents. Fitting
+    may swallow the other. With ten labelled Reuters documents that happened in 10 to 84% of random draws. Fitting
     warns when more than half of the rounds were one-sided; compare with `TransductiveSVC`.
 
     Parameters
@@ -57,6 +58,11 @@ class ProgressiveSVC(BaseSVC):
     pairs_per_round : int or "auto", default=1
         How many pairs are labelled before training again: 1 is the paper's; "auto" takes one for every 50
         candidates, which is several times faster on large sets and the same on small ones.
+    grow_from : float, optional
+        The share of C_unlabeled at which labelled rows begin; it doubles with every twentieth of the unlabelled rows
+        that is labelled, up to 1. The paper proposes that C_unlabeled grow, and uses it in full from the start, as
+        None does. On sets of 1,500 and more Reuters documents 0.03 cut collapses to about a third; on 200 it did
+        not help.
     max_resets : int, default=5
         How often a row may be reset before it is left alone.
     max_rounds : int, optional
@@ -93,6 +99,7 @@ device, verbose
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
         "one_sided": [StrOptions({"single", "pair"})],
         "pairs_per_round": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "grow_from": [Interval(Real, 0, 1, closed="right"), None],
         "max_resets": [Interval(Integral, 0, None, closed="left")],
         "max_rounds": [Interval(Integral, 0, None, closed="left"), None],
     }
@@ -104,6 +111,7 @@ device, verbose
         C_unlabeled=None,
         one_sided="single",
         pairs_per_round=1,
+        grow_from=None,
         max_resets=5,
         max_rounds=None,
         kernel="rbf",
@@ -125,6 +133,7 @@ device, verbose
         self.C_unlabeled = C_unlabeled
         self.one_sided = one_sided
         self.pairs_per_round = pairs_per_round
+        self.grow_from = grow_from
         self.max_resets = max_resets
         self.max_rounds = max_rounds
         self.kernel = kernel
@@ -158,8 +167,9 @@ device, verbose
                     break
                 positive, negative, one_sided = self._choose(candidates, rounds.solution.decision_values)
                 guesses.label(positive, negative)
+                share = self._share(guesses.n_labeled, n_unlabeled)
+                rounds.solve(self._problem(task, guesses.sign, share), tol=loose)
                 rounds.label(np.concatenate([positive, negative]))
-                rounds.solve(self._problem(task, guesses.sign), tol=loose)
                 reset = guesses.reset_wrong(rounds.solution.decision_values)
                 rounds.labeled_in[reset] = -1
                 n_labeled = len(positive) + len(negative)
@@ -171,10 +181,17 @@ device, verbose
             rounds.done(end=end, labeled=guesses.n_labeled, reset=int(guesses.n_resets_of.sum()))
         return rounds.fit()
 
-    def _problem(self, task: BinaryTask, sign: np.ndarray) -> DualProblem:
+    def _problem(self, task: BinaryTask, sign: np.ndarray, share: float = 1.0) -> DualProblem:
+        """The machine of the labels so far, rows labelled on the way at this share of their price."""
         C_unlabeled = self.C if self.C_unlabeled is None else self.C_unlabeled
-        guessed = C_unlabeled * np.where(sign > 0, task.cost_of[+1], task.cost_of[-1])
+        guessed = share * C_unlabeled * np.where(sign > 0, task.cost_of[+1], task.cost_of[-1])
         return hinge_problem(task.kernel, sign, task.weight * np.where(task.sign != 0, self.C, guessed))
+
+    def _share(self, n_labeled: int, n_unlabeled: int) -> float:
+        """How much of C_unlabeled is charged when so many of the unlabelled rows have a label."""
+        if self.grow_from is None:
+            return 1.0
+        return min(1.0, self.grow_from * 2.0 ** (DOUBLINGS * n_labeled // n_unlabeled))
 
     def _choose(self, candidates: np.ndarray, decision_values: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
         """Rows to call positive, rows to call negative (Eq. 18 and 19), and whether one side had none."""
@@ -206,7 +223,7 @@ device, verbose
                 "Compare the predicted class sizes with what you expect; try one_sided='pair', more labelled rows, "
                 "or TransductiveSVC.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         if self.termination_condition_ in ("max_rounds", "cycle"):
             warnings.warn(
@@ -214,7 +231,7 @@ device, verbose
                 "still inside the margin; they are labelled by the side they are on. Raise max_rounds, or lower "
                 "max_resets where rows are reset again and again.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
 

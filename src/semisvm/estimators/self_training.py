@@ -38,10 +38,10 @@ class SelfTrainingSVC(BaseSVC):
     """Support vector classifier that is retrained on its own predictions until they stay the same.
 
     The paper calls it self-training (Algorithm 1). What it is worth, as measured on the paper's designs with 5 to 20%
-    of the labels and C tuned alike for all: about one to two points over the supervised SVM on Gaussian clusters
-    (A1 .930 .918 .884 against .923 .907 .876), nothing on overlapping or curved ones (B1, B2, iris), where it can
-    cost a point or two, and more where the first classifier is poor: with a low C it reinforces its own mistakes
-    (.733 to .689 on B2). `ClusterSVC` and, on Gaussian data, `MixtureClassifier` gain more where it gains.
+    of the labels and C tuned alike for all: about a point over the supervised SVM on Gaussian clusters (A1 .930 .918
+    .884 against .923 .907 .876), nothing on overlapping or curved ones (B1, B2, iris), where it can cost a point or
+    two, and more where the first classifier is poor: with a low C it reinforces its own mistakes (.733 to .689 on
+    B2). `ClusterSVC` and, on Gaussian data, `MixtureClassifier` gain more where it gains.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class SelfTrainingSVC(BaseSVC):
         The price of a row on the wrong side of its margin, whoever labelled it. `sample_weight` multiplies it for
         each row: below 1 on unlabelled rows, it makes guesses count for less.
     kernel, degree, gamma, coef0, costs, class_weight, multi_class, unlabeled, tol, max_iter, cache_size, device
-        As in `SupervisedSVC`. ``gamma="scale"`` looks at all rows.
+        As in `SupervisedSVC`. ``gamma="scale"`` looks at all rows. The numbers above are with ``multi_class="ovo"``.
     delta : float, default=0.0
         Stop once at most this share of the unlabelled rows changed its label in a round.
     max_rounds : int, default=50

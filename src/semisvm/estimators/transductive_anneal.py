@@ -28,7 +28,7 @@ from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.fraction import Fraction
 from semisvm.estimators.hinge import slack
 from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.transductive_switch import Level, label_by_rank, switch_at
+from semisvm.estimators.transductive_switch import Level, label_by_rank, switch_at, try_first_guesses
 
 # In units of slack. The paper, with a squared loss, begins at 10; with the hinge loss so high a temperature lets the
 # direction in which the unlabelled rows vary most decide before the labels do (97 errors against 28 on Reuters).
@@ -67,16 +67,19 @@ class SoftMachine:
 
     def use_unlabeled(self, rounds: Rounds, fraction: Fraction) -> None:
         """Follow the solution from a high temperature to a low one, then make the labels hard."""
+        n_positive = fraction.count(len(self.unlabeled))
+        first = label_by_rank(self.task.sign, rounds.solution.decision_values, n_positive)
         p = np.full(len(self.unlabeled), fraction.value)
         temperature = FIRST_TEMPERATURE
         while temperature > LAST_TEMPERATURE:
             p = self._settle_at(temperature, rounds, p, fraction.value)
             temperature /= COOLING
-        n_positive = fraction.count(len(self.unlabeled))
         sign = label_by_rank(self.task.sign, rounds.solution.decision_values, n_positive)
         rounds.label(self.unlabeled[(sign[self.unlabeled] > 0) != (p > 0.5)])
         rounds.go_back(_one_variable_a_row(rounds.solution))
-        switch_at(rounds, Level(self.task, self.C, dict.fromkeys((-1, +1), self.C_unlabeled)), sign)
+        level = Level(self.task, self.C, dict.fromkeys((-1, +1), self.C_unlabeled))
+        sign = switch_at(rounds, level, sign)
+        try_first_guesses(rounds, level, sign, first)
 
     def _settle_at(self, temperature: float, rounds: Rounds, p: np.ndarray, positive_fraction: float) -> np.ndarray:
         """Take turns between f and p at one temperature."""

@@ -28,6 +28,7 @@ FIRST_PRICE = 1e-5
 # than this share of it, its tolerance hides the rest: it is solved again, this much more tightly.
 KEPT_PROMISE = 0.5
 TIGHTER = 0.1
+ROUGH_TOL = 0.1
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,10 @@ class Level:
         task = self.task
         guessed = np.where(sign > 0, self.price[+1] * task.cost_of[+1], self.price[-1] * task.cost_of[-1])
         return task.weight * np.where(task.sign != 0, self.C, guessed)
+
+    @property
+    def record(self) -> dict[str, float]:
+        return {"price_negative": self.price[-1], "price_positive": self.price[+1]}
 
     def problem(self, sign: np.ndarray) -> DualProblem:
         return hinge_problem(self.task.kernel, sign, self.box(sign))
@@ -70,10 +75,12 @@ class SwitchMachine:
         """Guess by rank, then switch at every level of the price."""
         unlabeled = np.flatnonzero(self.task.sign == 0)
         n_positive = fraction.count(len(unlabeled))
-        sign = label_by_rank(self.task.sign, rounds.solution.decision_values, n_positive)
+        first = sign = label_by_rank(self.task.sign, rounds.solution.decision_values, n_positive)
         rounds.label(unlabeled)
         for price in rising_prices(self.C_unlabeled, n_positive, len(unlabeled)):
-            sign = switch_at(rounds, Level(self.task, self.C, price), sign, self.pairs_per_round)
+            level = Level(self.task, self.C, price)
+            sign = switch_at(rounds, level, sign, self.pairs_per_round)
+        try_first_guesses(rounds, level, sign, first, self.pairs_per_round)
 
     def fit(self, rounds: Rounds) -> BinaryFit:
         return rounds.fit()
@@ -104,7 +111,7 @@ def switch_at(rounds: Rounds, level: Level, sign: np.ndarray, pairs_per_round: i
     solution = rounds.solve(level.problem(sign))
     objective = level.objective(solution, sign)
     rounds.guess = sign
-    rounds.done(C_unlabeled=max(level.price.values()), switched=0, objective=objective)
+    rounds.done(**level.record, switched=0, objective=objective)
     while True:
         gains = level.gains(solution, sign)
         rows = pairs_that_pay(gains, sign, level, rounds.estimator.tol, pairs_per_round)
@@ -119,7 +126,25 @@ def switch_at(rounds: Rounds, level: Level, sign: np.ndarray, pairs_per_round: i
         sign, solution, objective = switched, found, value
         rounds.guess = sign
         rounds.label(rows)
-        rounds.done(C_unlabeled=max(level.price.values()), switched=len(rows), objective=objective)
+        rounds.done(**level.record, switched=len(rows), objective=objective)
+
+
+def try_first_guesses(rounds: Rounds, level: Level, sign, first, pairs_per_round: int | None = None) -> None:
+    """Go back to the first guesses where they, at the last level, are the better ones.
+
+    Each level lowers its own objective, and what is better at a low price may be worse at the last.
+    """
+    if (sign == first).all():
+        return
+    solution = rounds.solution
+    objective = level.objective(solution, sign)
+    # The dual of a rough solution bounds from below what the first guesses can do: mostly that settles it.
+    is_hopeless = -rounds.solve(level.problem(first), tol=max(ROUGH_TOL, rounds.estimator.tol)).objective >= objective
+    if is_hopeless or level.objective(rounds.solve(level.problem(first)), first) >= objective:
+        rounds.go_back(solution)
+        return
+    rounds.label(np.flatnonzero(sign != first))
+    switch_at(rounds, level, first, pairs_per_round)
 
 
 def pairs_that_pay(gains, sign, level: Level, tol: float, most_pairs: int | None) -> np.ndarray:

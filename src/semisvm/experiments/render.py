@@ -15,7 +15,7 @@ import numpy as np
 from semisvm.experiments.compare import Comparison, Results, compare_table, count_verdicts
 from semisvm.experiments.scores import ROC_GRID
 from semisvm.experiments.tasks import Paper, Table
-from semisvm.experiments.wording import cells, verdict
+from semisvm.experiments.wording import cells, ours, verdict
 
 HEAD = ("setting", "method", "measure", "published or expected", "ours", "seeds", "difference", "verdict")
 HOW_TO_READ = (
@@ -77,7 +77,10 @@ def _table_section(table: Table, comparisons: list[Comparison], results: Results
     reasons = {comparison.why for comparison in comparisons}
     if all(comparison.verdict == "not runnable" for comparison in comparisons) and len(reasons) == 1:
         yield f"Not runnable: {reasons.pop()}. The published values:"
-    yield markdown_table(HEAD, ((*cells(comparison), verdict(comparison)) for comparison in comparisons))
+    if any(comparison.line.reference for comparison in comparisons):
+        yield markdown_table(HEAD, ((*cells(comparison), verdict(comparison)) for comparison in comparisons))
+    else:
+        yield _side_by_side(comparisons)
     remarks = list(_remarks(comparisons))
     if remarks:
         yield "\n".join(remarks)
@@ -85,6 +88,17 @@ def _table_section(table: Table, comparisons: list[Comparison], results: Results
     if curves:
         head = ["true positive rate at false positive rate", *(f"{rate:g}" for rate in ROC_GRID)]
         yield markdown_table(head, curves)
+
+
+def _side_by_side(comparisons: list[Comparison]) -> str:
+    """Return a table with a column a method, for what stands beside nothing published: a figure in numbers."""
+    methods = list(dict.fromkeys(comparison.line.method for comparison in comparisons))
+    rows: dict[str, dict[str, str]] = defaultdict(dict)
+    for comparison in comparisons:
+        line = comparison.line
+        rows[line.setting][line.method] = ours(comparison.summary, None, line.measure) or verdict(comparison)
+    head = [comparisons[0].line.measure, *methods]
+    return markdown_table(head, ([setting, *(row.get(m, "") for m in methods)] for setting, row in rows.items()))
 
 
 def _remarks(comparisons: list[Comparison]) -> Iterator[str]:
@@ -117,9 +131,9 @@ def _provenance(records: list[dict[str, Any]]) -> str:
     done = [record for record in records if record["outcome"] == "done"]
     if not done:
         return "## Records\n\nNo cell has run."
-    hours = sum(record["seconds"] for record in done) / 3600
+    minutes = sum(record["seconds"] for record in done) / 60
     dates = sorted(record["date"][:10] for record in done)
-    rows = [f"- {len(done)} finished cells between {dates[0]} and {dates[-1]}, {hours:.2f} hours of fitting."]
+    rows = [f"- {len(done)} finished cells between {dates[0]} and {dates[-1]}, {minutes:.1f} minutes of fitting."]
     failed = sum(record["outcome"] == "failed" for record in records)
     rows += [f"- {failed} failed attempts are in the records too."] if failed else []
     for machine in sorted({_machine(record) for record in done}):

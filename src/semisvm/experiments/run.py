@@ -70,6 +70,8 @@ def run_tables(
         Told the cells finished and the cells in all, as often as that changes.
     """
     asked = {cell.key: cell for table in tables for cell in cells_of(table, seeds=seeds, quick=quick)}
+    if not asked:
+        return Ending()
     path = records_path(out, paper)
     with Journal(path, describe_session()) as journal:
         records = read_records(path)

@@ -77,7 +77,7 @@ def missing_data(data: str, data_dir: Path | None = None) -> str:
             where = "the data folder" if folder.parts else "a data folder, and none is set"
             return (
                 f"{name!r} is read from {where}; set {FOLDER_VARIABLE} (or --data) to a folder with "
-                f"{entry.file}, from {entry.origin}"
+                f"{entry.file} ({entry.origin})"
             )
     return ""
 

@@ -33,6 +33,8 @@ def for_each(function: Callable[..., Any], pieces: Iterable[Any]) -> None:
         for piece in pieces:
             function(piece)
         return
-    with ThreadPoolExecutor(workers) as pool:
-        for done in [pool.submit(function, piece) for piece in pieces]:
-            done.result()
+    with ThreadPoolExecutor(workers - 1) as pool:
+        others = [pool.submit(function, piece) for piece in pieces[1:]]
+        function(pieces[0])  # the calling thread has nothing better to do
+        for other in others:
+            other.result()

@@ -17,7 +17,7 @@ from semisvm.kernels.sources import Source
 
 
 class VirtualRows(KernelRows):
-    """The rows of a kernel with means behind them, under the same budget of bytes.
+    """The rows of a kernel with means behind them, as many in memory as of the kernel alone.
 
     kernel   rows between the n data rows; those it has in memory are copied, none is added to it
     weights  (m, n), or (n,) for one mean: how much of each data row goes into each mean
@@ -27,7 +27,8 @@ class VirtualRows(KernelRows):
         self.weights = np.atleast_2d(np.asarray(weights, dtype=np.float64))
         if self.weights.shape[1] != kernel.n_rows:
             raise ValueError(f"weights of {self.weights.shape[1]} rows were given for {kernel.n_rows} data rows.")
-        super().__init__(_ExtendedSource(kernel, self.weights), kernel.capacity * kernel.n_rows * kernel.dtype.itemsize)
+        extended = _ExtendedSource(kernel, self.weights)
+        super().__init__(extended, (kernel.capacity + len(self.weights)) * extended.n_rows * extended.dtype.itemsize)
 
     def fold(self, row_beta: np.ndarray) -> np.ndarray:
         """Coefficients of data rows and means, as coefficients of the data rows alone: the same f."""

@@ -105,7 +105,7 @@ def table_2() -> Table:
     """Return Table 2 over random draws."""
     lines = [line for row in published.reuters() for line in _reuters_lines(row)]
     lines += _claims()
-    return Table("table-2", "Reuters: errors on 600 test documents, over random draws", tuple(lines), 20, 5)
+    return Table("table-2", "Reuters: errors on 600 test documents, over random draws", tuple(lines), 20, 10)
 
 
 def _reuters_lines(row: published.Reuters) -> Iterator[Line]:

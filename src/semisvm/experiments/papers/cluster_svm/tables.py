@@ -18,9 +18,11 @@ from semisvm.experiments.papers.cluster_svm.settings import (
 )
 from semisvm.experiments.published import cluster_svm as published
 from semisvm.experiments.simulate import bayes_rate
-from semisvm.experiments.tasks import Line, Reference, Table, Task
+from semisvm.experiments.tasks import Kind, Line, Reference, Table, Task
 
 SLACK = 0.01  # a mean over few test rows may lie a little above the Bayes rate
+# Means over 100 and over 500 test rows of one population can't differ as the printed ones of A2 do.
+NO_TARGET = (("A2", 100),)
 QUICK_ROWS = (0.80, 0.95)
 
 
@@ -113,13 +115,13 @@ def table_1() -> Table:
     """Return Table 1, linear models."""
     columns = {"A1": A1, "A2": _a2("as printed", 4.0, TOO_WIDE) + _a2("as reproduced", 2.0)}
     lines = tuple(_simulated_lines("table-1", "Table 1", published.TABLE_1, columns))
-    return Table("table-1", "Linear models A1 and A2, test accuracy", lines, seeds=100, quick_seeds=4)
+    return Table("table-1", "Linear models A1 and A2, test accuracy", lines, seeds=100, quick_seeds=10)
 
 
 def table_2() -> Table:
     """Return Table 2, nonlinear models."""
     lines = tuple(_simulated_lines("table-2", "Table 2", published.TABLE_2, {"B1": B1, "B2": B2}))
-    return Table("table-2", "Nonlinear models B1 and B2, test accuracy", lines, seeds=100, quick_seeds=4)
+    return Table("table-2", "Nonlinear models B1 and B2, test accuracy", lines, seeds=100, quick_seeds=10)
 
 
 def table_3() -> Table:
@@ -131,7 +133,7 @@ def table_3() -> Table:
             setting = f"{train}:{test}, {hidden:.1f} hidden"
             quick = train == "100" and column.mark != "beside"
             lines.append(_line("table-3", setting, column, "accuracy", task, values, "Table 3", quick))
-    return Table("table-3", "Iris, test accuracy", tuple(lines), seeds=100, quick_seeds=5)
+    return Table("table-3", "Iris, test accuracy", tuple(lines), seeds=100, quick_seeds=10)
 
 
 def _simulated_lines(table: str, source: str, text: str, columns: dict[str, tuple[Column, ...]]) -> Iterator[Line]:
@@ -144,7 +146,8 @@ def _simulated_lines(table: str, source: str, text: str, columns: dict[str, tupl
             quick = n == 1000 and hidden in QUICK_ROWS and not column.mark.startswith("beside")
             bound = bayes_rate(model, **dict(column.design)) + SLACK if n == 1000 else None
             setting = f"{model}, n={n}, {hidden:.2f} hidden"
-            yield _line(table, setting, column, measure, task, values, source, quick, bound)
+            kind: Kind = "shown" if (model, n) in NO_TARGET else "mean"
+            yield _line(table, setting, column, measure, task, values, source, quick, bound, kind)
 
 
 def _line(
@@ -157,8 +160,9 @@ def _line(
     source: str,
     quick: bool,
     bound: float | None = None,
+    kind: Kind = "mean",
 ) -> Line:
-    reference = Reference(*values[column.column], source=source) if column.column else None
+    reference = Reference(*values[column.column], kind=kind, source=source) if column.column else None
     return Line(
         table,
         setting,

@@ -1,0 +1,94 @@
+"""Rows that are means of data rows: the kernel of the means is the kernel of the mean vectors."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from semisvm.dual import DualProblem, solve
+from semisvm.kernels import kernel_rows, make_formula
+from semisvm.kernels.virtual import VirtualRows
+
+
+def rows_of(X, kernel="linear", **how):
+    return kernel_rows(X, make_formula(kernel, X, gamma=0.5), dtype=np.float64, **how)
+
+
+def extended(K, weights):
+    """The extended matrix by its definition."""
+    B = np.vstack([np.eye(len(K)), np.atleast_2d(weights)])
+    return B @ K @ B.T
+
+
+@pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_a_mean_in_the_linear_kernel_is_the_mean_vector(as_input):
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(12, 3)), rng.dirichlet(np.ones(12), size=2)
+    both = np.vstack([X, weights @ X])
+    rows = VirtualRows(rows_of(as_input(X)), weights)
+    rows.require(np.arange(14))
+    assert_allclose(rows.values[rows.slot], both @ both.T, atol=1e-12)
+    assert_allclose(rows.diagonal, (both**2).sum(axis=1), atol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 9), m=st.integers(1, 3), budget=st.sampled_from([None, 1e-4]))
+def test_any_kernel_extends_by_its_definition_in_whatever_order_rows_are_asked_for(seed, n, m, budget):
+    rng = np.random.default_rng(seed)
+    X, weights = rng.normal(size=(n, 2)), rng.normal(size=(m, n))
+    data = rows_of(X, "rbf", cache_size=budget)
+    data.require(rng.permutation(n)[: n // 2])
+    rows = VirtualRows(data, weights)
+    K = extended(np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2)), weights)
+    for row in rng.permutation(n + m):
+        rows.require(np.array([row]))
+        assert_allclose(rows.values[rows.slot[row]], K[row], atol=1e-12)
+    coefficients = rng.normal(size=n + m)
+    assert_allclose(rows.times(coefficients), K @ coefficients, atol=1e-10)
+
+
+def test_folding_gives_the_same_scores_from_the_data_rows_alone():
+    rng = np.random.default_rng(1)
+    X, weights, beta = rng.normal(size=(8, 2)), rng.normal(size=(2, 8)), rng.normal(size=10)
+    rows = VirtualRows(rows_of(X, "rbf"), weights)
+    assert_allclose(rows_of(X, "rbf").times(rows.fold(beta)), rows.times(beta)[:8], atol=1e-12)
+
+
+def test_a_free_variable_on_a_mean_fixes_the_mean_of_f():
+    rng = np.random.default_rng(2)
+    X, sign = rng.normal(size=(20, 2)), np.repeat([1.0, -1.0], 10)
+    rows = VirtualRows(rows_of(X, "rbf"), np.full(20, 1 / 20))
+    problem = DualProblem(
+        rows,
+        linear=-np.append(sign, 0.3),
+        lower=np.append(np.minimum(sign, 0), -np.inf),
+        upper=np.append(np.maximum(sign, 0), np.inf),
+    )
+    found = solve(problem, tol=1e-9)
+    assert found.decision_values[:20].mean() == pytest.approx(0.3, abs=1e-8)
+
+
+def test_rows_already_made_are_copied_and_none_is_added():
+    X = np.random.default_rng(3).normal(size=(10, 2))
+    data = rows_of(X)
+    data.require(np.arange(10))
+    made = data.n_made
+    rows = VirtualRows(data, np.full(10, 0.1))
+    rows.require(np.arange(11))
+    assert data.n_made == made
+    assert_allclose(rows.values[rows.slot[:10], :10], X @ X.T, atol=1e-12)
+
+
+def test_a_precomputed_kernel_extends_too():
+    X = np.random.default_rng(4).normal(size=(6, 2))
+    K = X @ X.T
+    rows = VirtualRows(rows_of(K, "precomputed"), np.full(6, 1 / 6))
+    rows.require(np.arange(7))
+    assert_allclose(rows.values[rows.slot], extended(K, np.full(6, 1 / 6)), atol=1e-12)
+
+
+def test_weights_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="3 rows were given for 5"):
+        VirtualRows(rows_of(np.eye(5)), np.ones(3))
