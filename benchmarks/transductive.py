@@ -1,4 +1,4 @@
-"""How fast are TransductiveSVC and ProgressiveSVC, beside the loops one writes around scikit-learn, and how do they grow?
+"""How fast are TransductiveSVC and ProgressiveSVC beside loops around scikit-learn, and how do they grow?
 
     adult      TSVM, 326 labelled and 4,000 unlabelled rows of Adult (RBF, C=100, gamma=0.5); SVMlight: 49 s
     example    TSVM on SVMlight's own example, 10 and 600 Reuters documents; SVMlight: 1.6 s

@@ -8,7 +8,7 @@ MINUS_ONE_IS_UNLABELED = {
     "check_classifiers_classes": "trains on {-1, +1}, where -1 marks unlabelled rows: refused, never guessed"
 }
 
-ESTIMATORS = [SupervisedSVC(), SupervisedSVC(kernel="linear", multi_class="ovo")]
+ESTIMATORS = [SupervisedSVC(), SupervisedSVC(kernel="linear", multi_class="ovr")]
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda estimator: MINUS_ONE_IS_UNLABELED)

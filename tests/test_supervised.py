@@ -83,7 +83,7 @@ def test_one_vs_one_scores_and_labels_are_those_of_libsvm(three_classes):
 
 def test_one_vs_rest_is_one_binary_fit_a_class(three_classes):
     X, y = three_classes
-    ours = SupervisedSVC(gamma=0.3, tol=1e-8).fit(X, y).decision_function(X)
+    ours = SupervisedSVC(gamma=0.3, multi_class="ovr", tol=1e-8).fit(X, y).decision_function(X)
     for k in range(3):
         alone = SVC(gamma=0.3, tol=1e-8).fit(X, y == k).decision_function(X)
         np.testing.assert_allclose(ours[:, k], alone, atol=LIBSVM_PRECISION)

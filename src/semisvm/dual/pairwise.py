@@ -177,9 +177,12 @@ class _State:
 
     def _has_the_rows_of(self, start: DualSolution) -> bool:
         """Whether the scores of `start` are what its coefficients give on the rows they have here."""
-        if len(start.scores) != self.kernel.n_rows or (start.row is None) != (self.problem.row is None):
+        theirs, ours = start.row, self.problem.row
+        if len(start.scores) != self.kernel.n_rows:
             return False
-        return start.row is None or np.array_equal(start.row, self.problem.row)
+        if theirs is None or ours is None:
+            return theirs is ours
+        return np.array_equal(theirs, ours)
 
     def _moved_scores(self, scores, change):
         rows = np.flatnonzero(change)

@@ -31,7 +31,7 @@ from semisvm.labels import Labels
 EMPTY_RULES = ("nearest", "drop", "random")
 DEFAULT_N_CLUSTERS = 10
 N_INIT = 10
-ROWS_FOR_ONE_THREAD = 5000
+ROWS_FOR_ONE_THREAD = 20_000  # up to here kernel PCA and k-means take a second or less on one thread
 
 
 def label_clusters(features, clusters, codes, weight, n_classes: int, empty: str, rng) -> np.ndarray:
@@ -148,7 +148,7 @@ class ClusterLabeler:
 
 
 def _few_threads(n_rows: int):
-    """One thread for few rows: hundreds of tiny parallel loops wait for each other longer than they work."""
+    """One thread for few rows: on a busy machine tiny parallel loops wait for each other longer than they work."""
     return ThreadpoolController().limit(limits=1) if n_rows <= ROWS_FOR_ONE_THREAD else nullcontext()
 
 

@@ -57,12 +57,12 @@ class Rounds:
                 raise
             self.ended_by = Status.INTERRUPTED
 
-    def solve(self, problem: DualProblem, *, tol: float | None = None) -> DualSolution:
-        """Solve from the last solution, within what is left of the limits."""
+    def solve(self, problem: DualProblem, *, tol: float | None = None, start: np.ndarray | None = None) -> DualSolution:
+        """Solve from the last solution, or from a better start, within what is left of the limits."""
         limits = self.estimator
         found = solve(
             problem,
-            self._solution,
+            self._solution if start is None else start,
             tol=limits.tol if tol is None else tol,
             max_iter=None if limits.max_iter is None else max(limits.max_iter - self.n_iter, 0),
             time_limit=None if limits.time_limit is None else self.began + limits.time_limit - time.perf_counter(),

@@ -49,7 +49,7 @@ class SelfTrainingSVC(BaseSVC):
         The price of a row on the wrong side of its margin, whoever labelled it. `sample_weight` multiplies it for
         each row: below 1 on unlabelled rows, it makes guesses count for less.
     kernel, degree, gamma, coef0, costs, class_weight, multi_class, unlabeled, tol, max_iter, cache_size, device
-        As in `SupervisedSVC`. ``gamma="scale"`` looks at all rows. The numbers above are with ``multi_class="ovo"``.
+        As in `SupervisedSVC`. ``gamma="scale"`` looks at all rows.
     delta : float, default=0.0
         Stop once at most this share of the unlabelled rows changed its label in a round.
     max_rounds : int, default=50
@@ -98,7 +98,7 @@ class SelfTrainingSVC(BaseSVC):
         max_rounds=50,
         costs=None,
         class_weight=None,
-        multi_class="ovr",
+        multi_class="ovo",
         unlabeled=-1,
         tol=1e-3,
         max_iter=None,

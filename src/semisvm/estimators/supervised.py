@@ -32,8 +32,8 @@ class SupervisedSVC(BaseSVC):
         Multiplies C for the rows of each class; every class must be named.
     class_weight : dict or "balanced", optional
         Multiplies C too, as in scikit-learn.
-    multi_class : {"ovr", "ovo"}, default="ovr"
-        One binary problem a class, or one a pair of classes.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        One binary problem a pair of classes, as scikit-learn's SVC has it, or one a class.
     unlabeled : default=-1
         The marker of rows without a label; missing values and "" always mark them.
     tol : float, default=1e-3
@@ -80,7 +80,7 @@ class SupervisedSVC(BaseSVC):
         coef0=0.0,
         costs=None,
         class_weight=None,
-        multi_class="ovr",
+        multi_class="ovo",
         unlabeled=-1,
         tol=1e-3,
         max_iter=None,

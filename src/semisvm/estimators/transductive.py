@@ -40,8 +40,8 @@ class TransductiveSVC(BaseSVC):
     algorithm : {"switch", "cccp", "anneal"}, default="switch"
         "switch": guess by rank and switch pairs of labels while the objective falls, as C_unlabeled grows (Joachims
         1999). "cccp": a ramp loss lowered by a sequence of convex bounds, the classes balanced on average
-        (Collobert et al. 2006). "anneal": soft labels that harden as a temperature falls (Sindhwani et al. 2006);
-        the slowest, and the best on text.
+        (Collobert et al. 2006). "anneal": soft labels that harden as a temperature falls (Sindhwani et al. 2006), at
+        its best with a C_unlabeled below C (on SVMlight's Reuters example 21 errors at 0.3, against 24 by switching).
     positive_fraction : {"labels", "estimate"} or float, default="labels"
         The fraction of unlabelled rows that are of the second class: as among the labelled rows; as the supervised
         machine sees it, inside the interval that the labels allow; or a number (two classes only). It matters:

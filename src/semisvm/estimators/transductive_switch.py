@@ -14,6 +14,7 @@ not decide everything.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -77,10 +78,14 @@ class SwitchMachine:
         n_positive = fraction.count(len(unlabeled))
         first = sign = label_by_rank(self.task.sign, rounds.solution.decision_values, n_positive)
         rounds.label(unlabeled)
-        for price in rising_prices(self.C_unlabeled, n_positive, len(unlabeled)):
-            level = Level(self.task, self.C, price)
-            sign = switch_at(rounds, level, sign, self.pairs_per_round)
-        try_first_guesses(rounds, level, sign, first, self.pairs_per_round)
+        levels = [
+            Level(self.task, self.C, price) for price in rising_prices(self.C_unlabeled, n_positive, len(unlabeled))
+        ]
+        sign = switch_at(rounds, levels[0], sign, self.pairs_per_round)
+        for before, level in pairwise(levels):
+            start = _raised(rounds.solution, sign, before, level)
+            sign = switch_at(rounds, level, sign, self.pairs_per_round, start)
+        try_first_guesses(rounds, levels[-1], sign, first, self.pairs_per_round)
 
     def fit(self, rounds: Rounds) -> BinaryFit:
         return rounds.fit()
@@ -106,9 +111,11 @@ def rising_prices(C_unlabeled: float, n_positive: int, n_unlabeled: int) -> Iter
         yield price
 
 
-def switch_at(rounds: Rounds, level: Level, sign: np.ndarray, pairs_per_round: int | None = None) -> np.ndarray:
+def switch_at(
+    rounds: Rounds, level: Level, sign: np.ndarray, pairs_per_round: int | None = None, start: np.ndarray | None = None
+) -> np.ndarray:
     """Switch at one level until no pair lowers the objective; return the guesses."""
-    solution = rounds.solve(level.problem(sign))
+    solution = rounds.solve(level.problem(sign), start=start)
     objective = level.objective(solution, sign)
     rounds.guess = sign
     rounds.done(**level.record, switched=0, objective=objective)
@@ -127,6 +134,11 @@ def switch_at(rounds: Rounds, level: Level, sign: np.ndarray, pairs_per_round: i
         rounds.guess = sign
         rounds.label(rows)
         rounds.done(**level.record, switched=len(rows), objective=objective)
+
+
+def _raised(solution: DualSolution, sign: np.ndarray, before: Level, level: Level) -> np.ndarray:
+    """A start for the next level: what is at its bound goes to the new one, all at once instead of pair by pair."""
+    return np.where(solution.beta == sign * before.box(sign), sign * level.box(sign), solution.beta)
 
 
 def try_first_guesses(rounds: Rounds, level: Level, sign, first, pairs_per_round: int | None = None) -> None:
