@@ -61,7 +61,7 @@ def test_every_round_gives_the_labels_of_a_loop_of_refits(n_classes, parameters,
     rounds = naive_self_training(X, y, n_classes, 30, tol=1e-6, **parameters)
     assert len(rounds) > 2, "a test of rounds needs rounds"
     for n_rounds in range(2, len(rounds) + 1):
-        model = SelfTrainingSVC(tol=1e-6, max_rounds=n_rounds - 1, **parameters)
+        model = SelfTrainingSVC(tol=1e-6, multi_class="ovr", max_rounds=n_rounds - 1, **parameters)
         if n_rounds < len(rounds):
             with pytest.warns(ConvergenceWarning, match="max_rounds"):
                 model.fit(X, y)

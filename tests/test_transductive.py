@@ -395,13 +395,15 @@ def test_without_unlabelled_rows_it_is_the_supervised_machine(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_one_unlabelled_row_gets_a_label(algorithm):
+@pytest.mark.parametrize("fraction", [0.3, 0.7])
+def test_one_unlabelled_row_gets_a_label(algorithm, fraction):
     X, _, t = blobs(40)
     y = t.copy()
     y[7] = -1
-    model = TransductiveSVC(algorithm=algorithm).fit(X, y)
+    model = TransductiveSVC(algorithm=algorithm, positive_fraction=fraction).fit(X, y)
     assert model.transduction_[7] in (0, 1)
     assert model.labeled_iter_[7] >= 1
+    assert model.termination_condition_ == "converged"
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -103,7 +103,7 @@ def label_by_rank(sign: np.ndarray, decision_values: np.ndarray, n_positive: int
 def rising_prices(C_unlabeled: float, n_positive: int, n_unlabeled: int) -> Iterator[dict[int, float]]:
     """The levels of Joachims: at first both guesses weigh the same in sum, then each price doubles up to the end."""
     n_negative = n_unlabeled - n_positive
-    first = {-1: FIRST_PRICE, +1: FIRST_PRICE * n_positive / max(n_negative, 1)}
+    first = {-1: FIRST_PRICE, +1: FIRST_PRICE * max(n_positive, 1) / max(n_negative, 1)}  # a lone row has one guess
     price = {s: min(first[s], C_unlabeled) for s in (-1, +1)}
     yield price
     while min(price.values()) < C_unlabeled:
