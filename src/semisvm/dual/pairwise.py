@@ -3,7 +3,7 @@
     repeat
         gap over all variables; stop when it is below tol
         bring in the kernel rows of the variables, not in memory, that violate optimality most
-        step among the variables whose rows are in memory until their own gap is a tenth of the gap (or below tol)
+        step among the variables whose rows are in memory until their own gap is well below the gap (or below tol)
 
 So a row is made when its variable is needed, a whole batch by one product; a data set of few support vectors never
 makes most of its Gram matrix, and a Gram matrix larger than memory only makes rows more than once. Steps keep the
@@ -25,7 +25,7 @@ from semisvm.dual.repair import repair
 
 FIRST_BATCH = 256  # kernel rows brought in at first,
 GROWTH = 0.15  # and then this share of those in memory
-INNER_SHARE = 0.1  # how far the gap among the rows in memory is closed before others are brought in
+INNER_SHARE = 0.3  # how far the gap among the rows in memory is closed before others are brought in
 WHOLE_GRAM_BYTES = 64_000_000  # below this the whole matrix costs less than choosing from it
 WORK_BETWEEN_LOOKS = 50_000_000  # gradient entries touched between two looks at the clock, Ctrl-C and callbacks
 FEW_VARIABLES = 256  # a problem this small is solved beyond tol,

@@ -17,10 +17,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from semisvm.kernels.formula import Formula
 from semisvm.kernels.threads import for_each, n_threads
 
-# The panel product does only the non-zero work and takes the exponential on the spot. BLAS multiplies two to three
-# times as fast once rows have many non-zeros, so it is left the long and dense ones.
+# The panel product does only the non-zero work and takes the exponential on the spot. BLAS multiplies up to twice
+# as fast once rows have many non-zeros, so it is left the long and dense ones.
 PANEL_PAYS_BELOW_NONZEROS = 64
-PANEL_PAYS_BELOW_SHARE = 0.3
+PANEL_PAYS_BELOW_SHARE = 0.5
 # Beyond this the dense panel of data rows leaves the processor's caches and SciPy's sparse product is the better one.
 LARGEST_PANEL_BYTES = 32_000_000
 FAR_FROM_ORIGIN = 4.0  # squared distance of the mean from the origin, in units of the total variance
