@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.datasets import make_classification
 
 from oracles import gap_by_definition, naive_kernel, objective_by_definition, scores_by_definition
 from semisvm.dual import DualProblem, Status, pairwise, solve
@@ -86,10 +87,13 @@ class Watched:
         return getattr(self.source, name)
 
     def write(self, rows, out):
+        self.write_at(rows, out, np.arange(len(rows)))
+
+    def write_at(self, rows, values, slots):
         self.n_calls += 1
-        self.source.write(rows, out)
+        self.source.write_at(rows, values, slots)
         if self.n_calls == self.at_call:
-            out[len(out) // 2 :] = np.nan  # half-way through
+            values[slots[len(slots) // 2 :]] = np.nan  # half-way through
             self.misbehave()
         self.written.extend(np.asarray(rows).tolist())
 
@@ -415,3 +419,16 @@ def test_ctrl_c_pressed_now_and_then_never_leaves_a_wrong_answer():
         holds_what_it_says(rows, naive(), atol=1e-12)
         wait *= 1.15
     assert solve(problem, tol=1e-6, time_limit=20).status is Status.CONVERGED
+
+
+def test_frugal_rows_overwrite_those_of_settled_variables_and_end_at_the_same_optimum(monkeypatch):
+    monkeypatch.setattr("semisvm.dual.pairwise.WHOLE_GRAM_BYTES", 0)
+    monkeypatch.setattr("semisvm.dual.pairwise.FIRST_BATCH", 32)
+    X, y = make_classification(3000, 5, n_informative=3, n_redundant=0, flip_y=0.1, random_state=0)
+    sign, formula = 2.0 * y - 1, make_formula("rbf", X, gamma=0.2)
+    lavish, frugal = kernel_rows(X, formula), kernel_rows(X, formula, is_frugal=True)
+    found = [solve(DualProblem(rows, -sign, np.minimum(sign, 0), np.maximum(sign, 0))) for rows in (lavish, frugal)]
+    assert found[1].objective == pytest.approx(found[0].objective, rel=1e-6)
+    assert lavish.n_evicted == 0 < frugal.n_evicted
+    assert frugal.is_present.sum() < 0.7 * lavish.is_present.sum()
+    assert_allclose(found[1].scores, frugal.times(found[1].beta), atol=1e-6)

@@ -52,7 +52,8 @@ def reproduce(
 
     Every finished cell is on record in --out and never run again: a run that was stopped goes on where it was.
     Records made by an earlier version count too, and the page names every version: for a fresh start choose another
-    --out. A page of results, PAPER.md, is written beside the records.
+    --out. A page of results, PAPER.md, is written beside the records, with the figures of the paper where matplotlib is
+    installed (pip install "semisvm[plots]").
     """
     from rich.console import Console
 
@@ -140,7 +141,7 @@ def _run(
 
 def _report(console: Console, paper: Paper, tables: tuple[Table, ...], out: Path, quick: bool) -> list[Comparison]:
     """Print the tables that were asked for, and write the page of the whole paper."""
-    from semisvm.experiments import compare_table, count_verdicts, read_records, records_path, render
+    from semisvm.experiments import compare_table, count_verdicts, draw_figures, read_records, records_path, render
 
     records = read_records(records_path(out, paper))
     everything = []
@@ -152,7 +153,11 @@ def _report(console: Console, paper: Paper, tables: tuple[Table, ...], out: Path
     counts = ", ".join(f"{count} {word}" for word, count in count_verdicts(everything).items())
     page = out / f"{paper.name}.md"
     out.mkdir(parents=True, exist_ok=True)
-    page.write_text(render(paper, records, quick=quick), encoding="utf-8")
+    drawings = draw_figures(paper, records, quick=quick)
+    for drawing in drawings.values():
+        if drawing.svg is not None:
+            (out / drawing.file).write_bytes(drawing.svg)
+    page.write_text(render(paper, records, quick=quick, drawings=drawings), encoding="utf-8")
     console.print(f"{paper.name}: {counts or 'nothing to run'}. Page: {page}\n")
     return everything
 

@@ -26,6 +26,7 @@ from semisvm.dual.repair import repair
 FIRST_BATCH = 256  # kernel rows brought in at first,
 GROWTH = 0.15  # and then this share of those in memory
 INNER_SHARE = 0.3  # how far the gap among the rows in memory is closed before others are brought in
+ROUNDS_TO_SETTLE = 3  # rounds a bounded variable sits out before its row may be overwritten, where memory is saved
 WHOLE_GRAM_BYTES = 64_000_000  # below this the whole matrix costs less than choosing from it
 WORK_BETWEEN_LOOKS = 50_000_000  # gradient entries touched between two looks at the clock, Ctrl-C and callbacks
 FEW_VARIABLES = 256  # a problem this small is solved beyond tol,
@@ -52,7 +53,8 @@ def solve_pairwise(
     evicted_before = problem.kernel.n_evicted
     try:
         status = _descend(state, tol, limits)
-        if status is Status.CONVERGED and problem.kernel.n_evicted > evicted_before:
+        made_twice = problem.kernel.n_evicted > evicted_before and not problem.kernel.source.is_repeatable
+        if status is Status.CONVERGED and made_twice:
             # Rows that were made twice may differ in the last digit: certify on a gradient made afresh.
             state.refresh()
             status = _descend(state, tol, limits)
@@ -127,7 +129,8 @@ def _bring_in(state: "_State", may_rise, may_fall, tol: float) -> bool:
     n_held = kernel.n_rows - int((kernel.slot < 0).sum())
     size = min(max(FIRST_BATCH, int(GROWTH * n_held)), kernel.capacity // 2)
     rows = np.union1d(_largest(violation_up, size // 2, tol), _largest(violation_down, size // 2, tol))
-    kernel.clock += 1
+    if kernel.is_frugal:
+        kernel.release(state.settled_rows(may_rise & may_fall), int((kernel.slot[rows] < 0).sum()))
     kernel.require(rows)
     return bool((kernel.slot[can_move] >= 0).all())
 
@@ -154,6 +157,7 @@ class _State:
         self.beta, self.gradient = np.zeros(shape), np.empty(shape)
         self.movable = np.zeros(shape, dtype=np.int32)  # as wide as what it masks
         self.n_iter = 0
+        self._clocks: list[int] = []  # of the kernel rows, whenever rows were brought in
         self._begin(start)
 
     def _begin(self, start):
@@ -218,6 +222,15 @@ class _State:
         )  # fmt: skip
         self.n_iter += n_steps
         kernel.clock += n_steps
+
+    def settled_rows(self, is_free) -> np.ndarray:
+        """Rows of variables that lie at a bound and had no part in the last rounds: few of them ever move again."""
+        self._clocks.append(self.kernel.clock)
+        if len(self._clocks) <= ROUNDS_TO_SETTLE:
+            return np.empty(0, dtype=np.intp)
+        idle = self.kernel.owner[self.kernel.last_used < self._clocks[-1 - ROUNDS_TO_SETTLE]]
+        idle = idle[idle >= 0]
+        return idle[~is_free.any(axis=0)[idle]]
 
     def settle(self, max_iter: float) -> None:
         """Carry a small problem on beyond tol; a start that was optimal already is left as it is."""

@@ -52,6 +52,8 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
+    _solves_once: ClassVar[bool] = False  # whether a binary task is one dual problem, and not a sequence of them
+
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         raise NotImplementedError
 
@@ -102,7 +104,8 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         for pair in tasks:
             rows = pair.rows(labels)
             if shared is None or not rows.all():
-                shared = self._kernel_rows(_select(X, rows, self.kernel))
+                serves_one_solve = self._solves_once and (len(tasks) == 1 or not rows.all())
+                shared = self._kernel_rows(_select(X, rows, self.kernel), is_frugal=serves_one_solve)
             context = root.subcontext(task_name=pair.name(labels.classes), max_subtasks=None)
             context.call_on_fit_task_begin(estimator=self)
             watch = Watch(self, context, pair.name(labels.classes))
@@ -115,9 +118,9 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         root.call_on_fit_task_end(estimator=self)
         return fits
 
-    def _kernel_rows(self, X):
+    def _kernel_rows(self, X, is_frugal: bool = False):
         dtype = np.float32 if self.tol >= FLOAT32_SUFFICES and X.shape[0] > FEW_ROWS else np.float64
-        return kernel_rows(X, self._formula, cache_size=self.cache_size, dtype=dtype)
+        return kernel_rows(X, self._formula, cache_size=self.cache_size, dtype=dtype, is_frugal=is_frugal)
 
     def _task(self, pair: Pair, labels: Labels, weight, rows, kernel, watch) -> BinaryTask:
         factor = np.append(self._costs, 1.0)  # code -1, unlabelled, finds the 1 at the end
@@ -175,7 +178,7 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             f"{self.n_iter_} steps, with a gap of {worst.gap:.2g} where tol={self.tol:g} was asked. The model is "
             f"usable but not optimal. {_REMEDY[worst.status]}",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
     def decision_function(self, X):

@@ -70,6 +70,8 @@ class SupervisedSVC(BaseSVC):
     array([0, 0, 0])
     """
 
+    _solves_once = True
+
     def __init__(
         self,
         C=1.0,

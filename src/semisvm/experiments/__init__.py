@@ -4,10 +4,11 @@ published/, papers/   what the papers print; which tasks give those numbers
 tasks                 the nouns: task, cell, reference, line, table, paper
 sources, simulate     the rows of a task;  methods, tuning: its classifier;  scores, execute: one cell, run
 pool, worker, run     cells over processes;  records: what they leave
-verdicts, compare     ours beside theirs;  render, wording: as a page;  expectation: what held before
+verdicts, compare     ours beside theirs;  render, wording, draw: as a page;  expectation: what held before
 """
 
 from semisvm.experiments.compare import Comparison, compare, compare_table, count_verdicts
+from semisvm.experiments.draw import draw_figures
 from semisvm.experiments.papers import PAPERS, find_paper, find_table
 from semisvm.experiments.records import read_records
 from semisvm.experiments.render import render
@@ -26,6 +27,7 @@ __all__ = [
     "compare",
     "compare_table",
     "count_verdicts",
+    "draw_figures",
     "find_paper",
     "find_table",
     "read_records",

@@ -39,12 +39,12 @@ class Results:
         last = {cell_key(record): record for record in records}
         self.scores: dict[str, Scores] = {}
         self.reasons: dict[str, str] = {}
-        self.curves: dict[str, list[Mapping[str, Any]]] = {}
+        self.curves: dict[str, dict[int, Mapping[str, Any]]] = {}
         for record in last.values():
             key = task_key(record)
             if is_done(record):
                 self.scores.setdefault(key, {})[record["seed"]] = record["scores"]
-                self.curves.setdefault(key, []).append(record.get("curves") or {})
+                self.curves.setdefault(key, {})[record["seed"]] = record.get("curves") or {}
             else:
                 self.reasons[key] = record["why"]
 

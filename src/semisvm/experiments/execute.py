@@ -10,7 +10,7 @@ from typing import Any
 from semisvm.experiments.machine import peak_rss_mib, reset_peak, without_paths
 from semisvm.experiments.methods import fit_method
 from semisvm.experiments.records import describe_cell
-from semisvm.experiments.scores import score
+from semisvm.experiments.scores import DRAWN_SETS, score
 from semisvm.experiments.sources import sample
 from semisvm.experiments.tasks import Cell
 
@@ -40,7 +40,7 @@ def _measure(cell: Cell) -> dict[str, Any]:
             model = fit()
             seconds.append(time.perf_counter() - start)
         warned = sorted({without_paths(str(warning.message))[:LONGEST_REASON] for warning in caught})
-    scores, curves = score(model, part)
+    scores, curves = score(model, part, fine=cell.task.data in DRAWN_SETS)
     scores["seconds"] = min(seconds)
     _require_finite(scores)
     record: dict[str, Any] = {"scores": scores, "seconds": min(seconds), "peak_rss_mib": peak_rss_mib()}

@@ -1,18 +1,19 @@
 """The results page of a paper, in Markdown: a pure function of its records.
 
-Tables side by side with a verdict a line, the figures as tables of numbers, a short text on what holds and what does
-not, and where the records were made.
+Tables side by side with a verdict a line, the figures drawn and as tables of numbers, a short text on what holds and
+what does not, and where the records were made.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from semisvm.experiments.compare import Comparison, Results, compare_table, count_verdicts
+from semisvm.experiments.draw import Drawing
 from semisvm.experiments.scores import ROC_GRID
 from semisvm.experiments.tasks import Paper, Table
 from semisvm.experiments.wording import cells, ours, verdict
@@ -28,8 +29,14 @@ HOW_TO_READ = (
 )
 
 
-def render(paper: Paper, records: Iterable[dict[str, Any]], *, quick: bool = False) -> str:
-    """Return the page of a paper."""
+def render(
+    paper: Paper,
+    records: Iterable[dict[str, Any]],
+    *,
+    quick: bool = False,
+    drawings: Mapping[str, Drawing] | None = None,
+) -> str:
+    """Return the page of a paper; `drawings` are what `draw_figures` made of the same records."""
     records = list(records)
     results = Results(records)
     judged = {table.name: compare_table(table, results, quick=quick) for table in paper.tables}
@@ -43,7 +50,7 @@ def render(paper: Paper, records: Iterable[dict[str, Any]], *, quick: bool = Fal
         *_texts(paper),
     ]
     for table in paper.tables:
-        parts += _table_section(table, judged[table.name], results)
+        parts += _table_section(table, judged[table.name], results, (drawings or {}).get(table.name))
     return "\n\n".join([*parts, _provenance(records)]) + "\n"
 
 
@@ -70,10 +77,14 @@ def _texts(paper: Paper) -> Iterator[str]:
             yield f"## {title}\n\n" + "\n".join(f"- {sentence}" for sentence in sentences)
 
 
-def _table_section(table: Table, comparisons: list[Comparison], results: Results) -> Iterator[str]:
+def _table_section(
+    table: Table, comparisons: list[Comparison], results: Results, drawing: Drawing | None
+) -> Iterator[str]:
     if not comparisons:
         return
     yield f"## {table.name}: {table.title}"
+    if drawing is not None:
+        yield from _figure(drawing)
     reasons = {comparison.why for comparison in comparisons}
     if all(comparison.verdict == "not runnable" for comparison in comparisons) and len(reasons) == 1:
         yield f"Not runnable: {reasons.pop()}. The published values:"
@@ -88,6 +99,16 @@ def _table_section(table: Table, comparisons: list[Comparison], results: Results
     if curves:
         head = ["true positive rate at false positive rate", *(f"{rate:g}" for rate in ROC_GRID)]
         yield markdown_table(head, curves)
+
+
+def _figure(drawing: Drawing) -> Iterator[str]:
+    """Return the figure and what it says of the paper's claim, or why it is not there."""
+    if drawing.svg is None:
+        yield f"No figure: {drawing.why}."
+        return
+    yield f"![{drawing.alt}]({drawing.file})"
+    if drawing.said:
+        yield drawing.said
 
 
 def _side_by_side(comparisons: list[Comparison]) -> str:
@@ -120,7 +141,7 @@ def _mean_curves(comparisons: list[Comparison], results: Results) -> list[list[s
     for line in (comparison.line for comparison in comparisons):
         if line.measure != "auc" or line.task is None or line.against is not None:
             continue
-        curves = [curve["roc"] for curve in results.curves.get(line.task.key, []) if "roc" in curve]
+        curves = [curve["roc"] for curve in results.curves.get(line.task.key, {}).values() if "roc" in curve]
         if curves:
             means = np.mean(curves, axis=0)
             rows.append([f"{line.setting}: {line.method}", *(f"{rate:.3f}" for rate in means)])

@@ -23,10 +23,13 @@ from semisvm.experiments.sources import Sample
 COLLAPSE = 0.25
 PREFIXES = (100, 500)
 ROC_GRID = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
+DRAWN_SETS = ("wdbc",)  # whose ROC curve a figure redraws
+# 51 rates, close together where a good curve bends
+FINE_GRID = tuple(round(i / 100, 2) for i in (*range(20), *range(20, 40, 2), *range(40, 101, 3)))
 
 
-def score(model: Any, part: Sample) -> tuple[dict[str, float], dict[str, list[float]]]:
-    """Return scores and curves."""
+def score(model: Any, part: Sample, *, fine: bool = False) -> tuple[dict[str, float], dict[str, list[float]]]:
+    """Return scores and curves; with `fine` also a ROC curve to draw, `roc_fine` over `FINE_GRID`."""
     predicted = model.predict(part.X_test)
     is_right = predicted == part.y_test
     scores = {"accuracy": float(is_right.mean()), "errors": float(np.count_nonzero(~is_right))}
@@ -36,7 +39,9 @@ def score(model: Any, part: Sample) -> tuple[dict[str, float], dict[str, list[fl
         scores |= _binary(predicted, part.y_test)
         if hasattr(model, "decision_function"):
             decision = model.decision_function(part.X_test)
-            scores["auc"], curves["roc"] = _roc(part.y_test, decision)
+            scores["auc"], curves["roc"] = _roc(part.y_test, decision, ROC_GRID)
+            if fine:
+                curves["roc_fine"] = [round(rate, 4) for rate in _roc(part.y_test, decision, FINE_GRID)[1]]
     return scores | _of_training(model, part), curves
 
 
@@ -51,12 +56,12 @@ def _binary(predicted: NDArray, truth: NDArray) -> dict[str, float]:
     }
 
 
-def _roc(truth: NDArray, decision: NDArray) -> tuple[float, list[float]]:
-    """Return the area under the curve, and the true positive rate at each false positive rate of `ROC_GRID`."""
+def _roc(truth: NDArray, decision: NDArray, grid: tuple[float, ...]) -> tuple[float, list[float]]:
+    """Return the area under the curve, and the true positive rate at each false positive rate of the grid."""
     false_rate, true_rate, _ = roc_curve(truth, decision)
     area = float(np.trapezoid(true_rate, false_rate))
     # at a step of the curve the upper end counts
-    at = np.searchsorted(false_rate, ROC_GRID, side="right") - 1
+    at = np.searchsorted(false_rate, grid, side="right") - 1
     return area, [float(true_rate[i]) for i in at]
 
 

@@ -9,6 +9,7 @@ tables a paper. Several lines may look at the same cells; a cell is run once.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -111,6 +112,20 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Figure:
+    """How a table is drawn as well.
+
+    kind   which drawing of `draw`
+    alt    what is to be seen, for a reader who can't see it
+    say    from the table's comparisons and `Results` to a sentence: what speaks for the paper's claim, and against
+    """
+
+    kind: Literal["roc", "seconds"]
+    alt: str
+    say: Callable[[Any, Any], str]
+
+
+@dataclass(frozen=True)
 class Table:
     """A table or figure of a paper: its lines, and how often the full and the quick run repeat a task."""
 
@@ -119,6 +134,7 @@ class Table:
     lines: tuple[Line, ...]
     seeds: int = 1
     quick_seeds: int = 1
+    figure: Figure | None = None
 
 
 @dataclass(frozen=True)

@@ -49,39 +49,39 @@ def rbf_of_dot_rows(dots, squares_left, squares, gamma):
 
 
 @compiled
-def sparse_products(out, wanted, data_rows, first, last):
-    """out[r, i] = <wanted row r, data row i> for data rows first <= i < last; both are CSR triples.
+def sparse_products(values, slots, wanted, data_rows, first, last):
+    """values[slots[r], i] = <wanted row r, data row i> for data rows first <= i < last; both are CSR triples.
 
     WIDTH data rows at a time are laid out dense, feature by feature, so that a non-zero of a wanted row meets WIDTH
     neighbouring numbers and the results come out in the order in which they are stored.
     """
     n_features = _largest(data_rows[1], wanted[1]) + 1
-    panel = np.zeros(n_features * WIDTH, dtype=out.dtype)
-    sums = np.empty(WIDTH, dtype=out.dtype)
+    panel = np.zeros(n_features * WIDTH, dtype=values.dtype)
+    sums = np.empty(WIDTH, dtype=values.dtype)
     for start in range(first, last, WIDTH):
         stop = min(start + WIDTH, last)
         _lay_out(panel, data_rows, start, stop, True)
-        for r in range(out.shape[0]):
+        for r in range(slots.shape[0]):
             _dots_with_panel(sums, panel, wanted, r)
-            out[r, start:stop] = sums[: stop - start]
+            values[slots[r], start:stop] = sums[: stop - start]
         _lay_out(panel, data_rows, start, stop, False)
 
 
 @compiled
-def sparse_rbf(out, wanted, wanted_squares, data_rows, squares, gamma, first, last):
+def sparse_rbf(values, slots, wanted, data_rows, wanted_squares, squares, gamma, first, last):
     """As `sparse_products`, with the exponential taken while the products are at hand."""
     n_features = _largest(data_rows[1], wanted[1]) + 1
-    panel = np.zeros(n_features * WIDTH, dtype=out.dtype)
-    sums = np.empty(WIDTH, dtype=out.dtype)
-    panel_squares = np.zeros(WIDTH, dtype=out.dtype)
+    panel = np.zeros(n_features * WIDTH, dtype=values.dtype)
+    sums = np.empty(WIDTH, dtype=values.dtype)
+    panel_squares = np.zeros(WIDTH, dtype=values.dtype)
     for start in range(first, last, WIDTH):
         stop = min(start + WIDTH, last)
         _lay_out(panel, data_rows, start, stop, True)
         panel_squares[: stop - start] = squares[start:stop]
-        for r in range(out.shape[0]):
+        for r in range(slots.shape[0]):
             _dots_with_panel(sums, panel, wanted, r)
             rbf_of_dots(sums, panel_squares, wanted_squares[r], gamma)
-            out[r, start:stop] = sums[: stop - start]
+            values[slots[r], start:stop] = sums[: stop - start]
         _lay_out(panel, data_rows, start, stop, False)
 
 

@@ -16,10 +16,14 @@ WRITTEN_AT_ONCE = 512  # enough for the products to run at full speed, few enoug
 
 
 class KernelRows:
-    """The rows of K between the n rows of a source, under a budget of bytes."""
+    """The rows of K between the n rows of a source, under a budget of bytes.
 
-    def __init__(self, source: Source, budget: int):
-        self.source = source
+    `is_frugal` rows serve one solve: a solver may overwrite those it has done with before it takes more memory. Others
+    are kept while there is room, for the problems that follow.
+    """
+
+    def __init__(self, source: Source, budget: int, *, is_frugal: bool = False):
+        self.source, self.is_frugal = source, is_frugal
         self.n_rows, self.dtype, self.diagonal = source.n_rows, source.dtype, source.diagonal
         row_bytes = max(self.n_rows * self.dtype.itemsize, 1)
         self.capacity = min(self.n_rows, max(budget // row_bytes, FEWEST_ROWS))
@@ -52,6 +56,14 @@ class KernelRows:
             part = slice(start, start + WRITTEN_AT_ONCE)
             self._fill(slots[part], missing[part])
 
+    def release(self, rows: np.ndarray, count: int) -> None:
+        """Give up the `count` of these rows that were used longest ago: their memory is the next to be written."""
+        slots = self.slot[rows[self.slot[rows] >= 0]]
+        oldest = slots[np.argsort(self.last_used[slots], kind="stable")[:count]]
+        self.slot[self.owner[oldest]] = -1
+        self.owner[oldest] = -1
+        self.n_evicted += len(oldest)
+
     def times(self, coefficients: np.ndarray) -> np.ndarray:
         """K @ coefficients in float64, from the rows in memory and, in passing, from those that are not."""
         from semisvm.kernels.compiled import add_rows
@@ -73,23 +85,13 @@ class KernelRows:
         free = np.flatnonzero(self.owner < 0)[:count]
         wanted = count - len(free)
         if wanted > 0:
-            held = np.flatnonzero(self.owner >= 0)
-            oldest = held[np.argsort(self.last_used[held], kind="stable")[:wanted]]
-            self.slot[self.owner[oldest]] = -1
-            self.owner[oldest] = -1
-            self.n_evicted += wanted
-            free = np.concatenate([free, oldest])
-        return np.sort(free)
+            self.release(self.owner[self.owner >= 0], wanted)
+            free = np.flatnonzero(self.owner < 0)[:count]
+        return free
 
     def _fill(self, slots: np.ndarray, rows: np.ndarray) -> None:
         """Write rows into slots; they count as present only once they are whole (Ctrl-C may come at any time)."""
-        first, last = slots[0], slots[-1]
-        if last - first + 1 == len(slots):
-            self.source.write(rows, self.values[first : last + 1])
-        else:  # scattered slots, once rows are evicted: make the rows in one piece, then put them in place
-            block = np.empty((len(rows), self.n_rows), dtype=self.dtype)
-            self.source.write(rows, block)
-            self.values[slots] = block
+        self.source.write_at(rows, self.values, slots)
         self.owner[slots] = rows
         self.slot[rows] = slots
         self.last_used[slots] = self.clock
@@ -100,7 +102,7 @@ class GivenRows(KernelRows):
     """The rows of a kernel matrix that is already in memory: all present, none ever evicted."""
 
     def __init__(self, source):
-        self.source = source
+        self.source, self.is_frugal = source, False
         self.n_rows = self.capacity = source.n_rows
         self.dtype, self.diagonal, self.values = source.dtype, source.diagonal, source.K
         self.slot = self.owner = np.arange(self.n_rows)

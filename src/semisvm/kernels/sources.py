@@ -2,13 +2,14 @@
 
 A source knows n data rows and writes rows of K between all of them:
 
-    n_rows, dtype, diagonal        the size, the float type of the rows, k(x_i, x_i) as an array of shape (n,)
-    write(rows, out)               out[j] = K[rows[j]], shape (len(rows), n)
+    n_rows, dtype, diagonal         the size, the float type of the rows, k(x_i, x_i) as an array of shape (n,)
+    write(rows, out)                out[j] = K[rows[j]], shape (len(rows), n)
+    write_at(rows, values, slots)   values[slots[j]] = K[rows[j]], wherever the slots are
+    is_repeatable                   whether a row made twice is the same row to the last bit
 """
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -27,15 +28,27 @@ FAR_FROM_ORIGIN = 4.0  # squared distance of the mean from the origin, in units 
 _TILE_BYTES = 8_000_000  # dense rows made at a time, so that the exponential finds the products still in cache
 
 
-class Source(Protocol):
+class Source:
     """Rows of K between n data rows, made on demand."""
 
     n_rows: int
     dtype: np.dtype
     diagonal: np.ndarray
+    is_repeatable = False
 
     def write(self, rows: np.ndarray, out: np.ndarray) -> None:
         """Make K[rows] in `out`."""
+        raise NotImplementedError
+
+    def write_at(self, rows: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
+        """Make K[rows] in the slots (ascending) of `values`: by way of a block, unless the slots are neighbours."""
+        first, last = slots[0], slots[-1]
+        if last - first + 1 == len(slots):
+            self.write(rows, values[first : last + 1])
+        else:
+            block = np.empty((len(rows), self.n_rows), dtype=self.dtype)
+            self.write(rows, block)
+            values[slots] = block
 
 
 def make_source(X, formula: Formula, dtype) -> Source:
@@ -61,7 +74,7 @@ def _centred_if_far(X):
     return X - mean if mean @ mean > FAR_FROM_ORIGIN * X.var(axis=0, dtype=np.float64).sum() else X
 
 
-class BlasSource:
+class BlasSource(Source):
     """Products by BLAS: long rows with few zeros."""
 
     def __init__(self, X, formula: Formula, dtype):
@@ -76,10 +89,11 @@ class BlasSource:
             part = slice(start, start + tile)
             np.dot(self.X[rows[part]], self.X.T, out=out[part])
             _finish(self.formula, out[part], self.squares[rows[part]], self.squares)
-        _exact_diagonal(self, rows, out)
+        # k(x, x) from its own formula: rounding in |x|^2 + |x|^2 - 2<x, x> would show there first.
+        out[np.arange(len(rows)), rows] = self.diagonal[rows]
 
 
-class PanelSource:
+class PanelSource(Source):
     """Products over the non-zeros only, on every core: sparse rows, and dense ones that are short."""
 
     def __init__(self, X, formula: Formula, dtype):
@@ -91,41 +105,57 @@ class PanelSource:
         self.squares = np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=dtype).ravel()
         self.diagonal = formula.diagonal(self.squares)
 
-    def write(self, rows, out):
+    @property
+    def is_repeatable(self):
+        """Each product of the panels is summed in an order that depends on its two rows alone."""
+        return self._fits_panels
+
+    @property
+    def _fits_panels(self):
         from semisvm.kernels.compiled import WIDTH
 
-        if self.X.shape[1] * WIDTH * out.itemsize > LARGEST_PANEL_BYTES:
-            self._write_by_scipy(rows, out)
+        return self.X.shape[1] * WIDTH * self.dtype.itemsize <= LARGEST_PANEL_BYTES
+
+    def write(self, rows, out):
+        self.write_at(rows, out, np.arange(len(rows)))
+
+    def write_at(self, rows, values, slots):
+        if not self._fits_panels:
+            self._write_by_scipy(rows, values, slots)
         else:
+            from semisvm.kernels.compiled import WIDTH
+
             n_panels = -(-self.n_rows // WIDTH)
             edges = WIDTH * np.linspace(0, n_panels, min(n_threads(), n_panels) + 1).astype(int)
-            for_each(lambda span: self._write_columns(rows, out, *span), pairwise(edges.tolist()))
-            if self.formula.name != "rbf" or self.dtype != np.float32:
-                self.formula.finish(out, self.squares[rows], self.squares)
-        _exact_diagonal(self, rows, out)
+            for_each(lambda span: self._write_columns(rows, values, slots, *span), pairwise(edges.tolist()))
+        values[slots, rows] = self.diagonal[rows]
 
-    def _write_columns(self, rows, out, first, last):
-        """Columns first to last: kernel values at once in the common case, dot products otherwise."""
+    def _write_columns(self, rows, values, slots, first, last):
+        """Columns first to last: the rbf kernel in float32 at once, other kernels by way of their dot products."""
         from semisvm.kernels.compiled import sparse_products, sparse_rbf
 
         wanted, data, last = _triple(self.X[rows]), _triple(self.X), min(last, self.n_rows)
         if self.formula.name == "rbf" and self.dtype == np.float32:
-            sparse_rbf(out, wanted, self.squares[rows], data, self.squares, self.formula.gamma, first, last)
-        else:
-            sparse_products(out, wanted, data, first, last)
+            squares = self.squares[rows], self.squares
+            sparse_rbf(values, slots, wanted, data, *squares, self.formula.gamma, first, last)
+            return
+        sparse_products(values, slots, wanted, data, first, last)
+        for row, slot in zip(rows, slots, strict=True):
+            self.formula.finish(values[slot : slot + 1, first:last], self.squares[[row]], self.squares[first:last])
 
-    def _write_by_scipy(self, rows, out):
+    def _write_by_scipy(self, rows, values, slots):
         for start in range(0, len(rows), 64):
             part = slice(start, start + 64)
-            out[part] = (self.X[rows[part]] @ self.X.T).toarray()
-            _finish(self.formula, out[part], self.squares[rows[part]], self.squares)
+            block = np.asarray((self.X[rows[part]] @ self.X.T).toarray(), dtype=self.dtype)
+            _finish(self.formula, block, self.squares[rows[part]], self.squares)
+            values[slots[part]] = block
 
 
 def _triple(X):
     return X.indptr, X.indices, X.data
 
 
-class CallableSource:
+class CallableSource(Source):
     """The user's own function of two blocks of rows, as scikit-learn's SVC takes it."""
 
     def __init__(self, X, formula: Formula, dtype):
@@ -140,7 +170,7 @@ class CallableSource:
 
 
 @dataclass
-class GivenMatrix:
+class GivenMatrix(Source):
     """A kernel matrix the user brought: nothing to make, nothing to copy."""
 
     K: np.ndarray
@@ -178,7 +208,3 @@ def _finish(formula, dots, squares_left, squares):
     parts = [slice(start, start + share) for start in range(0, len(dots), share)]
     for_each(lambda part: rbf_of_dot_rows(dots[part], squares_left[part], squares, formula.gamma), parts)
 
-
-def _exact_diagonal(source, rows, out):
-    """k(x, x) from its own formula: rounding in |x|^2 + |x|^2 - 2<x, x> would show there first."""
-    out[np.arange(len(rows)), rows] = source.diagonal[rows]

@@ -8,11 +8,13 @@ from semisvm.kernels.rows import GivenRows, KernelRows
 from semisvm.kernels.sources import GivenMatrix, make_source
 
 
-def kernel_rows(X, formula: Formula, *, cache_size: float | None = None, dtype=np.float32) -> KernelRows:
+def kernel_rows(
+    X, formula: Formula, *, cache_size: float | None = None, dtype=np.float32, is_frugal: bool = False
+) -> KernelRows:
     """Rows of the kernel matrix of X (or of X itself, where X is the matrix), float32 unless asked otherwise."""
     if formula.name == "precomputed":
         return GivenRows(GivenMatrix(_square(X)))
-    return KernelRows(make_source(X, formula, dtype), budget_bytes(cache_size))
+    return KernelRows(make_source(X, formula, dtype), budget_bytes(cache_size), is_frugal=is_frugal)
 
 
 def _square(K) -> np.ndarray:
