@@ -321,13 +321,13 @@ def test_the_estimate_follows_the_unlabelled_rows_as_far_as_the_labels_allow():
     t = np.concatenate([[0, 1] * 5, np.ones(60, int), np.zeros(40, int)])
     X = rng.normal(size=(110, 2)) + 5 * t[:, None]
     y = np.where(np.arange(110) < 10, t, -1)
-    model = TransductiveSVC(positive_fraction="estimate").fit(X, y)
+    model = TransductiveSVC(positive_fraction="estimated").fit(X, y)
     assert model.positive_fraction_[0] == pytest.approx(0.6)
     assert (model.transduction_ == t).all()
     # nearly all positive: ten labels, half of them negative, do not allow that
     t[10:] = np.arange(100) < 98
     X = rng.normal(size=(110, 2)) + 5 * t[:, None]
-    model = TransductiveSVC(positive_fraction="estimate").fit(X, y)
+    model = TransductiveSVC(positive_fraction="estimated").fit(X, y)
     assert model.positive_fraction_[0] == model.positive_fraction_interval_[0, 1]
 
 

@@ -1,9 +1,9 @@
 """How many of the unlabelled rows are positive: TSVM wants to know before it starts.
 
-    "labels"     the share of positives among the labelled rows
-    "estimate"   the share of unlabelled rows that the supervised machine calls positive, kept inside the exact
-                 interval (Clopper and Pearson) that the labelled rows leave for it
-    a number     the user knows
+    "labeled"     the share of positives among the labelled rows
+    "estimated"   the share of unlabelled rows that the supervised machine calls positive, kept inside the exact
+                  interval (Clopper and Pearson) that the labelled rows leave for it
+    a number      the user knows
 
 Ten labels, five of them positive, leave anything from 0.22 to 0.78 at 90% confidence: the interval is recorded so
 that nobody takes the guess for a fact. Both estimates take the labelled rows for a random sample; where they were
@@ -39,7 +39,7 @@ def settle_fraction(asked: str | float, sign: np.ndarray, decision_values: np.nd
         return Fraction(float(asked), float(asked), float(asked))
     n_positive, n_labeled = int((sign > 0).sum()), int((sign != 0).sum())
     low, high = map(float, binomial_interval(n_positive, n_labeled, CONFIDENCE))
-    if asked == "labels" or n_labeled == len(sign):
+    if asked == "labeled" or n_labeled == len(sign):
         return Fraction(n_positive / n_labeled, low, high)
     called_positive = float((decision_values[sign == 0] > 0).mean())
     return Fraction(float(np.clip(called_positive, low, high)), low, high)

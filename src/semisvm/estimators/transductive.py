@@ -42,7 +42,7 @@ class TransductiveSVC(BaseSVC):
         1999). "cccp": a ramp loss lowered by a sequence of convex bounds, the classes balanced on average
         (Collobert et al. 2006). "anneal": soft labels that harden as a temperature falls (Sindhwani et al. 2006), at
         its best with a C_unlabeled below C (on SVMlight's Reuters example 21 errors at 0.3, against 24 by switching).
-    positive_fraction : {"labels", "estimate"} or float, default="labels"
+    positive_fraction : {"labeled", "estimated"} or float, default="labeled"
         The fraction of unlabelled rows that are of the second class: as among the labelled rows; as the supervised
         machine sees it, inside the interval that the labels allow; or a number (two classes only). It matters:
         a wrong fraction forces as many wrong labels.
@@ -81,7 +81,7 @@ device, verbose
         **BaseSVC._parameter_constraints,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
         "algorithm": [StrOptions({"switch", "cccp", "anneal"})],
-        "positive_fraction": [StrOptions({"labels", "estimate"}), Interval(Real, 0, 1, closed="neither")],
+        "positive_fraction": [StrOptions({"labeled", "estimated"}), Interval(Real, 0, 1, closed="neither")],
         "pairs_per_round": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "ramp": [Interval(Real, -1, 0, closed="right")],
     }
@@ -92,7 +92,7 @@ device, verbose
         *,
         C_unlabeled=None,
         algorithm="switch",
-        positive_fraction="labels",
+        positive_fraction="labeled",
         pairs_per_round="auto",
         ramp=0.0,
         kernel="rbf",
@@ -155,7 +155,7 @@ device, verbose
         if len(self.classes_) > 2 and not isinstance(self.positive_fraction, str):
             raise ValueError(
                 f"positive_fraction={self.positive_fraction} can be a number only for two classes, and there are "
-                f"{len(self.classes_)}. Use 'labels' or 'estimate', which settle a fraction for each class."
+                f"{len(self.classes_)}. Use 'labeled' or 'estimated', which settle a fraction for each class."
             )
 
     def _learn(self, X, rows_in_use, labels: Labels, fits: list[BinaryFit]) -> None:
