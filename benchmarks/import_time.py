@@ -26,9 +26,7 @@ print(json.dumps([seconds, sorted({name.partition(".")[0] for name in sys.module
 
 def probe(module):
     """Import a module in a fresh interpreter; return seconds and the top-level modules then loaded."""
-    answer = subprocess.run(
-        [sys.executable, "-c", PROBE, module], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    answer = subprocess.run([sys.executable, "-c", PROBE, module], cwd=ROOT, capture_output=True, text=True, check=True)
     return json.loads(answer.stdout)
 
 

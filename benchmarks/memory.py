@@ -52,9 +52,7 @@ def parse_options(argv):
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--cache", type=float, default=2000, metavar="MIB", help="kernel cache (default 2000)"
-    )
+    parser.add_argument("--cache", type=float, default=2000, metavar="MIB", help="kernel cache (default 2000)")
     parser.add_argument("--solver", default="ours", help="as in benchmarks.supervised (default ours)")
     parser.add_argument("--rows", type=int, metavar="N", help="N rows instead of all, to try the harness")
     parser.add_argument("--limit", type=float, default=3600, metavar="S", help="seconds (default 3600)")

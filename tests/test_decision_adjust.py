@@ -37,9 +37,7 @@ def test_preferences_that_exclude_each_other_come_as_near_as_they_can():
     threshold = decision.adjust(SCORES, SIGN, min_precision=0.95, min_recall=0.95)
     target = decision.Target(min_precision=0.95, min_recall=0.95)
     curve = decision.count_all(SCORES, SIGN)
-    assert (
-        target.shortfall(decision.count_at(SCORES, SIGN, threshold)) == target.shortfall(curve.counts).min()
-    )
+    assert target.shortfall(decision.count_at(SCORES, SIGN, threshold)) == target.shortfall(curve.counts).min()
 
 
 def test_a_precision_out_of_reach_above_gives_the_highest_there_is_above():
@@ -80,9 +78,7 @@ def test_the_papers_rule_falls_back_to_the_best_f1_where_no_positive_is_accepted
     assert decision.adjust(scores, sign, rule="paper") == -2.5
 
 
-@given(
-    st.permutations(range(12)), st.sampled_from(["best", "paper"]), st.sampled_from([None, 0.5, 0.75, 0.9])
-)
+@given(st.permutations(range(12)), st.sampled_from(["best", "paper"]), st.sampled_from([None, 0.5, 0.75, 0.9]))
 def test_an_unmet_preference_is_met_wherever_some_threshold_above_meets_it(order, rule, least):
     sign = SIGN[order]
     threshold = decision.adjust(SCORES, sign, min_precision=least, rule=rule)

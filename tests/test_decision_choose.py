@@ -69,9 +69,7 @@ def test_a_monotone_change_of_scores_keeps_the_chosen_rows(rows, asked):
 def test_the_order_of_rows_does_not_matter(rows, asked, random):
     scores, sign = rows
     order = random.sample(range(len(scores)), len(scores))
-    assert str(decision.choose(scores, sign, **asked)) == str(
-        decision.choose(scores[order], sign[order], **asked)
-    )
+    assert str(decision.choose(scores, sign, **asked)) == str(decision.choose(scores[order], sign[order], **asked))
 
 
 @given(scored_rows(), st.integers(1, 20))

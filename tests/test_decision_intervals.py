@@ -12,9 +12,7 @@ RECORDS = [(0, 1), (1, 1), (0, 12), (12, 12), (7, 12), (3, 200), (199, 200)]
 
 @pytest.mark.parametrize(("successes", "trials"), RECORDS)
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
-@pytest.mark.parametrize(
-    ("side", "alternative"), [("two-sided", "two-sided"), ("lower", "greater"), ("upper", "less")]
-)
+@pytest.mark.parametrize(("side", "alternative"), [("two-sided", "two-sided"), ("lower", "greater"), ("upper", "less")])
 def test_intervals_are_clopper_and_pearsons(successes, trials, confidence, side, alternative):
     expected = stats.binomtest(successes, trials, alternative=alternative).proportion_ci(confidence)
     ours = decision.binomial_interval(successes, trials, confidence, side)

@@ -270,8 +270,6 @@ class CentroidClassifier(ClassifierMixin, BaseEstimator):
 @pytest.mark.filterwarnings("default")  # scikit-learn's checks provoke warnings of their own
 def test_an_estimator_on_encode_passes_all_of_scikit_learns_checks_but_the_one_on_minus_and_plus_one():
     results = check_estimator(CentroidClassifier(), on_fail=None, on_skip=None)
-    failed = {
-        result["check_name"]: str(result["exception"]) for result in results if result["status"] == "failed"
-    }
+    failed = {result["check_name"]: str(result["exception"]) for result in results if result["status"] == "failed"}
     assert set(failed) == {"check_classifiers_classes"}
     assert "y holds only -1 and +1" in failed["check_classifiers_classes"]

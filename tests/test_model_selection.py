@@ -195,8 +195,7 @@ def test_a_grid_search_chooses_by_labelled_rows(blobs):
     flipped = np.where(y == -1, -1, np.where(np.arange(120) % 30 == 0, 1 - truth, truth))
     search = GridSearchCV(LabeledRowsOnly(), grid, cv=SemiSupervisedKFold(4)).fit(X, flipped)
     by_hand = [
-        cross_val_score(LabeledRowsOnly(model), X, flipped, cv=SemiSupervisedKFold(4)).mean()
-        for model in grid["model"]
+        cross_val_score(LabeledRowsOnly(model), X, flipped, cv=SemiSupervisedKFold(4)).mean() for model in grid["model"]
     ]
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_hand)
     assert search.best_params_["model"].C == 1.0
@@ -220,10 +219,7 @@ def test_groups_reach_the_splitter_with_and_without_metadata_routing(blobs):
 def test_unlabelled_rows_of_a_tested_group_sit_that_split_out():
     y = np.array([0, 1, -1, 0, 1, -1, -1])
     groups = ["ann", "ann", "ann", "bob", "bob", "bob", "cy"]
-    splits = {
-        tuple(test): tuple(train)
-        for train, test in SemiSupervisedGroupKFold(2).split(rows_of_X(7), y, groups)
-    }
+    splits = {tuple(test): tuple(train) for train, test in SemiSupervisedGroupKFold(2).split(rows_of_X(7), y, groups)}
     assert splits == {(0, 1): (3, 4, 5, 6), (3, 4): (0, 1, 2, 6)}
 
 

@@ -154,9 +154,7 @@ def _as_array(y: Any) -> np.ndarray:
 def _check_is_column(shape: tuple[int, ...]) -> None:
     """Let a column vector pass with scikit-learn's warning, and no other shape."""
     if len(shape) != 2 or shape[1] != 1:
-        raise ValueError(
-            f"y should be a 1d array, got an array of shape {shape} instead. Pass one label for each row."
-        )
+        raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead. Pass one label for each row.")
     warnings.warn(
         "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
         "(n_samples, ), for example using ravel().",
@@ -173,8 +171,7 @@ def _check_marker(unlabeled: Any) -> Any:
     if isinstance(marker, Real | str):
         return marker
     raise ValueError(
-        f"unlabeled={unlabeled!r} can't mark a row: pass a number, a string, or None when only missing "
-        "values do."
+        f"unlabeled={unlabeled!r} can't mark a row: pass a number, a string, or None when only missing values do."
     )
 
 
@@ -212,8 +209,7 @@ def _find_unlabeled_objects(values: np.ndarray, marker: Any) -> np.ndarray:
     except TypeError as error:
         raise ValueError(f"A label must be a string, a number or a boolean: {error}.") from error
     means_unlabeled = {
-        value: _is_missing(value) or value == "" or (marker is not None and value == marker)
-        for value in distinct
+        value: _is_missing(value) or value == "" or (marker is not None and value == marker) for value in distinct
     }
     return np.fromiter(map(means_unlabeled.__getitem__, objects), dtype=bool, count=len(objects))
 

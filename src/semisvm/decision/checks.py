@@ -73,9 +73,7 @@ def check_costs(costs: Any) -> tuple[float, float]:
     try:
         missed_positive, accepted_negative = (float(cost) for cost in costs)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"costs must be a pair (missed positive, accepted negative), got {costs!r}."
-        ) from None
+        raise ValueError(f"costs must be a pair (missed positive, accepted negative), got {costs!r}.") from None
     pair = (missed_positive, accepted_negative)
     if not all(math.isfinite(cost) and cost >= 0 for cost in pair) or max(pair) == 0:
         raise ValueError(f"costs must be finite, not negative and not both 0, got {pair}.")
@@ -95,9 +93,7 @@ def check_accept(accept: float | int) -> float | int:
         raise ValueError(f"accept must be a share of rows in (0, 1] or a number of rows, got {accept!r}.")
     is_count = isinstance(accept, (int, np.integer))
     if accept < 1 if is_count else not 0 < accept <= 1:
-        raise ValueError(
-            f"accept must be a float in (0, 1] (a share) or an int from 1 (rows), got {accept!r}."
-        )
+        raise ValueError(f"accept must be a float in (0, 1] (a share) or an int from 1 (rows), got {accept!r}.")
     return int(accept) if is_count else float(accept)
 
 

@@ -107,11 +107,7 @@ def _choose_by_rank(
     accepted = np.concatenate([np.cumsum(sizes[::-1])[::-1], [0]])
     cut = int(np.flatnonzero(accepted <= number)[0])
     reached = bool(accepted[cut] == number)
-    reason = (
-        ""
-        if reached
-        else f"Equal scores stay together: {accepted[cut]} rows accepted where {number} were asked."
-    )
+    reason = "" if reached else f"Equal scores stay together: {accepted[cut]} rows accepted where {number} were asked."
     threshold = float(cuts_between(distinct)[cut])
     counts = count_at(scores, sign, threshold)
     return operating_point(

@@ -91,9 +91,7 @@ class OperatingPoint:
 
     def _rule(self) -> str:
         if self.is_constant:
-            return (
-                f"accepts {'every row' if self.threshold < 0 else 'no row'}, whatever its score: a constant"
-            )
+            return f"accepts {'every row' if self.threshold < 0 else 'no row'}, whatever its score: a constant"
         return f"accepts score > {self.threshold:.6g}"
 
     def _measures(self) -> list[tuple[str, Estimate]]:

@@ -40,9 +40,7 @@ class Target:
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         if self.accept is not None and (self.is_constrained or self.costs is not None):
-            raise ValueError(
-                "accept alone fixes the threshold: leave out min_precision, min_recall and costs."
-            )
+            raise ValueError("accept alone fixes the threshold: leave out min_precision, min_recall and costs.")
 
     @property
     def is_constrained(self) -> bool:
@@ -67,20 +65,14 @@ class Target:
 
     def __str__(self) -> str:
         if self.accept is not None:
-            return (
-                f"accept {self.accept} rows"
-                if isinstance(self.accept, int)
-                else f"accept {self.accept:.1%} of rows"
-            )
+            return f"accept {self.accept} rows" if isinstance(self.accept, int) else f"accept {self.accept:.1%} of rows"
         parts = []
         if self.min_precision is not None:
             parts.append(f"precision at least {self.min_precision:.3g}")
         if self.min_recall is not None:
             parts.append(f"recall at least {self.min_recall:.3g}")
         if self.costs is not None:
-            parts.append(
-                "least expected cost ({:g} a missed positive, {:g} an accepted negative)".format(*self.costs)
-            )
+            parts.append("least expected cost ({:g} a missed positive, {:g} an accepted negative)".format(*self.costs))
         elif not parts or self.beta != 1:
             parts.append(f"best {f_name(self.beta)}")
         return ", ".join(parts)

@@ -244,6 +244,12 @@ class _State:
         """Recompute the gradient from the coefficients alone."""
         self.gradient[:] = self.linear + self.kernel.times(self.beta.sum(axis=0))
 
+    def _is_free(self) -> np.ndarray:
+        """Variables inside their boxes by more than rounding: one that is beside its bound must not fix the bias."""
+        width = self.upper - self.lower
+        rounding = 1e-12 * np.where(np.isfinite(width), width, 0)
+        return (self.beta > self.lower + rounding) & (self.beta < self.upper - rounding)
+
     def solution(self, status: Status, seconds: float) -> DualSolution:
         may_rise, may_fall = self.beta < self.upper, self.beta > self.lower
         beta, gradient = self.beta[self.piece, self.row], self.gradient[self.piece, self.row]
@@ -251,7 +257,7 @@ class _State:
             beta=beta,
             scores=self.gradient[0] - self.linear[0],
             gradient=gradient,
-            bias=bias_of(self.gradient, may_rise, may_fall, may_rise & may_fall),
+            bias=bias_of(self.gradient, may_rise, may_fall, self._is_free()),
             objective=self.objective,
             gap=self.gap(may_rise, may_fall),
             n_iter=self.n_iter,

@@ -11,6 +11,7 @@ import numpy as np
 from semisvm.dual import DualProblem, solve
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.repeats import find_repeats
 from semisvm.labels import Labels
 
 
@@ -109,6 +110,19 @@ class SupervisedSVC(BaseSVC):
 
     def _rows_in_use(self, labels: Labels) -> np.ndarray:
         return labels.is_labeled
+
+    def _fit_pairs(self, X, labels: Labels, weight) -> list[BinaryFit]:
+        """Solve for the distinct rows where many repeat, and deal the coefficients out to the copies."""
+        is_known_kernel = isinstance(self.kernel, str) and self.kernel != "precomputed"
+        repeats = find_repeats(X, labels.codes) if is_known_kernel else None
+        if repeats is None:
+            return super()._fit_pairs(X, labels, weight)
+        X, merged_labels, merged_weight = repeats.merge(X, labels, weight)
+        box, merged_box = self._box(labels, weight), self._box(merged_labels, merged_weight)
+        return [repeats.deal(fit, box, merged_box) for fit in super()._fit_pairs(X, merged_labels, merged_weight)]
+
+    def _box(self, labels: Labels, weight) -> np.ndarray:
+        return self.C * (weight * self._costs[labels.codes])
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         box = self.C * task.weight

@@ -34,7 +34,10 @@ class Source:
     n_rows: int
     dtype: np.dtype
     diagonal: np.ndarray
-    is_repeatable = False
+
+    @property
+    def is_repeatable(self) -> bool:
+        return False
 
     def write(self, rows: np.ndarray, out: np.ndarray) -> None:
         """Make K[rows] in `out`."""
@@ -207,4 +210,3 @@ def _finish(formula, dots, squares_left, squares):
     share = -(-len(dots) // n_threads())
     parts = [slice(start, start + share) for start in range(0, len(dots), share)]
     for_each(lambda part: rbf_of_dot_rows(dots[part], squares_left[part], squares, formula.gamma), parts)
-

@@ -53,9 +53,7 @@ def cross_fit_scores(
         raise ValueError(
             f"{type(cv).__name__} tests row {tested[n_times > 1][0]} more than once: use SemiSupervisedKFold."
         )
-    parts = [
-        _fit_and_score(clone(estimator), X, y, train, test, method, sample_weight) for train, test in folds
-    ]
+    parts = [_fit_and_score(clone(estimator), X, y, train, test, method, sample_weight) for train, test in folds]
     if any(not np.array_equal(classes, parts[0][0]) for classes, _ in parts):
         raise ValueError("Folds were fitted on different classes: use a splitter with stratify=True.")
     scores = np.full((_num_samples(X), *parts[0][1].shape[1:]), np.nan)

@@ -88,9 +88,7 @@ class _SemiSupervisedSplitter(BaseCrossValidator):
 
     def _read_groups(self, groups: Any, *, n_rows: int) -> np.ndarray | None:
         if groups is not None:
-            warnings.warn(
-                f"The groups parameter is ignored by {type(self).__name__}", UserWarning, stacklevel=3
-            )
+            warnings.warn(f"The groups parameter is ignored by {type(self).__name__}", UserWarning, stacklevel=3)
         return None
 
     def _check_fold(self, fold: int, train_codes: np.ndarray, test_codes: np.ndarray) -> None:
@@ -188,9 +186,7 @@ class SemiSupervisedGroupKFold(SemiSupervisedKFold):
         groups = check_array(groups, input_name="groups", ensure_2d=False, dtype=None)
         check_consistent_length(groups, range(n_rows))
         if groups.dtype.kind == "O" and any(group is None for group in groups):
-            raise ValueError(
-                "Input groups contains None: a row that belongs to no group needs one of its own."
-            )
+            raise ValueError("Input groups contains None: a row that belongs to no group needs one of its own.")
         return np.unique(groups, return_inverse=True)[1].ravel()
 
     def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
