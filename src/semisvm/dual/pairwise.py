@@ -17,6 +17,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -149,11 +150,11 @@ class _State:
 
     def __init__(self, problem: DualProblem, start: DualSolution | np.ndarray | None):
         self.problem, self.kernel = problem, problem.kernel
-        self.piece, self.row, n_pieces = _layout(problem)
+        self.place, n_pieces = _layout(problem)
         shape = (n_pieces, self.kernel.n_rows)
         self.linear, self.lower, self.upper = (np.zeros(shape) for _ in range(3))
         for ours, theirs in ((self.linear, problem.linear), (self.lower, problem.lower), (self.upper, problem.upper)):
-            ours[self.piece, self.row] = theirs
+            ours[self.place] = theirs
         self.beta, self.gradient = np.zeros(shape), np.empty(shape)
         self.movable = np.zeros(shape, dtype=np.int32)  # as wide as what it masks
         self.n_iter = 0
@@ -174,9 +175,9 @@ class _State:
             raise ValueError("start must be finite.")
         if scores is None:
             scores = self.kernel.times(self._by_row(before))
-        gradient = scores[self.row] + problem.linear
+        gradient = scores[self.place[1]] + problem.linear
         beta = repair(before, problem.lower, problem.upper, problem.total, gradient)
-        self.beta[self.piece, self.row] = beta
+        self.beta[self.place] = beta
         self.gradient[:] = self.linear + self._moved_scores(scores, self._by_row(beta - before))
 
     def _has_the_rows_of(self, start: DualSolution) -> bool:
@@ -197,7 +198,7 @@ class _State:
     def _by_row(self, beta) -> np.ndarray:
         if self.problem.row is None:
             return beta
-        return np.bincount(self.row, weights=beta, minlength=self.kernel.n_rows)
+        return np.bincount(self.problem.row, weights=beta, minlength=self.kernel.n_rows)
 
     @property
     def objective(self) -> float:
@@ -252,7 +253,7 @@ class _State:
 
     def solution(self, status: Status, seconds: float) -> DualSolution:
         may_rise, may_fall = self.beta < self.upper, self.beta > self.lower
-        beta, gradient = self.beta[self.piece, self.row], self.gradient[self.piece, self.row]
+        beta, gradient = self.beta[self.place].copy(), self.gradient[self.place].copy()
         return DualSolution(
             beta=beta,
             scores=self.gradient[0] - self.linear[0],
@@ -267,14 +268,13 @@ class _State:
         )
 
 
-def _layout(problem: DualProblem) -> tuple[np.ndarray, np.ndarray, int]:
-    """Number the variables of each data row: (piece, row) of every variable, and how many pieces a row can have."""
+def _layout(problem: DualProblem) -> tuple[tuple[Any, Any], int]:
+    """Where the variables are in arrays of shape (pieces, n): an index (piece, row), and the number of pieces."""
     if problem.row is None:
-        n = problem.n_variables
-        return np.zeros(n, dtype=np.intp), np.arange(n), 1
+        return (0, slice(None)), 1
     order = np.argsort(problem.row, kind="stable")
     sorted_rows = problem.row[order]
     first = np.searchsorted(sorted_rows, sorted_rows)  # where the run of equal rows begins
     piece = np.empty(problem.n_variables, dtype=np.intp)
     piece[order] = np.arange(problem.n_variables) - first
-    return piece, problem.row, int(piece.max(initial=0)) + 1
+    return (piece, problem.row), int(piece.max(initial=0)) + 1
