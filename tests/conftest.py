@@ -1,6 +1,7 @@
 """Fixtures that several test files share."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,14 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 # A slow machine is no failure; and where nobody is there to look, every run tries the same examples.
 settings.register_profile("semisvm", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("semisvm")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_heard():
+    """A process that a shell starts in the background ignores Ctrl-C, its children too: tests that press it need it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")
