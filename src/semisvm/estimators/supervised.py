@@ -8,9 +8,10 @@ positive row, [-C weight_i, 0] for a negative one. It is the baseline every semi
 
 import numpy as np
 
-from semisvm.dual import DualProblem, solve
+from semisvm.dual import solve
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.repeats import find_repeats
 from semisvm.labels import Labels
 
@@ -125,15 +126,8 @@ class SupervisedSVC(BaseSVC):
         return self.C * (weight * self._costs[labels.codes])
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
-        box = self.C * task.weight
-        problem = DualProblem(
-            task.kernel,
-            linear=-task.sign,
-            lower=np.where(task.sign > 0, 0, -box),
-            upper=np.where(task.sign > 0, box, 0),
-        )
         found = solve(
-            problem,
+            hinge_problem(task.kernel, task.sign, self.C * task.weight),
             tol=self.tol,
             max_iter=self.max_iter,
             time_limit=self.time_limit,
