@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from paper_designs import draw_a1, draw_a2, draw_b1, mean_accuracy
 from semisvm import MixtureClassifier
-from semisvm.estimators import mixture
+from semisvm.estimators import mixture_em
 from semisvm.estimators.gaussians import KINDS
 
 MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabelled rows here"}
@@ -183,7 +183,7 @@ def test_several_components_learn_a_class_of_two_parts():
 
 def test_ctrl_c_keeps_the_last_iteration(monkeypatch):
     X, y, _ = blobs(8, spread=3.0)
-    calls, estimate = [], mixture.estimate
+    calls, estimate = [], mixture_em.estimate
 
     def interrupted(*arguments):
         calls.append(1)
@@ -191,7 +191,7 @@ def test_ctrl_c_keeps_the_last_iteration(monkeypatch):
             raise KeyboardInterrupt
         return estimate(*arguments)
 
-    monkeypatch.setattr(mixture, "estimate", interrupted)
+    monkeypatch.setattr(mixture_em, "estimate", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = MixtureClassifier(tol=0).fit(X, y)
     assert model.termination_condition_ == "interrupted"

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from oracles import naive_kernel
 from semisvm.dual import DualProblem, solve
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.kernels.virtual import VirtualRows
@@ -92,3 +93,30 @@ def test_a_precomputed_kernel_extends_too():
 def test_weights_of_another_length_are_refused():
     with pytest.raises(ValueError, match="3 rows were given for 5"):
         VirtualRows(rows_of(np.eye(5)), np.ones(3))
+
+
+@pytest.mark.parametrize("held", [0, 3, 9])
+def test_some_of_the_rows_with_the_means_of_all_of_them(held):
+    rng = np.random.default_rng(5)
+    X, weights, chosen = rng.normal(size=(9, 2)), rng.normal(size=(2, 9)), np.array([1, 4, 8])
+    data = rows_of(X, "rbf")
+    data.require(np.arange(held))
+    rows = VirtualRows(
+        data, weights, products=weights @ naive_kernel("rbf", X, gamma=0.5), rows=chosen, dtype=np.float64
+    )
+    K = extended(naive_kernel("rbf", X, gamma=0.5), weights)
+    in_use = np.append(chosen, [9, 10])
+    rows.require(np.arange(5))
+    assert_allclose(rows.values[rows.slot], K[np.ix_(in_use, in_use)], atol=1e-12)
+    beta = rng.normal(size=5)
+    assert_allclose(rows.data_scores(beta), K[:9, in_use] @ beta, atol=1e-12)
+    assert_allclose(K[:9, :9] @ rows.fold(beta), K[:9, in_use] @ beta, atol=1e-12)
+
+
+@pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_matrix])
+def test_sums_of_linear_rows_need_no_rows(as_input):
+    X = np.random.default_rng(6).normal(size=(20, 3))
+    data, coefficients = rows_of(as_input(X)), np.linspace(-1, 1, 20)
+    data.require(np.arange(5))
+    assert_allclose(data.times(coefficients), X @ X.T @ coefficients, atol=1e-12)
+    assert data.n_made == 5

@@ -17,11 +17,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from semisvm.device import on_host
 from semisvm.dual import Status
 from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.costs import read_costs
 from semisvm.estimators.multiclass import Pair, combine, pairs
+from semisvm.estimators.one_sided import SCHEME, OneSided, in_units_of_cost, one_sided
 from semisvm.estimators.watch import Watch
-from semisvm.estimators.weights import class_costs, sample_weights
+from semisvm.estimators.weights import sample_weights
 from semisvm.kernels import Formula, kernel_rows, make_formula, scores_of_new_rows
 from semisvm.labels import Labels, encode
 
@@ -52,7 +55,9 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
+    _few_rows: ClassVar[int] = FEW_ROWS  # up to which kernel rows are kept in float64
     _solves_once: ClassVar[bool] = False  # whether a binary task is one dual problem, and not a sequence of them
+    _honours: ClassVar[frozenset[str]] = frozenset()  # which of `costs.MATRIX` and `costs.SAMPLE_COST` it can
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         raise NotImplementedError
@@ -61,9 +66,13 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Which rows a method learns from: all, unless it says otherwise."""
         return np.ones(len(labels.codes), dtype=bool)
 
+    def _rows_set_aside(self, labels: Labels, weight: np.ndarray) -> np.ndarray:
+        """Which rows are kept from all training, for use after it: none, unless a method says otherwise."""
+        return np.zeros(len(labels.codes), dtype=bool)
+
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, sample_cost=None):
         """Learn from labelled and unlabelled rows.
 
         Parameters
@@ -74,26 +83,40 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             A label for each row, the marker `unlabeled` where there is none.
         sample_weight : array-like of shape (n_samples,), optional
             What multiplies C for each row.
+        sample_cost : array-like of shape (n_samples,), (n_samples, n_classes) or \
+(n_samples, n_classes, n_classes), optional
+            In place of `costs`, what misclassifying each row costs: whatever its class; if it is of class k, be that
+            known or not; or a matrix a row, [i, true class, predicted class].
         """
+        X, y = on_host(X), on_host(y)
         if y is not None:
             X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = sample_weights(sample_weight, X)
-        in_use = self._rows_in_use(labels) & (weight > 0)
+        in_use = self._rows_in_use(labels) & (weight > 0) & ~self._rows_set_aside(labels, weight)
         labels_in_use = require_two_classes(labels, in_use)
 
         self.classes_ = labels.classes
-        self._costs = class_costs(self.costs, self.class_weight, labels_in_use)
+        asked = self.costs, sample_cost, self.class_weight
+        self._costs = read_costs(*asked, labels, in_use, honours=self._honours, who=type(self).__name__)
+        self._scheme = self.multi_class if self._costs.matrix is None else SCHEME
         X_in_use = _select(X, in_use, self.kernel)
         self._formula = self._settle_kernel(X_in_use, labels_in_use, weight[in_use])
-        fits = self._fit_pairs(X_in_use, labels_in_use, weight[in_use])
+        fits = self._fit_all(X_in_use, labels_in_use, weight[in_use])
+        if self._costs.matrix is not None:
+            fits = [in_units_of_cost(fit, self._costs.matrix) for fit in fits]
         self._learn(X, np.flatnonzero(in_use), labels, fits)
+        del self._costs  # they may be of single rows, and are in the fit now
         self._warn_unless_converged(fits)
         return self
 
     def _settle_kernel(self, X, labels: Labels, weight) -> Formula:
         """The kernel with its parameters as numbers; `labels` are for methods that look at the labelled rows."""
         return make_formula(self.kernel, X, gamma=self.gamma, coef0=self.coef0, degree=self.degree, weight=weight)
+
+    def _fit_all(self, X, labels: Labels, weight) -> list[BinaryFit]:
+        """The fits of all binary problems, and what a method has to ask once it has them: nothing, unless it does."""
+        return self._fit_pairs(X, labels, weight)
 
     def _fit_pairs(self, X, labels: Labels, weight) -> list[BinaryFit]:
         """Solve the binary problems one after the other; those that use the same rows share their kernel rows."""
@@ -118,24 +141,27 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         root.call_on_fit_task_end(estimator=self)
         return fits
 
+    def _tasks(self, labels: Labels) -> list[Pair | OneSided]:
+        """The problems of one labelling: those of pairs, or where there is a cost matrix the regressions of classes."""
+        matrix = self._costs.matrix
+        return [*pairs(labels.n_classes, self.multi_class)] if matrix is None else [*one_sided(matrix)]
+
     def _kernel_rows(self, X, is_frugal: bool = False):
-        dtype = np.float32 if self.tol >= FLOAT32_SUFFICES and X.shape[0] > FEW_ROWS else np.float64
-        return kernel_rows(X, self._formula, cache_size=self.cache_size, dtype=dtype, is_frugal=is_frugal)
+        dtype = np.float32 if self.tol >= FLOAT32_SUFFICES and X.shape[0] > self._few_rows else np.float64
+        settings = {"cache_size": self.cache_size, "dtype": dtype, "is_frugal": is_frugal, "device": self.device}
+        return kernel_rows(X, self._formula, **settings)
 
     def _task(self, pair: Pair, labels: Labels, weight, rows, kernel, watch) -> BinaryTask:
-        factor = np.append(self._costs, 1.0)  # code -1, unlabelled, finds the 1 at the end
-        negative = self._costs[pair.negative] if pair.negative is not None else self._costs_of_rest(pair.positive)
+        codes, costs = labels.codes[rows], self._costs.select(rows)
+        negative = costs.of_rest(pair.positive) if pair.negative is None else costs.of(pair.negative)
         return BinaryTask(
             kernel=kernel,
             sign=labels.sign(pair.positive)[rows],
-            weight=(weight * factor[labels.codes])[rows],
-            cost_of={+1: float(self._costs[pair.positive]), -1: float(negative)},
+            weight=weight[rows] * np.where(codes >= 0, costs.price(codes), 1.0),
+            cost_of={+1: costs.of(pair.positive), -1: negative},
             watch=watch,
+            positive=pair.positive,
         )
-
-    def _costs_of_rest(self, positive: int) -> float:
-        """What a row given to "the rest" costs: nobody knows which class it is, so the mean of the others."""
-        return np.delete(self._costs, positive).mean()
 
     def _learn(self, X, rows_in_use, labels: Labels, fits: list[BinaryFit]) -> None:
         """Set the learned attributes from the fits of all binary problems."""
@@ -155,7 +181,7 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scores = np.stack([fit.scores for fit in fits], axis=1)
         codes = labels.codes.copy()
         rounds = np.where(labels.is_labeled, 0, -1)
-        guessed = self._codes_of(combine(scores, labels.n_classes, self.multi_class))
+        guessed = self._codes_of(combine(scores, labels.n_classes, self._scheme))
         if len(fits) == 1 and (guess := fits[0].guess) is not None:
             guessed = np.where(guess != 0, guess > 0, guessed)
         codes[rows_in_use] = np.where(labels.is_labeled[rows_in_use], codes[rows_in_use], guessed)
@@ -184,11 +210,15 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X):
         """Signed scores: shape (n,) for two classes, (n, n_classes) for more; the largest wins."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, on_host(X), accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return combine(self._scores(X), len(self.classes_), self._scheme)
+
+    def _scores(self, X) -> np.ndarray:
+        """What the binary problems say of checked rows, (n, n_problems)."""
         if self._formula.name == "precomputed":
             X = X[:, self.support_]
-        scores = scores_of_new_rows(X, self.support_vectors_, self.dual_coef_, self._formula) + self.intercept_
-        return combine(scores, len(self.classes_), self.multi_class)
+        model = self.support_vectors_, self.dual_coef_, self._formula
+        return scores_of_new_rows(X, *model, device=self.device) + self.intercept_
 
     def predict(self, X):
         """The class of each row; with two classes, the second where the score is above 0."""

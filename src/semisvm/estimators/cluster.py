@@ -19,14 +19,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from semisvm.dual import DualSolution, Status
+from semisvm.dual import Status
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.binary import BinaryFit
 from semisvm.estimators.cluster_labels import EMPTY_RULES, ClusterLabeler, check_clusterer
 from semisvm.estimators.cluster_search import LINEAR_C, N_CLUSTERS, OTHER_C, Choice, choose
+from semisvm.estimators.costs import MATRIX, SAMPLE_COST
 from semisvm.estimators.embed import median_gamma
-from semisvm.estimators.labeling import as_fits, solve_labeling
-from semisvm.estimators.multiclass import pairs
+from semisvm.estimators.labeling import as_fits, record_of, solve_labeling
 from semisvm.estimators.watch import Watch
 from semisvm.kernels import Formula, make_formula
 from semisvm.labels import Labels
@@ -104,6 +104,7 @@ class ClusterSVC(BaseSVC):
     1.0
     """
 
+    _honours = frozenset({MATRIX, SAMPLE_COST})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"cv"}), "array-like"],
@@ -192,7 +193,7 @@ class ClusterSVC(BaseSVC):
         root = self._init_callback_context(max_subtasks=None)
         root.call_on_fit_task_begin(estimator=self)
         watch = Watch(self, root, "cluster-SVM")
-        tasks = pairs(labels.n_classes, self.multi_class)
+        tasks = self._tasks(labels)
         began = time.perf_counter()
         labeler = ClusterLabeler(self, X, self._kernel_rows(X), labels, weight, self._seed)  # step 0
         choice = self._choose(labeler, tasks, weight)
@@ -200,7 +201,7 @@ class ClusterSVC(BaseSVC):
         record = labeler.describe() | {"C": choice.C, "seconds": time.perf_counter() - began}
         stop = watch.round_done(record)
         settings = self._settings() | {"callback": watch.look} | ({"max_iter": 0} if stop else {})
-        cost = choice.C * weight * self._costs[codes]
+        cost = choice.C * weight * self._costs.price(codes)
         found = solve_labeling(labeler.kernel, tasks, codes, cost, **settings)  # step 3
         root.call_on_fit_task_end(estimator=self)
 
@@ -208,7 +209,7 @@ class ClusterSVC(BaseSVC):
         found = [replace(solution, status=ended or solution.status) for solution in found]
         self._keep(labeler, choice, codes)
         rounds = np.where(labels.is_labeled, 0, np.where(codes >= 0, 1, -1))
-        history = [record, *(_record(pair.name(labels.classes), s) for pair, s in zip(tasks, found, strict=True))]
+        history = [record, *(record_of(pair.name(labels.classes), s) for pair, s in zip(tasks, found, strict=True))]
         return as_fits(found, rounds, history, sum(solution.n_iter for solution in found))
 
     def _choose(self, labeler: ClusterLabeler, tasks, weight) -> Choice:
@@ -224,8 +225,8 @@ class ClusterSVC(BaseSVC):
             tasks,
             numbers,
             values,
-            lambda codes: weight * self._costs[codes],
-            self.multi_class,
+            lambda codes: weight * self._costs.price(codes),
+            self._scheme,
             self._settings(),
             rng,
         )
@@ -271,14 +272,3 @@ def _is_positive(value: Any) -> bool:
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, Integral) and int(value) >= 1
-
-
-def _record(name: str, solution: DualSolution) -> dict[str, Any]:
-    return {
-        "problem": name,
-        "steps": solution.n_iter,
-        "gap": solution.gap,
-        "objective": solution.objective,
-        "n_support": int(np.count_nonzero(solution.beta)),
-        "seconds": solution.seconds,
-    }

@@ -1,4 +1,4 @@
-"""How many of the unlabelled rows are positive: TSVM wants to know before it starts.
+"""How many of the unlabelled rows are positive: TSVM and the label-mean machine want to know before they start.
 
     "labeled"     the share of positives among the labelled rows
     "estimated"   the share of unlabelled rows that the supervised machine calls positive, kept inside the exact
@@ -17,6 +17,7 @@ import numpy as np
 from semisvm.decision.binomial import binomial_interval
 
 CONFIDENCE = 0.9
+ROUNDING = 1e-9  # of a row: 0.3 * 10 is a little more than 3
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,25 @@ class Fraction:
         """How many rows to call positive: at least one of each class, where there are two rows or more."""
         nearest = int(np.floor(self.value * n_unlabeled + 0.5))
         return int(np.clip(nearest, 1, n_unlabeled - 1)) if n_unlabeled > 1 else nearest
+
+    def cut(self, weight: np.ndarray) -> int:
+        """How many rows to call positive when they come in order: the fewest that have this share of the weight.
+
+        Rounded up, as the authors of CS4VM do; at least one row of each class, where there are two rows or more.
+        """
+        before = np.cumsum(weight) - weight
+        wanted = self.value * weight.sum() - ROUNDING * weight.mean()
+        fewest = int(np.count_nonzero(before < wanted))
+        return int(np.clip(fewest, 1, len(weight) - 1)) if len(weight) > 1 else fewest
+
+
+def check_fraction_has_one_meaning(asked: str | float, n_classes: int) -> None:
+    """Refuse a number where several binary problems would all take it."""
+    if n_classes > 2 and not isinstance(asked, str):
+        raise ValueError(
+            f"positive_fraction={asked} can be a number only for two classes, and there are {n_classes}. Use 'labeled' "
+            "or 'estimated', which settle a fraction for each class."
+        )
 
 
 def settle_fraction(asked: str | float, sign: np.ndarray, decision_values: np.ndarray) -> Fraction:

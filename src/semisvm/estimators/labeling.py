@@ -10,14 +10,17 @@ claim the same row. They train every binary problem on one labelling instead. Ro
 labellings of a sequence, share their kernel rows and start from each other's solutions.
 """
 
-from dataclasses import replace
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from semisvm.dual import DualSolution, Status, solve
+from semisvm.dual import DualProblem, DualSolution, Status, solve_many
 from semisvm.estimators.binary import BinaryFit
 from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.multiclass import Pair, combine
+from semisvm.estimators.one_sided import OneSided
+from semisvm.estimators.watch import Watch
 
 ENDED = (Status.INTERRUPTED, Status.STOPPED)
 
@@ -28,30 +31,47 @@ def sign_of(pair: Pair, codes) -> np.ndarray:
     return np.where(codes == pair.positive, 1.0, np.where(is_negative, -1.0, 0.0))
 
 
+def problem_of(task: Pair | OneSided, kernel, codes, cost) -> DualProblem:
+    """The dual problem of a task on a labelling."""
+    if isinstance(task, OneSided):
+        return task.problem(kernel, codes, cost)
+    return hinge_problem(kernel, sign_of(task, codes), cost)
+
+
 def solve_labeling(
-    kernel, tasks: list[Pair], codes, cost, start: list[DualSolution] | None = None, **settings
+    kernel, tasks: Sequence[Pair | OneSided], codes, cost, start: list[DualSolution] | None = None, **settings
 ) -> list[DualSolution]:
-    """Solve the C-SVC of each pair; `start` holds the solutions of an earlier labelling, `settings` go to `solve`.
+    """Solve the C-SVC of each pair, or the regression of each class.
+
+    `start` holds the solutions of an earlier labelling, `settings` go to `solve`.
 
     Once a solve was interrupted or stopped, the problems after it are carried into their bounds and left there.
     """
-    found: list[DualSolution] = []
-    for k, pair in enumerate(tasks):
-        sign = sign_of(pair, codes)
-        problem = hinge_problem(kernel, sign, cost)
-        before = None if start is None else start[k]
-        ended = next((solution.status for solution in found if solution.status in ENDED), None)
-        if ended is None:
-            found.append(solve(problem, before, **settings))
-        else:
-            found.append(replace(solve(problem, before, **settings | {"max_iter": 0}), status=ended))
-    return found
+    return solve_many([problem_of(task, kernel, codes, cost) for task in tasks], start, **settings)
 
 
-def classes_of(found: list[DualSolution], n_classes: int, multi_class: str) -> np.ndarray:
+def limits_of(estimator, watch: Watch) -> dict[str, Any]:
+    """An estimator's settings for each solve."""
+    limits = {name: getattr(estimator, name) for name in ("tol", "max_iter", "time_limit", "device")}
+    return limits | {"callback": watch.look}
+
+
+def record_of(name: str, solution: DualSolution) -> dict[str, Any]:
+    """What the history says of a problem that was solved once."""
+    return {
+        "problem": name,
+        "steps": solution.n_iter,
+        "gap": solution.gap,
+        "objective": solution.objective,
+        "n_support": int(np.count_nonzero(solution.beta)),
+        "seconds": solution.seconds,
+    }
+
+
+def classes_of(found: list[DualSolution], n_classes: int, scheme: str) -> np.ndarray:
     """The class each row is given by the scores that came with the solutions: no kernel value is made."""
     scores = np.stack([solution.decision_values for solution in found], axis=1)
-    decision = combine(scores, n_classes, multi_class)
+    decision = combine(scores, n_classes, scheme)
     return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
 
 

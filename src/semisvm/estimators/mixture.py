@@ -21,20 +21,17 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from semisvm.dual import Status
 from semisvm.estimators.base import require_two_classes
-from semisvm.estimators.gaussians import KINDS, LEAST_WEIGHT, Gaussians, estimate, from_variances
+from semisvm.estimators.costs import cost_matrix
+from semisvm.estimators.gaussians import KINDS
+from semisvm.estimators.mixture_em import EM
 from semisvm.estimators.watch import Watch
 from semisvm.estimators.weights import sample_weights
 from semisvm.labels import Labels, encode
-
-LEAST_RIDGE = 1e-9  # of a feature's variance: below, rounding in the determinant outweighs what EM gains
 
 
 class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -55,6 +52,9 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         With few labels and many features "full" has more to estimate than the rows can tell.
     reg_covar : float, default=1e-6
         The ridge added to variances; a billionth of a feature's variance at least.
+    costs : dict {class: cost of misclassifying it} or array of shape (n_classes, n_classes), optional
+        What mistakes cost, as in `SupervisedSVC`. The mixture stays as it is; `predict` gives the class of least
+        expected cost in place of the most probable one.
     tol : float, default=1e-5
         Stop once the objective rises by less than this share of itself.
     max_iter : int, default=200
@@ -71,7 +71,7 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     classes_ : the classes, sorted.
     weights_ : (M,) share of each component; `component_codes_`, (M,) the index in `classes_` of its class.
     means_ : (M, p); `covariances_` : (M, p, p), (p, p), (M, p) or (M,), as `covariance_type` says.
-    transduction_ : a label for every row of X: its own, or the most probable class.
+    transduction_ : a label for every row of X: its own, or the prediction.
     labeled_iter_ : the iteration that gave it; 0 for the user's own labels.
     objective_ : the penalised log likelihood of all rows; `history_`, a record an iteration.
     n_iter_ : iterations; `termination_condition_`, why they ended: "converged", "max_iter", "interrupted", ...
@@ -91,6 +91,7 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions(set(KINDS))],
         "reg_covar": [Interval(Real, 0, None, closed="neither")],
+        "costs": [dict, "array-like", None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "unlabeled": "no_validation",
@@ -104,6 +105,7 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         *,
         covariance_type="diag",
         reg_covar=1e-6,
+        costs=None,
         tol=1e-5,
         max_iter=200,
         unlabeled=-1,
@@ -113,6 +115,7 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_components = n_components
         self.covariance_type = covariance_type
         self.reg_covar = reg_covar
+        self.costs = costs
         self.tol = tol
         self.max_iter = max_iter
         self.unlabeled = unlabeled
@@ -140,22 +143,23 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         in_use = weight > 0
         known = require_two_classes(labels, in_use)
         self.classes_ = labels.classes
+        self._cost_matrix = None if self.costs is None else cost_matrix(self.costs, labels.classes)
 
         root = self._init_callback_context(max_subtasks=None)
         root.call_on_fit_task_begin(estimator=self)
-        em = _EM(self, X[in_use], known, weight[in_use], Watch(self, root, "mixture"))
+        em = EM(self, X[in_use], known, weight[in_use], Watch(self, root, "mixture"))
         em.begin()
         self.termination_condition_ = em.run()
         root.call_on_fit_task_end(estimator=self)
         self._learn(em, X, labels, in_use)
         return self
 
-    def _learn(self, em: "_EM", X, labels: Labels, in_use) -> None:
+    def _learn(self, em: EM, X, labels: Labels, in_use) -> None:
         self.weights_, self.component_codes_ = np.exp(em.log_weights), em.component_codes
         self.means_, self.covariances_ = em.gaussians.means, em.gaussians.covariances
         self._gaussians = em.gaussians
         self.history_, self.n_iter_, self.objective_ = em.history, len(em.history), em.objective
-        codes = np.where(labels.is_labeled, labels.codes, self._log_joint(X).argmax(axis=1))
+        codes = np.where(labels.is_labeled, labels.codes, self._codes_of(self._log_joint(X)))
         self.transduction_ = labels.decode(codes)
         self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
         self.labeled_iter_[in_use] = em.given_in
@@ -184,113 +188,15 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X):
-        """The most probable class of each row."""
+        """The most probable class of each row; where mistakes have costs, that of least expected cost."""
         check_is_fitted(self)
-        return self.classes_[self.predict_log_proba(X).argmax(axis=1)]
+        return self.classes_[self._codes_of(self.predict_log_proba(X))]
 
-
-class _EM:
-    """The iterations: log_weights (M,), component_codes (M,) and gaussians are the current parameters."""
-
-    def __init__(self, how: MixtureClassifier, X, labels: Labels, weight, watch: Watch):
-        self.how, self.X, self.labels, self.weight, self.watch = how, X, labels, weight, watch
-        self.total = weight.sum()
-        self.variance = weight @ (X - weight @ X / self.total) ** 2 / self.total
-        self.ridge = np.maximum(how.reg_covar, LEAST_RIDGE * self.variance)
-        self.component_codes = np.arange(labels.n_classes)
-        self.gaussians: Gaussians
-        self.log_weights: np.ndarray
-        self.guess, self.given_in = labels.codes, np.where(labels.is_labeled, 0, -1)
-        self.history: list[dict[str, Any]] = []
-
-    def begin(self) -> None:
-        """Start from the labelled rows alone, with one component a class."""
-        share = self.weight[:, None] * (self.labels.codes[:, None] == self.component_codes)
-        self._maximise(share)
-        if self._has_too_few_labels():
-            variance = self._variance_within_classes(share)
-            self.gaussians = from_variances(self.gaussians.means, variance, self.how.covariance_type, self.ridge)
-        if self.how.n_components > 1:
-            self._split()
-
-    def run(self) -> str:
-        """Iterate; returns why it ended. Ctrl-C keeps the parameters of the last iteration."""
-        share, self.objective = self._expect()
-        try:
-            for _ in range(self.how.max_iter):
-                self._maximise(share)
-                before = self.objective
-                share, self.objective = self._expect()
-                if self.watch.round_done(self._record(share)):
-                    return str(Status.STOPPED)
-                if self.objective - before <= self.how.tol * max(abs(before), self.total):
-                    return str(Status.CONVERGED)
-        except KeyboardInterrupt:
-            return str(Status.INTERRUPTED)
-        return str(Status.MAX_ITER)
-
-    def _expect(self) -> tuple[np.ndarray, float]:
-        """E: how much of each row belongs to each component, shape (n, M), and the objective of the parameters."""
-        log_share = self.gaussians.log_density(self.X) + self.log_weights
-        codes, labeled = self.labels.codes[:, None], self.labels.is_labeled[:, None]
-        log_share = np.where(labeled & (codes != self.component_codes), -np.inf, log_share)
-        log_density = logsumexp(log_share, axis=1)
-        share = self.weight[:, None] * np.exp(log_share - log_density[:, None])
-        return share, float(self.weight @ log_density)
-
-    def _maximise(self, share) -> None:
-        """M: the parameters of highest likelihood for rows so shared out."""
-        size = np.maximum(share.sum(axis=0), LEAST_WEIGHT)
-        gaussians = estimate(self.X, share, self.how.covariance_type, self.ridge)
-        self.gaussians, self.log_weights = gaussians, np.log(size / size.sum())
-
-    def _has_too_few_labels(self) -> bool:
-        """Too few for covariances of their own: fewer rows in a class, or in all, than there are directions."""
-        sizes, p = np.bincount(self.labels.codes[self.labels.is_labeled]), self.X.shape[1]
-        if self.how.covariance_type == "tied":
-            return sizes.sum() <= p + len(sizes)
-        return sizes.min() <= (p if self.how.covariance_type == "full" else 1)
-
-    def _variance_within_classes(self, share) -> np.ndarray:
-        """One variance a feature around the classes' means; over all rows where the labelled ones show none."""
-        labeled = self.labels.is_labeled
-        centred = self.X[labeled] - self.gaussians.means[self.labels.codes[labeled]]
-        within = self.weight[labeled] @ centred**2 / share.sum()
-        return np.where(within > 0, within, self.variance) + self.ridge
-
-    def _split(self) -> None:
-        """Several components a class: means by k-means of the rows the class is given, its covariance for each.
-
-        Covariances of the parts themselves would be singular where a part has few rows; EM narrows them soon enough.
-        """
-        seed = check_random_state(self.how.random_state).randint(2**31)
-        guess = self._expect()[0].argmax(axis=1)
-        means, log_weights, of_class = [], [], []
-        for code in range(self.labels.n_classes):
-            rows, weight = self.X[guess == code], self.weight[guess == code]
-            k = min(self.how.n_components, len(np.unique(rows, axis=0)))
-            parts = KMeans(k, n_init=10, random_state=seed).fit(rows, sample_weight=weight)
-            sizes = np.bincount(parts.labels_, weights=weight, minlength=k)
-            means.append(parts.cluster_centers_)
-            log_weights.append(self.log_weights[code] + np.log(sizes / sizes.sum()))
-            of_class += [code] * k
-        covariances = self.gaussians.covariances
-        if self.how.covariance_type != "tied":
-            covariances = covariances[of_class]
-        self.component_codes, self.log_weights = np.array(of_class), np.concatenate(log_weights)
-        self.gaussians = Gaussians(self.how.covariance_type, np.concatenate(means), covariances, self.ridge)
-
-    def _record(self, share) -> dict[str, Any]:
-        """One iteration's record; notes which rows it gave another class."""
-        by_class = np.stack([share[:, self.component_codes == c].sum(axis=1) for c in range(self.labels.n_classes)])
-        guess = by_class.argmax(axis=0)
-        changed = guess != self.guess
-        self.guess = guess
-        self.given_in[changed] = len(self.history) + 1
-        self.history.append(
-            {"round": len(self.history) + 1, "objective": self.objective, "n_changed": int(changed.sum())}
-        )
-        return self.history[-1]
+    def _codes_of(self, log_joint) -> np.ndarray:
+        if self._cost_matrix is None:
+            return log_joint.argmax(axis=1)
+        proportional = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
+        return (proportional @ self._cost_matrix).argmin(axis=1)
 
 
 def _by_class(log_share, component_codes, n_classes: int) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Many classes by twos: which binary problems there are, and how their scores make a prediction.
 
 One-vs-rest has a problem for each class (one alone when there are two); one-vs-one has a problem for each pair, in
-which the rows of other classes take no part and unlabelled rows always do.
+which the rows of other classes take no part and unlabelled rows always do. Where there is a cost matrix, one-sided
+regression (`one_sided`) has a problem for each class, whose score is the cost of predicting it.
 """
 
 from dataclasses import dataclass
@@ -25,6 +26,10 @@ class Pair:
             return np.ones(len(labels.codes), dtype=bool)
         return (labels.codes == self.positive) | (labels.codes == self.negative) | ~labels.is_labeled
 
+    def of_rows(self, rows: np.ndarray) -> "Pair":
+        """The same pair on some of the rows."""
+        return self
+
     def name(self, classes) -> str:
         """For people: "spam vs rest", "cat vs dog"."""
         rest = "rest" if self.negative is None else classes[self.negative]
@@ -41,11 +46,13 @@ def pairs(n_classes: int, multi_class: str) -> list[Pair]:
     return [Pair(i, j) for i, j in combinations(range(n_classes), 2)]
 
 
-def combine(scores, n_classes: int, multi_class: str) -> np.ndarray:
+def combine(scores, n_classes: int, scheme: str) -> np.ndarray:
     """Scores of the binary problems, (n, n_problems), to what decision_function returns: (n,) or (n, n_classes)."""
     if n_classes == 2:
         return scores[:, 0]
-    return scores if multi_class == "ovr" else _votes(scores, n_classes)
+    if scheme == "ovo":
+        return _votes(scores, n_classes)
+    return scores if scheme == "ovr" else -scores
 
 
 def _votes(scores, n_classes: int) -> np.ndarray:

@@ -28,6 +28,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from semisvm.dual import DualProblem, Status
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.costs import SAMPLE_COST
 from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.rounds import Rounds
 from semisvm.kernels import KernelRows
@@ -93,6 +94,7 @@ device, verbose
     'margin_empty'
     """
 
+    _honours = frozenset({SAMPLE_COST})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],

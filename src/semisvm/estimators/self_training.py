@@ -28,8 +28,8 @@ from sklearn.utils._param_validation import Interval
 from semisvm.dual import DualSolution, Status
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.binary import BinaryFit
+from semisvm.estimators.costs import MATRIX, SAMPLE_COST
 from semisvm.estimators.labeling import as_fits, classes_of, solve_labeling
-from semisvm.estimators.multiclass import pairs
 from semisvm.estimators.watch import Watch
 from semisvm.labels import Labels
 
@@ -80,6 +80,7 @@ class SelfTrainingSVC(BaseSVC):
     ('converged', 569)
     """
 
+    _honours = frozenset({MATRIX, SAMPLE_COST})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         "delta": [Interval(Real, 0, 1, closed="left")],
@@ -170,7 +171,7 @@ class _Training:
 
     def __init__(self, estimator: SelfTrainingSVC, kernel, labels: Labels, weight, watch: Watch):
         self.estimator, self.kernel, self.labels, self.weight, self.watch = estimator, kernel, labels, weight, watch
-        self.tasks = pairs(labels.n_classes, estimator.multi_class)
+        self.tasks = estimator._tasks(labels)
         self.deadline = math.inf if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
         self.found: list[DualSolution] = []
         self.guess, self.given_in = labels.codes, np.where(labels.is_labeled, 0, -1)
@@ -178,10 +179,10 @@ class _Training:
 
     def fit(self, codes) -> bool:
         """One round: train on a labelling, relabel the unlabelled rows; true when the fit must end here."""
-        cost = self.estimator.C * self.weight * self.estimator._costs[codes]
+        cost = self.estimator.C * self.weight * self.estimator._costs.price(codes)
         before = self.found or None
         self.found = solve_labeling(self.kernel, self.tasks, codes, cost, before, **self._settings())
-        scored = classes_of(self.found, self.labels.n_classes, self.estimator.multi_class)
+        scored = classes_of(self.found, self.labels.n_classes, self.estimator._scheme)
         guess = np.where(self.labels.is_labeled, self.labels.codes, scored)
         changed = guess != self.guess
         self.guess = guess

@@ -9,14 +9,17 @@ positive row, [-C weight_i, 0] for a negative one. It is the baseline every semi
 import numpy as np
 
 from semisvm.dual import solve
-from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.costs import MATRIX, SAMPLE_COST
+from semisvm.estimators.guarding import GuardedSVC
 from semisvm.estimators.hinge import hinge_problem
+from semisvm.estimators.labeling import as_fits, limits_of, record_of, solve_labeling
 from semisvm.estimators.repeats import find_repeats
+from semisvm.estimators.watch import Watch
 from semisvm.labels import Labels
 
 
-class SupervisedSVC(BaseSVC):
+class SupervisedSVC(GuardedSVC):
     """Support vector classifier of the labelled rows; unlabelled rows are allowed, and not used.
 
     The papers call it SSVM, and CS-SVM when the classes have costs.
@@ -30,8 +33,16 @@ class SupervisedSVC(BaseSVC):
     degree, gamma, coef0
         Parameters of the kernel, as in scikit-learn's SVC. ``gamma="scale"`` looks at the labelled rows only, each
         counted by its weight.
-    costs : dict {class: cost of misclassifying it}, optional
-        Multiplies C for the rows of each class; every class must be named.
+    costs : dict {class: cost of misclassifying it} or array of shape (n_classes, n_classes), optional
+        A dictionary multiplies C for the rows of each class; every class must be named. A matrix says what each
+        mistake costs, its lines true and its columns predicted classes, in the order of `classes_`, 0 on the diagonal.
+        For two classes it is the dictionary; for more the machine is one-sided regression, whatever `multi_class`:
+        `decision_function` is then minus the estimated cost of each class. Costs of single rows go to `fit` as
+        `sample_cost`.
+    guard : bool, default=False
+        Where costs are given, compare the machine with predicting one class for every row, by the smoothed expected
+        cost of labelled rows left out of the fit, and predict the constant where it is cheaper (`guard_` says so). With
+        few labels and dear mistakes it often is; the comparison takes a fit a label, 20 at most.
     class_weight : dict or "balanced", optional
         Multiplies C too, as in scikit-learn.
     multi_class : {"ovo", "ovr"}, default="ovo"
@@ -60,6 +71,10 @@ class SupervisedSVC(BaseSVC):
     labeled_iter_ : the round that gave it; 0 for the user's own labels, -1 for predictions.
     n_iter_ : steps taken over all binary problems.
     termination_condition_ : why the solver ended: "converged" unless a limit came first.
+    guard_ : what the guard compared and chose: the expected cost a row of the machine (``own_cost``), of its best cut
+        (``best_cut_cost``) and of each constant (``constant_costs``), the ``constant`` chosen or None, and a sentence
+        (``reason``); None where no guard was asked for. Where a constant was chosen `predict` gives it, and
+        `decision_function` ranks the rows as before, with all of them on its side of 0.
     history_ : a record a binary problem.
 
     Examples
@@ -73,6 +88,7 @@ class SupervisedSVC(BaseSVC):
     """
 
     _solves_once = True
+    _honours = frozenset({MATRIX, SAMPLE_COST})
 
     def __init__(
         self,
@@ -83,6 +99,7 @@ class SupervisedSVC(BaseSVC):
         gamma="scale",
         coef0=0.0,
         costs=None,
+        guard=False,
         class_weight=None,
         multi_class="ovo",
         unlabeled=-1,
@@ -99,6 +116,7 @@ class SupervisedSVC(BaseSVC):
         self.gamma = gamma
         self.coef0 = coef0
         self.costs = costs
+        self.guard = guard
         self.class_weight = class_weight
         self.multi_class = multi_class
         self.unlabeled = unlabeled
@@ -115,15 +133,30 @@ class SupervisedSVC(BaseSVC):
     def _fit_pairs(self, X, labels: Labels, weight) -> list[BinaryFit]:
         """Solve for the distinct rows where many repeat, and deal the coefficients out to the copies."""
         is_known_kernel = isinstance(self.kernel, str) and self.kernel != "precomputed"
-        repeats = find_repeats(X, labels.codes) if is_known_kernel else None
+        # Copies of a row are one only where they cost the same.
+        are_alike = self._costs.of_row is None and (self._costs.matrix is None or self._costs.matrix.ndim == 2)
+        repeats = find_repeats(X, labels.codes) if is_known_kernel and are_alike else None
         if repeats is None:
-            return super()._fit_pairs(X, labels, weight)
+            return self._fit_distinct(X, labels, weight)
         X, merged_labels, merged_weight = repeats.merge(X, labels, weight)
         box, merged_box = self._box(labels, weight), self._box(merged_labels, merged_weight)
-        return [repeats.deal(fit, box, merged_box) for fit in super()._fit_pairs(X, merged_labels, merged_weight)]
+        return [repeats.deal(fit, box, merged_box) for fit in self._fit_distinct(X, merged_labels, merged_weight)]
+
+    def _fit_distinct(self, X, labels: Labels, weight) -> list[BinaryFit]:
+        """The binary problems; or, where there is a cost matrix, the regression of each class."""
+        if self._costs.matrix is None:
+            return super()._fit_pairs(X, labels, weight)
+        root = self._init_callback_context(max_subtasks=None)
+        root.call_on_fit_task_begin(estimator=self)
+        tasks, watch = self._tasks(labels), Watch(self, root, "one-sided regression")
+        box = self._box(labels, weight)
+        found = solve_labeling(self._kernel_rows(X), tasks, labels.codes, box, **limits_of(self, watch))
+        root.call_on_fit_task_end(estimator=self)
+        history = [record_of(task.name(labels.classes), s) for task, s in zip(tasks, found, strict=True)]
+        return as_fits(found, None, history, sum(solution.n_iter for solution in found))
 
     def _box(self, labels: Labels, weight) -> np.ndarray:
-        return self.C * (weight * self._costs[labels.codes])
+        return self.C * (weight * self._costs.price(labels.codes))
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         found = solve(
@@ -134,14 +167,6 @@ class SupervisedSVC(BaseSVC):
             device=self.device,
             callback=task.watch.look,
         )
-        record = {
-            "problem": task.watch.name,
-            "steps": found.n_iter,
-            "gap": found.gap,
-            "objective": found.objective,
-            "n_support": int(np.count_nonzero(found.beta)),
-            "seconds": found.seconds,
-        }
         return BinaryFit(
             row_beta=found.beta,
             bias=found.bias,
@@ -149,5 +174,5 @@ class SupervisedSVC(BaseSVC):
             n_iter=found.n_iter,
             gap=found.gap,
             status=found.status,
-            history=[record],
+            history=[record_of(task.watch.name, found)],
         )

@@ -20,7 +20,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask
-from semisvm.estimators.fraction import settle_fraction
+from semisvm.estimators.costs import SAMPLE_COST
+from semisvm.estimators.fraction import check_fraction_has_one_meaning, settle_fraction
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.transductive_anneal import SoftMachine
 from semisvm.estimators.transductive_cccp import RampMachine
@@ -77,6 +78,7 @@ device, verbose
     array([1, 1, 0])
     """
 
+    _honours = frozenset({SAMPLE_COST})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
@@ -132,7 +134,7 @@ device, verbose
         self.verbose = verbose
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
-        self._check_fraction_has_one_meaning()
+        check_fraction_has_one_meaning(self.positive_fraction, len(self.classes_))
         machine = self._machine(task)
         rounds = Rounds(self, task)
         with rounds.until_stopped():
@@ -150,13 +152,6 @@ device, verbose
         if self.algorithm == "anneal":
             return SoftMachine(task, self.C, price)
         return SwitchMachine(task, self.C, price, None if self.pairs_per_round == "auto" else self.pairs_per_round)
-
-    def _check_fraction_has_one_meaning(self) -> None:
-        if len(self.classes_) > 2 and not isinstance(self.positive_fraction, str):
-            raise ValueError(
-                f"positive_fraction={self.positive_fraction} can be a number only for two classes, and there are "
-                f"{len(self.classes_)}. Use 'labeled' or 'estimated', which settle a fraction for each class."
-            )
 
     def _learn(self, X, rows_in_use, labels: Labels, fits: list[BinaryFit]) -> None:
         super()._learn(X, rows_in_use, labels, fits)

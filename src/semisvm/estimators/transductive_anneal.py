@@ -18,6 +18,7 @@ positive, and label switching makes sure that no pair is left to improve.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -46,6 +47,8 @@ class SoftMachine:
     def __init__(self, task: BinaryTask, C: float, C_unlabeled: float):
         self.task, self.C, self.C_unlabeled = task, C, C_unlabeled
         self.labeled, self.unlabeled = np.flatnonzero(task.sign), np.flatnonzero(task.sign == 0)
+        n_rows = len(task.sign)
+        self.cost_of = {sign: np.broadcast_to(cost, n_rows)[self.unlabeled] for sign, cost in task.cost_of.items()}
         n_unlabeled = len(self.unlabeled)
         self.row = np.concatenate([self.labeled, self.unlabeled, self.unlabeled])
         self.sign = np.concatenate([task.sign[self.labeled], np.ones(n_unlabeled), -np.ones(n_unlabeled)])
@@ -57,7 +60,7 @@ class SoftMachine:
 
     def softly_labeled(self, p: np.ndarray) -> DualProblem:
         """The dual for given p, one an unlabelled row."""
-        price, cost_of = self.C_unlabeled * self.task.weight[self.unlabeled], self.task.cost_of
+        price, cost_of = self.C_unlabeled * self.task.weight[self.unlabeled], self.cost_of
         return self._problem(cost_of[+1] * price * p, cost_of[-1] * price * (1 - p))
 
     def _problem(self, box_positive, box_negative) -> DualProblem:
@@ -85,7 +88,7 @@ class SoftMachine:
         """Take turns between f and p at one temperature."""
         for turn in range(MOST_TURNS):
             decision_values = rounds.solution.decision_values[self.unlabeled]
-            before, p = p, soft_labels(decision_values, temperature, positive_fraction, self.task.cost_of)
+            before, p = p, soft_labels(decision_values, temperature, positive_fraction, self.cost_of)
             change = float(np.abs(p - before).mean())
             if turn > 0 and change < SETTLED:
                 break
@@ -98,7 +101,7 @@ class SoftMachine:
         return rounds.fit()
 
 
-def soft_labels(decision_values, temperature: float, positive_fraction: float, cost_of: dict[int, float]) -> np.ndarray:
+def soft_labels(decision_values, temperature: float, positive_fraction: float, cost_of: dict[int, Any]) -> np.ndarray:
     """The best p for a given f: the formula above, nu found by bisection."""
     g = cost_of[+1] * slack(decision_values) - cost_of[-1] * slack(-decision_values)
     offset = temperature * logit(positive_fraction)  # were all g equal, nu would be g + offset

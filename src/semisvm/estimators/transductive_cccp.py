@@ -48,7 +48,8 @@ class RampMachine:
         self.row = np.concatenate([labeled, unlabeled, unlabeled, [len(task.sign)]])
         self.sign = np.concatenate([task.sign[labeled], np.ones(len(unlabeled)), -np.ones(len(unlabeled))])
         self.is_copy = np.arange(len(self.sign)) >= len(labeled)
-        cost = np.where(self.sign > 0, task.cost_of[+1], task.cost_of[-1])
+        cost_of = {sign: np.broadcast_to(cost, len(task.sign))[self.row[:-1]] for sign, cost in task.cost_of.items()}
+        cost = np.where(self.sign > 0, cost_of[+1], cost_of[-1])
         self.box = task.weight[self.row[:-1]] * np.where(self.is_copy, C_unlabeled * cost, C)
 
     def supervised(self) -> DualProblem:

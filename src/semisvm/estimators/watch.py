@@ -28,14 +28,19 @@ class Watch:
     def round_done(self, record: dict[str, Any]) -> bool:
         """Tell that a round of a method is complete; true when the fit is to stop there."""
         if self.estimator.verbose:
-            facts = ", ".join(f"{key} {_short(value)}" for key, value in record.items())
-            print(f"[{self.name}] {facts}", flush=True)
+            print_record(self.name, record)
         return self._task_done("round")
 
     def _task_done(self, name: str) -> bool:
         step = self.context.subcontext(task_name=name)
         step.call_on_fit_task_begin(estimator=self.estimator)
         return step.call_on_fit_task_end(estimator=self.estimator)
+
+
+def print_record(name: str, record: dict[str, Any]) -> None:
+    """One line for people."""
+    facts = ", ".join(f"{key} {_short(value)}" for key, value in record.items())
+    print(f"[{name}] {facts}", flush=True)
 
 
 def _short(value: Any) -> str:

@@ -73,6 +73,8 @@ class KernelRows:
         present = used[self.slot[used] >= 0]
         add_rows(scores, self.values, self.slot[present], coefficients[present])
         absent = used[self.slot[used] < 0]
+        if len(absent) and (rest := self.source.weighted_sum(absent, coefficients[absent])) is not None:
+            return scores + rest
         size = max(1, min(len(absent), 64_000_000 // max(self.n_rows * self.dtype.itemsize, 1)))
         for start in range(0, len(absent), size):
             rows = absent[start : start + size]

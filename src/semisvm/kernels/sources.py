@@ -22,6 +22,10 @@ from semisvm.kernels.threads import for_each, n_threads
 # as fast once rows have many non-zeros, so it is left the long and dense ones.
 PANEL_PAYS_BELOW_NONZEROS = 64
 PANEL_PAYS_BELOW_SHARE = 0.5
+HARDLY_A_ZERO = 0.9  # share of non-zeros above which the panel saves no work at all, however short the rows
+# Where there is no exponential to take on the spot, BLAS makes rows of up to 64 features three to seven times as fast:
+# the panel is left what is nearly empty.
+PANEL_PAYS_BELOW_SHARE_UNFUSED = 0.1
 # Beyond this the dense panel of data rows leaves the processor's caches and SciPy's sparse product is the better one.
 LARGEST_PANEL_BYTES = 32_000_000
 FAR_FROM_ORIGIN = 4.0  # squared distance of the mean from the origin, in units of the total variance
@@ -43,6 +47,10 @@ class Source:
         """Make K[rows] in `out`."""
         raise NotImplementedError
 
+    def weighted_sum(self, rows: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
+        """sum_j coefficients[j] K[rows[j]], where it can be had without the rows themselves: else None."""
+        return None
+
     def write_at(self, rows: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
         """Make K[rows] in the slots (ascending) of `values`: by way of a block, unless the slots are neighbours."""
         first, last = slots[0], slots[-1]
@@ -63,7 +71,11 @@ def make_source(X, formula: Formula, dtype) -> Source:
     if formula.name == "rbf":
         X = _centred_if_far(X)
     n_nonzeros = np.count_nonzero(X) / max(len(X), 1)
-    is_panel_work = n_nonzeros <= max(PANEL_PAYS_BELOW_NONZEROS, PANEL_PAYS_BELOW_SHARE * X.shape[1])
+    if formula.name == "rbf" and np.dtype(dtype) == np.float32:
+        is_short = n_nonzeros <= min(PANEL_PAYS_BELOW_NONZEROS, HARDLY_A_ZERO * X.shape[1])
+        is_panel_work = is_short or n_nonzeros <= PANEL_PAYS_BELOW_SHARE * X.shape[1]
+    else:
+        is_panel_work = n_nonzeros <= PANEL_PAYS_BELOW_SHARE_UNFUSED * X.shape[1]
     return (PanelSource if is_panel_work else BlasSource)(X, formula, dtype)
 
 
@@ -86,6 +98,9 @@ class BlasSource(Source):
         self.squares = np.einsum("ij,ij->i", self.X, self.X)
         self.diagonal = formula.diagonal(self.squares)
 
+    def weighted_sum(self, rows, coefficients):
+        return _linear_sum(self.X, rows, coefficients) if self.formula.name == "linear" else None
+
     def write(self, rows, out):
         tile = max(64, _TILE_BYTES // max(out.itemsize * self.n_rows, 1))
         for start in range(0, len(rows), tile):
@@ -107,6 +122,9 @@ class PanelSource(Source):
         self.formula, self.dtype, self.n_rows = formula, np.dtype(dtype), self.X.shape[0]
         self.squares = np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=dtype).ravel()
         self.diagonal = formula.diagonal(self.squares)
+
+    def weighted_sum(self, rows, coefficients):
+        return _linear_sum(self.X, rows, coefficients) if self.formula.name == "linear" else None
 
     @property
     def is_repeatable(self):
@@ -152,6 +170,11 @@ class PanelSource(Source):
             block = np.asarray((self.X[rows[part]] @ self.X.T).toarray(), dtype=self.dtype)
             _finish(self.formula, block, self.squares[rows[part]], self.squares)
             values[slots[part]] = block
+
+
+def _linear_sum(X, rows, coefficients) -> np.ndarray:
+    """X X[rows]' c by way of the features: two products with X, in float64 as sums of kernel rows are."""
+    return np.asarray(X @ (coefficients @ X[rows]))
 
 
 def _triple(X):

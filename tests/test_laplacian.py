@@ -1,0 +1,264 @@
+"""LaplacianSVC: the machine on paper, the graph by a double loop, and what a manifold is for."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_iris, make_blobs, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from primal import primal_objective, solve_primal
+from semisvm import LaplacianSVC, SupervisedSVC
+from semisvm.estimators.neighbour_graph import find_nodes, laplacian, link_nearest
+from semisvm.kernels import deformed, kernel_rows, make_formula
+
+MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabelled rows here"}
+TIGHT = {"tol": 1e-9}
+
+
+@parametrize_with_checks(
+    [LaplacianSVC(), LaplacianSVC(kernel="linear", multi_class="ovo", laplacian="combinatorial", graph_weights="heat")],
+    expected_failed_checks=lambda estimator: MINUS_ONE_IS_UNLABELED,
+)
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+def few_labels(n=40, n_labels=12, seed=0, n_classes=2):
+    X, true = make_blobs(n, centers=n_classes + 1, cluster_std=2.5, random_state=seed)
+    true %= n_classes
+    return X, np.where(np.arange(n) < n_labels, true, -1), true
+
+
+def graph_by_hand(X, n_neighbors, weights="connectivity"):
+    """W from all distances: i and j are linked where either is among the nearest of the other."""
+    n = len(X)
+    distance = np.array([[np.linalg.norm(X[i] - X[j]) for j in range(n)] for i in range(n)])
+    asked = np.zeros((n, n), dtype=bool)
+    for i in range(n):
+        nearest = [j for j in np.argsort(distance[i], kind="stable") if j != i][:n_neighbors]
+        asked[i, nearest] = True
+    linked = asked | asked.T
+    width = distance[asked].mean()
+    return np.where(linked, 1.0 if weights == "connectivity" else np.exp(-0.5 * (distance / width) ** 2), 0.0)
+
+
+def laplacian_by_hand(W, kind):
+    degree = W.sum(axis=1)
+    L = np.diag(degree) - W
+    return L if kind == "combinatorial" else L / np.sqrt(np.outer(degree, degree))
+
+
+@pytest.mark.parametrize("kind", ["combinatorial", "normalised"])
+@pytest.mark.parametrize("weights", ["connectivity", "heat"])
+def test_the_laplacian_is_that_of_the_nearest_neighbours(kind, weights):
+    X, *_ = few_labels()
+    L = laplacian(link_nearest(X, 4, weights), np.ones(len(X)), is_normalised=kind == "normalised")
+    np.testing.assert_allclose(L.toarray(), laplacian_by_hand(graph_by_hand(X, 4, weights), kind), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["combinatorial", "normalised"])
+def test_a_node_of_mass_two_is_two_rows(kind):
+    """h' L h of the merged graph is that of the graph in which the copies stand apart, with the same links."""
+    rng = np.random.default_rng(0)
+    X, h, mass = rng.normal(size=(15, 2)), rng.normal(size=15), rng.integers(1, 4, 15)
+    links = link_nearest(X, 3, "connectivity")
+    merged = laplacian(links, mass.astype(float), is_normalised=kind == "normalised")
+    copies = np.repeat(np.arange(15), mass)
+    apart = laplacian_by_hand(links.toarray()[np.ix_(copies, copies)], kind)
+    assert h @ merged @ h == pytest.approx(h[copies] @ apart @ h[copies])
+
+
+@pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_equal_rows_are_one_node(as_input):
+    X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, -0.0], [0.0, 2.0], [3.0, 1.0]])
+    nodes = find_nodes(as_input(X), np.array([1.0, 2.0, 4.0, 8.0, 16.0]))
+    assert nodes.node.tolist() == [0, 1, 0, 1, 2]
+    assert nodes.first.tolist() == [0, 1, 4]
+    assert nodes.mass.tolist() == [5.0, 10.0, 16.0]
+
+
+@pytest.mark.parametrize("C_intrinsic", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("kind", ["combinatorial", "normalised"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_it_is_the_machine_on_paper(C_intrinsic, kind, kernel):
+    X, y, _ = few_labels()
+    costs = {0: 1.0, 1: 5.0}
+    model = LaplacianSVC(
+        C=2, C_intrinsic=C_intrinsic, n_neighbors=4, laplacian=kind, kernel=kernel, gamma=0.1, costs=costs, **TIGHT
+    ).fit(X, y)
+    K = X @ X.T if kernel == "linear" else rbf_kernel(X, gamma=0.1)
+    P = C_intrinsic * laplacian_by_hand(graph_by_hand(X, 4), kind)
+    row = np.flatnonzero(y >= 0)
+    sign = np.where(y[row] > 0, 1.0, -1.0)
+    pieces = (row, sign, sign, 2 * np.where(y[row] > 0, 5.0, 1.0))
+    scores, objective = solve_primal(K, *pieces, P)
+    coefficients = np.zeros(len(X))
+    coefficients[model.support_] = model.dual_coef_[0]
+    ours = primal_objective(K, coefficients, model.intercept_[0], *pieces, P)
+    assert ours == pytest.approx(objective, rel=1e-8)
+    if kernel == "rbf":  # with few features the bias may have an interval to choose from
+        np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-5 * (1 + np.abs(scores).max()))
+
+
+def test_scores_are_those_of_the_kernel_deformed_in_full():
+    """The textbook's way: the whole kernel, an inverse, and the supervised machine on it."""
+    X, y, _ = few_labels(n=60)
+    new, *_ = few_labels(n=25, seed=5)
+    P = 3.0 * laplacian_by_hand(graph_by_hand(X, 5), "normalised")
+    K, K_new = rbf_kernel(X, gamma=0.05), rbf_kernel(new, X, gamma=0.05)
+    inverse = np.linalg.inv(np.eye(len(X)) + P @ K)
+    bent, bent_new = K - K @ inverse @ P @ K, K_new - K_new @ inverse @ P @ K
+    by_the_book = SupervisedSVC(kernel="precomputed", **TIGHT).fit((bent + bent.T) / 2, y)
+    ours = LaplacianSVC(C_intrinsic=3.0, n_neighbors=5, gamma=0.05, **TIGHT).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(new), by_the_book.decision_function(bent_new), atol=1e-8)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_without_the_graph_it_is_the_supervised_machine(n_classes, multi_class):
+    X, y, _ = few_labels(n_classes=n_classes, n_labels=20)
+    same = {"gamma": 0.1, "multi_class": multi_class, "class_weight": "balanced"} | TIGHT
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    ours = LaplacianSVC(C_intrinsic=0, **same).fit(X, y, sample_weight=weight)
+    supervised = SupervisedSVC(**same).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.decision_function(X), supervised.decision_function(X), atol=1e-7)
+
+
+def test_labels_of_training_rows_are_the_predictions_for_them():
+    X, y, _ = few_labels(n=80, n_classes=3, n_labels=25)
+    for multi_class in ("ovr", "ovo"):
+        model = LaplacianSVC(C_intrinsic=1.0, multi_class=multi_class).fit(X, y)
+        hidden = y < 0
+        np.testing.assert_array_equal(model.transduction_[hidden], model.predict(X)[hidden])
+        np.testing.assert_array_equal(model.transduction_[~hidden], y[~hidden])
+        np.testing.assert_array_equal(model.labeled_iter_, np.where(hidden, -1, 0))
+
+
+@pytest.mark.parametrize("kind", ["combinatorial", "normalised"])
+def test_two_moons_are_told_apart_by_two_labels(kind):
+    X, true = make_moons(200, noise=0.05, random_state=0)
+    y = np.full(200, -1)
+    y[[np.flatnonzero(true == 0)[0], np.flatnonzero(true == 1)[0]]] = [0, 1]
+    assert LaplacianSVC(C_intrinsic=100, gamma=5, laplacian=kind).fit(X, y).score(X, true) == 1.0
+    assert SupervisedSVC(gamma=5).fit(X, y).score(X, true) < 0.95
+
+
+def test_conjugate_gradients_find_what_the_factors_find(monkeypatch):
+    X, *_ = few_labels(n=300)
+    L = laplacian(link_nearest(X, 6, "connectivity"), np.ones(300), is_normalised=True)
+    source = kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64).source
+    columns = np.arange(12)
+    direct = deformed.deform(source, 10.0 * L, columns, budget=10**9, tol=1e-10)
+    assert direct.n_steps == 0
+    monkeypatch.setattr(deformed, "USUAL_STEPS", 0)
+    for budget in (10**9, 8 * 300 * 300, 1000):  # both matrices fit, one, none
+        found = deformed.deform(source, 10.0 * L, columns, budget=budget, tol=1e-10)
+        assert 0 < found.n_steps < 200
+        assert found.residual <= 1e-10
+        np.testing.assert_allclose(found.values, direct.values, atol=1e-9)
+        np.testing.assert_allclose(found.between(columns), direct.between(columns), atol=1e-9)
+
+
+def test_a_small_cache_gives_the_same_model(monkeypatch):
+    monkeypatch.setattr(deformed, "USUAL_STEPS", 0)
+    X, y, _ = few_labels(n=400)
+    wide, narrow = (LaplacianSVC(cache_size=size, C_intrinsic=1.0).fit(X, y) for size in (None, 0.1))
+    np.testing.assert_allclose(wide.decision_function(X), narrow.decision_function(X), atol=1e-5)
+    assert narrow.history_[0]["residual"] <= 1e-6
+
+
+def test_a_kernel_that_is_no_inner_product_is_solved_directly(monkeypatch):
+    """Conjugate gradients stop where no step leads downhill."""
+    monkeypatch.setattr(deformed, "USUAL_STEPS", 0)
+    X, y, _ = few_labels()
+    model = LaplacianSVC(kernel=lambda a, b: -rbf_kernel(a, b, gamma=0.1), C_intrinsic=0.1).fit(X, y)
+    assert model.history_[0]["residual"] == 0.0
+
+
+@pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_input_forms_agree(as_input):
+    X, y, _ = few_labels()
+    plain = LaplacianSVC(gamma=0.1, **TIGHT).fit(X, y)
+    K = rbf_kernel(X, gamma=0.1)
+    model = LaplacianSVC(gamma=0.1, **TIGHT).fit(as_input(X), y)
+    np.testing.assert_allclose(model.decision_function(as_input(X)), plain.decision_function(X), atol=1e-8)
+    # In an RBF kernel's feature space the nearest rows are the nearest.
+    by_matrix = LaplacianSVC(kernel="precomputed", **TIGHT).fit(K, y)
+    np.testing.assert_allclose(by_matrix.decision_function(K), plain.decision_function(X), atol=1e-8)
+
+
+def test_the_order_of_rows_and_of_classes_does_not_matter():
+    X, y, _ = few_labels(n_classes=3, n_labels=20)
+    order = np.random.default_rng(0).permutation(len(y))
+    plain = LaplacianSVC(gamma=0.1, **TIGHT).fit(X, y).decision_function(X)
+    permuted = LaplacianSVC(gamma=0.1, **TIGHT).fit(X[order], y[order]).decision_function(X)
+    np.testing.assert_allclose(permuted, plain, atol=1e-7)
+    renamed = np.where(y >= 0, 2 - y, -1)
+    again = LaplacianSVC(gamma=0.1, **TIGHT).fit(X, renamed).decision_function(X)
+    np.testing.assert_allclose(again[:, ::-1], plain, atol=1e-7)
+
+
+def test_a_kernel_scaled_up_is_prices_scaled_up():
+    """With k -> s k, w -> w / s: C -> C / s and C_intrinsic -> C_intrinsic / s give the same f."""
+    X, y, _ = few_labels()
+    K = rbf_kernel(X, gamma=0.1)
+    one = LaplacianSVC(C=1, C_intrinsic=0.5, kernel="precomputed", **TIGHT).fit(K, y)
+    other = LaplacianSVC(C=0.25, C_intrinsic=0.125, kernel="precomputed", **TIGHT).fit(4 * K, y)
+    one, other = one.decision_function(K), other.decision_function(4 * K)
+    np.testing.assert_allclose(one, other, atol=1e-7)
+
+
+def test_a_cost_matrix_goes_through_the_deformed_kernel():
+    X, true = load_iris(return_X_y=True)
+    y = np.where(np.arange(150) % 5 == 0, true, -1)
+    costs = np.array([[0, 1, 1], [1, 0, 9], [1, 1, 0]])
+    free = LaplacianSVC(C_intrinsic=0, costs=costs, gamma=0.5, **TIGHT).fit(X, y)
+    supervised = SupervisedSVC(costs=costs, gamma=0.5, **TIGHT).fit(X, y)
+    np.testing.assert_allclose(free.decision_function(X), supervised.decision_function(X), atol=1e-7)
+    smooth = LaplacianSVC(C_intrinsic=0.01, costs=costs, gamma=0.5).fit(X, y)
+    np.testing.assert_array_equal(smooth.predict(X), smooth.decision_function(X).argmax(axis=1))
+    mistaken = (smooth.predict(X) == 2) & (true == 1)
+    assert mistaken.sum() == 0  # the mistake that costs 9
+
+
+def test_a_graph_of_one_or_two_rows_is_no_trouble():
+    X = np.array([[0.0], [0.0], [1.0]])
+    model = LaplacianSVC(kernel="linear", n_neighbors=6).fit(X, [0, -1, 1])
+    assert model.predict(X).tolist() == [0, 0, 1]
+    same = LaplacianSVC(kernel="linear").fit(np.zeros((3, 2)), [0, 1, 1])
+    assert np.isfinite(same.decision_function(np.zeros((1, 2)))).all()
+
+
+def test_systems_that_neither_converge_nor_fit_are_told_of(monkeypatch):
+    monkeypatch.setattr(deformed, "USUAL_STEPS", 0)
+    monkeypatch.setattr(deformed, "MOST_STEPS", 1)
+    X, y, _ = few_labels(n=100)
+    with pytest.warns(ConvergenceWarning, match="Raise cache_size or lower C_intrinsic"):
+        LaplacianSVC(C_intrinsic=100, cache_size=0.01).fit(X, y)
+    enough = LaplacianSVC(C_intrinsic=100, cache_size=1.0).fit(X, y)  # there the factors stand in
+    assert enough.history_[0]["residual"] == 0.0
+
+
+class StopsAfterTheGraph:
+    """A scikit-learn callback that asks to stop once the deformed kernel is made."""
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):
+        return context.task_name == "round"
+
+
+def test_a_callback_may_end_it_before_the_machine_is_trained():
+    X, y, _ = few_labels()
+    model = LaplacianSVC()
+    model.set_callbacks(StopsAfterTheGraph())
+    with pytest.warns(ConvergenceWarning, match="stopped_by_callback"):
+        model.fit(X, y)
+    assert model.termination_condition_ == "stopped_by_callback"
+    assert np.isfinite(model.decision_function(X)).all()
