@@ -92,6 +92,13 @@ def test_an_unmet_preference_is_met_wherever_some_threshold_above_meets_it(order
         assert not np.any(decision.precision(curve.counts)[between] >= least), "no nearer threshold meets it"
 
 
+@pytest.mark.parametrize("rule", ["best", "paper"])
+def test_with_nothing_accepted_a_precision_is_sought_below(rule):
+    """There is no precision to raise, and the paper's direction leads nowhere: the nearest threshold that gives it."""
+    scores, sign = [-1.0, -2.0, -3.0, -4.0], [1, 1, -1, -1]
+    assert decision.adjust(scores, sign, min_precision=0.9, rule=rule) == -1.5
+
+
 def test_an_unknown_rule_is_named():
     with pytest.raises(ValueError, match='rule must be "best" or "paper", got \'worst\''):
         decision.adjust(SCORES, SIGN, rule="worst")

@@ -69,7 +69,7 @@ def _move(curve: Curve, now: Counts, target: Target) -> float:
 
 def _is_ahead(counts: Counts, now: Counts, target: Target) -> Any:
     """Which thresholds lie in the direction that raises what is asked for."""
-    if target.min_recall is None:
+    if target.min_recall is None and now.accepted > 0:  # with nothing accepted there is no precision to raise
         return counts.accepted <= now.accepted
     if target.min_precision is None:
         return counts.accepted >= now.accepted

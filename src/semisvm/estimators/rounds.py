@@ -9,12 +9,12 @@ callback ends the block wherever it is, and what counts then is the last problem
 import contextlib
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from semisvm.dual import DualProblem, DualSolution, Status, solve
+from semisvm.dual import DualProblem, DualSolution, Status, solve, solve_many
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 
 # A solve that stalled went as far as rounding allows: good enough to go on from.
@@ -57,18 +57,40 @@ class Rounds:
                 raise
             self.ended_by = Status.INTERRUPTED
 
-    def solve(self, problem: DualProblem, *, tol: float | None = None, start: np.ndarray | None = None) -> DualSolution:
-        """Solve from the last solution, or from a better start, within what is left of the limits."""
+    def solve(
+        self,
+        problem: DualProblem,
+        *,
+        tol: float | None = None,
+        start: DualSolution | np.ndarray | None = None,
+        device: str | None = None,
+    ) -> DualSolution:
+        """Solve from the last solution, or from a better start, within what is left of the limits.
+
+        `device` is the estimator's, unless a problem is better off elsewhere.
+        """
+        limits = self._limits(tol) | ({} if device is None else {"device": device})
+        found = solve(problem, self._solution if start is None else start, **limits)
+        return self._keep(found)
+
+    def solve_many(
+        self, problems: Sequence[DualProblem], starts: Sequence[DualSolution | np.ndarray | None]
+    ) -> list[DualSolution]:
+        """Solve problems that do not wait for each other, on a device all at once; the last one counts as the last."""
+        return [self._keep(found) for found in solve_many(problems, starts, **self._limits(None))]
+
+    def _limits(self, tol: float | None) -> dict[str, Any]:
         limits = self.estimator
-        found = solve(
-            problem,
-            self._solution if start is None else start,
-            tol=limits.tol if tol is None else tol,
-            max_iter=None if limits.max_iter is None else max(limits.max_iter - self.n_iter, 0),
-            time_limit=None if limits.time_limit is None else self.began + limits.time_limit - time.perf_counter(),
-            device=limits.device,
-            callback=self.task.watch.look,
-        )
+        return {
+            "tol": limits.tol if tol is None else tol,
+            "max_iter": None if limits.max_iter is None else max(limits.max_iter - self.n_iter, 0),
+            "time_limit": None if limits.time_limit is None else self.began + limits.time_limit - time.perf_counter(),
+            "device": limits.device,
+            "callback": self.task.watch.look,
+        }
+
+    def _keep(self, found: DualSolution) -> DualSolution:
+        """Go on from a solution that is complete; end the rounds where it is not."""
         self.n_iter += found.n_iter
         if found.status in USABLE:
             self._solution = found

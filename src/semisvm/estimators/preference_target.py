@@ -1,0 +1,82 @@
+"""What the user asks of each class, and which labels are set aside to see whether it is kept.
+
+    min_precision, min_recall   a number for all classes, or {class: number} for some of them
+    target                      what is asked of one class against the rest (`decision.Target`)
+
+With two classes the targets are of the second one, the positive class. A class without a target is asked for its
+best F1. Labels are set aside class by class, at random, and at least one of each class stays on either side.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from semisvm.decision import Target
+from semisvm.labels import Labels
+
+
+def targets_of(classes: np.ndarray, min_precision: Any, min_recall: Any) -> list[Target]:
+    """One target a class, in the order of `classes`; for two classes only the second one's matters."""
+    least_precision = _by_class("min_precision", min_precision, classes.tolist())
+    least_recall = _by_class("min_recall", min_recall, classes.tolist())
+    return [Target(p, r) for p, r in zip(least_precision, least_recall, strict=True)]
+
+
+def check_certificate(certify: float | None, targets: list[Target]) -> None:
+    """Refuse a certificate of nothing: each class that is asked for no precision or recall goes without one."""
+    if certify is not None and not any(target.is_constrained for target in targets):
+        raise ValueError(
+            f"certify={certify} promises a precision or recall, and none is asked for: pass min_precision, "
+            "min_recall or both, or leave certify at None."
+        )
+
+
+def split_labels(sign: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Deal the labelled rows of a binary problem into those that train and a share that calibrates: two masks, (n,)."""
+    rows = np.flatnonzero(sign)
+    calibrates = np.zeros(len(sign), dtype=bool)
+    calibrates[rows[set_aside((sign[rows] > 0).astype(int), share, check_random_state(seed))]] = True
+    return (sign != 0) & ~calibrates, calibrates
+
+
+def certificate_rows(labels: Labels, share: float, random_state) -> np.ndarray:
+    """Draw the labelled rows that are kept for the certificate, as a mask over all rows."""
+    rows = np.flatnonzero(labels.is_labeled)
+    counts = np.bincount(labels.codes[rows], minlength=labels.n_classes)
+    if counts.min() < 2:
+        rare = int(np.argmin(counts))
+        raise ValueError(
+            f"A certificate takes labels that train nothing, so each class needs at least two, and class "
+            f"{labels.classes.tolist()[rare]!r} has {counts[rare]}: label more rows of it, or leave certify at None."
+        )
+    mask = np.zeros(len(labels.codes), dtype=bool)
+    mask[rows[set_aside(labels.codes[rows], share, random_state)]] = True
+    return mask
+
+
+def set_aside(codes: np.ndarray, share: float, random_state) -> np.ndarray:
+    """Draw a share of the rows of each class, at least one and not all of them; true where a row is set aside."""
+    counts = np.bincount(codes)
+    wanted = np.clip(np.round(share * counts).astype(int), 1, counts - 1)
+    order = random_state.permutation(len(codes))
+    place = np.empty(len(codes), dtype=np.intp)  # of a row among those of its class, in a random order
+    for code in range(len(counts)):
+        rows = order[codes[order] == code]
+        place[rows] = np.arange(len(rows))
+    return place < wanted[codes]
+
+
+def _by_class(name: str, value: Any, classes: list) -> list[Any]:
+    if not isinstance(value, Mapping):
+        return [value] * len(classes)
+    for label in value:
+        if label not in classes:
+            raise ValueError(f"{name} names the class {label!r}, but the classes are {classes}.")
+    if len(classes) == 2 and classes[0] in value:
+        raise ValueError(
+            f"{name} names {classes[0]!r}, but with two classes targets are of the second one, {classes[1]!r}: "
+            f"name that one, or recode y so that {classes[0]!r} comes second."
+        )
+    return [value.get(label) for label in classes]
