@@ -1,0 +1,240 @@
+"""The page in a browser: drawn, moved, without an error or a request; legible narrow, in the dark, by keyboard."""
+
+import re
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+import browser
+from report_facts import binary_facts, comparison, multiclass_facts
+from semisvm.report import render, write_report
+from semisvm.report.thresholds import read_scores, tabulate
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+WIDE, NARROW = {"width": 1100, "height": 900}, {"width": 360, "height": 740}
+# WCAG 2: how light a colour is, and the ratio of two of them
+CONTRAST = """
+() => {
+  const light = (colour) => {
+    const parts = colour.match(/[\\d.]+/g).slice(0, 3).map((c) => c / 255)
+      .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+  };
+  const backOf = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const back = getComputedStyle(at).backgroundColor;
+      if (back !== "rgba(0, 0, 0, 0)") return back;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const found = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element), isDrawn = Boolean(element.closest("svg"));
+    const [a, b] = [light(isDrawn ? style.fill : style.color), light(backOf(element))].sort((x, y) => y - x);
+    found.push([(a + 0.05) / (b + 0.05), element.textContent.trim().slice(0, 40)]);
+  }
+  return found.filter(([ratio]) => ratio < 4.5);
+}
+"""
+UNNAMED = """
+() => [...document.querySelectorAll("input, select, button, [role=img], [role=region]")]
+  .filter((element) => element.getClientRects().length)
+  .filter((element) => !(element.labels && element.labels.length) && !element.getAttribute("aria-label"))
+  .filter((element) => !element.textContent.trim())
+  .map((element) => element.outerHTML.slice(0, 80))
+"""
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    found = browser.find()
+    if found is None:
+        pytest.skip(browser.NONE)
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=found, args=browser.ARGUMENTS, env=browser.environment(found)
+        )
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def show(chromium, tmp_path):
+    """Open the page of some facts; whatever it complains of or asks for fails the test at its end."""
+    complaints, contexts = [], []
+
+    def open_page(facts, *, viewport=WIDE, colours="light", scripts=True):
+        context = chromium.new_context(viewport=viewport, color_scheme=colours, java_script_enabled=scripts)
+        contexts.append(context)
+        page = context.new_page()
+        path = write_report(facts, tmp_path / "report.html", force=True)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message) or dialog.dismiss())
+        page.on("request", lambda request: request.url == path.as_uri() or complaints.append(request.url))
+        # what the browser reports to no one else, such as an observer that sets itself off
+        page.add_init_script("window.addEventListener('error', (event) => console.error(event.message))")
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def text(page, selector):
+    return page.locator(selector).first.inner_text()
+
+
+def test_moving_the_slider_shows_what_that_threshold_gives(show):
+    facts = binary_facts()
+    page = show(facts)
+    point = facts["operating_point"]
+    table = tabulate(read_scores(facts["scores"]), confidence=0.9, beta=1.0, chosen=point["threshold"])
+    columns, slider = table.columns, page.locator("[data-slider]")
+    assert slider.input_value() == str(table.chosen)
+    assert text(page, "td[data-now=recall] .value") == f"{point['recall']['value']:.3f}"
+    curve = page.locator("[data-chart=curve] svg").inner_html()
+    bins = page.locator("[data-chart=bins]").inner_html()
+    seen = set()
+    for k in (0, 10, len(columns["cut"]) - 10):
+        slider.fill(str(k))
+        for name in ("precision", "recall", "f_score"):
+            assert text(page, f"td[data-now={name}] .value") == f"{columns[name][k]:.3f}"
+            bounds = f"{columns[name + '_low'][k]:.3f} to {columns[name + '_high'][k]:.3f}"
+            assert text(page, f"td[data-now={name}] .interval") == bounds
+        accepted = columns["tp"][k] + columns["fp"][k]
+        assert text(page, "td[data-now=accepted] .value") == str(accepted)
+        assert text(page, "td[data-now=unlabeled] .value") == str(columns["unlabeled"][k])
+        errors = (columns["fn"][k] + columns["fp"][k]) / 57
+        assert text(page, "td[data-now=cost] .value") == f"{errors:.3f}"
+        seen.add(text(page, "td[data-now=accepted] .value"))
+    assert len(seen) == 3
+    page.wait_for_function("before => document.querySelector('[data-chart=curve] svg').innerHTML !== before", arg=curve)
+    page.wait_for_function("before => document.querySelector('[data-chart=bins]').innerHTML !== before", arg=bins)
+    assert text(page, "td[data-chosen=recall] .value") == f"{point['recall']['value']:.3f}"
+    page.locator("[data-reset]").click()
+    assert slider.input_value() == str(table.chosen)
+    assert text(page, "td[data-now=recall] .value") == f"{point['recall']['value']:.3f}"
+
+
+def test_the_slider_is_moved_by_keys_and_read_aloud(show):
+    page = show(binary_facts())
+    slider = page.locator("[data-slider]")
+    before = int(slider.input_value())
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert int(slider.input_value()) == before + 1
+    page.keyboard.press("End")
+    assert slider.get_attribute("aria-valuetext") == "accept no row: precision –, recall 0.000"
+    assert text(page, "td[data-now=precision]").split() == ["–", "nothing", "accepted"]
+
+
+def test_a_click_on_the_curve_moves_there(show):
+    page = show(binary_facts())
+    chart = page.locator("[data-chart=curve]")
+    box = chart.bounding_box()
+    chart.click(position={"x": box["width"] * 0.5, "y": 40})
+    assert 0.3 < float(text(page, "td[data-now=recall] .value")) < 0.7
+
+
+def test_costs_can_be_tried_out(show):
+    page = show(binary_facts() | {"costs": {"missed": 10, "accepted": 1}})
+    assert page.locator("[data-cost=missed]").input_value() == "10"
+    page.locator("[data-slider]").fill("57")
+    before = float(text(page, "td[data-now=cost] .value"))
+    page.locator("[data-cost=missed]").fill("20")
+    assert float(text(page, "td[data-now=cost] .value")) == pytest.approx(2 * before, abs=2e-3)
+    page.locator("[data-cost=missed]").fill("")
+    assert float(text(page, "td[data-now=cost] .value")) == pytest.approx(2 * before, abs=2e-3)
+
+
+def test_a_class_is_chosen_and_alone_is_shown(show):
+    page = show(multiclass_facts())
+    assert page.locator("article:visible").count() == 1
+    page.select_option("#which", label="virginica")
+    assert text(page, "article:visible .soft") == "Class virginica"
+    page.locator("article:visible [data-slider]").fill("3")
+    page.locator("article:visible [data-chart=curve] svg").wait_for()
+    page.get_by_role("link", name="versicolor").click()
+    assert page.locator("#which").input_value() == "answer-1"
+    page.emulate_media(media="print")
+    assert page.locator("article:visible").count() == 3
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [binary_facts() | {"comparison": comparison()}, multiclass_facts(), {}],
+    ids=["binary", "multiclass", "empty"],
+)
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_text_stands_out_from_what_is_behind_it(show, facts, colours):
+    page = show(facts, colours=colours)
+    page.locator("details").evaluate_all("all => all.forEach((part) => { part.open = true; })")
+    assert page.evaluate(CONTRAST) == []
+    assert page.evaluate(UNNAMED) == []
+
+
+def test_dark_is_dark_and_paper_is_white(show):
+    page = show(binary_facts(), colours="dark")
+    back = "() => getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(back) != "rgb(255, 255, 255)"
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate(back) == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("facts", [binary_facts(), multiclass_facts(["long " * 20, "x" * 200, "c"])])
+def test_nothing_sticks_out_on_a_phone(show, facts):
+    facts["data"]["features"] = [{"name": "f" * 300, "type": "number"}]
+    facts["notes"] = ["w" * 300]
+    facts["comparison"] = comparison()
+    page = show(facts, viewport=NARROW)
+    page.locator("details").evaluate_all("all => all.forEach((part) => { part.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+    narrow = page.locator("[data-chart=curve] svg").first.bounding_box()["width"]
+    assert 250 < narrow <= NARROW["width"]
+    page.set_viewport_size(WIDE)
+    width = "document.querySelector('[data-chart=curve] svg').getBoundingClientRect().width"
+    page.wait_for_function(f"before => {width} > before", arg=narrow)
+
+
+def test_every_chart_is_drawn(show):
+    page = show(binary_facts() | {"comparison": comparison()})
+    page.locator("[data-chart=comparison] svg").wait_for()
+    count = {"audit": 3, "curve": 1, "bins": 2, "rounds": 4, "comparison": 1}
+    assert {name: page.locator(f"[data-chart={name}] svg").count() for name in count} == count
+
+
+def test_hostile_names_neither_run_nor_break_the_page(show):
+    facts = multiclass_facts([HOSTILE, "b", "c"])
+    facts["rounds"] = [{HOSTILE: float(k)} for k in range(4)]
+    facts["title"] = facts["positive"] = HOSTILE
+    facts["suggest"] = [{"row": 1, "score": 0.5, "values": {HOSTILE: HOSTILE}}]
+    page = show(facts)
+    assert page.title() == HOSTILE
+    assert page.locator("img").count() == 0
+    assert HOSTILE in text(page, "[data-chart=rounds] .chart-title")
+
+
+def test_markup_smuggled_in_could_neither_run_nor_ask_for_anything(chromium):
+    image = "<img src='http://127.0.0.1:9/x' onerror='document.title = \"run\"'>"
+    smuggled = f"{image}<script>document.title = 'run'</script>"
+    page = chromium.new_page()
+    requests, refusals = [], []
+    page.on("requestfinished", lambda request: requests.append(request.url))
+    page.on("console", lambda message: refusals.append(message.text))
+    page.set_content(render({"title": "plain"}).replace("<main", smuggled + "<main"))
+    assert page.title() == "plain"
+    assert requests == []
+    assert len([line for line in refusals if "Content Security Policy" in line]) >= 2
+    page.close()
+
+
+def test_without_scripts_the_tables_hold_the_figures(show):
+    page = show(multiclass_facts(), scripts=False)
+    assert page.locator("article:visible").count() == 3
+    assert "Scripts are switched off" in text(page, "noscript")
+    assert re.search(r"\(chosen\)", page.content())

@@ -1,0 +1,173 @@
+"""Displays show what the estimator holds: the curve, the point, the spread, the audit, the rounds."""
+
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import precision_recall_curve
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from report_facts import draw_scores
+from semisvm import PreferenceSVC, ProgressiveSVC, SupervisedSVC
+from semisvm.decision import Target
+from semisvm.report import AuditDisplay, OperatingPointDisplay, RoundsDisplay, ScoresDisplay
+
+
+@pytest.fixture(autouse=True)
+def no_window():
+    mpl.use("Agg")
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    y = 1 - y
+    y[120:] = -1
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def preference(cancer):
+    return make_pipeline(StandardScaler(), PreferenceSVC(min_recall=0.95, random_state=0)).fit(*cancer)
+
+
+def test_the_curve_is_scikit_learns_precision_recall_curve(ax):
+    scores, sign = draw_scores(80, 0.4, 2.0, 0)
+    display = OperatingPointDisplay.from_scores(scores, sign, ax=ax)
+    precision, recall, _ = precision_recall_curve(sign, scores)
+    np.testing.assert_allclose(display.line_.get_xdata()[::-1], recall[:-1])
+    np.testing.assert_allclose(display.line_.get_ydata()[::-1], precision[:-1])
+
+
+def test_the_point_drawn_is_the_estimators_own(preference, ax):
+    display = OperatingPointDisplay.from_estimator(preference, ax=ax)
+    point = preference[-1].operating_point_
+    (drawn,) = display.point_[0].get_xydata()
+    np.testing.assert_allclose(drawn, (point.recall.value, point.precision.value))
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert "recall at least 0.95: reached" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_on_given_rows_the_point_is_what_predict_gives(preference, ax):
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[300:], 1 - y[300:]
+    y[:20] = -1  # unlabelled rows are left out
+    display = OperatingPointDisplay.from_estimator(preference, X, y, ax=ax)
+    known = y != -1
+    accepted = preference.predict(X[known]) == 1
+    assert display.point.recall.value == pytest.approx(accepted[y[known] == 1].mean())
+    assert display.point.precision.value == pytest.approx(y[known][accepted].mean())
+
+
+def test_the_other_class_is_drawn_with_its_sign_turned(preference, cancer, ax):
+    X, y = cancer
+    display = OperatingPointDisplay.from_estimator(preference, X, y, positive=0, ax=ax)
+    known = y != -1
+    rejected = preference.predict(X[known]) == 0
+    assert display.point.recall.value == pytest.approx(rejected[y[known] == 0].mean())
+
+
+def test_each_of_many_classes_has_its_own_picture(ax):
+    X, y = load_iris(return_X_y=True)
+    model = PreferenceSVC(min_precision=0.9, random_state=0).fit(X, y)
+    display = OperatingPointDisplay.from_estimator(model, positive=2, ax=ax)
+    assert display.point is model.operating_point_[2]
+    AuditDisplay.from_estimator(model, positive=1)
+    with pytest.raises(ValueError, match="positive must name one of the 3 classes"):
+        OperatingPointDisplay.from_estimator(model)
+    with pytest.raises(ValueError, match="positive must name one of the classes"):
+        AuditDisplay.from_estimator(model)
+    with pytest.raises(ValueError, match="is no class"):
+        ScoresDisplay.from_estimator(model, positive="rose")
+
+
+def test_a_constant_has_no_precision_to_mark(ax):
+    scores, sign = draw_scores(30, 0.4, 2.0, 0)
+    display = OperatingPointDisplay.from_scores(scores, sign, threshold=np.inf, target=Target(), ax=ax)
+    assert display.point_ is None
+
+
+def test_the_spread_counts_every_row_of_each_group(preference, cancer, ax):
+    display = ScoresDisplay.from_estimator(preference, *cancer, ax=ax)
+    labels = {text.get_text() for text in ax.get_legend().get_texts()}
+    y = cancer[1]
+    assert {
+        f"unlabelled ({(y == -1).sum()})",
+        f"labelled negative ({(y == 0).sum()})",
+        f"labelled positive ({(y == 1).sum()})",
+        "threshold",
+    } == labels
+    assert display.threshold == 0
+    assert len(ScoresDisplay.from_estimator(preference).unlabeled) == 0
+
+
+def test_the_audit_has_a_dot_for_each_step_and_measure(preference):
+    display = AuditDisplay.from_estimator(preference)
+    assert len(display.axes_) == 3
+    audit = preference[-1].audit_
+    drawn = [line.get_xdata()[0] for line in display.axes_[1].lines if line.get_marker() == "o"]
+    np.testing.assert_allclose(drawn, [point.recall.value for point in audit.values()])
+    with pytest.raises(ValueError, match="3 axes"):
+        display.plot(display.axes_[0])
+
+
+def test_rounds_draw_the_figures_that_change(cancer):
+    model = make_pipeline(StandardScaler(), ProgressiveSVC(max_rounds=12, pairs_per_round=20)).fit(*cancer)
+    display = RoundsDisplay.from_estimator(model)
+    history = model[-1].history_
+    assert "candidates" in display.columns
+    name = "candidates"
+    line = display.axes_[list(display.columns).index(name)].lines[0]
+    assert line.get_ydata().tolist() == [record[name] for record in history if name in record]
+    many = RoundsDisplay([{"problem": p, "x": k} for p in "ab" for k in range(3)]).plot()
+    assert [line.get_ydata().tolist() for line in many.axes_[0].lines] == [[0, 1, 2], [0, 1, 2]]
+    one = RoundsDisplay.from_estimator(model, columns=[name])
+    assert one.axes_.size == 1
+    with pytest.raises(ValueError, match="no figure called 'nonsense' changes"):
+        one.plot(columns=["nonsense"])
+
+
+def test_what_can_not_be_drawn_is_refused_with_a_sentence(cancer):
+    X, y = cancer
+    model = SupervisedSVC().fit(X, y)
+    with pytest.raises(ValueError, match="keeps no calibration scores"):
+        OperatingPointDisplay.from_estimator(model)
+    with pytest.raises(ValueError, match="X and y go together"):
+        OperatingPointDisplay.from_estimator(model, X)
+    with pytest.raises(ValueError, match="keeps no audit"):
+        AuditDisplay.from_estimator(model)
+    with pytest.raises(NotFittedError):
+        OperatingPointDisplay.from_estimator(SupervisedSVC(), X, y)
+
+
+def test_matplotlib_is_imported_when_a_picture_is_drawn_and_not_before():
+    code = """
+import sys, semisvm.report
+from semisvm.report import RoundsDisplay
+display = RoundsDisplay([{"x": 1}, {"x": 2}])
+assert "matplotlib" not in sys.modules and "jinja2" not in sys.modules
+sys.modules["matplotlib.pyplot"] = None
+try:
+    display.plot()
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert 'pip install "semisvm[plots]"' in done.stdout
