@@ -73,7 +73,8 @@ def test_a_method_that_is_not_in_this_version_says_so(monkeypatch):
 
 @pytest.mark.parametrize("method", [name for name in METHODS if not missing(name)])
 def test_every_method_that_is_there_runs_and_stays_below_the_bayes_rate(method):
-    params = {} if "mixture" in method else {"kernel": "linear", "C": 0.01}
+    # a smoother norm is a smaller one, which leaves C = 0.01 nothing to do
+    params = {} if "mixture" in method else {"kernel": "linear", "C": 1.0 if method == "laplacian" else 0.01}
     record = execute(Cell(Task("A1", method, {"hidden": 0.8, "n": 200}, params), 0))
     assert record["outcome"] == "done", record["why"]
     assert 0.5 < record["scores"]["accuracy"] <= bayes_rate("A1") + 0.02

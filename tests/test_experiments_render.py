@@ -2,6 +2,8 @@
 
 from semisvm.experiments.compare import compare
 from semisvm.experiments.expectation import broken, read_expectation, store_expectation
+from semisvm.experiments.index import render_index
+from semisvm.experiments.records import Journal
 from semisvm.experiments.render import markdown_table, render
 from semisvm.experiments.tasks import Line, Paper, Reference, Table, Task
 from semisvm.experiments.wording import cells, number
@@ -92,6 +94,37 @@ def test_the_luck_of_a_printed_design_is_no_expectation(tmp_path):
     line = Line("t", "s", "m", "accuracy", TASK, Reference(0.9), mark="as printed", note="it can't give that")
     store_expectation("tiny", compare([line], records(0.9)), tmp_path / "quick.json")
     assert read_expectation(tmp_path / "quick.json") == {"tiny": {}}
+
+
+def test_what_rounding_may_undo_is_shown_and_not_enforced(tmp_path):
+    steady, chaotic, at_the_edge = (
+        Line("t", "s", name, "accuracy", TASK, Reference(value), steady=name != "chaotic")
+        for name, value in (("steady", 0.9), ("chaotic", 0.9), ("at the edge", 0.919))
+    )
+    comparisons = compare([steady, chaotic, at_the_edge], records(0.9))
+    assert {c.verdict for c in comparisons} == {"reproduced"}
+    store_expectation("tiny", comparisons, tmp_path / "quick.json")
+    assert read_expectation(tmp_path / "quick.json") == {"tiny": {steady.name: "reproduced"}}
+
+
+def test_the_front_page_has_a_row_for_each_paper_with_records(tmp_path):
+    other = Paper("other", "Nobody", PAPER.tables)
+    with Journal(tmp_path / "tiny.jsonl", {}) as journal:
+        for record in records(0.90, 0.92):
+            journal.append(record)
+    page = render_index([PAPER, other], tmp_path)
+    assert "| [tiny](tiny.md) | 2 | 0 | 1 | 0 | 1 | 0 | 2 | 0 |" in page
+    assert "other" not in page
+
+
+def test_a_table_may_tell_and_judge_what_is_made_from_many_cells():
+    def derive(results, quick):
+        return [] if quick else compare([LINES[0]], results)
+
+    table = Table("summary", "all in all", (), derive=derive, tell=lambda results, quick: "" if quick else "Told.")
+    page = render(Paper("tiny", "Nobody", (table,)), records(0.9))
+    assert "## summary: all in all\n\nTold.\n\n| setting |" in page
+    assert "summary" not in render(Paper("tiny", "Nobody", (table,)), records(0.9), quick=True)
 
 
 def test_an_expectation_is_passed_over_where_the_data_is_missing(tmp_path, monkeypatch):

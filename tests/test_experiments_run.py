@@ -14,7 +14,7 @@ from semisvm.experiments.execute import execute
 from semisvm.experiments.pool import run_cells
 from semisvm.experiments.records import cell_key, read_records
 from semisvm.experiments.run import records_path, run_tables
-from semisvm.experiments.tasks import Cell, Line, Paper, Reference, Table, Task
+from semisvm.experiments.tasks import Cell, Line, Paper, Reference, Table, Task, cells_of
 
 GOOD = Task("iris", "supervised", {"train": 100, "hidden": 0.7}, {"kernel": "linear", "C": 1.0})
 BAD = Task("iris", "supervised", {"train": 100, "hidden": 0.7}, {"C": -1.0})
@@ -42,6 +42,28 @@ def test_cells_run_are_recorded_and_never_run_again(tmp_path):
     assert records_path(tmp_path, paper).read_bytes() == before
     more = run(paper, tmp_path, seeds=3, workers=2)  # one is left, so one process is enough
     assert (more.done, more.before) == (1, 2)
+
+
+def test_a_line_may_ask_for_fewer_repetitions_and_slow_tasks_run_last(tmp_path):
+    slow = Task("iris", "supervised", {"train": 100, "hidden": 0.7}, {"kernel": "linear", "C": 2.0}, slow=True)
+    lines = (
+        Line("t", "s", "slow", "accuracy", slow, seeds=2),
+        Line("t", "s", "slow too", "accuracy", slow, seeds=1),
+        Line("t", "s", "fast", "accuracy", GOOD),
+    )
+    table = Table("t", "a table", lines, seeds=3)
+    assert [(cell.task is slow, cell.seed) for cell in cells_of(table)] == [
+        (True, 0),
+        (False, 0),
+        (True, 1),
+        (False, 1),
+        (False, 2),
+    ]
+    assert len(cells_of(table, seeds=1)) == 2
+    paper = Paper("tiny", "nobody", (table,))
+    run(paper, tmp_path)
+    ran = [record["task"]["params"]["C"] for record in read_records(records_path(tmp_path, paper))]
+    assert ran == [1.0, 1.0, 1.0, 2.0, 2.0]
 
 
 def test_a_record_holds_what_ran_how_it_went_and_on_what(tmp_path):

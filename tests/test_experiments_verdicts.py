@@ -4,7 +4,7 @@ import pytest
 
 from semisvm.experiments.compare import compare, count_verdicts
 from semisvm.experiments.tasks import Line, Reference, Task
-from semisvm.experiments.verdicts import VERDICTS, judge, summarise
+from semisvm.experiments.verdicts import VERDICTS, is_firm, judge, summarise
 
 TASK = Task("iris", "supervised", {"train": 100, "hidden": 0.9}, {"C": 1.0})
 OTHER = Task("iris", "supervised", {"train": 100, "hidden": 0.9}, {"C": 10.0})
@@ -84,6 +84,44 @@ def test_a_median_is_not_moved_by_a_collapse():
     errors = [20.0, 21.0, 300.0]
     assert verdict_of(errors, Reference(21, 6, "median"), measure="errors") == "reproduced"
     assert verdict_of(errors, Reference(21, 6, "tolerance"), measure="errors") == "differs"
+
+
+def test_a_sampled_expectation_is_met_within_three_standard_errors_of_both_means():
+    values = [90.0, 110.0] * 8  # mean 100, standard deviation 10.3 over 16: error 2.58; theirs 10 / sqrt(25) = 2
+    error = (summarise(values).sd ** 2 / 16 + 4) ** 0.5
+    for distance, expected in ((2.99, "reproduced"), (3.01, "close"), (5.99, "close"), (6.01, "differs")):
+        reference = Reference(100 + distance * error, 10.0, "sampled", repeats=25)
+        assert verdict_of(values, reference, measure="cost") == expected
+    loose = Reference(120.0, 10.0, "sampled", repeats=25, least=20.0)
+    assert verdict_of(values, loose, measure="cost") == "reproduced"
+
+
+def test_a_bound_is_kept_or_not():
+    assert verdict_of([9.0], Reference(9, kind="at least"), measure="wins") == "reproduced"
+    assert verdict_of([8.0], Reference(9, kind="at least"), measure="wins") == "differs"
+    assert verdict_of([1.2], Reference(1.2, kind="at most")) == "reproduced"
+    assert verdict_of([1.0, 1.0, 50.0], Reference(1.2, kind="at most"), measure="seconds") == "reproduced"  # the median
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict", "firm"),
+    [
+        (0.912, "reproduced", True),  # reproduced up to 0.02 away, firmly up to two thirds of it
+        (0.918, "reproduced", False),
+        (0.925, "close", True),
+        (0.935, "close", False),
+        (0.945, "differs", True),
+    ],
+)
+def test_a_verdict_is_firm_where_a_tolerance_a_third_smaller_leaves_it(ours, verdict, firm):
+    assert judge(summarise([ours]), Reference(0.9))[0] == verdict
+    assert is_firm(summarise([ours]), Reference(0.9)) == firm
+
+
+def test_a_draw_is_firmly_inside_our_range_only_away_from_its_ends():
+    spread = summarise([float(v) for v in range(101)])  # 10 to 90
+    assert is_firm(spread, Reference(60, kind="draw", scale=1))
+    assert not is_firm(spread, Reference(89, kind="draw", scale=1))
 
 
 def test_a_claim_needs_two_standard_errors():

@@ -53,7 +53,7 @@ def reproduce(
     Every finished cell is on record in --out and never run again: a run that was stopped goes on where it was.
     Records made by an earlier version count too, and the page names every version: for a fresh start choose another
     --out. A page of results, PAPER.md, is written beside the records, with the figures of the paper where matplotlib is
-    installed (pip install "semisvm[plots]").
+    installed (pip install "semisvm[plots]"), and a front page over all papers, README.md.
     """
     from rich.console import Console
 
@@ -80,6 +80,7 @@ def reproduce(
             exit_code = 1
         if quick and seeds is None:
             exit_code = max(exit_code, _check(console, found, comparisons, data, store))
+    _write_index(out, quick)
     context.exit(exit_code)
 
 
@@ -160,6 +161,13 @@ def _report(console: Console, paper: Paper, tables: tuple[Table, ...], out: Path
     page.write_text(render(paper, records, quick=quick, drawings=drawings), encoding="utf-8")
     console.print(f"{paper.name}: {counts or 'nothing to run'}. Page: {page}\n")
     return everything
+
+
+def _write_index(out: Path, quick: bool) -> None:
+    """Write the front page of the folder, over all papers that have records in it."""
+    from semisvm.experiments import INDEX, PAPERS, find_paper, render_index
+
+    (out / INDEX).write_text(render_index([find_paper(name) for name in PAPERS], out, quick=quick), encoding="utf-8")
 
 
 def _print_table(console: Console, paper: Paper, table: Table, comparisons: list[Comparison]) -> None:

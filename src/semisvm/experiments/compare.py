@@ -73,8 +73,10 @@ def compare(lines: Iterable[Line], records: Iterable[Record] | Results) -> list[
 
 
 def compare_table(table: Table, records: Iterable[Record] | Results, *, quick: bool = False) -> list[Comparison]:
-    """Set a table's lines, or those of its quick run, beside their references."""
-    return compare([line for line in table.lines if line.quick or not quick], records)
+    """Set a table's lines, or those of its quick run, beside their references; then what is made from many cells."""
+    results = records if isinstance(records, Results) else Results(records)
+    found = compare([line for line in table.lines if line.quick or not quick], results)
+    return found + (table.derive(results, quick) if table.derive else [])
 
 
 def count_verdicts(comparisons: Sequence[Comparison]) -> dict[Verdict, int]:

@@ -6,6 +6,8 @@ imported only here and only to draw; without it, or from records without curves,
 
     roc       a panel a setting: true against false positive rate, above whole, below its upper left corner
     seconds   a panel a set: seconds of a fit against rows, both logarithmic
+    bars      a panel: seconds of a fit, logarithmic, a group of bars a set
+    gains     a panel: a difference between two methods against the share of labelled rows, a curve a set
 """
 
 from __future__ import annotations
@@ -32,6 +34,12 @@ STYLES: dict[str, dict[str, Any]] = {
     "SVM": {"color": "#0072B2", "linestyle": "-", "marker": "o"},
     "self-training": {"color": "#009E73", "linestyle": "--", "marker": "s"},
     "Gaussian mixture": {"color": "#CC79A7", "linestyle": ":", "marker": "^"},
+    "PSVM": {"color": "#D55E00", "linestyle": "-", "marker": "D"},
+    "TSVM": {"color": "#0072B2", "linestyle": "--", "marker": "o"},
+    "adult": {"color": "#0072B2", "linestyle": "-", "marker": "o"},
+    "ijcnn1": {"color": "#009E73", "linestyle": "--", "marker": "s"},
+    "mnist": {"color": "#D55E00", "linestyle": "-.", "marker": "D"},
+    "protein": {"color": "#CC79A7", "linestyle": ":", "marker": "^"},
 }
 PROPOSED: tuple[dict[str, Any], ...] = (
     {"color": "#D55E00", "linestyle": "-.", "marker": "D"},
@@ -39,6 +47,7 @@ PROPOSED: tuple[dict[str, Any], ...] = (
 )
 LOOK = {"svg.hashsalt": "semisvm", "svg.fonttype": "none", "font.size": 10, "axes.grid": True, "grid.alpha": 0.3}
 CORNER = {"xlim": (0, 0.2), "ylim": (0.7, 1.005), "xticks": (0, 0.05, 0.1, 0.15, 0.2)}
+HATCHES = (None, "//")  # told apart without colour
 BAND = "mean, 10-90% band"
 
 
@@ -86,7 +95,7 @@ def draw_figures(paper: Paper, records: Iterable[Mapping[str, Any]], *, quick: b
         file, alt = f"{paper.name}-{table.name}.svg", table.figure.alt
         comparisons = compare_table(table, results, quick=quick)
         lines = [comparison.line for comparison in comparisons]
-        panels = (_roc_panels if table.figure.kind == "roc" else _seconds_panels)(lines, results)
+        panels = PANELS[table.figure.kind](lines, results)
         if panels and _has_matplotlib():
             svg = _draw(table.figure.kind, panels, alt)
             drawings[table.name] = Drawing(file, alt, svg, table.figure.say(comparisons, results))
@@ -138,6 +147,36 @@ def _seconds_panels(lines: Sequence[Line], results: Results) -> Panels:
     return panels
 
 
+def _bars_panels(lines: Sequence[Line], results: Results) -> Panels:
+    """Return one panel: a curve a method, whose grid numbers the sets; the title of the panel names them."""
+    sets = list(dict.fromkeys(line.setting for line in lines))
+    values: dict[str, dict[int, list[float]]] = {}
+    for line in lines:
+        found = results.values(line)
+        if found:
+            values.setdefault(line.method, {})[sets.index(line.setting)] = found
+    curves = [
+        Curve(method, method, np.array(sorted(by_set)), [np.array(by_set[at]) for at in sorted(by_set)])
+        for method, by_set in values.items()
+    ]
+    return {", ".join(sets): curves} if curves else {}
+
+
+def _gains_panels(lines: Sequence[Line], results: Results) -> Panels:
+    """Return one panel with a curve for each set that ran at two shares or more."""
+    values: dict[str, dict[float, list[float]]] = {}
+    for line in lines:
+        found = results.values(line)
+        if found and line.task is not None:
+            values.setdefault(line.method, {})[100 * line.task.split["labeled"]] = found
+    curves = [
+        Curve(name, name, np.array(sorted(by_share)), [np.array(by_share[share]) for share in sorted(by_share)])
+        for name, by_share in values.items()
+        if len(by_share) > 1
+    ]
+    return {"PSVM less SSVM": curves} if curves else {}
+
+
 def _has_matplotlib() -> bool:
     try:
         import matplotlib  # noqa: F401
@@ -159,10 +198,12 @@ def _draw(kind: str, panels: Panels, title: str) -> bytes:
         FigureCanvasSVG(figure)
         grid = figure.subplots(rows, len(panels), squeeze=False, sharey="row")
         for number, (name, curves) in enumerate(panels.items()):
-            (_draw_roc if kind == "roc" else _draw_seconds)(grid[:, number], name, curves)
-        if kind == "seconds":  # one legend for all panels, off the curves
-            named = {line.get_label(): line for axes in grid.flat for line in axes.lines}
-            figure.legend(handles=list(named.values()), loc="outside lower center", ncols=3, title=BAND)
+            DRAWN[kind](grid[:, number], name, curves)
+        if kind != "roc":  # one legend for all panels, off the curves
+            parts = [axes.get_legend_handles_labels() for axes in grid.flat]
+            named = {label: drawn for handles, labels in parts for drawn, label in zip(handles, labels, strict=True)}
+            ncols = 3 if kind == "seconds" else len(named)
+            figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=ncols, title=BAND)
         file = io.BytesIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Title": title})
     return file.getvalue()
@@ -194,6 +235,31 @@ def _draw_seconds(column: NDArray, name: str, curves: list[Curve]) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
+def _draw_bars(column: NDArray, name: str, curves: list[Curve]) -> None:
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    (axes,) = column
+    sets, width = name.split(", "), 0.8 / len(curves)
+    for number, curve in enumerate(curves):
+        at = curve.x + (number - (len(curves) - 1) / 2) * width
+        low, high = curve.band
+        spread = np.maximum([curve.mean - low, high - curve.mean], 0)
+        look = {"color": STYLES[curve.method]["color"], "hatch": HATCHES[number % len(HATCHES)], "edgecolor": "white"}
+        axes.bar(at, curve.mean, width, yerr=spread, capsize=3, label=curve.label, **look)
+    least = min(curve.mean.min() for curve in curves)
+    axes.set(ylabel="seconds of a fit", yscale="log", ylim=(least / 3, None))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_xticks(range(len(sets)), sets)
+
+
+def _draw_gains(column: NDArray, name: str, curves: list[Curve]) -> None:
+    (axes,) = column
+    _draw_curves(axes, curves, marks=True)
+    axes.axhline(0, color="0.5", linewidth=0.8)
+    axes.set(title=name, xlabel="labelled rows, %", ylabel="difference in F1")
+
+
 def _draw_curves(axes: Any, curves: list[Curve], *, marks: bool) -> None:
     proposed = iter(PROPOSED)
     for curve in curves:
@@ -203,3 +269,7 @@ def _draw_curves(axes: Any, curves: list[Curve], *, marks: bool) -> None:
         if not marks:
             del style["marker"]
         axes.plot(curve.x, curve.mean, label=curve.label, linewidth=1.6, markersize=4, **style)
+
+
+PANELS = {"roc": _roc_panels, "seconds": _seconds_panels, "bars": _bars_panels, "gains": _gains_panels}
+DRAWN = {"roc": _draw_roc, "seconds": _draw_seconds, "bars": _draw_bars, "gains": _draw_gains}

@@ -1,7 +1,8 @@
 """The verdicts that held: a quick run fails when one of them no longer does.
 
 `quick.json` holds {paper: {line: verdict}} for a quick run with its own numbers of seeds. A line whose data is not
-here is passed over; one that failed, or whose verdict is further down the vocabulary than it was, is broken.
+here is passed over; one that failed, or whose verdict is further down the vocabulary than it was, is broken. Only
+verdicts that another machine's rounding can't undo are stored: lines that are steady, with a verdict that is firm.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from semisvm.experiments.compare import Comparison
 from semisvm.experiments.sources import missing_data
-from semisvm.experiments.verdicts import VERDICTS
+from semisvm.experiments.verdicts import VERDICTS, is_firm
 
 STORED = Path(__file__).with_name("quick.json")
 JUDGED = ("reproduced", "close")
@@ -25,8 +26,8 @@ def read_expectation(path: Path = STORED) -> dict[str, dict[str, str]]:
 
 
 def store_expectation(paper: str, comparisons: Iterable[Comparison], path: Path = STORED) -> None:
-    """Store the verdicts of a paper that hold now, in place of those before."""
-    held = {c.line.name: c.verdict for c in comparisons if c.verdict in JUDGED and not _is_doubtful(c)}
+    """Store the verdicts of a paper that hold now and will hold on another machine, in place of those before."""
+    held = {c.line.name: c.verdict for c in comparisons if c.verdict in JUDGED and is_enforced(c)}
     everything = read_expectation(path) | {paper: held}
     path.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
@@ -46,9 +47,12 @@ def broken(
     return worse
 
 
-def _is_doubtful(comparison: Comparison) -> bool:
-    """Is it a printed design with a note on why it need not give the printed number? Luck is no expectation."""
-    return comparison.line.mark == "as printed" and bool(comparison.line.note)
+def is_enforced(comparison: Comparison) -> bool:
+    """Is it a verdict to insist on? Not where rounding decides it, nor where a printed design had luck."""
+    line, summary = comparison.line, comparison.summary
+    if not line.steady or summary is None or (line.mark == "as printed" and line.note):
+        return False
+    return is_firm(summary, line.reference, line.bound)
 
 
 def _lacks_data(comparison: Comparison, data_dir: Path | None) -> bool:

@@ -6,6 +6,7 @@ Parameters go to the estimator as they are, but for these:
     gamma = "median"  1 / (2 sigma^2) with sigma the median distance between labelled rows, times `gamma_scale`
     starts            of k-means; one is a random start, several are k-means++
     a list            chosen by cross-validation on the labels with the method itself (`tuning`)
+    costs_on          "labeled": costs of the task weigh labelled rows alone; else they are the estimator's `costs`
 
 Several classes are taken two by two, as LIBSVM and R's e1071 do, since the papers' own programs did.
 """
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from semisvm import estimators
+from semisvm.experiments.baselines import ThresholdedSupervised
 from semisvm.experiments.package_mixture import PackageMixture
 from semisvm.experiments.sources import Sample
 from semisvm.experiments.tuning import median_gamma, tune
@@ -49,7 +51,21 @@ def fit_method(name: str, part: Sample, params: dict[str, Any], seed: int) -> Ca
     method = METHODS[name]
     shown = getattr(part, method.learns_from)
     settled = _settle(name, part, params, seed)
-    return lambda: _fit(method, part.X, shown, settled, seed)
+    priced, weight = _price(settled, shown, part.costs)
+    return lambda: _fit(method, part.X, shown, priced, seed, weight)
+
+
+def _price(
+    params: dict[str, Any], y: NDArray, costs: tuple[float, float] | None
+) -> tuple[dict[str, Any], NDArray | None]:
+    """Put the costs of the task where the method takes them: among its parameters, or into weights of rows."""
+    priced = dict(params)
+    only_labeled = priced.pop("costs_on", "all") == "labeled"
+    if costs is None:
+        return priced, None
+    if only_labeled:
+        return priced, np.select([y == 1, y == 0], costs, 1.0)
+    return priced | {"costs": {1: costs[0], 0: costs[1]}}, None
 
 
 def _settle(name: str, part: Sample, params: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -66,17 +82,19 @@ def _settle(name: str, part: Sample, params: dict[str, Any], seed: int) -> dict[
     return tune(lambda X, y, chosen: _fit(method, X, y, chosen, seed), part, settled, seed)
 
 
-def _fit(method: Method, X: Any, y: NDArray, params: dict[str, Any], seed: int) -> Any:
-    return method.build(params, seed).fit(X, y)
+def _fit(method: Method, X: Any, y: NDArray, params: dict[str, Any], seed: int, weight: NDArray | None = None) -> Any:
+    weights = {} if weight is None else {"sample_weight": weight}
+    return method.build(params, seed).fit(X, y, **weights)
 
 
-def _svc(needs: str, *, random: bool = False) -> Build:
+def _svc(needs: str, *, random: bool = False, pairwise: bool = True) -> Build:
     """Return a builder for one of the library's machines."""
 
     def build(params: dict[str, Any], seed: int) -> Any:
         estimator = getattr(estimators, needs)
         chance = {"random_state": np.random.RandomState(seed).randint(2**31)} if random else {}
-        return estimator(**{"multi_class": "ovo"} | params | chance)
+        classes = {"multi_class": "ovo"} if pairwise else {}
+        return estimator(**classes | params | chance)
 
     return build
 
@@ -98,16 +116,21 @@ def _package_mixture(params: dict[str, Any], seed: int) -> Any:
     return PackageMixture(**params)
 
 
+def _thresholded(params: dict[str, Any], seed: int) -> Any:
+    return ThresholdedSupervised(seed, **params)
+
+
 METHODS = {
     "supervised": Method("SupervisedSVC", _svc("SupervisedSVC")),
     "oracle": Method("SupervisedSVC", _svc("SupervisedSVC"), learns_from="truth"),
+    "thresholded": Method("SupervisedSVC", _thresholded),
     "self-training": Method("SelfTrainingSVC", _svc("SelfTrainingSVC")),
     "cluster": Method("ClusterSVC", _cluster),
     "mixture": Method("MixtureClassifier", _mixture),
     "package mixture": Method("", _package_mixture),
     "transductive": Method("TransductiveSVC", _svc("TransductiveSVC")),
     "progressive": Method("ProgressiveSVC", _svc("ProgressiveSVC")),
-    "preference": Method("PreferenceSVC", _svc("PreferenceSVC", random=True)),
+    "preference": Method("PreferenceSVC", _svc("PreferenceSVC", random=True, pairwise=False)),
     "label mean": Method("LabelMeanSVC", _svc("LabelMeanSVC")),
     "laplacian": Method("LaplacianSVC", _svc("LaplacianSVC")),
 }

@@ -23,9 +23,10 @@ HOW_TO_READ = (
     "Ours: mean (standard deviation over seeds); beside a single published draw, median [10%, 90%]. "
     "*Reproduced*: within the published standard deviation, or 0.02 where that is smaller or missing; for error "
     "counts 0.02 of the rows counted; for a single draw, inside our 10-90% range or within 0.02 of our median; for "
-    "a claim that a difference is above 0, by more than two standard errors. *Close*: within twice that (a claim: "
-    "undecided). *Differs*: further off. *Measured*: nothing to be judged against. A wide published spread makes "
-    "*reproduced* easy: the difference stands beside it."
+    "a claim that a difference is above 0, by more than two standard errors; for an expectation of ours, within its "
+    "tolerance, or three standard errors where both are means. *Close*: within twice that (a claim: undecided). "
+    "*Differs*: further off. *Measured*: nothing to be judged against. A wide published spread makes *reproduced* "
+    "easy: the difference stands beside it."
 )
 
 
@@ -50,7 +51,8 @@ def render(
         *_texts(paper),
     ]
     for table in paper.tables:
-        parts += _table_section(table, judged[table.name], results, (drawings or {}).get(table.name))
+        told = table.tell(results, quick) if table.tell else ""
+        parts += _table_section(table, judged[table.name], results, (drawings or {}).get(table.name), told)
     return "\n\n".join([*parts, _provenance(records)]) + "\n"
 
 
@@ -78,13 +80,15 @@ def _texts(paper: Paper) -> Iterator[str]:
 
 
 def _table_section(
-    table: Table, comparisons: list[Comparison], results: Results, drawing: Drawing | None
+    table: Table, comparisons: list[Comparison], results: Results, drawing: Drawing | None, told: str
 ) -> Iterator[str]:
     if not comparisons:
         return
     yield f"## {table.name}: {table.title}"
     if drawing is not None:
         yield from _figure(drawing)
+    if told:
+        yield told
     reasons = {comparison.why for comparison in comparisons}
     if all(comparison.verdict == "not runnable" for comparison in comparisons) and len(reasons) == 1:
         yield f"Not runnable: {reasons.pop()}. The published values:"

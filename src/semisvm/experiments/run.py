@@ -77,7 +77,7 @@ def run_tables(
         records = read_records(path)
         left = left_to_run(asked.values(), records)
         reasons = {cell.key: _hindrance(cell, data_dir) for cell in left}
-        runnable = [cell for cell in left if not reasons[cell.key]]
+        runnable = sorted((cell for cell in left if not reasons[cell.key]), key=lambda cell: cell.task.slow)
         hindered = [cell for cell in left if reasons[cell.key]]
         _record_hindered(journal, records, hindered, reasons)
         count = {"done": 0, "failed": 0}

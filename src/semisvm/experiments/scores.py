@@ -6,6 +6,11 @@ collapsed                1 where a quarter of the test rows or more are wrong, w
 auc                      area under the ROC curve, where the classifier gives scores for two classes
 unlabeled_errors         wrong labels among the unlabelled training rows, where it labels them
 support                  rows with a coefficient
+cost                     total on the test rows, where the task has costs, and then nothing of the above;
+                         cost_positive: of calling every row positive; cost_constant: of the constant that is cheaper
+                         on the labelled rows
+guarded                  1 where a guard put a constant in the classifier's place
+steps                    of the solver, in all
 rounds, one_sided        of a method that goes in rounds: how many, and the share of one-sided ones
 seconds                  of the fit
 """
@@ -31,6 +36,8 @@ FINE_GRID = tuple(round(i / 100, 2) for i in (*range(20), *range(20, 40, 2), *ra
 def score(model: Any, part: Sample, *, fine: bool = False) -> tuple[dict[str, float], dict[str, list[float]]]:
     """Return scores and curves; with `fine` also a ROC curve to draw, `roc_fine` over `FINE_GRID`."""
     predicted = model.predict(part.X_test)
+    if part.costs is not None:
+        return _costs(predicted, part, part.costs) | _guarded(model), {}
     is_right = predicted == part.y_test
     scores = {"accuracy": float(is_right.mean()), "errors": float(np.count_nonzero(~is_right))}
     scores |= {f"accuracy_{n}": float(is_right[:n].mean()) for n in PREFIXES if n < len(is_right)}
@@ -56,6 +63,21 @@ def _binary(predicted: NDArray, truth: NDArray) -> dict[str, float]:
     }
 
 
+def _costs(predicted: NDArray, part: Sample, costs: tuple[float, float]) -> dict[str, float]:
+    positive, labeled = part.y_test == 1, part.y[part.is_labeled]
+    n_positive, n_negative = np.count_nonzero(positive), np.count_nonzero(~positive)
+    missed, accepted = np.count_nonzero(positive & (predicted != 1)), np.count_nonzero(~positive & (predicted == 1))
+    everywhere = {1: costs[1] * n_negative, 0: costs[0] * n_positive}
+    cheaper = int(costs[0] * np.count_nonzero(labeled == 1) >= costs[1] * np.count_nonzero(labeled == 0))
+    cost = costs[0] * missed + costs[1] * accepted
+    return {"cost": cost, "cost_positive": everywhere[1], "cost_constant": everywhere[cheaper]}
+
+
+def _guarded(model: Any) -> dict[str, float]:
+    guard = getattr(model, "guard_", None)
+    return {} if guard is None else {"guarded": float(guard["constant"] is not None)}
+
+
 def _roc(truth: NDArray, decision: NDArray, grid: tuple[float, ...]) -> tuple[float, list[float]]:
     """Return the area under the curve, and the true positive rate at each false positive rate of the grid."""
     false_rate, true_rate, _ = roc_curve(truth, decision)
@@ -69,6 +91,8 @@ def _of_training(model: Any, part: Sample) -> dict[str, float]:
     found: dict[str, float] = {}
     if hasattr(model, "support_"):
         found["support"] = float(len(model.support_))
+    if getattr(model, "n_iter_", None) is not None:
+        found["steps"] = float(model.n_iter_)
     if hasattr(model, "transduction_"):
         guessed = ~part.is_labeled & (part.truth >= 0)
         found["unlabeled_errors"] = float(np.count_nonzero((model.transduction_ != part.truth)[guessed]))

@@ -9,6 +9,7 @@ same draw: the seed of a cell fixes rows, split and hidden labels, whatever the 
     reuters                      {"draw": "random" | "file", "positive": n, "negative": n}, or {"draw": "example"}
     tutorial                     {}: comes with its split
     psvm's sets                  {"labeled": share, "test": share}
+    cs4vm's sets                 {"positive": n, "cost": number or "uniform"}: see `costed`
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from scipy.sparse import csr_matrix, vstack
 from semisvm.data import Dataset, hide, load, split
 from semisvm.data.named import FOLDER_VARIABLE
 from semisvm.data.registry import REGISTRY
+from semisvm.experiments.costed import draw_costed, prepared
 from semisvm.experiments.simulate import draw
 
 REUTERS = ("reuters-train", "reuters-test", "reuters-induction")
@@ -39,13 +41,17 @@ KNOWN_ROWS = (0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999)
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One draw: training rows with the labels a method may see (-1: none), their true ones, and test rows."""
+    """One draw: training rows with the labels a method may see (-1: none), their true ones, and test rows.
+
+    costs   of a missed row of class 1 and of an accepted row of class 0, where the task is about costs
+    """
 
     X: Any
     y: NDArray
     truth: NDArray
     X_test: Any
     y_test: NDArray
+    costs: tuple[float, float] | None = None
 
     @property
     def is_labeled(self) -> NDArray[np.bool_]:
@@ -61,6 +67,8 @@ def sample(data: str, how: dict[str, Any], seed: int) -> Sample:
         return _published_split(_load("tutorial"))
     if data == "reuters":
         return _reuters(seed, **how)
+    if "cost" in how:
+        return _costed(data, seed, **how)
     if data in ("iris", "wdbc"):
         return _bundled(_load(data), seed, **how)
     return _plain(_load(data), seed, **how)
@@ -131,6 +139,14 @@ def _plain(data: Dataset, seed: int, labeled: float, test: float) -> Sample:
     train = parts.train
     shown = hide(data.y, parts.labeled)[train]
     return Sample(data.X[train], shown, data.y[train], data.X[parts.test], data.y[parts.test])
+
+
+def _costed(name: str, seed: int, positive: int, cost: float | str) -> Sample:
+    X, y = prepared(name, _load)
+    drawn = draw_costed(name, y, seed, positive, cost)
+    train, test = drawn.train, drawn.test
+    shown = hide(y[train], np.isin(train, drawn.labeled))
+    return Sample(X[train], shown, y[train], X[test], y[test], drawn.costs)
 
 
 def _reuters(seed: int, draw: str, positive: int = 0, negative: int = 0) -> Sample:

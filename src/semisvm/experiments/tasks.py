@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["mean", "draw", "tolerance", "median", "above", "shown"]
+Kind = Literal["mean", "draw", "tolerance", "median", "sampled", "above", "at least", "at most", "shown"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Task:
     method   a name known to `methods`
     params   the method's parameters
     seeded   false where nothing is random: such a task has one cell, whatever the number of seeds
+    slow     minutes a cell: runs when all others have
     """
 
     data: str
@@ -32,6 +33,7 @@ class Task:
     split: dict[str, Any] = field(default_factory=dict)
     params: dict[str, Any] = field(default_factory=dict)
     seeded: bool = True
+    slow: bool = False
 
     @property
     def key(self) -> str:
@@ -61,9 +63,12 @@ class Reference:
              "draw"       a published single draw, without spread: ours is a range over draws
              "tolerance"  an expectation with its own tolerance, in `spread`
              "median"     the same, for the median over the seeds
+             "sampled"    an expectation that is a mean itself, over `repeats` draws with standard deviation `spread`
              "above"      a claim that our number (a difference, seed by seed) is above this value
+             "at least", "at most"   a bound on one number made from many cells
              "shown"      stands beside ours and is not judged (times on another machine)
     scale    1 for shares; for counts the number of rows counted, so that 0.02 means two in a hundred
+    least    a "sampled" expectation's tolerance is at least this
     """
 
     value: float
@@ -71,6 +76,8 @@ class Reference:
     kind: Kind = "mean"
     source: str = ""
     scale: float = 1.0
+    repeats: int = 0
+    least: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,8 @@ class Line:
     mark       "as printed", "as reproduced", "beside": whether the setting is the paper's own
     note       a sentence for the reader: what was tried where the numbers differ
     quick      part of the quick run
+    steady     false where rounding decides the result, so that machines differ: shown, never enforced
+    seeds      at most so many repetitions, where one takes minutes
     """
 
     table: str
@@ -99,6 +108,8 @@ class Line:
     note: str = ""
     why: str = ""
     quick: bool = False
+    steady: bool = True
+    seeds: int | None = None
 
     @property
     def name(self) -> str:
@@ -120,14 +131,19 @@ class Figure:
     say    from the table's comparisons and `Results` to a sentence: what speaks for the paper's claim, and against
     """
 
-    kind: Literal["roc", "seconds"]
+    kind: Literal["roc", "seconds", "bars", "gains"]
     alt: str
     say: Callable[[Any, Any], str]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table or figure of a paper: its lines, and how often the full and the quick run repeat a task."""
+    """A table or figure of a paper: its lines, and how often the full and the quick run repeat a task.
+
+    derive   from `Results` and whether the run is a quick one to more comparisons, each made from many cells; the
+             cells are those of other tables
+    tell     from the same to text in Markdown below the title, "" for none
+    """
 
     name: str
     title: str
@@ -135,6 +151,8 @@ class Table:
     seeds: int = 1
     quick_seeds: int = 1
     figure: Figure | None = None
+    derive: Callable[[Any, bool], list[Any]] | None = None
+    tell: Callable[[Any, bool], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -155,6 +173,11 @@ class Paper:
 def cells_of(table: Table, *, seeds: int | None = None, quick: bool = False) -> list[Cell]:
     """Return every cell the table needs, each once, seed by seed so that a stopped run has whole repetitions."""
     lines = [line for line in table.lines if line.quick or not quick]
-    tasks = {task.key: task for line in lines for task in line.tasks}
     repeats = seeds if seeds is not None else table.quick_seeds if quick else table.seeds
-    return [Cell(task, seed) for seed in range(repeats) for task in tasks.values() if task.seeded or seed == 0]
+    tasks: dict[str, Task] = {}
+    most: dict[str, int] = {}
+    for line in lines:
+        for task in line.tasks:
+            tasks[task.key] = task
+            most[task.key] = max(most.get(task.key, 1), min(repeats, line.seeds or repeats) if task.seeded else 1)
+    return [Cell(task, seed) for seed in range(repeats) for key, task in tasks.items() if seed < most[key]]

@@ -6,13 +6,13 @@ from semisvm.experiments.compare import Comparison
 from semisvm.experiments.tasks import Reference
 from semisvm.experiments.verdicts import Summary
 
-COUNTS = ("errors", "unlabeled_errors", "support", "steps", "rounds", "cost")
-BY_MEDIAN = ("draw", "median")
+COUNTS = ("errors", "unlabeled_errors", "support", "steps", "rounds", "wins", "losses")
+BY_MEDIAN = ("draw", "median", "at least", "at most")
 
 
 def number(value: float, measure: str) -> str:
     """Return a count with at most one decimal, seconds with three digits, a share with three decimals."""
-    if measure in COUNTS:
+    if measure in COUNTS or measure.startswith("cost"):
         return f"{value:.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.1f}"
     return f"{value:.3g}" if measure == "seconds" else f"{value:.3f}"
 
@@ -22,8 +22,8 @@ def theirs(reference: Reference | None, measure: str) -> str:
     if reference is None:
         return ""
     value = number(reference.value, measure)
-    if reference.kind == "above":
-        return f"above {value}"
+    if reference.kind in ("above", "at least", "at most"):
+        return f"{reference.kind} {value}"
     if reference.spread is None or reference.spread == 0:
         return value
     spread = number(reference.spread, measure)
