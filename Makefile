@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench reproduce clean
+.PHONY: help demo test test-gpu lint format bench bench-gpu reproduce clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -15,11 +15,18 @@ $(VENV)/.%: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
 	@touch $@
 
-demo: $(VENV)/.tables  ## the main job, start to end, on bundled data
+demo: $(VENV)/.tables  ## the main job, start to end, on bundled data: a model and a report in semisvm-demo/
 	$(BIN)/semisvm demo
 
 test: $(VENV)/.test  ## every test (the papers' data is used where SEMISVM_DATA or ../shared/data has it)
+	@$(BIN)/python tests/browser.py
 	$(BIN)/python -m pytest $(ARGS)
+
+# On a machine with a CUDA device the same tests run there; without one, on Triton's interpreter.
+test-gpu: $(VENV)/.test $(VENV)/.gpu  ## the device solver's tests, on a GPU or on Triton's interpreter
+	$(BIN)/python -c 'import sys, torch; sys.exit(torch.cuda.is_available())' && export TRITON_INTERPRET=1; \
+	$(BIN)/python -m pytest tests/test_block.py tests/test_block_estimators.py tests/test_dual.py \
+		-k "cuda or interpreter or device" $(ARGS)
 
 lint: $(VENV)/.test $(VENV)/.lint  ## style, types, and which way imports point
 	$(BIN)/ruff check .
@@ -34,7 +41,11 @@ format: $(VENV)/.lint  ## put the code in house style
 bench: $(VENV)/.test $(VENV)/.bench  ## ours beside LIBSVM and oneDAL on the papers' sets (ARGS="--quick")
 	$(BIN)/python -m benchmarks.supervised $(ARGS)
 
-reproduce: $(VENV)/.test  ## the published tables in small, ours beside theirs (ARGS="ptsvm --data DIR" for a full one)
+bench-gpu: $(VENV)/.test $(VENV)/.gpu  ## the device solver on the papers' sets, a million rows, and its roofline
+	$(BIN)/python -m benchmarks.gpu $(ARGS)
+
+reproduce: export SEMISVM_DATA ?= $(wildcard ../shared/data)
+reproduce: $(VENV)/.test  ## the published tables in small, ours beside theirs (ARGS="ptsvm" for a full one)
 	$(BIN)/semisvm reproduce $(or $(ARGS),--quick)
 
 clean:  ## remove the environment and everything made

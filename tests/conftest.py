@@ -1,11 +1,16 @@
 """Fixtures that several test files share."""
 
+import importlib.util
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from semisvm import dual
+from semisvm.device import resolve
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -31,3 +36,51 @@ def paper_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"needs the papers' data, and there is no folder {folder}: set SEMISVM_DATA to it")
     return folder
+
+
+def _devices() -> list[str]:
+    """Where numerical tests run: the CPU; Triton's interpreter, where TRITON_INTERPRET=1 asks for it; else cuda."""
+    if all(importlib.util.find_spec(name) for name in ("torch", "triton")):
+        if os.environ.get("TRITON_INTERPRET") == "1":
+            return ["cpu", "interpreter"]
+        if resolve("auto", n_rows=10**9) == "cuda":
+            return ["cpu", "cuda"]
+    return ["cpu"]
+
+
+DEVICES = _devices()
+
+
+@pytest.fixture(params=DEVICES)
+def device(request) -> str:
+    """Run a test on every device there is."""
+    return request.param
+
+
+@pytest.fixture(params=[name for name in DEVICES if name != "cpu"] or ["none"])
+def other_device(request) -> str:
+    """Run a test on every device but the CPU, with which it compares."""
+    if request.param == "none":
+        pytest.skip("needs torch and Triton: make test-gpu")
+    return request.param
+
+
+@pytest.fixture
+def solve(device):
+    """The solver of a device."""
+    return partial(dual.solve, device=device)
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """On the interpreter, which takes milliseconds a step, the first case of a test stands for all of them."""
+    seen = set()
+    kept = []
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        if "interpreter" in (parameters.get("device"), parameters.get("other_device")):
+            name = item.path, item.originalname
+            if name in seen or item.get_closest_marker("many_steps"):
+                continue
+            seen.add(name)
+        kept.append(item)
+    items[:] = kept

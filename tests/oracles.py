@@ -103,7 +103,9 @@ def _interior_point(Q, linear, lower, upper, total):
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
     # Where the last digits can't be had (no interior at all, say), these are what it may end with.
     settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = settings.reduced_tol_feas = 1e-8
-    answer = clarabel.DefaultSolver(sparse.triu(Q, format="csc"), linear, A, b, cones[: 1 + (len(b) > 1)], settings)
+    answer = clarabel.DefaultSolver(
+        sparse.triu(sparse.csc_matrix(Q), format="csc"), linear, A, b, cones[: 1 + (len(b) > 1)], settings
+    )
     answer = answer.solve()
     assert str(answer.status) in ("Solved", "AlmostSolved"), f"the oracle itself failed: {answer.status}"
     return np.asarray(answer.x)

@@ -1,39 +1,111 @@
 """The command line as a person meets it: what it prints, and how it ends."""
 
+import json
+import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from command_line import run_command
+from semisvm import load
+from semisvm.cli.screen import Screen
 
-def semisvm(*arguments):
+
+def test_info_names_versions_memory_and_gpu(capsys):
+    done = run_command(capsys, "info")
+    assert done.code == 0
+    for words in ("scikit-learn", "free memory", "GPU"):
+        assert words in done.out
+
+
+@pytest.mark.parametrize("arguments", [("nonsense",), ("demo", "--seed", "x"), ("--nonsense",), ("fit",)])
+def test_bad_words_end_with_a_sentence_and_code_2(capsys, arguments):
+    done = run_command(capsys, *arguments)
+    assert done.code == 2
+    assert "Error" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_without_words_it_shows_its_help(capsys):
+    done = run_command(capsys, "--help")
+    assert done.code == 0
+    for command in ("demo", "fit", "predict", "evaluate", "compare", "suggest", "report", "reproduce", "info"):
+        assert command in done.out
+
+
+def write_rows(path, n_rows=60, overlap=1.0):
+    """Two classes in a plane, every third row labelled."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n_rows) % 2
+    X = rng.normal(scale=overlap, size=(n_rows, 2)) + 2.0 * y[:, None]
+    labels = ["yes" if code else "no" for code in y]
+    lines = [f"{a:.3f},{b:.3f},{labels[i] if i % 3 == 0 else ''}" for i, (a, b) in enumerate(X)]
+    path.write_text("\n".join(["a,b,y", *lines, ""]))
+    return path
+
+
+def test_a_target_that_is_not_reached_ends_with_code_1_and_a_model(tmp_path, capsys):
+    data, out = write_rows(tmp_path / "t.csv", overlap=4.0), tmp_path / "m.skops"
+    words = ("fit", data, "--target", "y", "--min-precision", "1", "--min-recall", "1", "--out", out)
+    done = run_command(capsys, *words)
+    assert done.code == 1
+    assert "not reached" in done.out
+    assert out.exists()
+    assert run_command(capsys, "evaluate", out, data).code == 1
+
+
+def test_json_is_all_there_is_on_stdout(tmp_path, capsys):
+    data, out = write_rows(tmp_path / "t.csv"), tmp_path / "m.skops"
+    for words in (
+        ("fit", data, "--target", "y", "--method", "supervised", "--out", out),
+        ("predict", out, data, "--out", tmp_path / "p.csv"),
+        ("evaluate", out, data),
+        ("compare", data, "--target", "y", "--method", "supervised", "--method", "transductive"),
+        ("suggest", out, data, "--out", tmp_path / "s.csv"),
+        ("report", out, "--out", tmp_path / "r.html"),
+        ("info",),
+    ):
+        done = run_command(capsys, *words, "--json")
+        assert done.code == 0, done.err
+        json.loads(done.out)
+
+
+@pytest.mark.parametrize("words", [("--positive", "no"), ("--positive", "yes")])
+def test_the_positive_class_is_the_one_that_is_said(tmp_path, capsys, words):
+    data, out = write_rows(tmp_path / "t.csv"), tmp_path / "m.skops"
+    fit = ("fit", data, "--target", "y", "--method", "supervised", "--out", out, *words)
+    done = run_command(capsys, *fit, "--json")
+    assert json.loads(done.out)["facts"]["positive"] == words[1]
+    run_command(capsys, "predict", out, data, "--out", tmp_path / "p.csv")
+    rows = [line.split(",") for line in (tmp_path / "p.csv").read_text().splitlines()[1:]]
+    assert all((label == f'"{words[1]}"') == (above == "true") for label, _, above in rows)
+
+
+def test_ctrl_c_writes_the_best_so_far_and_ends_with_130(tmp_path):
+    data, out = write_rows(tmp_path / "t.csv", n_rows=6000, overlap=3.0), tmp_path / "m.skops"
     code = "from semisvm.cli import main; main()"
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120)
+    words = ["fit", data, "--target", "y", "--method", "progressive", "--C", "10", "--out", out]
+    running = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    for line in running.stderr:
+        if "Fitting progressive" in line:  # at least one round is done
+            running.send_signal(signal.SIGINT)
+            break
+    printed, told = running.communicate(timeout=120)
+    assert running.returncode == 130, told
+    assert "best so far" in told
+    assert load(out).method == "progressive"
+    assert "Model:" in printed
 
 
-def test_the_demo_runs_the_main_job_and_says_what_to_read():
-    done = semisvm("demo")
-    assert done.returncode == 0, done.stderr
-    for words in ("569 rows, 57 labelled, 512 not", "Recall at least 0.97", "with the chosen threshold", "Read:"):
-        assert words in " ".join(done.stdout.split())
-
-
-def test_info_names_versions_and_memory():
-    done = semisvm("info")
-    assert done.returncode == 0
-    assert "scikit-learn" in done.stdout
-    assert "free memory" in done.stdout
-
-
-@pytest.mark.parametrize("arguments", [("nonsense",), ("demo", "--seed", "x"), ("--nonsense",)])
-def test_bad_words_end_with_a_sentence_and_code_2(arguments):
-    done = semisvm(*arguments)
-    assert done.returncode == 2
-    assert "Error" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_without_words_it_shows_its_help():
-    done = semisvm("--help")
-    assert done.returncode == 0
-    assert "demo" in done.stdout
+def test_progress_is_told_once_a_second_has_passed(monkeypatch, capsys):
+    clock = [0.0]
+    monkeypatch.setattr("semisvm.cli.screen.time.monotonic", lambda: clock[0])
+    screen = Screen()
+    for clock[0] in (0.5, 2.0, 3.0, 8.0):
+        screen.tell("Predicting", int(clock[0] * 1000), 10_000, "rows")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["Predicting: 2,000 of 10,000 rows (2 s)", "Predicting: 8,000 of 10,000 rows (8 s)"]

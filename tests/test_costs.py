@@ -320,6 +320,7 @@ BAD_SAMPLE_COSTS = [
     (np.full((60, 3), np.nan), r"sample_cost\[0, 0\] is nan"),
     (1 - np.eye(3)[np.arange(60) % 3], "column k is the cost of misclassifying the row if it is of class k"),
     (np.ones((60, 3, 3)), "0 on the diagonal"),
+    ((1 - np.eye(3)) * (np.arange(60) != 1)[:, None, None], r"sample_cost\[1, 0\] is all 0: .* sample_weight 0"),
     (np.ones((60, 2, 2)), r"shape \(60, 2, 2\) where \(60, 3, 3\) is needed"),
     (["dear"] * 60, "array of numbers"),
 ]
@@ -330,6 +331,17 @@ def test_costs_of_rows_that_make_no_sense_are_refused(sample_cost, message):
     X, y, _ = blobs()
     with pytest.raises(ValueError, match=message):
         SupervisedSVC().fit(X, y, sample_cost=sample_cost)
+
+
+@pytest.mark.parametrize("shape", [(60,), (60, 3), (60, 3, 3)])
+def test_rows_that_take_no_part_may_cost_anything(shape):
+    X, y, _ = blobs()
+    cost, weight = np.ones(shape) * (1 - np.eye(3) if len(shape) == 3 else 1), np.ones(60)
+    weight[:3] = 0
+    model = LabelMeanSVC(gamma=0.1).fit(X, y, sample_weight=weight, sample_cost=cost)
+    cost[:3] = np.array([0, -1, np.nan]).reshape(3, *[1] * (len(shape) - 1))
+    again = LabelMeanSVC(gamma=0.1).fit(X, y, sample_weight=weight, sample_cost=cost)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
 def test_costs_said_twice_are_refused():

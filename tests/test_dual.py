@@ -18,14 +18,14 @@ from dual_cases import (
     usable,
 )
 from oracles import gap_by_definition, naive_kernel, optimum
-from semisvm.dual import DualProblem, Status, solve
+from semisvm.dual import DualProblem, Status
 from semisvm.kernels import kernel_rows, make_formula
 
 # --- against a general-purpose QP solver ---
 
 
 @pytest.mark.parametrize("block", range(20))
-def test_random_problems_end_at_the_optimum(block):
+def test_random_problems_end_at_the_optimum(block, solve):
     for seed in range(40 * block, 40 * block + 40):
         case = usable(random_case(seed))
         solution = solve(case.problem(), tol=1e-6, time_limit=10)
@@ -37,7 +37,7 @@ def test_random_problems_end_at_the_optimum(block):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_float32_rows_find_the_same_optimum_at_their_precision(seed):
+def test_float32_rows_find_the_same_optimum_at_their_precision(seed, solve):
     case = usable(random_case(1000 + seed))
     solution = solve(case.problem(np.float32), tol=1e-3, time_limit=10)
     _, best = optimum(case.K, *case.parts, case.total, case.row)
@@ -46,7 +46,8 @@ def test_float32_rows_find_the_same_optimum_at_their_precision(seed):
     assert abs(solution.objective - best) <= 1e-5 * abs(best) + 1e-3 * reach
 
 
-def test_hard_margin_problems_have_no_upper_bounds_at_all():
+@pytest.mark.many_steps
+def test_hard_margin_problems_have_no_upper_bounds_at_all(solve):
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(20, 2))
@@ -59,7 +60,7 @@ def test_hard_margin_problems_have_no_upper_bounds_at_all():
         assert_allclose(sign * solution.decision_values, np.maximum(1, sign * solution.decision_values), atol=1e-5)
 
 
-def test_two_points_have_the_optimum_one_writes_down():
+def test_two_points_have_the_optimum_one_writes_down(solve):
     # f = +-1 at the two points: beta = 2 / |x - z|^2, here 2 / 4
     case = make_case(np.array([[1.0], [-1.0]]), {"name": "linear"}, [-1, 1], [0, -9], [9, 0])
     solution = solve(case.problem(), tol=1e-12)
@@ -69,7 +70,7 @@ def test_two_points_have_the_optimum_one_writes_down():
 
 
 @pytest.mark.parametrize("total", [0.0, 0.7, -1.5, 2.0])
-def test_a_single_variable_is_its_total(total):
+def test_a_single_variable_is_its_total(total, solve):
     case = make_case(np.ones((1, 2)), {"name": "rbf", "gamma": 1.0}, [0.3], [-2], [2], total)
     solution = solve(case.problem(), tol=1e-6)
     assert solution.beta == pytest.approx([total])
@@ -78,7 +79,7 @@ def test_a_single_variable_is_its_total(total):
     is_certified(case, solution)
 
 
-def test_boxes_of_zero_width_leave_nothing_to_do_and_a_bias_of_zero():
+def test_boxes_of_zero_width_leave_nothing_to_do_and_a_bias_of_zero(solve):
     held = np.array([0.5, -1.0, 2.0])
     case = make_case(np.eye(3), {"name": "linear"}, [1, 2, 3], held, held, total=1.5)
     solution = solve(case.problem())
@@ -91,13 +92,13 @@ def test_boxes_of_zero_width_leave_nothing_to_do_and_a_bias_of_zero():
     )
 
 
-def test_no_variables_at_all_score_zero():
+def test_no_variables_at_all_score_zero(solve):
     case = make_case(np.eye(3), {"name": "linear"}, [], [], [], row=np.array([], dtype=int))
     solution = solve(case.problem())
     assert_array_equal(solution.decision_values, np.zeros(3))
 
 
-def test_an_equality_piece_is_met():
+def test_an_equality_piece_is_met(solve):
     # f(x_0) = 0.25, beside a C-SVC on the other rows
     case = svc_case()
     linear, lower, upper = (part.copy() for part in case.parts)
@@ -107,7 +108,7 @@ def test_an_equality_piece_is_met():
 
 
 @pytest.mark.parametrize("scale", [1e-10, 1e-3, 1e3, 1e10, 1e30])
-def test_the_optimum_is_found_whatever_the_scale_of_the_kernel(scale):
+def test_the_optimum_is_found_whatever_the_scale_of_the_kernel(scale, solve):
     case = svc_case()
     scaled = precomputed_case(scale * case.K, case.linear, case.lower / scale, case.upper / scale)
     solution, reference = solve(scaled.problem(), tol=1e-6), solve(case.problem(), tol=1e-6)
@@ -117,7 +118,7 @@ def test_the_optimum_is_found_whatever_the_scale_of_the_kernel(scale):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_kernel_that_is_not_finite_is_refused_and_not_spun_on(bad):
+def test_a_kernel_that_is_not_finite_is_refused_and_not_spun_on(bad, solve):
     case = svc_case()
     K = case.K.copy()
     K[3, 5] = K[5, 3] = bad
@@ -130,7 +131,7 @@ def test_a_kernel_that_is_not_finite_is_refused_and_not_spun_on(bad):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_slightly_indefinite_kernels_end(seed):
+def test_slightly_indefinite_kernels_end(seed, solve):
     rng = np.random.default_rng(seed)
     n = int(rng.choice([2, 5, 15, 40]))
     half = rng.normal(size=(n, max(1, n // 2)))
@@ -138,21 +139,22 @@ def test_slightly_indefinite_kernels_end(seed):
     K = half @ half.T + noise + noise.T
     lower, upper = random_boxes(rng, n)
     case = precomputed_case(K, rng.normal(size=n), lower, upper, random_total(rng, lower, upper))
-    ends_well(case)
+    ends_well(case, solve)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_sigmoid_kernels_with_negative_eigenvalues_end(seed):
+def test_sigmoid_kernels_with_negative_eigenvalues_end(seed, solve):
     rng = np.random.default_rng(seed)
     kernel = {"name": "sigmoid", "gamma": 0.8, "coef0": rng.uniform(-1, 1)}
     sign = np.where(rng.random(30) < 0.5, 1.0, -1.0)
     case = make_case(rng.normal(size=(30, 3)), kernel, -sign, np.minimum(0, 5 * sign), np.maximum(0, 5 * sign))
     assert np.linalg.eigvalsh(case.K).min() < -0.1
-    ends_well(case)
+    ends_well(case, solve)
 
 
+@pytest.mark.many_steps
 @pytest.mark.parametrize("seed", range(10))
-def test_kernels_that_are_not_quite_symmetric_end(seed):
+def test_kernels_that_are_not_quite_symmetric_end(seed, solve):
     rng = np.random.default_rng(seed)
     case = svc_case(seed, n=30, C=100.0)
     K = case.K + 1e-4 * rng.normal(size=case.K.shape)
@@ -162,7 +164,7 @@ def test_kernels_that_are_not_quite_symmetric_end(seed):
     is_feasible(case, solution.beta)
 
 
-def ends_well(case):
+def ends_well(case, solve):
     solution = solve(case.problem(), tol=1e-6, time_limit=20)
     assert solution.status in (Status.CONVERGED, Status.STALLED)
     assert np.isfinite(solution.beta).all()
@@ -175,7 +177,7 @@ def ends_well(case):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_restarting_from_the_optimum_takes_no_step(seed):
+def test_restarting_from_the_optimum_takes_no_step(seed, solve):
     problem = usable(random_case(2000 + seed)).problem()
     first = solve(problem, tol=1e-6)
     for start in (first, first.beta):
@@ -184,12 +186,13 @@ def test_restarting_from_the_optimum_takes_no_step(seed):
         assert_allclose(again.beta, first.beta, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.many_steps
 @pytest.mark.parametrize("C", [1.0, 1e2, 1e5])
-def test_the_gap_of_float32_rows_is_the_gap_of_those_rows_after_a_million_steps(C):
+def test_the_gap_of_float32_rows_is_the_gap_of_those_rows_after_a_million_steps(C, device, solve):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 3))
     sign = np.sign(X[:, 0] + 0.8 * rng.normal(size=400))
-    rows = kernel_rows(X, make_formula("rbf", X, gamma=0.2))
+    rows = kernel_rows(X, make_formula("rbf", X, gamma=0.2), device=device)
     problem = DualProblem(rows, -sign, np.minimum(0, C * sign), np.maximum(0, C * sign))
     solution = solve(problem, tol=1e-3, time_limit=30)
     rows.require(np.arange(400))
@@ -202,8 +205,9 @@ def test_the_gap_of_float32_rows_is_the_gap_of_those_rows_after_a_million_steps(
     assert solve(problem, start=solution.beta, tol=1e-3).n_iter == 0
 
 
+@pytest.mark.many_steps
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_what_is_called_converged_has_a_gap_below_the_tolerance(dtype):
+def test_what_is_called_converged_has_a_gap_below_the_tolerance(dtype, solve):
     for seed in range(1, 4):
         rng = np.random.default_rng(seed)
         X, sign = rng.normal(size=(250, 3)), rng.choice([-1.0, 1.0], size=250)
@@ -216,7 +220,7 @@ def test_what_is_called_converged_has_a_gap_below_the_tolerance(dtype):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_warm_start_ends_where_a_cold_one_does(seed):
+def test_a_warm_start_ends_where_a_cold_one_does(seed, solve):
     rng = np.random.default_rng(seed)
     case = usable(random_case(3000 + seed))
     problem = case.problem()
@@ -233,7 +237,8 @@ def test_a_warm_start_ends_where_a_cold_one_does(seed):
         is_certified(changed, warm)
 
 
-def test_a_solution_on_other_rows_still_starts_a_true_solve():
+@pytest.mark.many_steps
+def test_a_solution_on_other_rows_still_starts_a_true_solve(solve):
     case = svc_case(n=40)
     row = np.arange(20)
     parts = [part[:20] for part in case.parts]
@@ -249,7 +254,8 @@ def test_a_solution_on_other_rows_still_starts_a_true_solve():
 # --- invariances ---
 
 
-def test_permuting_the_rows_permutes_the_solution():
+@pytest.mark.many_steps
+def test_permuting_the_rows_permutes_the_solution(solve):
     case = svc_case(n=80)
     order = np.random.default_rng(0).permutation(80)
     shuffled = make_case(case.X[order], case.kernel, *(part[order] for part in case.parts))
@@ -258,7 +264,8 @@ def test_permuting_the_rows_permutes_the_solution():
     assert_allclose(second.decision_values, first.decision_values[order], atol=1e-6)
 
 
-def test_a_row_duplicated_at_half_the_cost_changes_nothing():
+@pytest.mark.many_steps
+def test_a_row_duplicated_at_half_the_cost_changes_nothing(solve):
     case = svc_case(n=50)
     linear, lower, upper = (np.tile(part, 2) for part in case.parts)
     twice = make_case(np.vstack([case.X, case.X]), case.kernel, linear, lower / 2, upper / 2)
@@ -267,7 +274,8 @@ def test_a_row_duplicated_at_half_the_cost_changes_nothing():
     assert_allclose(second.decision_values[:50], first.decision_values, atol=1e-6)
 
 
-def test_two_variables_on_one_row_are_one_of_both_widths():
+@pytest.mark.many_steps
+def test_two_variables_on_one_row_are_one_of_both_widths(solve):
     case = svc_case(n=50)
     shares = np.random.default_rng(0).uniform(0.1, 0.9, size=50)
     row = np.tile(np.arange(50), 2)
@@ -284,7 +292,8 @@ def test_two_variables_on_one_row_are_one_of_both_widths():
     assert_allclose(second.decision_values, first.decision_values, atol=1e-6)
 
 
-def test_rows_that_no_variable_uses_change_nothing_and_are_scored():
+@pytest.mark.many_steps
+def test_rows_that_no_variable_uses_change_nothing_and_are_scored(solve):
     case = svc_case(n=50)
     new = np.random.default_rng(0).normal(size=(10, 4))
     row = np.arange(10, 60)

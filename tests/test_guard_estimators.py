@@ -1,19 +1,21 @@
 """The guard in the estimators: its numbers by hand, what it changes, and what it leaves alone."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
 
 from semisvm import LabelMeanSVC, SupervisedSVC
 from semisvm.data import load
 from semisvm.decision import Counts, smoothed_cost
 from semisvm.decision.guard_classes import guard_classes, least_possible_cost, smoothed_confusion_cost
+from semisvm.dual import Status
 from semisvm.estimators import guarding
-from semisvm.labels import Labels
 
 BOTH = pytest.mark.parametrize("estimator", [SupervisedSVC, LabelMeanSVC])
 
@@ -83,7 +85,7 @@ def test_the_share_of_a_class_is_the_fraction_that_was_asked_for():
 
 def test_many_labels_are_held_out_in_folds_that_hold_each_once_and_every_class():
     codes = np.where(np.arange(300) < 90, np.arange(300) % 3, -1)
-    folds = list(guarding._folds(Labels(np.arange(3), codes)))
+    folds = guarding._folds(np.flatnonzero(codes >= 0), codes)
     assert len(folds) == guarding.MOST_FITS
     assert_array_equal(np.sort(np.concatenate(folds)), np.arange(90))
     assert all(len(set(codes[fold])) == 3 for fold in folds)
@@ -94,6 +96,44 @@ def test_the_cost_of_two_classes_is_that_of_the_guard_at_the_threshold():
     counts = Counts(tp=3, fp=1, fn=2, tn=4)
     expected = smoothed_cost(counts, (7.0, 1.0), 0.3)
     assert smoothed_confusion_cost(confusion, costs, np.array([0.7, 0.3])) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6, 10])
+def test_all_classes_together_are_charged_two_errors_in_four_rows(n_classes):
+    n_labeled = np.arange(1.0, n_classes + 1)
+    costs, shares = 1 - np.eye(n_classes), np.full(n_classes, 1 / n_classes)
+    rates = [smoothed_confusion_cost(np.diag(n_labeled), costs, share) for share in np.eye(n_classes)]
+    charged_rows = n_labeled * rates / (0.5 - np.array(rates))  # rate = (rows / 2) / (n + rows)
+    assert charged_rows.sum() / 2 == pytest.approx(2)
+    assert smoothed_confusion_cost(np.zeros((n_classes, n_classes)), costs, shares) == pytest.approx(0.5)
+
+
+@BOTH
+def test_of_three_classes_one_with_a_single_label_is_not_judged(estimator):
+    X, t = make_blobs(60, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    y = np.full(60, -1)
+    for label, n in enumerate((4, 3, 1)):
+        y[np.flatnonzero(t == label)[:n]] = label
+    costs = np.array([[0, 1, 2], [3, 0, 1], [2, 2, 0.0]])
+    found = estimator(costs=costs, guard=True, gamma=0.03).fit(X, y).guard_
+    assert found["n_fits"] == 7
+    assert found["own_cost"] == pytest.approx(
+        smoothed_confusion_cost(np.diag([4.0, 3.0, 0.0]), costs, np.array([4, 3, 1]) / 8)
+    )
+    assert found["constant"] is None
+
+
+@BOTH
+@pytest.mark.parametrize(("dear", "constant"), [(1.0, None), (50.0, 2)])
+def test_where_no_class_has_two_labels_the_charge_alone_decides(estimator, dear, constant):
+    X, t = make_blobs(60, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    y = np.full(60, -1)
+    y[[np.flatnonzero(t == label)[0] for label in range(3)]] = range(3)
+    model = estimator(costs={0: 1.0, 1: 1.0, 2: dear}, guard=True, gamma=0.03).fit(X, y)
+    assert model.guard_["constant"] == constant
+    assert model.guard_["n_fits"] == 0
+    assert "expected to cost" in model.guard_["reason"]
+    assert set(model.predict(X)) == ({0, 1, 2} if constant is None else {constant})
 
 
 def test_a_constant_wins_where_it_costs_no_more_than_the_classifier():
@@ -236,6 +276,38 @@ def test_callbacks_hear_of_the_fit_alone():
     assert model.guard_["n_fits"] == 10
     assert recorder.tasks.count("setup") == recorder.tasks.count("fit") == recorder.tasks.count("teardown") == 1
     assert recorder.tasks.count("1 vs 0") == 1
+
+
+@BOTH
+@pytest.mark.parametrize("how", ["raised", "told"])
+def test_ctrl_c_in_the_comparison_keeps_the_machine_and_says_so(estimator, how, monkeypatch):
+    X, y = blobs()
+    whole = guarded(estimator, 2.0, guard=False).fit(X, y)
+    fit_pairs, calls = estimator._fit_pairs, []
+
+    def interrupted(self, *args):
+        calls.append(1)
+        if len(calls) == 4 and how == "raised":
+            raise KeyboardInterrupt
+        fits = fit_pairs(self, *args)
+        return fits if len(calls) < 4 else [replace(fit, status=Status.INTERRUPTED) for fit in fits]
+
+    monkeypatch.setattr(estimator, "_fit_pairs", interrupted)
+    with pytest.warns(ConvergenceWarning, match="guard of .* ended early") as told:
+        model = guarded(estimator, 2.0).fit(X, y)
+    assert told[0].filename == __file__
+    assert len(calls) == 4
+    assert model.guard_["constant"] is None
+    assert "nothing was compared" in model.guard_["reason"]
+    assert_allclose(model.decision_function(X), whole.decision_function(X))
+
+
+@BOTH
+def test_rows_of_more_weight_make_their_class_more_common(estimator):
+    X, y = blobs()
+    weight = np.where(y == 1, 3.0, 1.0)
+    model = guarded(estimator, 2.0).fit(X, y, sample_weight=weight)
+    assert model.guard_["class_shares"] == pytest.approx({0: 0.25, 1: 0.75})
 
 
 # The paper's data: at a cost of a thousand nothing that ten labels can teach beats the constant.

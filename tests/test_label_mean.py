@@ -350,13 +350,14 @@ def test_means_in_feature_space_need_no_features():
     assert_allclose(by_kernel, scores(features, y, kernel="linear", costs={0: 1, 1: 3}), atol=1e-5)
 
 
-def test_a_row_of_weight_two_is_two_rows():
+@pytest.mark.parametrize("fraction", [0.5, "labeled"])
+def test_a_row_of_weight_two_is_two_rows(fraction):
     X, y, _ = blobs()
     twice = np.append(np.flatnonzero(y >= 0)[:3], np.flatnonzero(y < 0)[[3, 30]])
     repeated = np.append(np.arange(len(y)), twice)
     weight = np.ones(len(y))
     weight[twice] = 2
-    parameters = {"costs": {0: 1, 1: 3}, "positive_fraction": 0.5, "gamma": 0.5}
+    parameters = {"costs": {0: 1, 1: 3}, "positive_fraction": fraction, "gamma": 0.5}
     expected = scores(X[repeated], y[repeated], **parameters)[: len(y)]
     assert_allclose(scores(X, y, {"sample_weight": weight}, **parameters), expected, atol=1e-6)
 
@@ -487,6 +488,16 @@ def test_ctrl_c_in_a_solve_keeps_the_supervised_machine(monkeypatch, at_call):
     assert_allclose(model.decision_function(X), supervised.decision_function(X), atol=1e-9)
     assert model.guard_["constant"] is None
     assert "ended early" in model.guard_["reason"]
+
+
+@pytest.mark.parametrize("limit", [{"max_iter": 1}, {"time_limit": 1e-9}])
+@pytest.mark.parametrize("guard", [False, True])
+def test_a_limit_may_come_before_the_supervised_machine_is_solved(limit, guard):
+    X, y, _ = blobs()
+    with pytest.warns(ConvergenceWarning, match=next(iter(limit))):
+        model = LabelMeanSVC(costs={0: 1, 1: 2}, guard=guard, **limit).fit(X, y)
+    assert model.predict(X).shape == y.shape
+    assert not guard or "ended early" in model.guard_["reason"]
 
 
 def test_a_fit_is_silent_and_leaves_its_parameters_alone():

@@ -242,7 +242,7 @@ BAD = [
     ({"costs": {0: 1}}, {}, r"missing \[1\]"),
     ({"costs": {0: 1, 1: 1, 2: 1}}, {}, r"not a class \[2\]"),
     ({"costs": {0: 1, 1: -1}}, {}, "positive and finite"),
-    ({"costs": [[0, 1], [1, 0]]}, {}, "cost matrix"),
+    ({"costs": [[0, 1]]}, {}, r"costs has shape \(1, 2\)"),
     ({}, {"sample_weight": -np.ones(300)}, "[Nn]egative"),
     ({}, {"sample_weight": np.zeros(300)}, "at least one non-zero"),
     ({}, {"sample_weight": np.ones(7)}, "sample_weight"),

@@ -1,66 +1,135 @@
 """`semisvm demo`: the main job, start to end, on data that comes with scikit-learn.
 
 Breast-cancer samples with nine labels in ten hidden, and a promise to keep: find at least 97 in 100 of the malignant
-ones. The labels that were hidden then tell, as they never can in earnest, what the chosen threshold really gives.
+ones. What `semisvm fit` does is done here by the same functions, into a folder of its own. The labels that were hidden
+then tell, as they never can in earnest, what the chosen threshold really gives.
 """
 
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
 import click
-import numpy as np
+
+from semisvm.cli import options as shared
+from semisvm.cli.screen import Screen
 
 SHARE_LABELED = 0.1
 MIN_RECALL = 0.97
-SEED = 0
+TARGET, POSITIVE, NEGATIVE = "diagnosis", "malignant", "benign"
+N_SUGGESTED = 10
+FOLDER = "semisvm-demo"
 
 
-@click.command()
-@click.option("--seed", default=SEED, show_default=True, help="Which tenth of the rows keeps its labels.")
-def demo(seed: int) -> None:
-    """Few labels, a recall to reach, and what comes of it: breast cancer, in seconds."""
-    from rich.console import Console
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+@click.command(short_help="The main job on bundled data, in seconds.")
+@click.option("--seed", default=0, show_default=True, help="Which tenth of the rows keeps its labels.")
+@click.option(
+    "--out", type=shared.FILE, metavar="DIR", help=f"A folder to make; by default {FOLDER}, or {FOLDER}-2 ..."
+)
+def demo(seed: int, out: Path | None) -> None:
+    """Few labels, a recall to reach, and what comes of it: breast cancer, in seconds.
 
-    from semisvm import SemiSupervisedKFold, SupervisedSVC
-    from semisvm.data import hide, load, split
-    from semisvm.decision import choose
-    from semisvm.model_selection import cross_fit_scores
+    Writes the table, the model and the report into a new folder; nothing that exists is touched.
+    """
+    from semisvm.models import save
+    from semisvm.models.fit import fit_model
+    from semisvm.models.methods import Settings
+    from semisvm.models.suggest import suggest_training_rows
+    from semisvm.models.training import read_training
+    from semisvm.report import write_report
 
-    console = Console()
-    table = load("wdbc")
-    is_malignant = (table.y == 0).astype(int)
-    rows = split(is_malignant, labeled=SHARE_LABELED, test=0, random_state=seed)
-    y = hide(is_malignant, rows.labeled)
-    console.print(
-        f"[bold]Breast cancer (WDBC)[/bold]: {len(y)} rows, {len(rows.labeled)} labelled, "
-        f"{len(rows.unlabeled)} not. Wanted: recall of at least {MIN_RECALL} for malignant."
+    screen = Screen()
+    folder = _make_folder(out)
+    table, hidden = _write_tables(folder, seed)
+    model_file, report = folder / "cancer.skops", folder / "report.html"
+    screen.console.print(
+        f"The same as: [bold]semisvm fit {table} --target {TARGET} --positive {POSITIVE} --min-recall {MIN_RECALL} "
+        f"--out {model_file} --report {report}[/]\n"
     )
-
-    model = make_pipeline(StandardScaler(), SupervisedSVC(C=1.0))
-    folds = SemiSupervisedKFold(5, shuffle=True, random_state=seed)
-    out_of_fold = cross_fit_scores(model, table.X, y, cv=folds)
-    labeled = rows.labeled
-    sign = np.where(is_malignant == 1, 1, -1)
-    point = choose(out_of_fold[labeled], sign[labeled], min_recall=MIN_RECALL, level="cross-fitted")
-    scores = model.fit(table.X, y).decision_function(table.X)
-
-    console.print(f"\n[bold]What the {len(labeled)} labels say[/bold] (five-fold cross-fitting)")
-    console.print(point.summary(), highlight=False)
-    console.print(f"\n[bold]What the {len(rows.unlabeled)} hidden labels say[/bold] (never used above)")
-    _print_truth(console, scores[rows.unlabeled], sign[rows.unlabeled], point.threshold)
-    console.print(
-        "\nRead: the interval, not the point. With so few malignant rows among the labels the recall that was "
-        "asked for can be missed or overshot; more labels narrow it."
+    with screen.working():
+        training = read_training([table], TARGET, positive=POSITIVE)
+        fitted = fit_model(training, Settings(min_recall=MIN_RECALL, seed=seed), tell=screen.tell)
+        baseline = fit_model(training, Settings(seed=seed), method="supervised", tell=screen.tell)
+        save(fitted.model, model_file)
+        suggested = [one.as_dict() for one in suggest_training_rows(fitted.model, training, N_SUGGESTED)]
+        write_report(fitted.model.facts | {"suggest": suggested}, report)
+    _show(screen, fitted.model, baseline.model, hidden)
+    screen.say(
+        "\nRead: the interval, not the point. With so few malignant rows among the labels the recall that was asked\n"
+        "for can be missed or overshot; more labels narrow it, and the report lists the rows worth labelling first.\n"
     )
+    screen.say(f"Model:   {model_file}\nReport:  {report}   (open it in a browser; it needs no network)")
 
 
-def _print_truth(console, scores, sign, threshold) -> None:
+def _show(screen: Screen, model: Any, baseline: Any, hidden: Path) -> None:
+    """What the labels say, and what the hidden ones say of the same."""
     from rich.table import Table
 
-    from semisvm.decision import count_at, f_score, precision, recall
+    from semisvm.cli.show import show_estimate, show_fit
+    from semisvm.models.evaluate import evaluate_file
 
-    table = Table("", "precision", "recall", "F1")
-    for name, at in (("supervised, threshold 0", 0.0), ("with the chosen threshold", threshold)):
-        counts = count_at(scores, sign, at)
-        measures = (precision(counts), recall(counts), f_score(counts, 1.0))
-        table.add_row(name, *(f"{float(value):.3f}" for value in measures))
-    console.print(table)
+    console = screen.console
+    show_fit(console, model.facts)
+    console.print("\n[bold]What the hidden labels say[/] (never used above)")
+    grid = Table("", "precision", "recall", "F1", box=None, padding=(0, 2, 0, 0))
+    for name, one in (("supervised, threshold 0", baseline), ("with the chosen threshold", model)):
+        point = evaluate_file(one, hidden).as_dict()["operating_point"]
+        grid.add_row(name, *(show_estimate(point[measure]) for measure in ("precision", "recall", "f_score")))
+    console.print(grid)
+    console.print(_say_truth(model.facts["operating_point"]["recall"], point["recall"]["value"]))
+
+
+def _say_truth(promised: dict[str, float], found: float) -> str:
+    """Whether the recall that was asked for is kept, and whether the labels could have told."""
+    is_inside = promised["low"] <= found <= promised["high"]
+    told = f"{'inside' if is_inside else 'outside'} the interval that the labels gave"
+    verdict = "kept" if found >= MIN_RECALL else "missed"
+    return (
+        f"Asked {MIN_RECALL}, found {found:.3f}: {verdict}, {told} ({promised['low']:.2f} to {promised['high']:.2f})."
+    )
+
+
+def _make_folder(out: Path | None) -> Path:
+    """A new folder: the one asked for, or the first of its kind that is not there yet."""
+    if out is not None:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise click.UsageError(f"{out} exists and is not an empty folder: choose another --out.")
+        out.mkdir(parents=True, exist_ok=True)
+        return out
+    number = 1
+    while True:
+        folder = Path(FOLDER if number == 1 else f"{FOLDER}-{number}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return folder
+
+
+def _write_tables(folder: Path, seed: int) -> tuple[Path, Path]:
+    """The table with nine labels in ten left empty, and the rows behind those with their labels."""
+    from sklearn.datasets import load_breast_cancer
+
+    from semisvm.data import split
+
+    samples = load_breast_cancer()
+    is_malignant = (samples.target == 0).astype(int)
+    rows = split(is_malignant, labeled=SHARE_LABELED, test=0, random_state=seed)
+    names = [NEGATIVE, POSITIVE]
+    header = [*map(str, samples.feature_names), TARGET]
+    known = set(rows.labeled.tolist())
+    labels = [names[code] for code in is_malignant]
+    shown = [label if i in known else "" for i, label in enumerate(labels)]
+    files = {
+        folder / "samples.csv": range(len(labels)),
+        folder / "hidden-labels.csv": rows.unlabeled.tolist(),
+    }
+    for (path, kept), column in zip(files.items(), (shown, labels), strict=True):
+        with open(path, "x", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(header)
+            writer.writerows([*(f"{value:g}" for value in samples.data[i]), column[i]] for i in kept)
+    return tuple(files)  # type: ignore[return-value]

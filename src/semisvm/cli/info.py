@@ -5,19 +5,38 @@ import platform
 
 import click
 
-PACKAGES = ("semisvm", "numpy", "scipy", "scikit-learn", "numba", "pandas", "pyarrow", "torch", "triton")
+from semisvm.cli.options import as_json, examples
+
+PACKAGES = (
+    "semisvm",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "pandas",
+    "pyarrow",
+    "skops",
+    "matplotlib",
+    "torch",
+    "triton",
+)
 
 
-@click.command()
-def info() -> None:
-    """Versions, cores and memory, for a bug report."""
+@click.command(epilog=examples("semisvm info", "semisvm info --json"))
+@as_json
+def info(as_json: bool) -> None:
+    """Versions, threads, memory and GPU, for a bug report."""
+    from semisvm.cli.screen import Screen
     from semisvm.kernels.memory import free_bytes
     from semisvm.kernels.threads import n_threads
 
-    rows = [("python", platform.python_version()), ("system", platform.platform())]
-    rows += [(name, _version(name)) for name in PACKAGES]
-    rows += [("threads", str(n_threads())), ("free memory", f"{free_bytes() / 1e9:.1f} GB")]
-    for name, value in rows:
+    facts = {"python": platform.python_version(), "system": platform.platform()}
+    facts |= {name: _version(name) for name in PACKAGES}
+    facts |= {"threads": str(n_threads()), "free memory": f"{free_bytes() / 1e9:.1f} GB", "GPU": _gpu()}
+    if as_json:
+        Screen(as_json).show_json(facts)
+        return
+    for name, value in facts.items():
         click.echo(f"{name:<14}{value}")
 
 
@@ -26,3 +45,12 @@ def _version(name: str) -> str:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return "not installed"
+
+
+def _gpu() -> str:
+    from semisvm.device import resolve
+
+    try:
+        return f"{resolve('cuda')}, in use for large problems"
+    except ValueError as error:
+        return f"none in use ({error})"

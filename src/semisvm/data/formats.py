@@ -81,7 +81,7 @@ def read(path: str | Path, *, target: str | None = None, format: str | None = No
         With the file, the line, the reason and the remedy.
     """
     path = Path(path)
-    return READERS[_format(path, format)](path, target)
+    return READERS[file_format(path, format)](path, target)
 
 
 def read_table(path: str | Path, *, format: str | None = None) -> pandas.DataFrame:
@@ -90,13 +90,14 @@ def read_table(path: str | Path, *, format: str | None = None) -> pandas.DataFra
     The file must be a table with named columns: csv, tsv, parquet or arff.
     """
     path = Path(path)
-    kind = _format(path, format)
+    kind = file_format(path, format)
     if kind not in FRAME_READERS:
         raise fault(path, f"a {kind} file has no named columns", "Read it with semisvm.data.read")
     return FRAME_READERS[kind](path)
 
 
-def _format(path: Path, format: str | None) -> str:
+def file_format(path: Path, format: str | None = None) -> str:
+    """Return the format that a file's suffix, or `format`, names."""
     if format is not None:
         if format not in READERS:
             raise fault(path, f"there is no format {format!r}", suggest(format, READERS))

@@ -2,6 +2,7 @@
 
 from semisvm.dual.problem import DualProblem, DualSolution, Status
 from semisvm.dual.repair import repair
-from semisvm.dual.solve import solve
+from semisvm.dual.solve import solve, solve_many
+from semisvm.dual.together import run_together
 
-__all__ = ["DualProblem", "DualSolution", "Status", "repair", "solve"]
+__all__ = ["DualProblem", "DualSolution", "Status", "repair", "run_together", "solve", "solve_many"]

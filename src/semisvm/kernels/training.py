@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from semisvm.device import resolve
 from semisvm.kernels.formula import Formula
 from semisvm.kernels.memory import budget_bytes
 from semisvm.kernels.rows import GivenRows, KernelRows
@@ -9,9 +10,20 @@ from semisvm.kernels.sources import GivenMatrix, make_source
 
 
 def kernel_rows(
-    X, formula: Formula, *, cache_size: float | None = None, dtype=np.float32, is_frugal: bool = False
+    X,
+    formula: Formula,
+    *,
+    cache_size: float | None = None,
+    dtype=np.float32,
+    is_frugal: bool = False,
+    device: str = "cpu",
 ) -> KernelRows:
     """Rows of the kernel matrix of X (or of X itself, where X is the matrix), float32 unless asked otherwise."""
+    place = resolve(device, X.shape[0])
+    if place != "cpu":
+        from semisvm.kernels.device_rows import device_rows
+
+        return device_rows(X, formula, device=place, cache_size=cache_size, dtype=dtype)
     if formula.name == "precomputed":
         return GivenRows(GivenMatrix(_square(X)))
     return KernelRows(make_source(X, formula, dtype), budget_bytes(cache_size), is_frugal=is_frugal)

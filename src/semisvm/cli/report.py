@@ -1,0 +1,45 @@
+"""`semisvm report`: a model's report, one HTML file that works offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from semisvm.cli import options as shared
+from semisvm.cli.screen import Screen
+
+EXAMPLES = (
+    "semisvm report spam.skops",
+    "semisvm report spam.skops held-out.csv --out held-out.html",
+)
+
+
+@click.command(epilog=shared.examples(*EXAMPLES), short_help="Write the report of a model.")
+@click.argument("model", type=shared.FILE)
+@click.argument("data", type=shared.FILE, required=False)
+@click.option("--out", type=shared.FILE, metavar="FILE", help="By default MODEL with the suffix .html.")
+@shared.unlabeled
+@shared.force
+@shared.as_json
+def report(model: Path, data: Path | None, out: Path | None, unlabeled: str | None, force: bool, as_json: bool) -> None:
+    """Write what is known about MODEL as one HTML file that works offline.
+
+    With DATA the operating point and the scores are measured on its labelled rows, and the rows of it that are worth
+    labelling next are listed.
+    """
+    from semisvm.models import load
+    from semisvm.models.update import facts_on
+    from semisvm.models.writing import check_can_write, whole_file
+    from semisvm.report import write_report
+
+    screen = Screen(as_json)
+    out = check_can_write(model.with_suffix(".html") if out is None else out, force=force)
+    with screen.working():
+        facts = facts_on(load(model), data, unlabeled=unlabeled, tell=screen.tell)
+        with whole_file(out, force=force) as unfinished:
+            write_report(facts, unfinished)
+    if as_json:
+        screen.show_json({"report": str(out)})
+        return
+    screen.say(f"Report: {out}")

@@ -1,0 +1,176 @@
+"""Kernel rows on a device: X there, and rows of K made there by matrix products.
+
+    stored[i, :n]   row i of K; rows are `stride` numbers apart, a multiple of 32, so that each begins on a boundary
+                    that wide loads want
+
+Products are in full float32 (or float64). Those of float32 are off by as much as on the CPU; TF32 would lose 1e-3.
+The whole matrix is made a band of rows at a time, from the diagonal on, and the band is mirrored: half the products.
+"""
+
+import contextlib
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from semisvm.kernels.formula import Formula
+from semisvm.kernels.sources import FAR_FROM_ORIGIN, cross_kernel
+
+BAND = 4096  # rows of the whole matrix made at a time
+_COLUMNS = 1024  # of the exponential, to a program
+
+
+def as_tensor(X: Any, dtype, device) -> Any:
+    """Rows as a dense tensor on the device: from NumPy, SciPy, torch or CuPy, without a detour over the host."""
+    import torch
+
+    kind = getattr(torch, np.dtype(dtype).name)
+    if isinstance(X, torch.Tensor):
+        return X.detach().to(device=device, dtype=kind)
+    if sparse.issparse(X):
+        return _dense(X.tocsr(), kind, device)
+    if hasattr(X, "__cuda_array_interface__"):
+        return torch.as_tensor(X, device=device).to(kind)
+    return torch.from_numpy(np.ascontiguousarray(X, dtype=dtype)).to(device)
+
+
+def _dense(X, kind, device):
+    """CSR laid out dense on the device; only its non-zeros travel."""
+    import torch
+
+    n_rows, n_columns = X.shape
+    counts = torch.from_numpy(np.diff(X.indptr).astype(np.int64)).to(device)
+    row = torch.repeat_interleave(torch.arange(n_rows, device=device), counts)
+    at = row * n_columns + torch.from_numpy(X.indices.astype(np.int64)).to(device)
+    dense = torch.zeros(n_rows * n_columns, dtype=kind, device=device)
+    dense.index_add_(0, at, torch.from_numpy(X.data).to(device=device, dtype=kind))  # columns may be stored twice
+    return dense.view(n_rows, n_columns)
+
+
+def device_of(name: str) -> Any:
+    """The torch device of a name that `semisvm.device.resolve` has found usable."""
+    import torch
+
+    if name == "cuda":
+        return torch.device("cuda", torch.cuda.current_device())
+    return torch.device("cpu" if name == "interpreter" else name)
+
+
+def current(device: Any) -> contextlib.AbstractContextManager[Any]:
+    """Make a device the current one for a while: Triton launches there."""
+    import torch
+
+    return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
+
+
+def scores_on_device(X, support_vectors, coefficients: np.ndarray, formula: Formula, device: str) -> np.ndarray:
+    """Kernel values of the rows of X with the support vectors, in float32, weighted and summed in float64."""
+    import torch
+
+    place = device_of(device)
+    scores = np.empty((X.shape[0], len(coefficients)))
+    with current(place):
+        support = DataSource(support_vectors, formula, np.float32, place)
+        weights = torch.from_numpy(np.ascontiguousarray(coefficients.T)).to(place)
+        for start in range(0, X.shape[0], BAND):
+            part = slice(start, min(start + BAND, X.shape[0]))
+            K = support.between(as_tensor(X[part], np.float32, place))
+            scores[part] = (K.double() @ weights).cpu().numpy()
+    return scores
+
+
+class DataSource:
+    """Rows of K from data rows on the device."""
+
+    def __init__(self, X, formula: Formula, dtype, device):
+        self.formula, self.n_rows = formula, X.shape[0]
+        self.X = as_tensor(X, dtype, device)
+        self.centre = _centre_if_far(self.X) if formula.name == "rbf" else None
+        if self.centre is not None:
+            self.X = self.X - self.centre
+        self.squares = (self.X * self.X).sum(dim=1)
+        self.gamma = self.squares.new_tensor([formula.gamma])
+        self.diagonal = formula.diagonal(self.squares.cpu().numpy())
+
+    def write(self, rows, out) -> None:
+        """out[i, :n] = K[rows[i]]; `rows` is a tensor of int64, `out` has rows of any stride."""
+        self._product(self.X[rows], out[:, : self.n_rows])
+        self._finish(out, rows, 0)
+
+    def write_all(self, out) -> None:
+        """out[:n, :n] = K."""
+        import torch
+
+        n = self.n_rows
+        for start in range(0, n, BAND):
+            stop = min(start + BAND, n)
+            band = out[start:stop, start:n]
+            self._product(self.X[start:stop], band, start)
+            self._finish(band, torch.arange(start, stop, device=out.device), start)
+            out[stop:n, start:stop] = band[:, stop - start :].T
+
+    def between(self, new) -> Any:
+        """Kernel values between new rows (a tensor of their data) and these, shape (n_new, n)."""
+        import torch
+
+        new = new if self.centre is None else new - self.centre
+        values = new @ self.X.T
+        rows = torch.full((len(new),), -1, dtype=torch.int64, device=new.device)  # none of the data rows
+        self._finish(values, rows, 0, (new * new).sum(dim=1))
+        return values
+
+    def _product(self, left, out, start: int = 0) -> None:
+        import torch
+
+        torch.mm(left, self.X[start:].T, out=out)
+
+    def _finish(self, dots, rows, first: int, squares=None) -> None:
+        """Turn products with the data rows from `first` on into kernel values, in place."""
+        import torch
+
+        formula, n_columns = self.formula, self.n_rows - first
+        if formula.name == "rbf":
+            from semisvm.kernels.device_kernel import rbf_of_dots
+
+            grid = (-(-n_columns // _COLUMNS), len(rows))
+            squares = self.squares[rows] if squares is None else squares, self.squares[first:]
+            rbf_of_dots[grid](
+                dots, *squares, rows, self.gamma, first, n_columns, dots.stride(0), COLUMNS=_COLUMNS, num_warps=4
+            )
+        elif formula.name in ("poly", "sigmoid"):
+            dots.mul_(formula.gamma).add_(formula.coef0)
+            torch.pow(dots, formula.degree, out=dots) if formula.name == "poly" else torch.tanh(dots, out=dots)
+
+
+def _centre_if_far(X):
+    """The mean, where rows lie far from the origin for their spread (`sources` moves them too, and says why)."""
+    import torch
+
+    mean = X.mean(dim=0, dtype=torch.float64)
+    spread = (X * X).mean(dim=0, dtype=torch.float64).sum() - mean @ mean
+    return mean.to(X.dtype) if bool(mean @ mean > FAR_FROM_ORIGIN * spread) else None
+
+
+class MatrixSource:
+    """Rows of a kernel matrix that is there already: the user's own, or what a function gave on the host."""
+
+    def __init__(self, K, dtype, device):
+        self.K = as_tensor(K, dtype, device)
+        self.n_rows = len(self.K)
+        self.diagonal = self.K.diagonal().cpu().numpy()
+
+    def write(self, rows, out) -> None:
+        out[:, : self.n_rows] = self.K[rows]
+
+    def write_all(self, out) -> None:
+        out[: self.n_rows, : self.n_rows] = self.K
+        self.K = out[: self.n_rows, : self.n_rows]  # one copy is enough
+
+
+def make_device_source(X, formula: Formula, dtype, device) -> DataSource | MatrixSource:
+    """Choose the source by the kernel: a function of the user's is called on the host, once for all pairs of rows."""
+    if formula.name == "precomputed":
+        return MatrixSource(X, dtype, device)
+    if formula.function is not None:
+        return MatrixSource(cross_kernel(formula, X, X), dtype, device)
+    return DataSource(X, formula, dtype, device)

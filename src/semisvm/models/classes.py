@@ -1,0 +1,154 @@
+"""The target column -> classes: what its cells say, which of them say nothing, and which class is the positive one.
+
+    texts    (n,)  the cells as text, "" where a row has no label; whole numbers lose their ".0"
+    classes  (k,)  the distinct texts, numbers in their order, words in theirs; of two, the second is positive
+    codes    (n,)  the class of each row as an index, -1 where it has none
+
+Models are trained on codes and speak in texts, so that a label comes out of `predict` as it went into `fit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semisvm.data.errors import DataError, fault, suggest
+from semisvm.data.table import open_table
+from semisvm.data.target import MISSING_SPELLINGS
+
+MOST_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Class names in the order of their codes; `are_numbers` tells whether "1.0" and "1" are one class."""
+
+    names: tuple[str, ...]
+    are_numbers: bool
+
+    def codes_of(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the code of each label: -1 for none, -2 for one that is no class here."""
+        code = {name: k for k, name in enumerate(self.names)} | {"": -1}
+        spelled = {text: code.get(_canonical(text) if self.are_numbers else text, -2) for text in set(texts)}
+        return np.fromiter(map(spelled.__getitem__, texts), dtype=np.intp, count=len(texts))
+
+
+def label_texts(cells: Any) -> list[str]:
+    """Return a target column, of text or of numbers, as texts; "" where a cell is missing."""
+    values = np.asarray(cells)
+    if values.dtype.kind == "f":
+        return ["" if np.isnan(value) else _number_text(value) for value in values.tolist()]
+    if values.dtype.kind in "iu":
+        return [str(value) for value in values.tolist()]
+    texts = ["" if cell is None or cell != cell else str(cell).strip() for cell in values.tolist()]
+    return ["" if text in MISSING_SPELLINGS else text for text in texts]
+
+
+def unmark(texts: list[str], mark: str | None) -> list[str]:
+    """Make the marker of unlabelled rows "": it may be spelled as another number that is equal."""
+    if mark is None or mark == "":
+        return texts
+    same = {text for text in set(texts) if text == mark or _canonical(text) == _canonical(mark)}
+    return ["" if text in same else text for text in texts]
+
+
+def settle_classes(
+    texts: list[str], path: Path, column: str, *, positive: str | None = None, mark: str | None = None
+) -> Classes:
+    """Find the classes among the labels, or say what keeps the column from being a target."""
+    labels = [text for text in texts if text]
+    distinct = set(labels)
+    are_numbers = all(_number(text) is not None for text in distinct)
+    if are_numbers:
+        distinct = {_canonical(text) for text in distinct}
+    names = sorted(distinct, key=lambda text: float(text)) if are_numbers else sorted(distinct)
+    where = f"column {column!r}"
+    if not names:
+        reason = f"{where} has no label: all {len(texts)} cells are empty" + (f" or {mark!r}" if mark else "")
+        raise fault(path, reason, "Label some rows of each class")
+    if mark is None and "-1" in names and len(names) > 2 and len(labels) == len(texts):
+        reason = f"{where} holds -1 beside {names[1]} and {names[2]}, and may mean a class or no label"
+        raise fault(path, reason, "Say --unlabeled -1 if it marks rows without a label, or --unlabeled '' if not")
+    if len(names) == 1:
+        reason = f"{where} has labels of one class only, {names[0]!r} ({len(labels)} of {len(texts)} rows)"
+        raise fault(path, reason, "Label some rows of another class" + _if_marked(mark))
+    if len(names) > MOST_CLASSES or (are_numbers and 2 * len(names) > max(len(labels), 20)):
+        reason = f"{where} has {len(names)} different values on {len(labels)} labelled rows, such as {labels[0]!r}"
+        raise fault(path, reason, "A classifier needs a column of few classes: cut a measurement into ranges first")
+    return Classes(tuple(_with_positive_last(names, positive, path)), are_numbers)
+
+
+def _if_marked(mark: str | None) -> str:
+    return f"; if {mark!r} is a class, say --unlabeled ''" if mark else ""
+
+
+def _with_positive_last(names: list[str], positive: str | None, path: Path) -> list[str]:
+    if positive is None:
+        return names
+    if positive not in names:
+        raise fault(path, f"no class is called {positive!r}", suggest(positive, names))
+    if len(names) > 2:
+        raise fault(path, f"there are {len(names)} classes, each with the rest against it", "Leave --positive out")
+    return [name for name in names if name != positive] + [positive]
+
+
+def parse_costs(words: str, classes: Classes) -> dict[int, float]:
+    """Read "spam=10,ham=1": what it costs to take a row of each class for another, by code."""
+    costs: dict[int, float] = {}
+    for pair in words.split(","):
+        name, equals, amount = (part.strip() for part in pair.rpartition("="))
+        value = _number(amount)
+        if not equals or value is None or not 0 < value < np.inf:
+            raise DataError(f"--costs: {pair.strip()!r} is not class=cost. Write --costs spam=10,ham=1, costs above 0.")
+        code = int(classes.codes_of([name])[0])
+        if code < 0:
+            raise DataError(f"--costs: no class is called {name!r}. {suggest(name, classes.names)}.")
+        costs[code] = value
+    missing = [name for code, name in enumerate(classes.names) if code not in costs]
+    if missing:
+        raise DataError(f"--costs: the class {missing[0]!r} has no cost. Give one to each of {list(classes.names)}.")
+    return costs
+
+
+def read_cost_matrix(path: str | Path, classes: Classes) -> np.ndarray:
+    """Read a CSV of costs: the first cell of a row names the true class, the header the predicted ones."""
+    table = open_table(path)
+    path, k = Path(path), len(classes.names)
+    columns = classes.codes_of(table.names[1:])
+    if sorted(columns.tolist()) != list(range(k)):
+        reason = f"the header names {list(table.names[1:])} where the classes are {list(classes.names)}"
+        raise fault(path, reason, "Write a column for each class, after one for the true class", line=1)
+    matrix, seen = np.full((k, k), np.nan), list[int]()
+    for line, (name, *cells) in table.rows():
+        code = int(classes.codes_of([name.strip()])[0])
+        if code < 0 or code in seen:
+            raise fault(path, f"{name!r} is no class, or comes twice", suggest(name, classes.names), line=line)
+        seen.append(code)
+        matrix[code, columns] = [np.nan if (cost := _number(cell)) is None else cost for cell in cells]
+        if not (np.isfinite(matrix[code]).all() and (matrix[code] >= 0).all() and matrix[code, code] == 0):
+            raise fault(path, "costs must be numbers from 0 up, and 0 where a class is itself", "Mend them", line=line)
+    if len(seen) < k:
+        gone = next(name for code, name in enumerate(classes.names) if code not in seen)
+        raise fault(path, f"the true class {gone!r} has no row", "Write a row for each class")
+    return matrix
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return None if "_" in text or value != value else value
+
+
+def _canonical(text: str) -> str:
+    value = _number(text)
+    return text if value is None else _number_text(value)
+
+
+def _number_text(value: float) -> str:
+    return str(int(value)) if np.isfinite(value) and value == int(value) else repr(float(value))

@@ -1,0 +1,358 @@
+"""The solver for devices: blocks smaller than the problem, rows that do not fit, many problems at once, limits."""
+
+import importlib.util
+import threading
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import make_classification
+
+from dual_cases import is_certified, is_feasible, make_case, svc_case
+from oracles import naive_kernel, objective_by_definition, optimum
+from semisvm import device as devices
+from semisvm.dual import DualProblem, Status, block_arrays, run_together, solve, solve_many
+from semisvm.kernels import kernel_rows, make_formula, predict, scores_of_new_rows
+from semisvm.kernels.device_rows import home_of
+from semisvm.kernels.virtual import VirtualRows
+
+FORMULAS = {
+    "linear": {},
+    "rbf": {"gamma": 0.4},
+    "poly": {"gamma": 0.3, "coef0": 1.0, "degree": 3},
+    "sigmoid": {"gamma": 0.2, "coef0": 0.1},
+}
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of 16 variables, chosen by 4 programs that see 16 variables at a time."""
+    for name, value in {"BLOCK": 16, "SEGMENTS": 4, "WIDTH": 16}.items():
+        monkeypatch.setattr(block_arrays, name, value)
+
+
+def rows_on(device, X, name="rbf", *, dtype=np.float64, cache_size=None, **parameters):
+    formula = make_formula(name, X, **({"gamma": 0.5} | parameters if name == "rbf" else parameters))
+    return kernel_rows(X, formula, dtype=dtype, device=device, cache_size=cache_size)
+
+
+def svc_problem(case, rows):
+    return DualProblem(rows, *case.parts, case.total, case.row)
+
+
+# --- blocks ---
+
+
+@pytest.mark.parametrize("n", [30, 150])
+def test_blocks_smaller_than_the_problem_end_at_its_optimum(n, other_device, small_blocks):
+    case = svc_case(n=n)
+    solution = solve(case.problem(), tol=1e-3, device=other_device)
+    best = optimum(case.K, *case.parts)[1]
+    assert solution.status is Status.CONVERGED
+    assert solution.objective == pytest.approx(best, rel=1e-4)
+    is_certified(case, solution)
+
+
+@pytest.mark.parametrize("n", [24, 150])
+def test_rows_that_do_not_fit_are_made_when_they_are_needed(n, other_device, small_blocks):
+    case = svc_case(n=n)
+    rows = rows_on(other_device, case.X, cache_size=1e-3)
+    assert not rows.is_whole
+    solution = solve(svc_problem(case, rows), tol=1e-2)
+    assert solution.status is Status.CONVERGED
+    assert solution.objective == pytest.approx(optimum(case.K, *case.parts)[1], rel=1e-3)
+    is_certified(case, solution)
+
+
+@pytest.mark.many_steps
+@pytest.mark.parametrize("n", [300, 3000, 9000])
+def test_large_problems_end_where_the_cpu_does(n, other_device):
+    X, y = make_classification(n, 8, n_informative=5, flip_y=0.1, random_state=0)
+    sign = 2.0 * y - 1
+    on_cpu, there = (
+        solve(
+            DualProblem(rows_on(place, X, dtype=np.float32), -sign, np.minimum(0, sign), np.maximum(0, sign)), tol=1e-3
+        )
+        for place in ("cpu", other_device)
+    )
+    assert there.objective == pytest.approx(on_cpu.objective, rel=1e-5)
+    assert np.mean((there.decision_values > 0) == (on_cpu.decision_values > 0)) >= 0.999
+
+
+def test_equal_rows_with_opposite_boxes_keep_the_sum(other_device):
+    # flat directions: the pair of a variable with itself must never be taken for a gain
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    case = make_case(X, {"name": "rbf", "gamma": 1.0}, [-1, 1, 0.3, -0.2], [0, -2, -1, 0], [2, 0, 1, 2], total=0.5)
+    solution = solve(case.problem(), tol=1e-9, device=other_device)
+    is_certified(case, solution)
+    assert solution.objective == pytest.approx(optimum(case.K, *case.parts, 0.5)[1], rel=1e-7)
+
+
+# --- many at once ---
+
+
+def test_a_batch_solves_each_problem_as_if_alone(other_device):
+    case = svc_case(n=20)
+    rows = rows_on(other_device, case.X)
+    sizes = [0.05, 1.0, 3.0]
+    problems = [DualProblem(rows, case.linear, C * case.lower, C * case.upper) for C in sizes]
+    found = solve_many(problems, tol=1e-4)
+    for C, solution in zip(sizes, found, strict=True):
+        assert solution.status is Status.CONVERGED
+        assert solution.gap < 1e-4
+        best = optimum(case.K, case.linear, C * case.lower, C * case.upper)[1]
+        assert solution.objective == pytest.approx(best, rel=1e-4)
+    again = solve_many(problems, found, tol=1e-4)
+    assert [solution.n_iter for solution in again] == [0, 0, 0]
+
+
+def test_many_problems_are_solved_one_by_one_where_they_share_no_rows():
+    cases = [svc_case(seed, n=20) for seed in range(2)]
+    found = solve_many([case.problem() for case in cases], tol=1e-6)
+    for case, solution in zip(cases, found, strict=True):
+        is_certified(case, solution)
+
+
+def test_no_problems_have_no_solutions():
+    assert solve_many([]) == []
+
+
+def test_as_many_starts_as_problems_are_asked_for():
+    with pytest.raises(ValueError, match="2 starts were given for 1 problems"):
+        solve_many([svc_case(n=20).problem()], [None, None])
+
+
+def test_runs_whose_solves_meet_find_what_they_find_alone(device):
+    case = svc_case(n=16)
+    rows = rows_on(device, case.X)
+
+    def run(C, n_solves):
+        found = None
+        for factor in range(1, n_solves + 1):
+            size = factor * C
+            found = solve(DualProblem(rows, case.linear, size * case.lower, size * case.upper), found, tol=1e-4)
+        return found.objective
+
+    plans = [(0.1, 1), (0.2, 3), (1.0, 2)]
+    together = run_together([lambda plan=plan: run(*plan) for plan in plans])
+    for (C, n_solves), objective in zip(plans, together, strict=True):
+        size = C * n_solves
+        best = optimum(case.K, case.linear, size * case.lower, size * case.upper)[1]
+        assert objective == pytest.approx(best, rel=1e-4)
+
+
+def test_an_error_of_one_run_reaches_the_caller_and_holds_up_nobody():
+    case = svc_case(n=20)
+    done = threading.Event()
+
+    def good():
+        solve(case.problem(), tol=1e-3)
+        done.set()
+
+    def bad():
+        raise ArithmeticError("of its own")
+
+    with pytest.raises(ArithmeticError, match="of its own"):
+        run_together([good, bad])
+    assert done.is_set()
+
+
+# --- limits ---
+
+
+@pytest.mark.parametrize("max_iter", [0, 5])
+def test_no_more_steps_are_taken_than_allowed(max_iter, other_device):
+    case = svc_case(n=30)
+    solution = solve(case.problem(), tol=1e-6, max_iter=max_iter, device=other_device)
+    assert (solution.status, solution.n_iter) == (Status.MAX_ITER, max_iter)
+    is_feasible(case, solution.beta)
+    assert solution.objective == pytest.approx(objective_by_definition(case.K, case.linear, solution.beta), abs=1e-9)
+
+
+def test_a_time_limit_and_a_callback_end_a_solve_with_what_there_is(other_device, small_blocks):
+    case = svc_case(n=60)
+    late = solve(case.problem(), tol=1e-9, time_limit=1e-9, device=other_device)
+    seen = []
+    stopped = solve(case.problem(), tol=1e-9, device=other_device, callback=lambda *look: seen.append(look) or True)
+    assert (late.status, stopped.status) == (Status.TIME_LIMIT, Status.STOPPED)
+    assert seen[0][0] > 0
+    for solution in (late, stopped):
+        is_feasible(case, solution.beta)
+
+
+def test_ctrl_c_leaves_a_feasible_point_with_true_scores(other_device, small_blocks):
+    case = svc_case(n=60)
+
+    def press(n_iter, gap):
+        raise KeyboardInterrupt
+
+    solution = solve(case.problem(), tol=1e-9, device=other_device, callback=press)
+    assert solution.status is Status.INTERRUPTED
+    is_feasible(case, solution.beta)
+    assert_allclose(solution.scores, case.K @ solution.beta, atol=1e-9)
+
+
+# --- kernel rows on a device ---
+
+
+def test_every_kernel_is_the_naive_one(other_device):
+    for name, parameters in FORMULAS.items():
+        X = np.random.default_rng(0).normal(size=(40, 3)) + (50 if name == "rbf" else 0)  # far off: centred
+        rows = rows_on(other_device, X, name, **parameters)
+        assert_allclose(rows.fetch(np.arange(40)), naive_kernel(name, X, **parameters), rtol=1e-9, atol=1e-9)
+
+
+def test_rows_are_the_same_whatever_the_form_of_the_data(other_device):
+    import torch
+
+    X = np.random.default_rng(0).normal(size=(30, 4)) * (np.random.default_rng(1).random((30, 4)) < 0.5)
+    twice = sparse.csr_matrix((np.r_[X.ravel(), X.ravel()] / 2, np.tile(np.arange(4), 60), np.arange(0, 241, 8)))
+    expected = naive_kernel("rbf", X, gamma=0.5)
+    for form in (X, sparse.csr_matrix(X), torch.from_numpy(X), torch.from_numpy(X).requires_grad_()):
+        assert_allclose(rows_on(other_device, form).fetch(np.arange(30)), expected, atol=1e-12)
+    summed = naive_kernel("rbf", twice.toarray(), gamma=0.5)
+    assert_allclose(rows_on(other_device, twice).fetch(np.arange(30)), summed, atol=1e-12)
+
+
+def test_matrices_and_functions_of_the_users_own_are_taken_along(other_device):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    K = naive_kernel("rbf", X, gamma=0.5)
+    given = kernel_rows(K, make_formula("precomputed", K), device=other_device, dtype=np.float64)
+    own = kernel_rows(X, make_formula(lambda a, b: a @ b.T, X), device=other_device, dtype=np.float64)
+    assert_array_equal(given.fetch(np.arange(20)), K)
+    assert_allclose(own.fetch(np.arange(20)), X @ X.T)
+
+
+def test_the_host_sees_rows_that_are_all_there(other_device):
+    for cache_size in (None, 1e-3):
+        X = np.random.default_rng(0).normal(size=(30, 3))
+        K = naive_kernel("rbf", X, gamma=0.5)
+        rows = rows_on(other_device, X, cache_size=cache_size)
+        beta = np.random.default_rng(1).normal(size=30)
+        out = np.empty((4, 30))
+        rows.source.write(np.array([3, 1, 4, 1]), out)
+        assert_allclose(out, K[[3, 1, 4, 1]], atol=1e-12)
+        assert_allclose(rows.values[rows.slot[[2, 7]]], K[[2, 7]], atol=1e-12)
+        assert_allclose(rows.times(beta), K @ beta, atol=1e-12)
+        assert_allclose(rows.values @ beta, K @ beta, atol=1e-12)
+
+
+def test_means_behind_the_rows_are_solved_with_as_on_the_cpu(other_device):
+    case = svc_case(n=20)
+    weights = np.full((1, 20), 1 / 20)
+    linear, lower, upper = np.append(case.linear, 0.2), np.append(case.lower, -np.inf), np.append(case.upper, np.inf)
+    found = [
+        solve(DualProblem(VirtualRows(rows_on(place, case.X), weights), linear, lower, upper), tol=1e-5)
+        for place in ("cpu", other_device)
+    ]
+    assert found[1].objective == pytest.approx(found[0].objective, rel=1e-6)
+    assert_allclose(found[1].scores, found[0].scores, atol=1e-3)
+    assert home_of(VirtualRows(rows_on(other_device, case.X), weights)) == home_of(rows_on(other_device, case.X))
+
+
+def test_new_rows_are_scored_on_the_device(other_device, monkeypatch):
+    monkeypatch.setattr(predict, "WORTH_A_DEVICE", 1)
+    rng = np.random.default_rng(0)
+    new, support, coefficients = rng.normal(size=(50, 4)), rng.normal(size=(30, 4)), rng.normal(size=(2, 30))
+    formula = make_formula("rbf", support, gamma=0.3)
+    there = scores_of_new_rows(new, support, coefficients, formula, device=other_device)
+    assert_allclose(there, naive_kernel("rbf", new, support, gamma=0.3) @ coefficients.T, atol=1e-5)
+
+
+# --- what can't be done is said ---
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "CUDA"])
+def test_a_device_that_nobody_knows_is_refused(name):
+    with pytest.raises(ValueError, match="device must be 'cpu', 'cuda' or 'auto'"):
+        devices.resolve(name)
+
+
+def test_a_device_without_torch_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(devices, "_missing", lambda: "torch")
+    with pytest.raises(ValueError, match=r"needs torch, which is not installed: pip install 'semisvm\[gpu\]'"):
+        devices.resolve("cuda")
+    assert devices.resolve("auto", n_rows=10**6) == "cpu"
+
+
+def test_a_machine_without_a_device_says_so(monkeypatch):
+    monkeypatch.setattr(devices, "_missing", lambda: None)
+    monkeypatch.setattr(devices, "_n_devices", lambda: 0)
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    with pytest.raises(ValueError, match="torch sees no CUDA device here; use device='cpu'"):
+        devices.resolve("cuda")
+    monkeypatch.setattr(devices, "_n_devices", lambda: 2)
+    with pytest.raises(ValueError, match="'cuda:2': torch sees 2 CUDA devices"):
+        devices.resolve("cuda:2")
+    with pytest.raises(ValueError, match="needs TRITON_INTERPRET=1"):
+        devices.resolve("interpreter")
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    with pytest.raises(ValueError, match="out of use while TRITON_INTERPRET=1"):
+        devices.resolve("cuda")
+
+
+def test_auto_takes_a_device_that_is_there_for_problems_that_are_worth_it(monkeypatch):
+    for name, answer in {"_missing": None, "_driver_is_there": True, "_n_devices": 1}.items():
+        monkeypatch.setattr(devices, name, lambda answer=answer: answer)
+    assert [devices.resolve("auto", n) for n in (None, 100, 50_000)] == ["cpu", "cpu", "cuda"]
+    monkeypatch.setattr(devices, "_driver_is_there", lambda: False)
+    assert devices.resolve("auto", 50_000) == "cpu"
+
+
+def test_rows_on_a_device_are_not_solved_on_the_cpu(other_device):
+    case = svc_case(n=20)
+    with pytest.raises(ValueError, match="make them with device='cpu'"):
+        solve(svc_problem(case, rows_on(other_device, case.X)), device="cpu")
+
+
+def test_a_device_too_full_for_the_matrix_makes_rows_instead(other_device, monkeypatch):
+    import torch
+
+    from semisvm.kernels.gram import DataSource
+
+    def full(self, out):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(DataSource, "write_all", full)
+    case = svc_case(n=16)
+    rows = rows_on(other_device, case.X)
+    assert not rows.is_whole
+    assert solve(svc_problem(case, rows), tol=1e-2).status is Status.CONVERGED
+
+
+def test_a_device_too_full_for_the_data_or_the_blocks_says_what_to_do(other_device, monkeypatch):
+    import torch
+
+    from semisvm.kernels.device_rows import DeviceRows
+    from semisvm.kernels.gram import DataSource
+
+    def full(*arguments):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    case = svc_case(n=16)
+    problem = svc_problem(case, rows_on(other_device, case.X, cache_size=1e-4))
+    monkeypatch.setattr(DeviceRows, "empty", full)
+    with pytest.raises(MemoryError, match=r"does not fit the memory of device .* set cache_size"):
+        solve(problem)
+    monkeypatch.setattr(DataSource, "__init__", full)
+    with pytest.raises(MemoryError, match="The data of 16 rows does not fit"):
+        rows_on(other_device, case.X)
+
+
+def test_torch_tensors_are_taken_to_the_host_and_all_else_is_left(monkeypatch):
+    X = [[1.0, 2.0]]
+    assert devices.on_host(X) is X
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        taken = devices.on_host(torch.ones(2, 2, requires_grad=True))
+        assert isinstance(taken, np.ndarray)
+
+    class Elsewhere:
+        __cuda_array_interface__ = None
+
+        def get(self):
+            return np.zeros(3)
+
+    assert_array_equal(devices.on_host(Elsewhere()), np.zeros(3))

@@ -1,0 +1,76 @@
+"""Estimators on a device: the same models as on the CPU, from any kind of input, with the rounds there too."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.datasets import make_classification
+
+from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
+from semisvm.kernels import predict
+
+METHODS = {
+    "self-training": SelfTrainingSVC(),
+    "switch": TransductiveSVC(),
+    "cccp": TransductiveSVC(algorithm="cccp"),
+    "anneal": TransductiveSVC(algorithm="anneal"),
+    "progressive": ProgressiveSVC(),
+    "preference": PreferenceSVC(random_state=0),
+    "preference, paper": PreferenceSVC(calibration="part", random_state=0),
+}
+
+
+def few_labels(n=120, n_labeled=40, n_classes=2, seed=0):
+    X, y = make_classification(n, 6, n_informative=4, n_classes=n_classes, class_sep=1.5, random_state=seed)
+    return X, np.where(np.arange(n) < n_labeled, y, -1)
+
+
+def fit_on(device, estimator, X, y):
+    settings = {"device": device, "tol": 1e-6, "gamma": 0.1}
+    return type(estimator)(**estimator.get_params() | settings).fit(X, y)
+
+
+def test_the_supervised_machine_is_the_same(other_device):
+    X, y = few_labels(20, 10)
+    on_cpu, there = (fit_on(place, SupervisedSVC(), X, y) for place in ("cpu", other_device))
+    assert_allclose(there.decision_function(X), on_cpu.decision_function(X), atol=1e-4)
+
+
+@pytest.mark.many_steps
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_decides_as_on_the_cpu(name, other_device):
+    X, y = few_labels()
+    on_cpu, there = (fit_on(place, METHODS[name], X, y) for place in ("cpu", other_device))
+    assert np.mean(there.predict(X) == on_cpu.predict(X)) >= 0.98
+    assert there.termination_condition_ == on_cpu.termination_condition_
+
+
+@pytest.mark.many_steps
+def test_several_classes_are_told_apart_there_too(other_device):
+    X, y = few_labels(200, 80, n_classes=4)
+    for estimator in (SupervisedSVC(multi_class="ovr"), SelfTrainingSVC()):
+        on_cpu, there = (fit_on(place, estimator, X, y) for place in ("cpu", other_device))
+        assert np.mean(there.predict(X) == on_cpu.predict(X)) >= 0.98
+
+
+@pytest.mark.many_steps
+def test_more_rows_than_a_block_are_learned_and_scored_there(other_device, monkeypatch):
+    monkeypatch.setattr(predict, "WORTH_A_DEVICE", 1000)
+    X, y = few_labels(4000, 3000)
+    on_cpu, there = (SupervisedSVC(device=place).fit(X, y) for place in ("cpu", other_device))
+    assert np.mean(there.predict(X) == on_cpu.predict(X)) >= 0.999
+    assert_allclose(there.decision_function(X), on_cpu.decision_function(X), atol=5e-3)
+
+
+@pytest.mark.many_steps
+def test_tensors_and_sparse_rows_are_taken_as_arrays_are(other_device):
+    import torch
+
+    X, y = few_labels(60, 40)
+    place = "cuda" if other_device == "cuda" else "cpu"
+    expected = fit_on(other_device, SupervisedSVC(), X, y).decision_function(X)
+    tensor = torch.from_numpy(X).to(place)
+    for form in (tensor, sparse.csr_matrix(X)):
+        found = fit_on(other_device, SupervisedSVC(), form, y).decision_function(form)
+        assert isinstance(found, np.ndarray)
+        assert_allclose(found, expected, atol=1e-4)
