@@ -244,6 +244,18 @@ def test_the_assignment_is_the_best_there_is(seed, n_classes, has_ties):
     assert score[np.arange(n), given_classes].sum() == pytest.approx(score[rows, places[columns]].sum())
 
 
+@pytest.mark.parametrize("ties", [False, True])
+def test_of_many_rows_the_assignment_is_the_best_too(ties):
+    rng = np.random.default_rng(0)
+    score = rng.normal(size=(400, 5)) + 3 * rng.normal(size=5)
+    score = score.round() if ties else score
+    count = np.array([200, 0, 80, 119, 1])
+    given_classes = assign(score, count)
+    places = np.repeat(np.arange(5), count)
+    rows, columns = linear_sum_assignment(score[:, places], maximize=True)
+    assert score[np.arange(400), given_classes].sum() == pytest.approx(score[rows, places[columns]].sum())
+
+
 def test_for_two_classes_the_assignment_is_the_sort():
     score = np.random.default_rng(0).normal(size=(50, 2))
     order = np.argsort(score[:, 1] - score[:, 0], kind="stable")

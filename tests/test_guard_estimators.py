@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semisvm import LabelMeanSVC, SupervisedSVC
 from semisvm.data import load
-from semisvm.decision import Counts, smoothed_cost
+from semisvm.decision import Counts, guard, smoothed_cost
 from semisvm.decision.guard_classes import guard_classes, least_possible_cost, smoothed_confusion_cost
 from semisvm.dual import Status
 from semisvm.estimators import guarding
@@ -138,11 +138,54 @@ def test_where_no_class_has_two_labels_the_charge_alone_decides(estimator, dear,
 
 def test_a_constant_wins_where_it_costs_no_more_than_the_classifier():
     costs, shares = np.array([[0, 1, 2], [3, 0, 1], [1, 9, 0.0]]), np.array([0.2, 0.3, 0.5])
-    perfect = guard_classes(np.diag([50.0, 50, 50]), costs, shares)
+    codes = np.arange(150) % 3
+    perfect = guard_classes(np.eye(3)[codes], codes, costs, shares)
     assert perfect.constant is None
-    assert perfect.own_cost == pytest.approx(least_possible_cost(np.full(3, 50.0), costs, shares))
+    least = least_possible_cost(np.full(3, 50.0), costs, shares)
+    assert_allclose([perfect.own_cost, perfect.best_cut_cost], least)
     assert_allclose(perfect.constant_costs, [0.3 * 3 + 0.5, 0.2 + 0.5 * 9, 0.2 * 2 + 0.3])
-    assert guard_classes(np.full((3, 3), 10.0), costs, shares).constant == 2
+    knows_nothing = np.random.default_rng(0).normal(size=(150, 3))
+    assert guard_classes(knows_nothing, codes, costs, shares).constant == 2
+
+
+def cuts_by_hand(decisions, codes, costs, shares):
+    """est of the predictions at every number added to the scores of one class, constants left out."""
+    for k in range(len(costs)):
+        others = np.delete(decisions, k, axis=1).max(axis=1)
+        leads = np.unique(others - decisions[:, k])
+        for shift in np.concatenate([[leads[0] - 1], (leads[1:] + leads[:-1]) / 2]):
+            given = (decisions + shift * (np.arange(len(costs)) == k)).argmax(axis=1)
+            if len(set(given)) > 1:
+                confusion = np.zeros_like(costs)
+                np.add.at(confusion, (codes, given), 1)
+                yield smoothed_confusion_cost(confusion, costs, shares)
+
+
+@pytest.mark.parametrize("n_classes", [3, 5])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_classifier_may_have_the_best_cut_along_any_class(n_classes, seed):
+    rng = np.random.default_rng(seed)
+    codes = np.append(np.arange(n_classes), rng.integers(n_classes, size=12))
+    decisions = (4 * (rng.normal(size=(len(codes), n_classes)) + np.eye(n_classes)[codes])).round() / 4  # with ties
+    costs = rng.uniform(1, 20, (n_classes, n_classes)) * (1 - np.eye(n_classes))
+    found = guard_classes(decisions, codes, costs, shares := rng.dirichlet(np.ones(n_classes)))
+    best = min(cuts_by_hand(decisions, codes, costs, shares))
+    assert found.best_cut_cost == pytest.approx(best)
+    assert (found.constant is None) == (best < (shares @ costs).min())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_for_two_classes_it_is_the_guard(seed):
+    rng = np.random.default_rng(seed)
+    codes = np.append([0, 1], rng.integers(2, size=8))
+    scores = (rng.normal(size=10) + codes).round(1)
+    cost, share = float(rng.uniform(0.2, 8)), float(rng.uniform(0.2, 0.8))
+    expected = guard(scores, 2 * codes - 1, costs=(cost, 1.0), positive_share=share)
+    decisions = np.stack([np.zeros(10), scores], axis=1)
+    found = guard_classes(decisions, codes, np.array([[0, 1.0], [cost, 0]]), np.array([1 - share, share]))
+    assert found.own_cost == pytest.approx(expected.own_cost)
+    assert found.best_cut_cost == pytest.approx(expected.best_cut_cost)
+    assert found.constant == {None: None, "negative": 0, "positive": 1}[expected.constant]
 
 
 # What it changes.

@@ -6,18 +6,21 @@
     maximise  sum_i score[i, class of i]     over all assignments with these counts
 
 This is the transportation problem with n sources of one unit and K sinks. For two classes the answer is a sort. In
-general: give each row its best class, which is optimal for the counts that come of it, and then move one row at a time
-from a class with too many to a class with too few, by the cheapest chain a -> b -> c of moves between classes (a row of
-a goes to b, a row of b to c). Shortest chains keep the assignment optimal for its counts at every move, so it is
-optimal when the counts are right. A chain is found on K nodes, and the cheapest row for a move a -> b waits at the top
-of a heap: O(moves (K^3 + K log n)), in memory for n K numbers; one matrix of n^2 would be needed to have it from an
-assignment problem with a column for each place.
+general: set a price on each class such that about the right number of rows find it best, score less price. Whatever
+the prices, that is optimal for the counts that come of it. Then move one row at a time from a class with too many to a
+class with too few, by the cheapest chain a -> b -> c of moves between classes (a row of a goes to b, a row of b to c).
+Shortest chains keep the assignment optimal for its counts at every move, so it is optimal when the counts are right. A
+chain is found on K nodes, and the cheapest row for a move a -> b waits at the top of a heap: O(moves (K^3 + K log n)),
+in memory for n K numbers; one matrix of n^2 would be needed to have it from an assignment problem with a column for
+each place.
 """
 
 import heapq
 from itertools import pairwise
 
 import numpy as np
+
+ROUNDS_OF_PRICES = 20  # a few suffice; what they leave undone the moves do
 
 
 def assign(score: np.ndarray, count: np.ndarray) -> np.ndarray:
@@ -26,7 +29,7 @@ def assign(score: np.ndarray, count: np.ndarray) -> np.ndarray:
     n_rows, n_classes = score.shape
     if count.shape != (n_classes,) or (count < 0).any() or count.sum() != n_rows:
         raise ValueError(f"count must hold {n_classes} numbers of rows that sum to {n_rows}, got {count.tolist()}.")
-    given = score.argmax(axis=1)
+    given = _best_at_fair_prices(score, count)
     excess = np.bincount(given, minlength=n_classes) - count
     moves = _Moves(score, given)
     while (excess > 0).any():
@@ -51,6 +54,23 @@ def counts_of(share: np.ndarray, n_rows: int) -> np.ndarray:
         count[count.argmax()] -= 1
         count[count.argmin()] += 1
     return count
+
+
+def _best_at_fair_prices(score: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """The best class of each row once the prices of the classes are settled, one after the other, round by round."""
+    n_rows, n_classes = score.shape
+    price = np.zeros(n_classes)
+    best = score.argmax(axis=1)
+    for _ in range(ROUNDS_OF_PRICES):
+        if n_rows == 0 or (np.bincount(best, minlength=n_classes) == count).all():
+            break
+        for k in range(n_classes):
+            lead = np.sort(score[:, k] - np.delete(score - price, k, axis=1).max(axis=1))
+            # As many rows as class k is to have are to lead by more than its price.
+            below, above = max(n_rows - count[k] - 1, 0), min(n_rows - count[k], n_rows - 1)
+            price[k] = (lead[below] + lead[above]) / 2
+        best = (score - price).argmax(axis=1)
+    return best
 
 
 class _Moves:

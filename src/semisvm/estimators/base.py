@@ -161,6 +161,7 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             cost_of={+1: costs.of(pair.positive), -1: negative},
             watch=watch,
             positive=pair.positive,
+            counts=weight[rows],
         )
 
     def _learn(self, X, rows_in_use, labels: Labels, fits: list[BinaryFit]) -> None:

@@ -26,6 +26,7 @@ class BinaryTask:
              each, or (n,) where the user gave costs of single rows
     watch    progress, callbacks and Ctrl-C
     positive the class, as an index, that +1 stands for
+    counts   (n,) how often each row counts: the user's sample weights alone; None where each counts once
     """
 
     kernel: KernelRows
@@ -34,6 +35,7 @@ class BinaryTask:
     cost_of: dict[int, float | np.ndarray]
     watch: Watch
     positive: int = 1
+    counts: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -68,14 +68,16 @@ def read_costs(
 
     `honours` says which of MATRIX and SAMPLE_COST the estimator `who` can.
     """
-    labeled = labels.decode(labels.codes[labels.is_labeled & in_use])
-    factor = compute_class_weight(class_weight, classes=labels.classes, y=labeled)
+    factor = np.ones(labels.n_classes)
+    if class_weight is not None:
+        labeled = labels.decode(labels.codes[labels.is_labeled & in_use])
+        factor = compute_class_weight(class_weight, classes=labels.classes, y=labeled)
     if costs is not None and sample_cost is not None:
         raise ValueError("Both costs and sample_cost were given: multiply them into sample_cost and leave costs out.")
     if sample_cost is not None:
         if SAMPLE_COST not in honours:
             raise ValueError(f"{who} can't honour {SAMPLE_COST}: use sample_weight, which scales the cost of a row.")
-        return _of_samples(sample_cost, factor, labels, honours, who).select(in_use)
+        return _of_samples(sample_cost, factor, labels, in_use, honours, who).select(in_use)
     if costs is None:
         return Costs(factor)
     if isinstance(costs, dict):
@@ -120,9 +122,11 @@ def _of_matrix(matrix: np.ndarray, factor: np.ndarray, honours, who: str) -> Cos
     )
 
 
-def _of_samples(sample_cost, factor: np.ndarray, labels: Labels, honours, who: str) -> Costs:
+def _of_samples(sample_cost, factor: np.ndarray, labels: Labels, in_use: np.ndarray, honours, who: str) -> Costs:
     n, K = len(labels.codes), len(factor)
     values = _as_numbers(sample_cost, "sample_cost")
+    if values.shape[:1] == (n,):  # rows that take no part may cost anything
+        values[~in_use] = 1 - np.eye(K) if values.shape == (n, K, K) else 1.0
     if values.ndim == 3:
         tensor = _checked(values, "sample_cost", (n, K, K), labels.classes)
         if K == 2:
@@ -164,9 +168,11 @@ def _checked(matrix, name: str, shape: tuple[int, ...], classes) -> np.ndarray:
         )
     free = ~values.any(axis=-1)
     if free.any():
-        gone = classes.tolist()[np.argwhere(free)[0][-1]]
+        at = np.argwhere(free)[0].tolist()
+        remedy = "leave its rows out" if values.ndim == 2 else "give the row sample_weight 0"
         raise ValueError(
-            f"{name} says that mistaking class {gone!r} costs nothing: give it a cost, or leave its rows out."
+            f"{name} says that mistaking class {classes.tolist()[at[-1]]!r} costs nothing, since the line {name}{at} "
+            f"is all 0: give it a cost, or {remedy}."
         )
     return values
 

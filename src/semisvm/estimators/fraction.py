@@ -5,8 +5,9 @@
                   interval (Clopper and Pearson) that the labelled rows leave for it
     a number      the user knows
 
-Ten labels, five of them positive, leave anything from 0.22 to 0.78 at 90% confidence: the interval is recorded so
-that nobody takes the guess for a fact. Both estimates take the labelled rows for a random sample; where they were
+Rows may count more or less than once; the shares are then of what they count. Ten labels, five of them positive, leave
+anything from 0.22 to 0.78 at 90% confidence, however often each counts: the interval is recorded so that nobody takes
+the guess for a fact. Both estimates take the labelled rows for a random sample; where they were
 picked by class, only the user can know the fraction.
 """
 
@@ -53,13 +54,17 @@ def check_fraction_has_one_meaning(asked: str | float, n_classes: int) -> None:
         )
 
 
-def settle_fraction(asked: str | float, sign: np.ndarray, decision_values: np.ndarray) -> Fraction:
+def settle_fraction(
+    asked: str | float, sign: np.ndarray, decision_values: np.ndarray, counts: np.ndarray | None = None
+) -> Fraction:
     """Settle what `positive_fraction` asks for; decision values are those of the supervised machine."""
     if not isinstance(asked, str):
         return Fraction(float(asked), float(asked), float(asked))
-    n_positive, n_labeled = int((sign > 0).sum()), int((sign != 0).sum())
-    low, high = map(float, binomial_interval(n_positive, n_labeled, CONFIDENCE))
+    counts, is_labeled = np.ones(len(sign)) if counts is None else counts, sign != 0
+    n_labeled = np.count_nonzero(is_labeled)
+    share = float(np.average(sign[is_labeled] > 0, weights=counts[is_labeled]))
+    low, high = map(float, binomial_interval(share * n_labeled, n_labeled, CONFIDENCE))
     if asked == "labeled" or n_labeled == len(sign):
-        return Fraction(n_positive / n_labeled, low, high)
-    called_positive = float((decision_values[sign == 0] > 0).mean())
+        return Fraction(share, low, high)
+    called_positive = np.average(decision_values[~is_labeled] > 0, weights=counts[~is_labeled])
     return Fraction(float(np.clip(called_positive, low, high)), low, high)

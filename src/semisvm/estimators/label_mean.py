@@ -54,7 +54,7 @@ class LabelMeanSVC(GuardedSVC):
     kernel, degree, gamma, coef0, class_weight, multi_class, unlabeled, tol, max_iter, time_limit, cache_size, \
 device, verbose
         As in `SupervisedSVC`; ``gamma="scale"`` looks at all rows. max_iter and time_limit hold for all rounds of a
-        binary problem together.
+        binary problem together, with a cost matrix for each solve, and for each fit of the guard anew.
 
     Attributes
     ----------
@@ -163,11 +163,11 @@ device, verbose
         """As asked; the guard's fits, which lack a label, keep that of all labels, lest the label lacking tell."""
         if known is not None:
             return Fraction(known.history[0]["positive_fraction"], *known.history[0]["interval"])
-        return settle_fraction(self.positive_fraction, task.sign, supervised.decision_values)
+        return settle_fraction(self.positive_fraction, task.sign, supervised.decision_values, task.counts)
 
-    def _class_shares(self, labels: Labels, fits: list[BinaryFit]) -> np.ndarray:
-        if labels.n_classes > 2:
-            return super()._class_shares(labels, fits)
+    def _class_shares(self, labels: Labels, weight, fits: list[BinaryFit]) -> np.ndarray:
+        if labels.n_classes > 2 or not fits[0].history:  # a limit may have come before the first record
+            return super()._class_shares(labels, weight, fits)
         positive = fits[0].history[0]["positive_fraction"]
         return np.array([1 - positive, positive])
 

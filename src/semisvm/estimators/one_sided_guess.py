@@ -4,8 +4,9 @@
     2.  a class for every unlabelled row, u_k rows of class k:  maximise -sum_i f_{class of i}(x_i)   (`assignment`)
     3.  the machines of all rows, the guessed ones at C_unlabeled
 
-For two classes 2 is the sort of the supervised scores. u_k is the share of class k times the unlabelled rows. Nothing
-is iterated: where the label-mean machine searches on for two classes, its search was measured to change nothing.
+For two classes 2 is the sort of the supervised scores. u_k is the share of class k times the number of unlabelled
+rows, whatever their weights: no assignment of whole rows need have the share of the weight. Nothing is iterated: where
+the label-mean machine searches on for two classes, its search was measured to change nothing.
 """
 
 import time
@@ -18,11 +19,9 @@ from semisvm.dual import DualSolution, Status
 from semisvm.estimators.assignment import assign, counts_of
 from semisvm.estimators.binary import BinaryFit
 from semisvm.estimators.fraction import Fraction, settle_fraction
-from semisvm.estimators.labeling import as_fits, limits_of, solve_labeling
+from semisvm.estimators.labeling import ENDED, as_fits, limits_of, solve_labeling
 from semisvm.estimators.watch import Watch
 from semisvm.labels import Labels
-
-ENDED = (Status.INTERRUPTED, Status.STOPPED)
 
 
 def fit_one_sided(
@@ -38,7 +37,7 @@ def fit_one_sided(
     found = solve_labeling(kernel, tasks, labels.codes, box, **limits)  # step 1
     n_iter = sum(solution.n_iter for solution in found)
     estimates = np.stack([solution.decision_values for solution in found], axis=1)
-    shares = settle_shares(estimator.positive_fraction, labels, estimates) if shares is None else shares
+    shares = settle_shares(estimator.positive_fraction, labels, estimates, weight) if shares is None else shares
     unlabeled = np.flatnonzero(~labels.is_labeled)
     guess, given_in = labels.codes.copy(), np.where(labels.is_labeled, 0, -1)
     stop = watch.round_done({"round": 0, "shares": [share.value for share in shares]})
@@ -60,10 +59,10 @@ def fit_one_sided(
     ]
 
 
-def settle_shares(asked: str | float, labels: Labels, estimates: np.ndarray) -> list[Fraction]:
+def settle_shares(asked: str | float, labels: Labels, estimates: np.ndarray, weight: np.ndarray) -> list[Fraction]:
     """How many of the unlabelled rows are of each class: as `settle_fraction` has it of the class against the rest."""
     margin = np.stack([np.delete(estimates, k, axis=1).min(axis=1) - estimates[:, k] for k in range(labels.n_classes)])
-    return [settle_fraction(asked, labels.sign(k), margin[k]) for k in range(labels.n_classes)]
+    return [settle_fraction(asked, labels.sign(k), margin[k], weight) for k in range(labels.n_classes)]
 
 
 def _record(name: str, share: Fraction, solution: DualSolution, seconds: float) -> dict[str, Any]:

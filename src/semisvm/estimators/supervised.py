@@ -57,8 +57,9 @@ class SupervisedSVC(GuardedSVC):
         Most seconds for each binary problem.
     cache_size : float, optional
         Megabytes for kernel rows; by default half of the memory that is free. More is faster, less always works.
-    device : {"auto", "cpu"}, default="auto"
-        Where to solve.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to solve and to score new rows. "cuda" needs ``pip install 'semisvm[gpu]'`` and an NVIDIA device
+        ("cuda:1": another than the first); "auto" takes it where it is there and the rows are many.
     verbose : bool, default=False
         Print a line a second while solving.
 
