@@ -21,14 +21,16 @@ from oracles import gap_by_definition, naive_kernel, optimum
 from semisvm.dual import DualProblem, Status
 from semisvm.kernels import kernel_rows, make_formula
 
+PATIENCE = 300  # seconds after which a solve that does not end is a failure, on a busy machine too
+
 # --- against a general-purpose QP solver ---
 
 
-@pytest.mark.parametrize("block", range(20))
+@pytest.mark.parametrize("block", range(80))
 def test_random_problems_end_at_the_optimum(block, solve):
-    for seed in range(40 * block, 40 * block + 40):
+    for seed in range(10 * block, 10 * block + 10):
         case = usable(random_case(seed))
-        solution = solve(case.problem(), tol=1e-6, time_limit=10)
+        solution = solve(case.problem(), tol=1e-6, time_limit=PATIENCE)
         assert solution.status is Status.CONVERGED, seed
         _, best = optimum(case.K, *case.parts, case.total, case.row)
         assert solution.objective == pytest.approx(best, rel=1e-6, abs=1e-7), seed
@@ -39,7 +41,7 @@ def test_random_problems_end_at_the_optimum(block, solve):
 @pytest.mark.parametrize("seed", range(20))
 def test_float32_rows_find_the_same_optimum_at_their_precision(seed, solve):
     case = usable(random_case(1000 + seed))
-    solution = solve(case.problem(np.float32), tol=1e-3, time_limit=10)
+    solution = solve(case.problem(np.float32), tol=1e-3, time_limit=PATIENCE)
     _, best = optimum(case.K, *case.parts, case.total, case.row)
     reach = np.where(np.isfinite(case.upper - case.lower), case.upper - case.lower, 10).sum()
     assert solution.status is Status.CONVERGED
@@ -54,7 +56,7 @@ def test_hard_margin_problems_have_no_upper_bounds_at_all(solve):
         sign = np.where(X[:, 0] > 0, 1.0, -1.0)
         lower, upper = np.where(sign > 0, 0, -np.inf), np.where(sign > 0, np.inf, 0)
         case = make_case(X, {"name": "rbf", "gamma": 2.0}, -sign, lower, upper)
-        solution = solve(case.problem(), tol=1e-6, time_limit=10)
+        solution = solve(case.problem(), tol=1e-6, time_limit=PATIENCE)
         assert solution.status is Status.CONVERGED
         assert solution.objective == pytest.approx(optimum(case.K, *case.parts)[1], rel=1e-6)
         assert_allclose(sign * solution.decision_values, np.maximum(1, sign * solution.decision_values), atol=1e-5)
@@ -158,14 +160,14 @@ def test_kernels_that_are_not_quite_symmetric_end(seed, solve):
     rng = np.random.default_rng(seed)
     case = svc_case(seed, n=30, C=100.0)
     K = case.K + 1e-4 * rng.normal(size=case.K.shape)
-    solution = solve(replace(case, X=K, K=K, kernel={"name": "precomputed"}).problem(), tol=1e-9, time_limit=20)
+    solution = solve(replace(case, X=K, K=K, kernel={"name": "precomputed"}).problem(), tol=1e-9, time_limit=PATIENCE)
     assert solution.status in (Status.CONVERGED, Status.STALLED)
     assert np.isfinite(solution.objective)
     is_feasible(case, solution.beta)
 
 
 def ends_well(case, solve):
-    solution = solve(case.problem(), tol=1e-6, time_limit=20)
+    solution = solve(case.problem(), tol=1e-6, time_limit=PATIENCE)
     assert solution.status in (Status.CONVERGED, Status.STALLED)
     assert np.isfinite(solution.beta).all()
     assert np.isfinite([solution.bias, solution.objective]).all()
@@ -194,7 +196,7 @@ def test_the_gap_of_float32_rows_is_the_gap_of_those_rows_after_a_million_steps(
     sign = np.sign(X[:, 0] + 0.8 * rng.normal(size=400))
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.2), device=device)
     problem = DualProblem(rows, -sign, np.minimum(0, C * sign), np.maximum(0, C * sign))
-    solution = solve(problem, tol=1e-3, time_limit=30)
+    solution = solve(problem, tol=1e-3, time_limit=PATIENCE)
     rows.require(np.arange(400))
     K = rows.values[rows.slot].astype(np.float64)
     gap = gap_by_definition(K, problem.linear, problem.lower, problem.upper, solution.beta)
@@ -214,7 +216,7 @@ def test_what_is_called_converged_has_a_gap_below_the_tolerance(dtype, solve):
         rows = kernel_rows(X, make_formula("rbf", X, gamma=0.05), dtype=dtype)
         problem = DualProblem(rows, -sign, np.minimum(0, 1e4 * sign), np.maximum(0, 1e4 * sign))
         for tol in (0.1, 0.01):
-            solution = solve(problem, tol=tol, time_limit=20)
+            solution = solve(problem, tol=tol, time_limit=PATIENCE)
             assert solution.status is Status.CONVERGED
             assert solution.gap < tol
 
