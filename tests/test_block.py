@@ -224,6 +224,26 @@ def test_matrices_and_functions_of_the_users_own_are_taken_along(other_device):
     assert_allclose(own.fetch(np.arange(20)), X @ X.T)
 
 
+def test_rows_are_in_full_precision_whatever_torch_is_allowed_elsewhere(other_device):
+    import torch
+
+    X = np.random.default_rng(0).normal(size=(40, 30))
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        rows = rows_on(other_device, X, "linear", dtype=np.float32)
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+    assert_allclose(rows.fetch(np.arange(40)), X @ X.T, atol=1e-4)
+
+
+def test_a_matrix_that_is_not_square_is_refused_there_too(other_device):
+    K = np.ones((3, 4))
+    with pytest.raises(ValueError, match="must be a square matrix"):
+        kernel_rows(K, make_formula("precomputed", K), device=other_device)
+
+
 def test_the_host_sees_rows_that_are_all_there(other_device):
     for cache_size in (None, 1e-3):
         X = np.random.default_rng(0).normal(size=(30, 3))
@@ -340,7 +360,22 @@ def test_a_device_too_full_for_the_data_or_the_blocks_says_what_to_do(other_devi
         rows_on(other_device, case.X)
 
 
-def test_torch_tensors_are_taken_to_the_host_and_all_else_is_left(monkeypatch):
+def test_auto_stays_on_the_cpu_where_the_device_is_too_full_or_the_kernel_a_function(monkeypatch):
+    from semisvm.kernels import device_rows, training
+
+    def full(*arguments, **settings):
+        raise MemoryError
+
+    monkeypatch.setattr(training, "resolve", lambda device, n_rows: "cpu" if device == "cpu" else "cuda")
+    monkeypatch.setattr(device_rows, "device_rows", full)
+    X = np.ones((3, 2))
+    assert device_rows.home_of(kernel_rows(X, make_formula("linear", X), device="auto")) is None
+    assert device_rows.home_of(kernel_rows(X, make_formula(lambda a, b: a @ b.T, X), device="auto")) is None
+    with pytest.raises(MemoryError):
+        kernel_rows(X, make_formula("linear", X), device="cuda")
+
+
+def test_torch_tensors_are_taken_to_the_host_and_all_else_is_left():
     X = [[1.0, 2.0]]
     assert devices.on_host(X) is X
     if importlib.util.find_spec("torch"):

@@ -17,7 +17,9 @@ from semisvm import PreferenceSVC
 from semisvm.decision import choose
 from semisvm.estimators import preference_decision
 from semisvm.estimators.preference_outcome import beyond
+from semisvm.estimators.preference_target import certificate_rows
 from semisvm.estimators.soft_labels import draw_folds
+from semisvm.labels import Labels
 from test_preference_loop import overlapping
 
 
@@ -159,6 +161,21 @@ def test_a_certificate_is_made_on_labels_that_train_nothing():
     assert_array_equal(model.calibration_sign_, np.where(y[kept] == 1, 1, -1))
 
 
+def test_certificate_rows_are_drawn_without_a_look_at_the_classes():
+    """Their positives are then hypergeometric, as in any random half, but for what a rare class must keep."""
+    codes = np.repeat([0, 1, -1], [60, 40, 100])
+    masks = [certificate_rows(Labels(np.arange(2), codes), 0.5, check_random_state(seed)) for seed in range(400)]
+    assert {mask.sum() for mask in masks} == {50}
+    assert not any(mask[codes < 0].any() for mask in masks)
+    positives = np.array([mask[codes == 1].sum() for mask in masks])
+    assert abs(positives.mean() - 20) < 0.5
+    assert abs(positives.var() - 50 * 0.4 * 0.6 * 50 / 99) < 1.5
+    rare = np.repeat([0, 1], [60, 3])
+    for seed in range(50):
+        mask = certificate_rows(Labels(np.arange(2), rare), 0.5, check_random_state(seed))
+        assert mask[rare == 1].sum() == 1
+
+
 def test_certified_targets_hold_in_the_promised_share_of_worlds():
     """60 small worlds, risk 0.2: the target breaks in a fifth of them at most, but for chance (12 + 2 * 3.1)."""
     broken = reached = 0
@@ -182,7 +199,7 @@ def test_certified_targets_hold_in_the_promised_share_of_worlds():
 def test_what_cannot_be_certified_says_how_many_labels_it_would_take():
     X, y, _ = overlapping(0, n=200, n_labeled=30)
     with pytest.warns(
-        UserWarning, match="can't be certified at 90% confidence from 14 labels.*perfect record needs 45"
+        UserWarning, match="can't be certified at 90% confidence from 15 labels.*perfect record needs 45"
     ):
         model = PreferenceSVC(min_precision=0.95, certify=0.1, random_state=0).fit(X, y)
     assert model.operating_point_.level == "certified"

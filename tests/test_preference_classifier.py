@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semisvm import PreferenceClassifier, PreferenceSVC
+from semisvm.decision import choose
 from semisvm.estimators.preference_learner import ALL, ClassifierLearner
 from test_preference import three_classes
 from test_preference_loop import overlapping
@@ -121,6 +122,21 @@ def test_a_certificate():
     assert model.operating_point_.level == "certified"
     assert model.operating_point_.reached
     assert model.operating_point_.counts.rows == len(model._certificate)
+
+
+@pytest.mark.parametrize("calibration", ["cross", "part"])
+def test_a_precision_is_certified_though_the_highest_scores_are_not_the_surest(calibration):
+    """The labels that train say where to start: from the top down, the first test would fail and end it."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=1000)
+    y = (rng.uniform(size=1000) < np.where(x > 0.95, 0.3, np.where(x > 0.6, 0.95, 0.2))).astype(int)
+    model = PreferenceClassifier(
+        LogisticRegression(), min_precision=0.75, certify=0.1, calibration=calibration, random_state=0
+    ).fit(x[:, None], y)
+    scores, sign = model.calibration_scores_, model.calibration_sign_
+    assert not choose(scores, sign, min_precision=0.75, level="certified").reached
+    assert model.operating_point_.reached
+    assert model.operating_point_.recall.value > 0.5
 
 
 def test_it_wraps_a_pipeline_and_clones():

@@ -11,7 +11,7 @@ probability for every rate and every m, which no approximate interval does. No t
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from semisvm.decision.checks import check_confidence
 
@@ -35,6 +35,11 @@ def tail(successes: Any, trials: Any, rate: float) -> Any:
     some = np.maximum(successes, 1)  # I_rate(0, .) is 1, but SciPy's betainc is not defined there
     reached = special.betainc(some, np.maximum(trials - some, 0) + 1, rate)
     return np.where(successes > 0, reached, 1.0)[()]
+
+
+def fewest_that_pass(trials: Any, rate: float, risk: float) -> Any:
+    """Return the least number of successes whose tail is at most `risk`; trials + 1 where none is."""
+    return stats.binom.isf(risk, trials, rate) + 1
 
 
 def binomial_interval(

@@ -34,6 +34,7 @@ def choose(
     level: Level = "empirical",
     confidence: float = 0.9,
     reference: ArrayLike | None = None,
+    pilot: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> OperatingPoint:
     """Return the threshold that answers best, with what it is expected to give.
 
@@ -51,10 +52,12 @@ def choose(
     reference : array-like, optional
         Scores of other rows, the unlabelled pool as a rule, whose ranks set the threshold: `accept` then
         counts these rows, and a certificate for precision needs no assumption.
+    pilot : (scores, sign), optional
+        Of other labelled rows, from which a certificate for precision learns where to start (`certify`).
     """
     target = Target(min_precision, min_recall, beta, costs, accept)
     if level == "certified":
-        return certify(scores, sign, target, confidence=confidence, reference=reference)
+        return certify(scores, sign, target, confidence=confidence, reference=reference, pilot=pilot)
     if target.accept is not None:
         pool = check_scores(scores) if reference is None else check_scores(reference, "reference")
         return _choose_by_rank(scores, sign, pool, target, level, confidence)

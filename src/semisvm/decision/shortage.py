@@ -33,7 +33,7 @@ def explain_shortage(counts: Counts, target: Target, confidence: float, stop: Co
     told = [f"{capital(asked)} can't be certified at {confidence:.0%} confidence from {counts.rows} labels."]
     if stop is not None:
         tested = f"{stop.tp} of {stop.accepted} accepted rows"
-        told.append(f"Tested from the highest threshold down, precision stopped at {tested}.")
+        told.append(f"Tested in an order fixed beforehand, precision stopped at {tested}.")
     told.append(f"The best there is: {' and '.join(_seen(record, counts.tp, each) for record in records)}.")
     told += [_needed(record, counts, each) for record in records]
     if target.min_precision is None:

@@ -102,7 +102,9 @@ def run_together(runs: Sequence[Callable[[], Result]]) -> list[Result]:
         finally:
             met.leave()
 
-    threads = [threading.Thread(target=copy_context().run, args=(run, number)) for number in range(len(runs))]
+    threads = [
+        threading.Thread(target=copy_context().run, args=(run, number), daemon=True) for number in range(len(runs))
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -18,11 +18,15 @@ from semisvm.estimators.preference_cross import CrossFitted
 from semisvm.estimators.preference_learner import Learner
 from semisvm.estimators.preference_loop import PaperRounds
 from semisvm.estimators.preference_outcome import Outcome, beyond
-from semisvm.estimators.preference_target import certificate_rows, check_certificate, split_labels, targets_of
+from semisvm.estimators.preference_target import (
+    FEWEST_LABELS,
+    certificate_rows,
+    check_certificate,
+    split_labels,
+    targets_of,
+)
 from semisvm.estimators.soft_labels import POOL_SIZE
 from semisvm.labels import UNLABELED_CODE, Labels
-
-FEWEST_LABELS = 2  # of a class: one trains while the other is scored
 
 
 class PreferenceMixin:
@@ -118,7 +122,11 @@ class PreferenceMixin:
         pool = outcome.values[outcome.is_unlabeled]
         # Scores of rows that trained lie further out than those of new rows: their ranks would miss the certificate's.
         is_like_new = len(pool) >= len(scores) and not (outcome.labeled_in > 0).any()
-        point = certify(scores, sign, target, confidence=1 - self.certify, reference=pool if is_like_new else None)
+        # "full" measures on rows it was trained on, which promises far too much and would start in the wrong place
+        pilot = None if self.calibration == "full" else (outcome.calibration_scores, outcome.calibration_sign)
+        point = certify(
+            scores, sign, target, confidence=1 - self.certify, reference=pool if is_like_new else None, pilot=pilot
+        )
         return replace(outcome, point=point, calibration_scores=scores, calibration_sign=sign)
 
     def _learn_points(self, outcomes: list[Outcome | None]) -> None:

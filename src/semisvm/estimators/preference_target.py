@@ -4,7 +4,9 @@
     target                      what is asked of one class against the rest (`decision.Target`)
 
 With two classes the targets are of the second one, the positive class. A class without a target is asked for its
-best F1. Labels are set aside class by class, at random, and at least one of each class stays on either side.
+best F1. Labels are set aside at random, and at least one of each class stays on either side: to calibrate, class by
+class; for the certificate, without a look at the classes where that leaves enough of each. Its rows are then
+independent of those that train, as its proof asks; two halves with equal numbers of positives are not.
 """
 
 from collections.abc import Mapping
@@ -15,6 +17,8 @@ from sklearn.utils import check_random_state
 
 from semisvm.decision import Target
 from semisvm.labels import Labels
+
+FEWEST_LABELS = 2  # of a class, the certificate's not counted: one trains while the other is scored
 
 
 def targets_of(classes: np.ndarray, min_precision: Any, min_recall: Any) -> list[Target]:
@@ -51,8 +55,11 @@ def certificate_rows(labels: Labels, share: float, random_state) -> np.ndarray:
             f"A certificate takes labels that train nothing, so each class needs at least two, and class "
             f"{labels.classes.tolist()[rare]!r} has {counts[rare]}: label more rows of it, or leave certify at None."
         )
+    order = random_state.permutation(len(rows))
+    drawn = np.bincount(labels.codes[rows[order[: round(share * len(rows))]]], minlength=labels.n_classes)
+    wanted = np.clip(drawn, 1, np.maximum(1, counts - FEWEST_LABELS))
     mask = np.zeros(len(labels.codes), dtype=bool)
-    mask[rows[set_aside(labels.codes[rows], share, random_state)]] = True
+    mask[rows[_first_of_each(labels.codes[rows], wanted, order)]] = True
     return mask
 
 
@@ -60,12 +67,15 @@ def set_aside(codes: np.ndarray, share: float, random_state) -> np.ndarray:
     """Draw a share of the rows of each class, at least one and not all of them; true where a row is set aside."""
     counts = np.bincount(codes)
     wanted = np.clip(np.round(share * counts).astype(int), 1, counts - 1)
-    order = random_state.permutation(len(codes))
-    place = np.empty(len(codes), dtype=np.intp)  # of a row among those of its class, in a random order
-    for code in range(len(counts)):
-        rows = order[codes[order] == code]
-        place[rows] = np.arange(len(rows))
-    return place < wanted[codes]
+    return _first_of_each(codes, wanted, random_state.permutation(len(codes)))
+
+
+def _first_of_each(codes: np.ndarray, wanted: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The first wanted[code] rows of each class, in the given order of rows, as a mask."""
+    chosen = np.zeros(len(codes), dtype=bool)
+    for code, number in enumerate(wanted):
+        chosen[order[codes[order] == code][:number]] = True
+    return chosen
 
 
 def _by_class(name: str, value: Any, classes: list) -> list[Any]:

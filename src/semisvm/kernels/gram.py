@@ -8,6 +8,7 @@ The whole matrix is made a band of rows at a time, from the diagonal on, and the
 """
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,22 @@ def current(device: Any) -> contextlib.AbstractContextManager[Any]:
     return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
 
 
+@contextlib.contextmanager
+def full_precision() -> Iterator[None]:
+    """Products in full float32 whatever the user allows torch elsewhere."""
+    import torch
+
+    allowed = torch.get_float32_matmul_precision()
+    if allowed == "highest":
+        yield
+        return
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(allowed)
+
+
 def scores_on_device(X, support_vectors, coefficients: np.ndarray, formula: Formula, device: str) -> np.ndarray:
     """Kernel values of the rows of X with the support vectors, in float32, weighted and summed in float64."""
     import torch
@@ -114,7 +131,8 @@ class DataSource:
         import torch
 
         new = new if self.centre is None else new - self.centre
-        values = new @ self.X.T
+        values = new.new_empty((len(new), self.n_rows))
+        self._product(new, values)
         rows = torch.full((len(new),), -1, dtype=torch.int64, device=new.device)  # none of the data rows
         self._finish(values, rows, 0, (new * new).sum(dim=1))
         return values
@@ -122,7 +140,8 @@ class DataSource:
     def _product(self, left, out, start: int = 0) -> None:
         import torch
 
-        torch.mm(left, self.X[start:].T, out=out)
+        with full_precision():
+            torch.mm(left, self.X[start:].T, out=out)
 
     def _finish(self, dots, rows, first: int, squares=None) -> None:
         """Turn products with the data rows from `first` on into kernel values, in place."""
