@@ -23,7 +23,7 @@ test: $(VENV)/.test  ## every test (the papers' data is used where SEMISVM_DATA 
 	$(BIN)/python -m pytest $(ARGS)
 
 # On a machine with a CUDA device the same tests run there; without one, on Triton's interpreter.
-test-gpu: $(VENV)/.test $(VENV)/.gpu  ## the device solver's tests, on a GPU or on Triton's interpreter
+test-gpu: $(VENV)/.test $(VENV)/.test-gpu  ## the device solver's tests, on a GPU or on Triton's interpreter
 	$(BIN)/python -c 'import sys, torch; sys.exit(torch.cuda.is_available())' && export TRITON_INTERPRET=1; \
 	$(BIN)/python -m pytest tests/test_block.py tests/test_block_estimators.py tests/test_dual.py \
 		-k "cuda or interpreter or device" $(ARGS)

@@ -3,7 +3,8 @@
     python killed_fits.py FOLDER METHOD N_ROWS N_KILLS
 
 Prints JSON: how many times it was killed, and whether the two models are the same to the last bit. Children are forked
-from a process that has imported everything and computed nothing, so that what is killed is a fit and not an import.
+from a process that has imported and compiled everything, so that what is killed is a fit and not an import. It must run
+on one thread (OMP_NUM_THREADS=1, NUMBA_NUM_THREADS=1): threads do not survive a fork.
 """
 
 import json
@@ -61,7 +62,7 @@ def begin(folder: Path, method: str, rows: Training, name: str) -> int:
 
 def main(folder: Path, method: str, n_rows: int, n_kills: int) -> None:
     rows = training(n_rows)
-    os.waitpid(begin(folder, method, rows, "warm"), 0)  # compiles what is not on disk yet
+    fit(folder, method, rows, "warm")
     before = time.perf_counter()
     assert os.waitpid(begin(folder, method, rows, "whole"), 0)[1] == 0
     seconds = time.perf_counter() - before

@@ -35,6 +35,46 @@ def test_without_words_it_shows_its_help(capsys):
         assert command in done.out
 
 
+def test_help_waits_for_none_of_the_libraries_that_learn():
+    code = "import sys; sys.argv = ['semisvm', '--help']; from semisvm.cli import main"
+    code += "\ntry: main()\nexcept SystemExit: pass"
+    code += "\nprint([name for name in ('numpy', 'sklearn', 'pandas', 'rich') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_reached_by_few_labels_is_not_told_as_if_it_were_proven(tmp_path, capsys):
+    data, out = write_rows(tmp_path / "t.csv", overlap=0.3), tmp_path / "m.skops"
+    done = run_command(capsys, "fit", data, "--target", "y", "--min-recall", "0.9", "--out", out)
+    told = " ".join(done.out.split())
+    assert done.code == 0
+    assert "Reached on the labelled rows, not proven: recall at least 0.9." in told
+    assert "these labels can't rule out a miss" in told
+    assert "recall 0.9 takes 22 positive rows without one error" in told  # 0.9^22 < 0.1 < 0.9^21
+    assert "The unlabelled rows were tried and are not used" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--certify", "0.1"), "say which by --min-precision or --min-recall"),
+        (("--certify", "90", "--min-recall", "0.9"), "a risk between 0 and 1, such as 0.1; got 90"),
+    ],
+)
+def test_a_certificate_needs_a_target_and_a_risk(tmp_path, capsys, words, said):
+    data = write_rows(tmp_path / "t.csv")
+    done = run_command(capsys, "fit", data, "--target", "y", "--out", tmp_path / "m.skops", *words)
+    assert done.code == 2
+    assert said in " ".join(done.err.split())
+
+
+def test_what_errors_cost_is_told_of_rows_that_were_not_seen(tmp_path, capsys):
+    data, out = write_rows(tmp_path / "t.csv"), tmp_path / "m.skops"
+    costs = ("--costs", "yes=5,no=1", "--method", "supervised")
+    assert run_command(capsys, "fit", data, "--target", "y", "--out", out, *costs).code == 0
+    assert "cost a row" in run_command(capsys, "evaluate", out, data).out
+
+
 def write_rows(path, n_rows=60, overlap=1.0):
     """Two classes in a plane, every third row labelled."""
     rng = np.random.default_rng(0)
@@ -51,7 +91,7 @@ def test_a_target_that_is_not_reached_ends_with_code_1_and_a_model(tmp_path, cap
     words = ("fit", data, "--target", "y", "--min-precision", "1", "--min-recall", "1", "--out", out)
     done = run_command(capsys, *words)
     assert done.code == 1
-    assert "not reached" in done.out
+    assert "Not reached: precision at least 1" in " ".join(done.out.split())
     assert out.exists()
     assert run_command(capsys, "evaluate", out, data).code == 1
 

@@ -21,7 +21,7 @@ from semisvm.models.methods import Settings
 
 def test_killed_at_ten_random_moments_it_ends_with_the_same_model(tmp_path):
     script = Path(__file__).parent / "killed_fits.py"
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    environment = os.environ | {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "NUMBA")}
     words = [sys.executable, str(script), str(tmp_path), "transductive", "250", "10"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 0, done.stderr

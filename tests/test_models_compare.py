@@ -63,6 +63,43 @@ def test_the_simplest_method_within_one_standard_error_of_the_best_is_chosen():
     assert isinstance(worse.difference(worse.entries[1]), Estimate)
 
 
+def test_a_best_without_a_fault_on_few_labels_is_no_reason_to_leave_the_supervised_machine():
+    """Its own standard error is next to nothing; that of the difference is not."""
+    codes = np.repeat([0, 1], 6)
+    rows = np.arange(12)
+    found = Comparison("balanced accuracy")
+    found.entries = [entry("supervised", rows != 11, codes), entry("self-training", rows >= 0, codes)]
+    assert found.best.merit.mean - found.best.merit.error > found.baseline.merit.mean
+    assert found.chosen.method.name == "supervised"
+
+
+def test_the_audit_has_a_threshold_only_where_the_model_has_one():
+    rows = training(300)
+    for settings, steps in (
+        (Settings(), ["supervised", "with unlabeled"]),
+        (Settings(costs={0: 1.0, 1: 5.0}), ["supervised", "with unlabeled"]),
+        (Settings(min_recall=0.6), ["supervised", "supervised + threshold", "with unlabeled"]),
+    ):
+        facts = fit_model(rows, settings, method="self-training").model.facts
+        assert [line["step"] for line in facts["audit"]] == steps
+    alone = fit_model(rows, Settings(), method="supervised").model.facts
+    assert [line["step"] for line in alone["audit"]] == ["supervised"]
+
+
+def test_what_the_comparison_has_said_of_the_chosen_method_is_not_said_again():
+    notes = fit_model(training(300), Settings(), method="auto").model.facts["notes"]
+    asked = fit_model(training(300), Settings(), method="transductive").model.facts["notes"]
+    assert sum("a gain of" in note for note in notes) == 1
+    assert sum("a gain of" in note for note in asked) == 1
+
+
+def test_a_certificate_is_given_by_the_method_that_has_one():
+    with pytest.raises(ValueError, match="The method 'cluster' gives no certificate"):
+        fit_model(training(300), Settings(min_recall=0.5, certify=0.1), method="cluster")
+    point = fit_model(training(600), Settings(min_recall=0.5, certify=0.1)).model.facts["operating_point"]
+    assert point["level"] == "certified"
+
+
 def test_out_of_fold_scores_never_saw_the_label_of_their_row():
     """Flip one label: the score of its own row stays, for the fits that scored it did not have it."""
     rows = training(300)

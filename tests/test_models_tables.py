@@ -1,5 +1,7 @@
 """Tables as people have them become rows to learn from: columns, classes, encodings, rows worth labelling."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -172,3 +174,13 @@ def test_a_file_without_unlabelled_rows_has_nothing_to_suggest(tmp_path):
     model = fit_model(read_training([path], "y"), Settings(), method="supervised").model
     with pytest.raises(DataError, match=r"t\.csv: every row has a label"):
         suggest_rows(model, path, 3)
+
+
+@pytest.mark.parametrize("mark", ["?", "unknown", "Unlabelled"])
+def test_a_word_that_seems_to_mark_unlabelled_rows_is_not_taken_for_a_class_in_silence(tmp_path, mark):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{k}.5,{('no', 'yes', mark)[k % 3]}\n" for k in range(30)))
+    with pytest.raises(DataError, match=f"'{re.escape(mark)}' in 10 of 30. Say --unlabeled '{re.escape(mark)}' if"):
+        read_training([path], "y")
+    assert read_training([path], "y", unlabeled=mark).n_unlabeled == 10
+    assert read_training([path], "y", unlabeled="").classes.names == tuple(sorted(["no", "yes", mark]))

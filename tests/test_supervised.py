@@ -238,7 +238,7 @@ BAD = [
     ({"C": 0}, {}, "C"),
     ({"kernel": "nonsense"}, {}, "kernel"),
     ({"gamma": -1.0}, {}, "gamma"),
-    ({"device": "cuda"}, {}, "use device='cpu'"),
+    ({"device": "cuda:99"}, {}, "use device='cpu'"),
     ({"costs": {0: 1}}, {}, r"missing \[1\]"),
     ({"costs": {0: 1, 1: 1, 2: 1}}, {}, r"not a class \[2\]"),
     ({"costs": {0: 1, 1: -1}}, {}, "positive and finite"),

@@ -1,22 +1,25 @@
-"""Semi-supervised support vector machines: few labels, many unlabelled rows, and a say in how the classifier errs."""
+"""Semi-supervised support vector machines: few labels, many unlabelled rows, and a say in how the classifier errs.
 
+Names are brought in when they are first asked for, so that `semisvm --help` does not wait for scikit-learn.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from semisvm.estimators import (
-    ClusterSVC,
-    LabelMeanSVC,
-    LaplacianSVC,
-    MixtureClassifier,
-    PreferenceClassifier,
-    PreferenceSVC,
-    ProgressiveSVC,
-    SelfTrainingSVC,
-    SupervisedSVC,
-    TransductiveSVC,
-)
-from semisvm.model_selection import SemiSupervisedGroupKFold, SemiSupervisedKFold, SemiSupervisedShuffleSplit
-
 if TYPE_CHECKING:
+    from semisvm.estimators import (
+        ClusterSVC,
+        LabelMeanSVC,
+        LaplacianSVC,
+        MixtureClassifier,
+        PreferenceClassifier,
+        PreferenceSVC,
+        ProgressiveSVC,
+        SelfTrainingSVC,
+        SupervisedSVC,
+        TransductiveSVC,
+    )
+    from semisvm.model_selection import SemiSupervisedGroupKFold, SemiSupervisedKFold, SemiSupervisedShuffleSplit
     from semisvm.models import load, save
 
 __version__ = "0.1.0.dev0"
@@ -41,9 +44,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Bring in `save` and `load` when they are first asked for: files are not needed to learn."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in ("load", "save"):
-        from semisvm import models
+        home = "models"
+    else:
+        home = "model_selection" if name.startswith("SemiSupervised") else "estimators"
+    found = globals()[name] = getattr(import_module(f"semisvm.{home}"), name)
+    return found
 
-        return getattr(models, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

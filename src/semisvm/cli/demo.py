@@ -33,6 +33,7 @@ def demo(seed: int, out: Path | None) -> None:
 
     Writes the table, the model and the report into a new folder; nothing that exists is touched.
     """
+    from semisvm.decision import labels_needed
     from semisvm.models import save
     from semisvm.models.fit import fit_model
     from semisvm.models.methods import Settings
@@ -56,9 +57,16 @@ def demo(seed: int, out: Path | None) -> None:
         suggested = [one.as_dict() for one in suggest_training_rows(fitted.model, training, N_SUGGESTED)]
         write_report(fitted.model.facts | {"suggest": suggested}, report)
     _show(screen, fitted.model, baseline.model, hidden)
-    screen.say(
-        "\nRead: the interval, not the point. With so few malignant rows among the labels the recall that was asked\n"
-        "for can be missed or overshot; more labels narrow it, and the report lists the rows worth labelling first.\n"
+    n_positive = sum(fitted.model.facts["operating_point"]["counts"][cell] for cell in ("tp", "fn"))
+    screen.console.print(
+        f"\n[bold]What to take from it[/]\nRead the interval, not the point: {n_positive} malignant rows among the "
+        f"labels can't tell a recall of {MIN_RECALL} from one somewhat below.\nWhere it matters:\n"
+        f"1. Label more rows, the most telling first, and fit both files together:\n"
+        f"   semisvm suggest {model_file} {table} -n 50 --out to-label.csv\n"
+        f"2. Ask for a promise: add --certify 0.1. It is given only where labels kept apart prove it, for this recall\n"
+        f"   at least {labels_needed(MIN_RECALL)} malignant ones; until then the answer says how many are lacking.\n"
+        f"3. Ask for more than you need: a higher --min-recall leaves room for chance, and costs precision.\n",
+        soft_wrap=True,
     )
     screen.say(f"Model:   {model_file}\nReport:  {report}   (open it in a browser; it needs no network)")
 

@@ -11,8 +11,6 @@ from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen
 
 N_SUGGESTED = 10
-
-
 EXAMPLES = (
     "semisvm fit mails.csv --target spam --out spam.skops",
     "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
@@ -59,7 +57,9 @@ def fit(
     """
     from semisvm.models import save
     from semisvm.models.fit import fit_model
+    from semisvm.models.suggest import suggest_training_rows
     from semisvm.models.writing import check_can_write
+    from semisvm.report import write_report
 
     screen = Screen(as_json)
     check_can_write(out, force=force)
@@ -82,21 +82,12 @@ def fit(
         )
         save(fitted.model, out, force=force)
         if report is not None:
-            _write_report(fitted, training, report, force)
+            suggested = [one.as_dict() for one in suggest_training_rows(fitted.model, training, N_SUGGESTED)]
+            write_report(fitted.model.facts | {"suggest": suggested}, report, force=force)
     if fitted.checkpoint is not None and not fitted.was_stopped:
         fitted.checkpoint.remove()
     _show(screen, fitted, out, report)
     context.exit(130 if fitted.was_stopped else 0 if fitted.reached else 1)
-
-
-def _write_report(fitted: Any, training: Any, report: Path, force: bool) -> None:
-    from semisvm.models.suggest import suggest_training_rows
-    from semisvm.models.writing import whole_file
-    from semisvm.report import write_report
-
-    suggested = [one.as_dict() for one in suggest_training_rows(fitted.model, training, N_SUGGESTED)]
-    with whole_file(report, force=force) as unfinished:
-        write_report(fitted.model.facts | {"suggest": suggested}, unfinished)
 
 
 def _show(screen: Screen, fitted: Any, out: Path, report: Path | None) -> None:

@@ -46,6 +46,12 @@ training = _several(
     ),
     click.option("--min-precision", type=float, metavar="P", help="The precision to reach, above 0, at most 1."),
     click.option("--min-recall", type=float, metavar="R", help="The recall to reach, above 0, at most 1."),
+    click.option(
+        "--certify",
+        type=float,
+        metavar="RISK",
+        help="Promise that target: 0.1 for 90% certainty. Half of the labels are kept apart for the proof.",
+    ),
     click.option("--costs", metavar="CLASS=COST,...", help="What taking a row of each class for another costs."),
     click.option(
         "--cost-matrix", type=FILE, metavar="FILE", help="CSV of costs: a row a true class, a column a predicted one."
@@ -76,6 +82,10 @@ def read_training(options: dict[str, Any]) -> tuple[Any, Any]:
     from semisvm.models.methods import Settings
 
     Target(options["min_precision"], options["min_recall"])  # refuses before anything is read
+    if options["certify"] is not None and not 0 < options["certify"] < 1:
+        raise click.UsageError(f"--certify is a risk between 0 and 1, such as 0.1; got {options['certify']:g}.")
+    if options["certify"] is not None and options["min_precision"] is options["min_recall"] is None:
+        raise click.UsageError("--certify promises a target: say which by --min-precision or --min-recall.")
     if options["costs"] and options["cost_matrix"]:
         raise click.UsageError("--costs and --cost-matrix say the same thing twice: give one of them.")
     found = rows.read_training(
@@ -99,6 +109,7 @@ def read_training(options: dict[str, Any]) -> tuple[Any, Any]:
         costs=costs,
         min_precision=options["min_precision"],
         min_recall=options["min_recall"],
+        certify=options["certify"],
         seed=options["seed"],
         device=options["device"],
     )

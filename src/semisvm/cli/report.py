@@ -30,15 +30,14 @@ def report(model: Path, data: Path | None, out: Path | None, unlabeled: str | No
     """
     from semisvm.models import load
     from semisvm.models.update import facts_on
-    from semisvm.models.writing import check_can_write, whole_file
+    from semisvm.models.writing import check_can_write
     from semisvm.report import write_report
 
     screen = Screen(as_json)
     out = check_can_write(model.with_suffix(".html") if out is None else out, force=force)
     with screen.working():
         facts = facts_on(load(model), data, unlabeled=unlabeled, tell=screen.tell)
-        with whole_file(out, force=force) as unfinished:
-            write_report(facts, unfinished)
+        write_report(facts, out, force=force)
     if as_json:
         screen.show_json({"report": str(out)})
         return

@@ -9,11 +9,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 ASKED = {"min_precision", "min_recall"}
+STYLES = {"certified": "green", "reached": "green", "missed": "red"}
 
 
 def show_fit(console: Console, facts: Mapping[str, Any]) -> None:
     """What was learned from, how, and what it gives."""
     from rich.markup import escape
+
+    from semisvm.report.wording import verdict
 
     data, method = facts["data"], facts["method"]
     console.print(
@@ -26,21 +29,29 @@ def show_fit(console: Console, facts: Mapping[str, Any]) -> None:
     for name, lines in audits.items():
         if lines:
             _show_audit(console, str(name), lines)
-    points = facts["operating_point"] or {}
+    points, said, advice = facts["operating_point"] or {}, "", ""
     for name, point in ({"": points} if "reached" in points else points).items():
         if not ASKED & set(point["target"]):
             continue
-        verdict = "[green]reached[/]" if point["reached"] else "[red]not reached[/]"
+        found = verdict(point)
         of = f"{escape(str(name))}: " if name else ""
-        console.print(f"[bold]Asked[/]: {of}{escape(point['asked'])}: {verdict} ({point['level']}).")
+        style = STYLES.get(found["status"], "yellow")
+        console.print(f"[bold]{of}[{style}]{escape(found['headline'])}[/][/] {escape(found['sentence'])}")
+        said += found["sentence"]
+        advice = found["advice"] or advice
+    if advice:
+        console.print(f"[bold]What to do[/]: {escape(advice)}")
     for note in facts["notes"]:
-        console.print(f"- {escape(note)}")
+        if note not in said:
+            console.print(f"- {escape(note)}")
 
 
 def _show_audit(console: Console, name: str, lines: list[Mapping[str, Any]]) -> None:
     from rich.table import Table
 
-    table = Table(f"held-out labels, {name}", "precision", "recall", "F1", "threshold", box=None, padding=(0, 2, 0, 0))
+    table = Table(
+        f"held-out labels, {name}", "precision (90%)", "recall", "F1", "threshold", box=None, padding=(0, 2, 0, 0)
+    )
     for line in lines:
         measures = (show_estimate(line[key]) for key in ("precision", "recall", "f_score"))
         threshold = line["threshold"]
@@ -61,7 +72,7 @@ def show_comparison(console: Console, found: Mapping[str, Any]) -> None:
     from rich.table import Table
 
     sign = -1 if found["measure"] == "cost" else 1
-    table = Table("method", f"{found['measure']} (90%)", "against supervised", "seconds", "", box=None)
+    table = Table("method", f"{found['measure']} (90%)", "gain over supervised", "seconds", "", box=None)
     for line in found["methods"]:
         merit, difference = line["merit"], line["difference"]
         ends = sorted((sign * merit["low"], sign * merit["high"]))
@@ -92,12 +103,20 @@ def show_evaluation(console: Console, found: Mapping[str, Any]) -> None:
 
     unlabeled = f" ({found['unlabeled']:,} rows without a label are not judged)" if found["unlabeled"] else ""
     console.print(f"{found['rows']:,} labelled rows{unlabeled}. Accuracy {found['accuracy']:.3f}.")
+    if found["below_all"]:
+        console.print(
+            f"{found['below_all']:,} rows are below the operating point of every class and have the label of the "
+            "nearest one. Precision and recall of a class are those of the rows above its own operating point."
+        )
     points = found["operating_point"]
     if "reached" in points:
         points = {found["classes"][1]: points}
-    table = Table("class", "precision", "recall", "F1", "asked", "", box=None)
+    measured = {"precision": "precision (90%)", "recall": "recall", "f_score": "F1"}
+    if any(point["cost"] is not None for point in points.values()):
+        measured["cost"] = "cost a row"
+    table = Table("class", *measured.values(), "asked", "", box=None)
     for name, point in points.items():
-        measures = (show_estimate(point[key]) for key in ("precision", "recall", "f_score"))
+        measures = (show_estimate(point[key]) for key in measured)
         is_asked = ASKED & set(point["target"])
         verdict = ("reached" if point["reached"] else "not reached") if is_asked else ""
         table.add_row(escape(str(name)), *measures, point["asked"] if is_asked else "", verdict)

@@ -51,6 +51,7 @@ SUFFIXES = {
     ".tab": "tsv",
     ".libsvm": "libsvm",
     ".svmlight": "libsvm",
+    ".svm": "libsvm",
     ".dat": "libsvm",
     ".npz": "npz",
     ".parquet": "parquet",

@@ -9,6 +9,9 @@ Three levels, from the least to the most that is promised:
 The intervals of the first two are exact for a threshold fixed beforehand; choosing it on the same rows makes
 them flatter it, and out-of-fold scores come from one model a fold, which the arithmetic takes for one.
 A certified measure's interval is [target, 1], which is all that is promised of it.
+
+`reached` says what was seen, not what is sure: where the rows behind it are so few that even a perfect record
+would prove nothing, it stays True and `reason` says so.
 """
 
 import math
@@ -19,6 +22,7 @@ from semisvm.decision.binomial import Estimate, estimate
 from semisvm.decision.checks import check_confidence
 from semisvm.decision.counts import Counts
 from semisvm.decision.intervals import estimate_cost, estimate_f
+from semisvm.decision.shortage import explain_thin_evidence
 from semisvm.decision.target import Target, capital, f_name
 
 Level = Literal["empirical", "cross-fitted", "certified"]
@@ -32,7 +36,10 @@ _CAUTION = {
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """A threshold (score > threshold is positive) and what is known of it; `str()` gives the summary."""
+    """A threshold (score > threshold is positive) and what is known of it; `str()` gives the summary.
+
+    `reason` says why the target is not reached, or on how few labels it rests; it is empty otherwise.
+    """
 
     threshold: float
     target: Target
@@ -123,6 +130,8 @@ def operating_point(
             measured_precision = Estimate(measured_precision.value, target.min_precision, 1.0)
         if target.min_recall is not None:
             measured_recall = Estimate(measured_recall.value, target.min_recall, 1.0)
+    elif reached and not reason:
+        reason = explain_thin_evidence(counts, target, confidence)
     return OperatingPoint(
         threshold=float(threshold),
         target=target,

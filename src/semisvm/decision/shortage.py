@@ -1,8 +1,11 @@
-"""Why a target could not be certified, and how many labels it would take.
+"""Why a target could not be certified, or is reached on thin evidence, and how many labels it would take.
 
 Two numbers for each measure: the shortest perfect record that certifies, and the record needed if the rate
 stays as seen. Precision counts accepted rows and recall counts positives, so each is also turned into labels,
 at the share seen here.
+
+A threshold that reaches its target on fewer rows than a perfect record takes proves nothing, whatever it shows:
+among many thresholds one with seven accepted rows and no error is soon found.
 """
 
 import math
@@ -43,6 +46,12 @@ def explain_shortage(counts: Counts, target: Target, confidence: float, stop: Co
     return " ".join(told)
 
 
+def explain_thin_evidence(counts: Counts, target: Target, confidence: float) -> str:
+    """Return a sentence for each target that is reached on rows too few to prove it; "" where there is none."""
+    each = 1 - target.share_of_risk(1 - confidence)
+    return " ".join(filter(None, (_thin(record, each) for record in _records(counts, target))))
+
+
 def _records(counts: Counts, target: Target) -> list[_Record]:
     records = []
     if target.min_precision is not None:
@@ -74,6 +83,20 @@ def _needed(record: _Record, counts: Counts, confidence: float) -> str:
     if needed <= record.trials:
         return f"{told}; the rate seen would have done, had this threshold alone been tested."
     return f"{told}; the rate seen needs about {needed} {record.unit}, {_labels(needed, share)} labels."
+
+
+def _thin(record: _Record, confidence: float) -> str:
+    """Tell that even a perfect record of this length would not do, where it would not."""
+    perfect = labels_needed(record.target, confidence=confidence)
+    if perfect is not None and record.trials >= perfect:
+        return ""
+    kind = {"precision": "accepted", "recall": "positive"}[record.name]
+    told = f"This rests on {record.trials} {kind} label{'s' if record.trials != 1 else ''}; "
+    aim = f"a {record.name} of {record.target:.3g}"
+    if perfect is None:
+        return f"{told}no number of labels can make sure of {aim}: don't rely on it."
+    told += f"even without one error it takes {perfect} to be sure of {aim} at {100 * confidence:.3g}%"
+    return f"{told}: don't rely on it."
 
 
 def _labels(trials: int, share: float) -> int:

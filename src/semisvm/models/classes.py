@@ -21,6 +21,7 @@ from semisvm.data.table import open_table
 from semisvm.data.target import MISSING_SPELLINGS
 
 MOST_CLASSES = 100
+SEEM_EMPTY = frozenset({"?", "-", "--", "unlabeled", "unlabelled", "unknown", "none", "todo", "tbd"})
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ def settle_classes(
     if mark is None and "-1" in names and len(names) > 2 and len(labels) == len(texts):
         reason = f"{where} holds -1 beside {names[1]} and {names[2]}, and may mean a class or no label"
         raise fault(path, reason, "Say --unlabeled -1 if it marks rows without a label, or --unlabeled '' if not")
+    seeming = next((name for name in names if name.lower() in SEEM_EMPTY), None)
+    if mark is None and seeming is not None and len(labels) == len(texts):
+        reason = f"{where} has no empty cell, and {seeming!r} in {labels.count(seeming)} of {len(texts)}"
+        remedy = f"Say --unlabeled '{seeming}' if it marks rows without a label, or --unlabeled '' if it is a class"
+        raise fault(path, reason, remedy)
     if len(names) == 1:
         reason = f"{where} has labels of one class only, {names[0]!r} ({len(labels)} of {len(texts)} rows)"
         raise fault(path, reason, "Label some rows of another class" + _if_marked(mark))

@@ -1,8 +1,8 @@
 """Every method beside the supervised baseline, on the same folds; and the choice that `--method auto` makes of it.
 
 The choice is Breiman's one-standard-error rule: of the methods within one standard error of the best, the simplest,
-where the supervised machine is the simplest of all. So a semi-supervised method is only chosen where the labels say
-that it is better than the labels alone by more than chance would have it.
+where the supervised machine is the simplest of all. So a semi-supervised method is only chosen where one of them is
+better than the labels alone by more than a standard error. That is a hint, no proof: the verdict has the interval.
 """
 
 from __future__ import annotations
@@ -58,11 +58,23 @@ class Comparison:
         return max(reaching, key=lambda entry: entry.merit.mean)
 
     @property
+    def best_other(self) -> Entry | None:
+        """The best method that uses the unlabelled rows."""
+        others = [entry for entry in self.entries if entry.method.name != BASELINE]
+        return max(others, key=lambda entry: entry.merit.mean, default=None)
+
+    @property
     def chosen(self) -> Entry:
         best = self.best
-        enough = best.merit.mean - best.merit.error
-        good = [e for e in self.entries if e.merit.mean >= enough and (e.reaches or not best.reaches)]
+        good = [e for e in self.entries if self._is_near(e, best) and (e.reaches or not best.reaches)]
         return min(good, key=lambda entry: NAMES.index(entry.method.name))
+
+    def _is_near(self, entry: Entry, best: Entry) -> bool:
+        """Whether it is within one standard error, of the best or of their difference: a best without a fault has
+        hardly any of its own.
+        """
+        error = max(best.merit.error, best.merit.error_of_gap(entry.merit))
+        return entry.merit.mean >= best.merit.mean - error
 
     def difference(self, entry: Entry) -> Estimate:
         """How much better than the supervised machine, on the same rows."""
@@ -70,19 +82,18 @@ class Comparison:
 
     def verdict(self) -> str:
         """Whether the unlabelled rows help, in a sentence or two."""
-        others = [entry for entry in self.entries if entry.method.name != BASELINE]
-        if not others:
+        best = self.best_other
+        if best is None:
             return "Only the supervised machine was fitted: nothing can be said about the unlabelled rows."
-        best = max(others, key=lambda entry: entry.merit.mean)
-        gap = self.difference(best)
+        gap, n_others = self.difference(best), len(self.entries) - 1
         seen = (
-            f"the best method that uses them, {best.method.name}, has {self._show(best)} against "
-            f"{self._show(self.baseline)} supervised ({gap.value:+.3f}, {CONFIDENCE:.0%} interval "
+            f"the best method that uses them, {best.method.name}, has a {self.measure} of {self._show(best)} against "
+            f"{self._show(self.baseline)} supervised (a gain of {gap.value:+.3f}, {CONFIDENCE:.0%} interval "
             f"{gap.low:+.3f} to {gap.high:+.3f})"
         )
         if gap.low > 0:
             told = f"The unlabelled rows help: {seen}."
-            return told + (f" It is the best of {len(others)}, which flatters it." if len(others) > 1 else "")
+            return told + (f" It is the best of {n_others}, which flatters it." if n_others > 1 else "")
         if gap.high < 0:
             return f"The unlabelled rows harm here: {seen}."
         return f"The labels can't tell whether the unlabelled rows help: {seen}."
@@ -94,7 +105,9 @@ class Comparison:
             return f"It has the best {self.measure} of {len(self.entries)} methods compared ({self._show(best)})."
         return (
             f"It is the simplest method within one standard error of the best ({best.method.name}: {self.measure} "
-            f"{self._show(best)}, standard error {best.merit.error:.3f}; this one {self._show(chosen)})."
+            f"{self._show(best)}, standard error {best.merit.error:.3f}; this one {self._show(chosen)}"
+            + ("" if chosen is self.baseline else f", supervised {self._show(self.baseline)}")
+            + ")."
         )
 
     def _show(self, entry: Entry) -> str:

@@ -16,7 +16,7 @@ from semisvm.models.classes import label_texts, unmark
 from semisvm.models.encode import TableEncoder
 from semisvm.models.facts import by_class
 from semisvm.models.merit import Merit, judge
-from semisvm.models.methods import margins
+from semisvm.models.methods import find_method, margins
 from semisvm.models.model import Model
 from semisvm.models.progress import Tell, say_nothing
 from semisvm.models.training import LIBSVM_MARK
@@ -24,11 +24,15 @@ from semisvm.models.training import LIBSVM_MARK
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the labelled rows of a file say: `confusion` (k, k) has true classes in rows, predicted ones in columns."""
+    """What the labelled rows of a file say: `confusion` (k, k) has true classes in rows, predicted ones in columns.
+
+    `below_all` counts the rows that no class of several accepts; they are predicted to be of the nearest one.
+    """
 
     names: tuple[str, ...]
     rows: int
     unlabeled: int
+    below_all: int
     confusion: np.ndarray
     points: dict[int, OperatingPoint]
     merit: Merit
@@ -50,6 +54,7 @@ class Evaluation:
         return {
             "rows": self.rows,
             "unlabeled": self.unlabeled,
+            "below_all": self.below_all,
             "classes": list(self.names),
             "accuracy": self.accuracy,
             "balanced_accuracy": self.merit.estimate()._asdict(),
@@ -106,8 +111,9 @@ def _judge(model: Model, rows: Rows, scores: np.ndarray, codes: np.ndarray) -> E
     np.add.at(confusion, (true, predicted), 1)
     if scores.ndim == 1:
         per_class = {1: scores[labeled]}
+    elif find_method(model.method).sets_threshold:
+        per_class = dict(enumerate(scores[labeled].T))  # what was asked is of the rows above a class's own threshold
     else:
-        # with thresholds of its own a class may win without the largest score: being predicted is what counts
         chosen = np.where(np.eye(len(names), dtype=bool)[predicted], 1.0, -1.0)
         per_class = dict(enumerate((chosen * np.abs(margins(scores[labeled]))).T))
     points = {
@@ -117,7 +123,16 @@ def _judge(model: Model, rows: Rows, scores: np.ndarray, codes: np.ndarray) -> E
     merit = judge(predicted, true, len(names))
     pool = scores[~labeled]
     return Evaluation(
-        names, int(labeled.sum()), int((~labeled).sum()), confusion, points, merit, scores[labeled], true, pool
+        names=names,
+        rows=int(labeled.sum()),
+        unlabeled=int((~labeled).sum()),
+        below_all=int((model.lead_of(scores[labeled]) < 0).sum()) if scores.ndim > 1 else 0,
+        confusion=confusion,
+        points=points,
+        merit=merit,
+        scores=scores[labeled],
+        codes=true,
+        pool=pool,
     )
 
 

@@ -28,6 +28,15 @@ from semisvm.models.methods import Method, Settings, margins, score_rows, shape_
 from semisvm.models.operating import audit, pair_of_costs
 from semisvm.models.training import Training
 
+UNUSED = (
+    "The unlabelled rows were tried and are not used: the held-out labels do not say that they help. What the model "
+    "gives comes from the labels and the threshold."
+)
+ABOVE = (
+    "What was asked is of the rows above the operating point of a class. A row that is above none still has the label "
+    "of the nearest class: the column 'above' of predict tells them apart."
+)
+
 
 @dataclass
 class Findings:
@@ -88,20 +97,33 @@ def findings_of(
             own = None if unlabeled is None else (unlabeled if unlabeled.ndim == 1 else unlabeled[:, code])
             pool = np.empty(0) if own is None else _with_threshold(own, point.threshold)
             found.scores[code] = describe_scores(scores[code], sign[code], point.level, pool, settings.seed)
+        if training.n_unlabeled and not any(map(_gains, found.audit.values())):
+            found.notes.append(UNUSED)
     elif held_out is not None:
         entry, baseline = held_out
         codes = training.codes[training.codes >= 0]
         found.points = entry.points
-        found.audit = audit(baseline.cross.scores, codes, entry.points, settings, n_classes)
+        uses_unlabeled = method.name != BASELINE
+        found.audit = audit(
+            baseline.cross.scores, codes, entry.points, settings, n_classes, uses_unlabeled=uses_unlabeled
+        )
         pool = np.empty((0, n_classes)) if unlabeled is None else margins(unlabeled)
         for column, (code, point) in enumerate(found.points.items()):
             own_scores, own_sign = margins(entry.cross.scores)[:, column], np.where(codes == code, 1, -1)
             found.scores[code] = describe_scores(own_scores, own_sign, point.level, pool[:, column], settings.seed)
         if n_classes == 2:
             found.threshold = entry.points[1].threshold
-        found.notes += list(entry.cross.complaints) + compared(entry, baseline)
+        found.notes += entry.cross.complaints
+    if n_classes > 2 and method.sets_threshold and settings.has_target:
+        found.notes.append(ABOVE)
     found.notes += [point.reason for point in found.points.values() if not point.reached and point.reason]
     return found
+
+
+def _gains(steps: dict[str, OperatingPoint]) -> bool:
+    """Whether the unlabelled rows change anything beside the threshold."""
+    before, after = (steps[name] for name in ("supervised + threshold", "with unlabeled"))
+    return (before.threshold, before.counts) != (after.threshold, after.counts)
 
 
 def tells_itself(method: Method, estimator: Any) -> bool:
@@ -110,13 +132,13 @@ def tells_itself(method: Method, estimator: Any) -> bool:
 
 
 def compared(entry: Entry, baseline: Entry) -> list[str]:
-    """Say it where the method is worse than the labels alone, as far as the labels can tell."""
+    """Say what the unlabelled rows brought, and above all where the method is worse than the labels alone."""
     if entry.method.name == BASELINE:
         return []
     gap = entry.merit.minus(baseline.merit)
     seen = (
         f"{entry.merit.name} {abs(entry.merit.mean):.3f} with the unlabelled rows, {abs(baseline.merit.mean):.3f} "
-        f"without ({gap.value:+.3f}, 90% interval {gap.low:+.3f} to {gap.high:+.3f})"
+        f"without (a gain of {gap.value:+.3f}, 90% interval {gap.low:+.3f} to {gap.high:+.3f})"
     )
     if gap.value < 0:
         advice = "is the better choice here" if gap.high < 0 else "is simpler and seems no worse"

@@ -29,7 +29,7 @@ from semisvm.models.checkpoint import Checkpoint, open_checkpoint
 from semisvm.models.compare import BASELINE, Comparison, Entry, compare_methods, try_method
 from semisvm.models.cross import MOST_UNLABELED, Bench, StoppedError, fit_quietly, make_bench
 from semisvm.models.facts import plain, versions
-from semisvm.models.findings import Findings, findings_of, tells_itself
+from semisvm.models.findings import Findings, compared, findings_of, tells_itself
 from semisvm.models.methods import Method, Settings, available, find_method, make_estimator, shape_for, why_not
 from semisvm.models.model import Model
 from semisvm.models.progress import Tell, say_nothing
@@ -197,6 +197,8 @@ class _Work:
             self.was_stopped = True
             self.notes.append("What the model gives was not measured: the fit was stopped by hand.")
             return None
+        if self.comparison is None or self.comparison.best_other is not known[method.name]:  # the verdict has said it
+            self.notes += compared(known[method.name], known[BASELINE])
         return known[method.name], known[BASELINE]
 
     def facts(self, method: Method, why: str, estimator: Any, findings: Findings, seconds: float) -> dict[str, Any]:

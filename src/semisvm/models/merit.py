@@ -57,9 +57,11 @@ class Merit:
 
     def minus(self, other: Merit) -> Estimate:
         """The difference of two methods on the same rows, and its interval."""
-        difference = self.values - other.values
-        error = _standard_error(difference, self.weights, self.codes, self.span)
-        return _interval(float(self.weights @ difference), error)
+        return _interval(self.mean - other.mean, self.error_of_gap(other))
+
+    def error_of_gap(self, other: Merit) -> float:
+        """The standard error of the difference of two methods on the same rows."""
+        return _standard_error(self.values - other.values, self.weights, self.codes, self.span)
 
 
 def judge(predicted: np.ndarray, codes: np.ndarray, n_classes: int, costs: Any = None) -> Merit:

@@ -65,6 +65,7 @@ class Settings:
     costs: Any = None
     min_precision: float | None = None
     min_recall: float | None = None
+    certify: float | None = None  # the risk of a certificate
     seed: int = 0
     device: str = "auto"
     time_limit: float | None = None
@@ -101,6 +102,7 @@ def make_estimator(method: Method, settings: Settings) -> Any:
         "costs": settings.costs,
         "min_precision": settings.min_precision,
         "min_recall": settings.min_recall,
+        "certify": settings.certify,
         "random_state": settings.seed,
         "device": settings.device,
         "time_limit": settings.time_limit,
@@ -115,6 +117,8 @@ def why_not(method: Method, X: Any, settings: Settings) -> str:
     known = method.estimator_class._get_param_names()
     if settings.costs is not None and "costs" not in known:
         return "knows no costs"
+    if settings.certify is not None and "certify" not in known:
+        return "gives no certificate"
     if not method.takes_sparse and sparse.issparse(X) and X.shape[0] * X.shape[1] > MOST_DENSE_NUMBERS:
         return f"needs {X.shape[0]} x {X.shape[1]} numbers written out"
     return ""

@@ -15,8 +15,6 @@ from semisvm.decision import OperatingPoint, Target, choose, measure
 from semisvm.models.merit import cost_matrix
 from semisvm.models.methods import Settings, margins
 
-AUDIT_STEPS = ("supervised", "supervised + threshold", "with unlabeled")
-
 
 def target_of(settings: Settings, n_classes: int) -> Target:
     """What is asked of a threshold."""
@@ -50,17 +48,27 @@ def place(
 
 
 def audit(
-    supervised: np.ndarray, codes: np.ndarray, points: dict[int, OperatingPoint], settings: Settings, n_classes: int
+    supervised: np.ndarray,
+    codes: np.ndarray,
+    points: dict[int, OperatingPoint],
+    settings: Settings,
+    n_classes: int,
+    *,
+    uses_unlabeled: bool = True,
 ) -> dict[int, dict[str, OperatingPoint]]:
-    """What the labels alone give, what the threshold adds, and what the unlabelled rows add, for each class."""
+    """What the labels alone give, what the threshold adds where one is set, and what the unlabelled rows add."""
     target = target_of(settings, n_classes)
+    is_set = target.is_constrained and n_classes == 2
     per_class = margins(supervised)
-    steps = {}
+    steps: dict[int, dict[str, OperatingPoint]] = {}
     for column, (code, point) in enumerate(points.items()):
         sign = np.where(codes == code, 1, -1)
         scores = per_class[:, column]
-        alone = measure(scores, sign, 0.0, target=target, level="cross-fitted")
-        steps[code] = dict(zip(AUDIT_STEPS, (alone, choose_for(target, scores, sign), point), strict=True))
+        steps[code] = {"supervised": measure(scores, sign, 0.0, target=target, level="cross-fitted")}
+        if is_set:
+            steps[code]["supervised + threshold"] = choose_for(target, scores, sign)
+        if uses_unlabeled:
+            steps[code]["with unlabeled"] = point
     return steps
 
 

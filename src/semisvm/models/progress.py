@@ -36,5 +36,5 @@ class RoundsTold:
         """Tell of a round, or that the solver is still at it."""
         if context.task_name == "round":
             self.n_rounds += 1
-        self.tell(self.what, self.n_rounds, None, "rounds")
+        self.tell(self.what, self.n_rounds, None, "round" if self.n_rounds == 1 else "rounds")
         return False

@@ -26,19 +26,24 @@ def facts_on(
     if path is None:
         return facts
     name, notes = Path(path).name, list(facts.get("notes", []))
+    facts["title"] = f"{model.target} in {name}, by a model of {facts.get('data', {}).get('name', 'other rows')}"
     try:
         seen = evaluate_file(model, path, unlabeled=unlabeled, tell=tell)
     except DataError as error:
         notes.append(f"The operating point is that of the fit, not of {name}: {error}")
     else:
         facts |= _measured(model, seen)
-        notes.insert(0, f"Operating point and scores are measured on the {seen.rows} labelled rows of {name}.")
+        notes = [
+            f"Operating point and scores are measured on the {seen.rows} labelled rows of {name}; the audit, the "
+            "method and the model card are those of the fit.",
+            *(f"Of the fit: {note}" for note in notes),
+        ]
     try:
         found = suggest_rows(model, path, N_SUGGESTED, unlabeled=unlabeled, tell=tell)
         facts["suggest"] = [one.as_dict() for one in found]
     except DataError:
         facts["suggest"] = []
-    return plain(facts | {"notes": notes, "created": now(), "title": f"{model.target} in {name}"})
+    return plain(facts | {"notes": notes, "created": now()})
 
 
 def _measured(model: Model, seen: Evaluation) -> dict[str, Any]:

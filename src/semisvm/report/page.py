@@ -5,35 +5,41 @@ A pure function of the facts, and the only place that knows their names beside `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from semisvm.report.answers import read_answers
 from semisvm.report.reading import mapping, number, sequence, text
-from semisvm.report.wording import duration, interval, rate, signed, signed_interval, signed_rate, whole
+from semisvm.report.rounds import read_rounds
+from semisvm.report.wording import (
+    duration,
+    interval,
+    rate,
+    signed,
+    signed_interval,
+    signed_rate,
+    table_cell,
+    whole,
+)
 
-MOST_ROUNDS = 400
-MOST_DRAWN = 8
 MOST_SUGGESTED = 50
 MOST_COLUMNS = 8
 MOST_FEATURES = 500
-# Kept out of the charts: a running number, and what says something of the solver rather than of the learning.
-NOT_DRAWN = ("round", "steps", "gap", "n_iter", "seconds")
 ENDS = ("value", "low", "high")
-NO_ROUNDS = "This method has no rounds: it is trained once."
 NO_SUGGESTIONS = "No rows were picked for labelling when this report was made."
 
 
 def read_page(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the page as plain values for the template; "drawn" of each part is what the charts are drawn from."""
-    data = mapping(facts.get("data"))
+    data, answers = mapping(facts.get("data")), read_answers(facts)
+    said = " ".join(answer["verdict"]["sentence"] for answer in answers)
     return {
         "title": text(facts.get("title")) or "Report on a classifier",
         "created": text(facts.get("created")),
         "summary": _summary(data),
-        "notes": [text(note) for note in sequence(facts.get("notes")) if text(note)],
-        "answers": read_answers(facts),
-        "rounds": _rounds(sequence(facts.get("rounds"))),
+        "notes": [text(note) for note in sequence(facts.get("notes")) if text(note) and text(note) not in said],
+        "answers": answers,
+        "rounds": read_rounds(sequence(facts.get("rounds"))),
         "comparison": _comparison(mapping(facts.get("comparison"))),
         "suggest": _suggest(sequence(facts.get("suggest"))),
         "guard": _pairs(mapping(facts.get("guard"))),
@@ -52,23 +58,6 @@ def _summary(data: Mapping[str, Any]) -> str:
     if unlabeled is not None:
         parts.append(f"{whole(unlabeled)} not")
     return ", ".join(parts)
-
-
-def _rounds(records: Any) -> dict[str, Any]:
-    """A table of the records, and the columns of numbers that change, for small charts."""
-    kept = [mapping(record) for record in records if mapping(record)]
-    names = list(dict.fromkeys(text(name) for record in kept for name in record))
-    shown = kept[:MOST_ROUNDS]
-    lines = [[_cell({text(k): v for k, v in record.items()}.get(name)) for name in names] for record in shown]
-    changing = list(changing_columns(kept).items())
-    return {
-        "names": [name.replace("_", " ") for name in names],
-        "lines": lines,
-        "problems": list(dict.fromkeys(problem for _, by in changing for problem in by)),
-        "drawn": [{"name": name.replace("_", " "), "lines": list(by.items())} for name, by in changing[:MOST_DRAWN]],
-        "left_out": len(kept) - len(shown),
-        "missing": "" if kept else NO_ROUNDS,
-    }
 
 
 def _comparison(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,24 +100,6 @@ def _turned(estimate: Mapping[str, Any], is_cost: bool) -> Mapping[str, Any]:
     return {"value": turned["value"], "low": turned["high"], "high": turned["low"]}
 
 
-def changing_columns(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[tuple[int, float]]]]:
-    """The figures of the rounds that change: by name and then by binary problem, (round counted from 1, value)."""
-    columns: dict[str, dict[str, list[tuple[int, float]]]] = {}
-    lengths: dict[str, int] = {}
-    for record in records:
-        problem = text(record.get("problem"))
-        lengths[problem] = lengths.get(problem, 0) + 1
-        for name, value in record.items():
-            found = number(value)
-            if found is not None and text(name) not in NOT_DRAWN:
-                columns.setdefault(text(name), {}).setdefault(problem, []).append((lengths[problem], found))
-    return {name: lines for name, lines in columns.items() if _changes(lines)}
-
-
-def _changes(lines: Mapping[str, list[tuple[int, float]]]) -> bool:
-    return any(len({value for _, value in points}) > 1 for points in lines.values())
-
-
 def _suggest(rows: Any) -> dict[str, Any]:
     """The rows to label next, with their first few values."""
     kept = [mapping(row) for row in rows if mapping(row)]
@@ -139,7 +110,7 @@ def _suggest(rows: Any) -> dict[str, Any]:
         values = {text(name): value for name, value in mapping(row.get("values")).items()}
         score = number(row.get("score"))
         own = [text(row.get("row")), "–" if score is None else signed(score), text(row.get("label")) or "–"]
-        lines.append(own + [_cell(values.get(n)) for n in shown])
+        lines.append(own + [table_cell(values.get(n)) for n in shown])
     return {
         "names": shown,
         "lines": lines,
@@ -172,11 +143,6 @@ def _card(facts: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
         "versions": _pairs(mapping(facts.get("versions"))),
         "machine": _pairs(mapping(facts.get("machine"))),
     }
-
-
-def _cell(value: Any) -> str:
-    """A value in a table: four figures are enough there."""
-    return f"{value:.4g}" if isinstance(value, float) else text(value)
 
 
 def _pairs(part: Mapping[str, Any]) -> list[tuple[str, str]]:

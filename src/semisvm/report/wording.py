@@ -10,20 +10,22 @@ What is missing is shown as a dash.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from semisvm.decision import labels_needed
 from semisvm.report.reading import mapping, number, sequence, share, text, threshold
 
 LEVELS = {
     "empirical": "counted on these rows; where the threshold was chosen on them too, it looks better than it is",
-    "cross-fitted": "each was scored by a model trained without it",
+    "cross-fitted": "each was scored by a model trained without it; a threshold chosen on them too looks a little "
+    "better than it is",
     "certified": "on rows that were used for nothing else",
 }
 HEADLINES = {
     "certified": "Certified: {}.",
     "reached": "Reached: {}.",
-    "unproven": "Reached on the labelled rows: {}.",
+    "unproven": "Reached on the labelled rows, not proven: {}.",
     "missed": "Not reached: {}.",
     "chosen": "The threshold was chosen for this: {}.",
     "none": "No target was set.",
@@ -125,24 +127,27 @@ def status(point: Mapping[str, Any]) -> str:
 
 
 def verdict(point: Mapping[str, Any]) -> dict[str, str]:
-    """The finding on top of the page: its status, a headline, and what stands behind it."""
+    """The finding on top of the page: its status, a headline, what stands behind it, and what to do."""
     found = status(point)
     is_uncertified = found == "missed" and point.get("level") == "certified"
     headline = (UNCERTIFIED if is_uncertified else HEADLINES[found]).format(
         text(point.get("asked")) or "what was asked"
     )
     if found == "none":
-        return {"status": found, "headline": headline, "sentence": "The model calls a row positive above score 0."}
+        sentence = "The model calls a row positive above score 0."
+        return {"status": found, "headline": headline, "sentence": sentence, "advice": ""}
     said = [_measured(point)]
+    doubts = _doubts(point) if found == "unproven" else []
     if found == "unproven":
-        said.append(_doubt(point))
+        said += [doubt for doubt, _ in doubts] or ["No interval was stored, so a miss can't be ruled out."]
     if found == "certified":
         said.append(
             f"The promise holds with probability {percent(point.get('confidence'))} over the draw of those rows."
         )
     if text(point.get("reason")):
         said.append(text(point["reason"]))
-    return {"status": found, "headline": headline, "sentence": " ".join(said)}
+    advice = _advice([needed for _, needed in doubts]) if doubts else ""
+    return {"status": found, "headline": headline, "sentence": " ".join(said), "advice": advice}
 
 
 def _measured(point: Mapping[str, Any]) -> str:
@@ -156,17 +161,37 @@ def _measured(point: Mapping[str, Any]) -> str:
     return f"The model {doing}. Measured on {rows}{how}."
 
 
-def _doubt(point: Mapping[str, Any]) -> str:
-    """Which interval goes below what was asked."""
-    target = mapping(point.get("target"))
-    for name in ("precision", "recall"):
+def _doubts(point: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Which intervals go below what was asked, and what it would take to be sure."""
+    target, found = mapping(point.get("target")), []
+    for name, rows in (("precision", "accepted rows"), ("recall", "positive rows")):
         least, low = share(target.get(f"min_{name}")), number(mapping(point.get(name)).get("low"))
-        if least is not None and low is not None and low < least:
-            return (
-                f"The {percent(point.get('confidence'))} interval of {name} begins at {rate(low)}, below the "
-                f"{least:.3g} that was asked: these labels can't rule out a miss. More labels narrow it."
-            )
-    return "No interval was stored, so a miss can't be ruled out."
+        if least is None or low is None or low >= least:
+            continue
+        doubt = (
+            f"The {percent(point.get('confidence'))} interval of {name} begins at {rate(low)}, below the {least:.3g} "
+            "that was asked: these labels can't rule out a miss."
+        )
+        perfect = labels_needed(least) if least > 0 else None
+        found.append((doubt, f"{name} {least:.3g} takes {perfect} {rows} without one error" if perfect else ""))
+    return found
+
+
+def _advice(needed: Sequence[str]) -> str:
+    """What to do where a target is reached but not proven."""
+    told = ", ".join(filter(None, needed))
+    return (
+        "To know more, label more rows, those that semisvm suggest names first, and fit again. For a promise ask for a "
+        "certificate (--certify 0.1; in Python certify=0.1): half of the labels are kept apart, and it is given only "
+        "where they prove it" + (f" ({told})." if told else ".")
+    )
+
+
+def table_cell(value: Any) -> str:
+    """A value in a table: four figures are enough there."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else text(value)
 
 
 def names_of_classes(facts: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.report.displays.canvas import BLUE, pyplot
 from semisvm.report.displays.fitted import last_step
-from semisvm.report.page import changing_columns
+from semisvm.report.rounds import changing_columns, is_candidates
 
 
 class RoundsDisplay:
@@ -76,7 +76,7 @@ class RoundsDisplay:
             for problem, points in lines.items():
                 look = {"marker": "."} | ({"color": BLUE} if len(lines) == 1 else {"label": problem})
                 ax.plot(*zip(*points, strict=True), **(look | line))
-            ax.set(title=name.replace("_", " "), xlabel="round")
+            ax.set(title=name.replace("_", " "), xlabel="candidate" if is_candidates(self.rounds) else "round")
         if len(self.columns[names[0]]) > 1:
             self.axes_[0].legend()
         self.figure_ = self.axes_[0].figure
