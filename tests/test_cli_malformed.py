@@ -76,7 +76,7 @@ BAD_TRAINING = [
     ("t.csv.gz", gzip.compress(GOOD.encode())[:-12], FIT, "truncated or corrupt.*Copy or download it again"),
     ("t.csv.xz", lzma.compress(GOOD.encode())[:-30], FIT, "truncated or corrupt"),
     ("t.csv.bz2", bz2.compress(GOOD.encode())[:-9], FIT, "truncated or corrupt"),
-    ("t.xlsx", b"PK\x03\x04", FIT, r"the suffix '\.xlsx' tells no format. Known are"),
+    ("t.xlsx", b"PK\x03\x04", FIT, r"the suffix '\.xlsx' tells no format. Rename it, known are"),
     ("t", GOOD, FIT, "the name has no suffix to tell the format"),
     ("t.csv", GOOD, ("--target", "Y", "--out", "{tmp}/m2.skops"), "there is no column 'Y'. .*'y'"),
     ("t.csv", GOOD, ("--out", "{tmp}/m2.skops"), "the column of the labels is not named. Say which it is: --target"),

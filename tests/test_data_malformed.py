@@ -48,7 +48,7 @@ MALFORMED = [
     ("t.csv", "a,b\n1,2\n".encode("utf-16"), {}, "encoded as UTF-16. Save it as UTF-8"),
     ("t.csv", "a,b\n1,2\n".encode("utf-32"), {}, "encoded as UTF-32"),
     ("t.csv", b"a,b\n1,\x002\n", {}, "line 2: a zero byte: this is not a text file"),
-    ("t.xlsx", b"PK", {}, r"the suffix '\.xlsx' tells no format\. Known are \.csv, .*format="),
+    ("t.xlsx", b"PK", {}, r"the suffix '\.xlsx' tells no format\. Rename it, known are \.csv, .*format="),
     ("table", b"a,b\n1,2\n", {}, "the name has no suffix to tell the format"),
     ("t.csv", b"a,b\n1,2\n", {"format": "cvs"}, "no format 'cvs'. Perhaps 'csv' is meant"),
     # delimited text
@@ -140,7 +140,7 @@ def test_a_malformed_file_says_where_what_and_what_to_do(tmp_path, name, content
 
 def test_a_missing_file_a_missing_folder_and_a_folder_are_told_apart(tmp_path):
     write(tmp_path, "mails.csv", "a\n1\n")
-    with pytest.raises(DataError, match=r"no such file\. Files in its folder: Perhaps 'mails\.csv' is meant"):
+    with pytest.raises(DataError, match=r"no such file in its folder\. Perhaps 'mails\.csv' is meant"):
         read(tmp_path / "mail.csv")
     with pytest.raises(DataError, match="no such file, nor is there a folder"):
         read(tmp_path / "absent" / "mails.csv")

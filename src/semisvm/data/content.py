@@ -67,7 +67,7 @@ def _missing(path: Path) -> DataError:
     if not folder.is_dir():
         return fault(path, f"no such file, nor is there a folder {folder}", "Check the path")
     there = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
-    return fault(path, "no such file", "Files in its folder: " + suggest(path.name, there))
+    return fault(path, "no such file in its folder", suggest(path.name, there))
 
 
 def _decompress(path: Path, content: bytes, module: str) -> bytes:

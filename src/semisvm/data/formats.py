@@ -110,5 +110,6 @@ def file_format(path: Path, format: str | None = None) -> str:
     if suffix not in SUFFIXES:
         reason = f"the suffix {suffix!r} tells no format" if suffix else "the name has no suffix to tell the format"
         known = ", ".join(SUFFIXES)
-        raise fault(path, reason, f"Known are {known}; or say format=, one of {', '.join(READERS)}")
+        remedy = f"Rename it, known are {known}; in Python format= can say it too, one of {', '.join(READERS)}"
+        raise fault(path, reason, remedy)
     return SUFFIXES[suffix]
