@@ -22,8 +22,13 @@ from semisvm.experiments.published import psvm_expected, read_table
 from semisvm.experiments.tasks import Line, Reference, Table, Task
 
 TOLERANCE = 0.02
+NOT_ADJUSTED = "no adjusting"
 SOURCE = "our notes"
 FOUR_SEEDS = "the expectation is itself a mean of four seeds, and this variant swings from seed to seed"
+FIRST_KEPT = (
+    "of two rounds the answer is the one with the better F1 on the calibration rows, on Protein always the first; the "
+    "prototype's value is near that of the second"
+)
 NOT_RUN = ("part-rebuild-paper", "full-grow-paper")  # on MNIST: minutes a fit, for no table of the paper
 RULE_NAMES = {parameter: name for name, parameter in RULES.items()}
 
@@ -49,7 +54,7 @@ def _variants() -> Iterator[Line]:
                 cell,
                 reference,
                 mark=mark,
-                note=FOUR_SEEDS,
+                note=FIRST_KEPT if mark == NOT_ADJUSTED else FOUR_SEEDS,
                 quick=name == QUICK_SET,
                 steady=mark != LITERAL,
                 seeds=seeds(name),
@@ -66,7 +71,7 @@ def _cell(variant: str, name: str) -> tuple[str, str, Task]:
     how: dict[str, Any] = {"calibration": calibration, "pool": pool}
     label = f"PSVM, {calibration}, {pool}"
     if rule == "None":
-        return label, "no adjusting", psvm(name, BEST, **how, adjust=None)
+        return label, NOT_ADJUSTED, psvm(name, BEST, **how, adjust=None)
     return label, RULE_NAMES[rule], psvm(name, RULE_NAMES[rule], **how)
 
 
