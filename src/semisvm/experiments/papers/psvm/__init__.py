@@ -32,8 +32,8 @@ def paper() -> Paper:
         ),
         silent=(
             "Which class is positive (odd digits of MNIST, class 1 of Protein fit).",
-            "Of which rows the 10% are. In our copy of Protein 1,084 rows have lost their label: 10% of all rows (1,777) "
-            "give a supervised F1 of 0.21, 10% of those with a label (1,668) 0.19.",
+            "Of which rows the 10% are. In our copy of Protein 1,084 rows have lost their label: 10% of all rows "
+            "(1,777) give a supervised F1 of 0.21, 10% of those with a label (1,668) 0.19.",
             "How the threshold moves once the preference is met: best F1 reproduces the tables.",
             "What happens when both a precision and a recall are asked for.",
         ),
