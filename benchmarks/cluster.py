@@ -10,7 +10,6 @@ import argparse
 import json
 import math
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,8 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import footprint
-from benchmarks.machine import without_paths
 from benchmarks.records import append_record, describe_session
+from benchmarks.runner import run_module
+from benchmarks.turns import goal_words, machine_line
 
 RESULTS = Path(__file__).resolve().parent / "results" / "cluster.jsonl"
 SIZES = (500, 1_000, 2_000, 4_000, 8_000, 20_000)
@@ -59,23 +59,13 @@ def fit_once(n_rows, seed):
     }
 
 
-def run_child(n_rows, seed):
-    """Fit once in a fresh process; return outcome and measures."""
-    command = [sys.executable, "-m", "benchmarks.cluster", "--child", str(n_rows), str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["no message"]
-        return {"outcome": "error", "why": without_paths(lines[-1])}
-    return {"outcome": "done", "measures": json.loads(done.stdout)}
-
-
 def measure(sizes, repeats, out, session):
     """Make all runs, appending a record for each; return the measures by size."""
     by_size = {}
     for n_rows in sizes:
         by_size[n_rows] = []
         for repeat in range(repeats):
-            answer = run_child(n_rows, repeat)
+            answer, _ = run_module("cluster", n_rows, repeat)
             cell = {"task": "b1", "size": f"{n_rows} rows"}
             what = {"cell": cell, "solver": "ours", "form": "dense64", "params": PARAMS, "repeat": repeat}
             append_record(out, session | what | answer)
@@ -107,13 +97,7 @@ def _exponent(before, after):
 
 
 def _verdict(n_rows, middle):
-    goal = GOALS.get(n_rows, {})
-    words = []
-    if "seconds" in goal:
-        words.append(f"{goal['seconds']:g} s {'met' if middle['wall_s'] < goal['seconds'] else 'missed'}")
-    if "mib" in goal:
-        words.append(f"{goal['mib']:,.0f} MiB {'met' if middle['rss_peak_mib'] < goal['mib'] else 'missed'}")
-    return ", ".join(words)
+    return ", ".join(goal_words(GOALS.get(n_rows, {}), middle))
 
 
 def main(argv=None):
@@ -128,8 +112,7 @@ def main(argv=None):
         print(json.dumps(fit_once(*options.child)))
         return 0
     session = describe_session()
-    machine = session["machine"]
-    print(f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB; commit {session['commit']}")
+    print(machine_line(session))
     print(f"model B1, RBF kernel PCA, {PARAMS['n_clusters']} clusters; medians of {options.repeats} runs\n")
     print(render(measure(options.sizes, options.repeats, options.out, session)))
     return 0

@@ -13,17 +13,15 @@ grow to 20,000 unlabelled rows is the question of `benchmarks.unlabeled_growth`.
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.machine import without_paths
 from benchmarks.records import append_record, describe_session
+from benchmarks.runner import ONE_CORE, run_module
 
 RESULTS = Path(__file__).resolve().parent / "results" / "label_mean.jsonl"
 SETS = (
@@ -34,7 +32,6 @@ ROWS = (250, 500, 1_000, 1_600)
 RATIOS = (2, 10, 500)
 METHODS = ("label mean", "label mean, guarded", "laplacian", "supervised")
 SMALL, SMALL_GOAL_MS, LARGE_GOAL_MS, LAPLACIAN_GOAL_MS = 1_000, 5.0, 150.0, 500.0
-ONE_CORE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
 def load_task(task):
@@ -106,19 +103,6 @@ def profile(estimator, X, y, repeats):
     return text.getvalue()
 
 
-def run_child(task, repeats, stages):
-    """Measure a task in a fresh process on one core."""
-    command = [sys.executable, "-m", "benchmarks.label_mean", "--child", task, "--repeats", str(repeats)]
-    command += ["--stages"] if stages else []
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_CORE)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["no message"]
-        return {"outcome": "error", "why": without_paths(lines[-1])}
-    if stages:
-        print(done.stderr)
-    return {"outcome": "done", "measures": json.loads(done.stdout.strip().splitlines()[-1])}
-
-
 def render(task, measures, clock):
     """Return the line of a task: milliseconds of each method at each ratio, and whether the goals are met."""
     n_rows, fits = measures["rows"], measures["fits"]
@@ -156,7 +140,10 @@ def main(argv=None):
     )
     print(f"{'task':18} {'rows':>6} " + " ".join(f"{method:>20}" for method in METHODS) + "  goals")
     for task in options.tasks:
-        answer = run_child(task, options.repeats, options.stages)
+        more = ["--stages"] if options.stages else []
+        answer, stages = run_module("label_mean", task, "--repeats", options.repeats, *more, environment=ONE_CORE)
+        if options.stages and answer["outcome"] == "done":
+            print(stages)
         what = {
             "cell": {"task": task, "size": "half"},
             "solver": "all",

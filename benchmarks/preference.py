@@ -14,15 +14,14 @@ import argparse
 import json
 import math
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 from benchmarks import footprint
-from benchmarks.machine import without_paths
-from benchmarks.records import append_record, describe_session
-from benchmarks.tasks import ROOT, SEED, TASKS, data_dir
+from benchmarks.records import describe_session
+from benchmarks.tasks import SEED, TASKS, data_dir
+from benchmarks.turns import goal_words, machine_line, measure, met
 
 RESULTS = Path(__file__).resolve().parent / "results" / "preference.jsonl"
 COMPARED = ("adult", "ijcnn1", "protein")
@@ -113,34 +112,6 @@ def fit_once(name, solver):
     return took | facts | {"f1": float(f1_score(y_test, predict(X_test)))}
 
 
-def run_child(name, solver):
-    """Fit once in a fresh process; return outcome and measures."""
-    command = [sys.executable, "-m", "benchmarks.preference", "--child", name, solver]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["no message"]
-        return {"outcome": "error", "why": without_paths(lines[-1])}
-    return {"outcome": "done", "measures": json.loads(done.stdout.strip().splitlines()[-1])}
-
-
-def measure(name, solvers, repeats, out, session):
-    """Make all runs of a task, solvers by turns, appending a record for each; return medians by solver."""
-    runs = {solver: [] for solver in solvers}
-    for repeat in range(repeats):
-        for solver in solvers:
-            if solver == "refits" and repeat > 0:  # minutes each, and no goal is that near
-                continue
-            answer = run_child(name, solver)
-            params = {"C": TASKS[name].C, "gamma": TASKS[name].gamma, "labeled": 0.1, "test": 0.1}
-            what = {"cell": {"task": name, "size": "all"}, "solver": solver, "params": params, "repeat": repeat}
-            append_record(out, session | what | answer)
-            if answer["outcome"] == "done":
-                runs[solver].append(answer["measures"])
-            else:
-                print(f"{name}, {solver}: {answer['why']}", file=sys.stderr)
-    return {s: {key: statistics.median(r[key] for r in each) for key in each[0]} for s, each in runs.items() if each}
-
-
 def render(name, found):
     """Return the lines of a task: one a solver."""
     for solver, took in found.items():
@@ -151,19 +122,10 @@ def render(name, found):
 
 
 def _verdict(name, solver, took, found):
-    words = []
-    goal = GOALS.get(name, {}) if solver == "ours" else {}
-    if "seconds" in goal:
-        words.append(f"{goal['seconds']:g} s {_met(took['wall_s'] < goal['seconds'])}")
-    if "mib" in goal:
-        words.append(f"{goal['mib']:,.0f} MiB {_met(took['rss_peak_mib'] < goal['mib'])}")
+    words = goal_words(GOALS.get(name, {}) if solver == "ours" else {}, took)
     if solver == "ours" and "refits" in found:
         words.append(f"{found['refits']['wall_s'] / took['wall_s']:.1f} times faster")
     return ", ".join(words)
-
-
-def _met(is_met):
-    return "met" if is_met else "missed"
 
 
 def main(argv=None):
@@ -173,8 +135,7 @@ def main(argv=None):
         print(json.dumps(fit_once(*options.child)))
         return 0
     session = describe_session()
-    machine = session["machine"]
-    print(f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB; commit {session['commit']}")
+    print(machine_line(session))
     print(
         f"{'task':8} {'solver':7} {'seconds':>9} {'CPU s':>9} {'peak MiB':>9} {'rounds':>7} {'steps':>9} {'F1':>6}  "
         "goal"
@@ -182,14 +143,18 @@ def main(argv=None):
     ratios = []
     for name in options.tasks:
         solvers = [s for s in options.solvers if s != "refits" or name in COMPARED]
-        found = measure(name, solvers, options.repeats, options.out, session)
+        params = {"C": TASKS[name].C, "gamma": TASKS[name].gamma, "labeled": 0.1, "test": 0.1}
+        # refits take minutes each, and no goal is that near
+        found = measure(
+            "preference", name, solvers, options.repeats, params, options.out, session, once=lambda s: s == "refits"
+        )
         for line in render(name, found):
             print(line, flush=True)
         if "refits" in found and "ours" in found:
             ratios.append(found["refits"]["wall_s"] / found["ours"]["wall_s"])
     if ratios:
         mean = math.exp(statistics.fmean(map(math.log, ratios)))
-        print(f"{mean:.1f} times faster in geometric mean over {len(ratios)} tasks; {RATIO:g} {_met(mean >= RATIO)}")
+        print(f"{mean:.1f} times faster in geometric mean over {len(ratios)} tasks; {RATIO:g} {met(mean >= RATIO)}")
     return 0
 
 

@@ -5,11 +5,14 @@ high-water mark of memory, and would report it as its own.
 """
 
 import json
+import os
 import signal
 import subprocess
 import sys
 
 from benchmarks.machine import ROOT, without_paths
+
+ONE_CORE = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
 
 def run_child(spec):
@@ -21,6 +24,16 @@ def run_child(spec):
     if "why" in answer:
         answer["why"] = without_paths(answer["why"])
     return answer
+
+
+def run_module(module, *arguments, environment=None):
+    """Run a benchmark's own module with `--child` and return outcome, measures, and what it printed as errors."""
+    process = _start(f"benchmarks.{module}", "--child", *map(str, arguments), environment=environment)
+    measures = None if process.returncode else _last_json(process.stdout)
+    answer = _explain(process) if measures is None else {"outcome": "done", "measures": measures}
+    if "why" in answer:
+        answer["why"] = without_paths(answer["why"])
+    return answer, process.stderr
 
 
 def prepare_rows(cell, path):
@@ -38,11 +51,12 @@ def prepare_rows(cell, path):
     return shape
 
 
-def _start(module, *arguments, code=None):
+def _start(module, *arguments, code=None, environment=None):
     how = ["-c", code] if code else ["-m", module]
     with subprocess.Popen(
         [sys.executable, *how, *arguments],
         cwd=ROOT,
+        env=None if environment is None else os.environ | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -15,8 +15,6 @@ stand for the order of magnitude.
 import argparse
 import json
 import math
-import statistics
-import subprocess
 import sys
 import time
 import warnings
@@ -26,8 +24,8 @@ import numpy as np
 
 from benchmarks import footprint
 from benchmarks.loglog import draw
-from benchmarks.machine import without_paths
-from benchmarks.records import append_record, describe_session
+from benchmarks.records import describe_session
+from benchmarks.turns import goal_words, machine_line, measure, met
 
 RESULTS = Path(__file__).resolve().parent / "results" / "transductive.jsonl"
 SIZES = (500, 1_000, 2_000, 5_000, 10_000, 20_000)
@@ -133,32 +131,19 @@ def _prepare_textbook(X, y, params, solver):
     return lambda: ((loop(K, sign, params.get("C", 1.0)) > 0).astype(int), {})
 
 
-def run_child(task, solver):
-    """Fit once in a fresh process; return outcome and measures."""
-    command = [sys.executable, "-m", "benchmarks.transductive", "--child", task, solver]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["no message"]
-        return {"outcome": "error", "why": without_paths(lines[-1])}
-    return {"outcome": "done", "measures": json.loads(done.stdout.strip().splitlines()[-1])}
-
-
-def measure(task, solvers, repeats, out, session):
-    """Make all runs of a task, solvers by turns, appending a record for each; return medians by solver."""
-    runs = {solver: [] for solver in solvers}
-    for repeat in range(repeats):
-        for solver in solvers:
-            if solver.startswith("textbook") and repeat > 0:  # a minute each, and no goal is that near
-                continue
-            answer = run_child(task, solver)
-            params = TASKS.get(task.split()[0], ({}, []))[0]
-            what = {"cell": {"task": task, "size": "all"}, "solver": solver, "params": params, "repeat": repeat}
-            append_record(out, session | what | answer)
-            if answer["outcome"] == "done":
-                runs[solver].append(answer["measures"])
-            else:
-                print(f"{task}, {solver}: {answer['why']}", file=sys.stderr)
-    return {s: {name: statistics.median(r[name] for r in each) for name in each[0]} for s, each in runs.items() if each}
+def _measure(task, solvers, options, session):
+    params = TASKS.get(task.split()[0], ({}, []))[0]
+    # a textbook loop takes a minute, and no goal is that near
+    return measure(
+        "transductive",
+        task,
+        solvers,
+        options.repeats,
+        params,
+        options.out,
+        session,
+        once=lambda solver: solver.startswith("textbook"),
+    )
 
 
 def render(task, found):
@@ -171,19 +156,12 @@ def render(task, found):
 
 
 def _verdict(task, solver, took, found):
-    goal, words = GOALS.get((task, solver), {}), []
-    if "seconds" in goal:
-        words.append(f"{goal['seconds']:g} s {_met(took['wall_s'] < goal['seconds'])}")
-    if "mib" in goal:
-        words.append(f"{goal['mib']:,.0f} MiB {_met(took['rss_peak_mib'] < goal['mib'])}")
+    goal = GOALS.get((task, solver), {})
+    words = goal_words(goal, took)
     if "times" in goal and goal["times"][0] in found:
         ratio = found[goal["times"][0]]["wall_s"] / took["wall_s"]
-        words.append(f"{ratio:.0f} times faster, {goal['times'][1]} {_met(ratio >= goal['times'][1])}")
+        words.append(f"{ratio:.0f} times faster, {goal['times'][1]} {met(ratio >= goal['times'][1])}")
     return ", ".join(words)
-
-
-def _met(is_met):
-    return "met" if is_met else "missed"
 
 
 def exponent(seconds_by_size):
@@ -200,12 +178,11 @@ def main(argv=None):
         print(json.dumps(fit_once(*options.child)))
         return 0
     session = describe_session()
-    machine = session["machine"]
-    print(f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB; commit {session['commit']}")
+    print(machine_line(session))
     print(f"{'task':13} {'solver':22} {'seconds':>9} {'CPU s':>9} {'peak MiB':>9} {'wrong':>8}  goal")
     for task in (task for task in options.tasks if task != "growth"):
         solvers = [s for s in TASKS[task][1] if not (options.no_peers and s.startswith("textbook"))]
-        for line in render(task, measure(task, solvers, options.repeats, options.out, session)):
+        for line in render(task, _measure(task, solvers, options, session)):
             print(line, flush=True)
     if "growth" in options.tasks:
         _measure_growth(options, session)
@@ -215,7 +192,7 @@ def main(argv=None):
 def _measure_growth(options, session):
     curves = {solver: {} for solver in options.methods}
     for size in options.sizes:
-        found = measure(f"growth {size}", options.methods, options.repeats, options.out, session)
+        found = _measure(f"growth {size}", options.methods, options, session)
         for solver, took in found.items():
             curves[solver][size] = took["wall_s"]
         for line in render(f"growth {size}", found):

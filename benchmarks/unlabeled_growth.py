@@ -10,9 +10,7 @@ fits) and without. Goals: LaplacianSVC at 1,600 rows in half a second, LabelMean
 import argparse
 import json
 import math
-import os
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import footprint
-from benchmarks.machine import without_paths
 from benchmarks.records import append_record, describe_session
+from benchmarks.runner import ONE_CORE, run_module
 from benchmarks.tasks import data_dir
 
 RESULTS = Path(__file__).resolve().parent / "results" / "unlabeled_growth.jsonl"
@@ -32,7 +30,6 @@ METHODS = {
     "LaplacianSVC": {},
 }
 COSTS = {0: 1.0, 1: 5.0}
-ONE_CORE = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
 
 def draw(data, n_rows, seed):
@@ -70,23 +67,13 @@ def fit_once(method, n_rows, seed):
     }
 
 
-def run_child(method, n_rows, seed):
-    """Fit once in a fresh process; return outcome and measures."""
-    command = [sys.executable, "-m", "benchmarks.unlabeled_growth", "--child", method, str(n_rows), str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_CORE)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["no message"]
-        return {"outcome": "error", "why": without_paths(lines[-1])}
-    return {"outcome": "done", "measures": json.loads(done.stdout)}
-
-
 def measure(methods, sizes, repeats, out, session):
     """Make all runs, appending a record for each; return the measures by method and size."""
     found = {}
     for method in methods:
         for n_rows in sizes:
             for repeat in range(repeats):
-                answer = run_child(method, n_rows, repeat)
+                answer, _ = run_module("unlabeled_growth", method, n_rows, repeat, environment=ONE_CORE)
                 cell = {"task": "ijcnn1", "size": f"{n_rows} rows"}
                 what = {"cell": cell, "solver": method, "form": "dense64", "params": {"costs": [1, 5]}}
                 append_record(out, session | what | {"repeat": repeat} | answer)

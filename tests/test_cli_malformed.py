@@ -11,12 +11,13 @@ import sys
 import zipfile
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from command_line import run_command
+from files import npz_bytes as npz
+from files import parquet_bytes as parquet
 from semisvm.models import save
 from semisvm.models.files import DIGEST, MANIFEST, _digest
 from semisvm.models.fit import fit_model
@@ -38,18 +39,6 @@ def table(n_rows=40, seed=0):
 
 GOOD = table()
 BODY = GOOD.split("\n", 1)[1]
-
-
-def npz(**arrays):
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def parquet(**columns):
-    buffer = io.BytesIO()
-    pd.DataFrame(columns).to_parquet(buffer)
-    return buffer.getvalue()
 
 
 def relabel(*labels):

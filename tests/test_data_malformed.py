@@ -2,37 +2,17 @@
 
 import bz2
 import gzip
-import io
 import lzma
 import pickle
 from contextlib import suppress
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from files import npz_bytes, parquet_bytes, write
 from semisvm.data import DataError, read, read_libsvm, read_table
-
-
-def write(folder, name, content):
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
-def npz_bytes(**arrays):
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def parquet_bytes(**columns):
-    buffer = io.BytesIO()
-    pd.DataFrame(columns).to_parquet(buffer)
-    return buffer.getvalue()
-
 
 WHOLE = gzip.compress(b"a,b\n" + bytes(range(48, 58)) * 50)
 MALFORMED = [

@@ -15,27 +15,10 @@ from scipy.io import arff as scipy_arff
 from scipy.sparse import random as random_sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+from files import npz_bytes, parquet_bytes, write
 from semisvm.data import DataError, read, read_delimited, read_libsvm, read_table
 
 COMPRESS = {"": lambda content: content, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-
-
-def write(folder, name, content):
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
-def npz_bytes(**arrays):
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def parquet_bytes(**columns):
-    buffer = io.BytesIO()
-    pd.DataFrame(columns).to_parquet(buffer)
-    return buffer.getvalue()
 
 
 @pytest.fixture

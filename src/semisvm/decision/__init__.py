@@ -7,7 +7,7 @@ promises; `adjust` is PSVM's step inside its loop; `guard` asks whether a consta
 from semisvm.decision.adjust import adjust
 from semisvm.decision.binomial import Estimate, binomial_interval, labels_needed
 from semisvm.decision.certify import certify
-from semisvm.decision.choose import choose, measure
+from semisvm.decision.choose import choose, choose_for, measure
 from semisvm.decision.counts import Counts, Curve, count_all, count_at
 from semisvm.decision.guard import Guard, guard, smoothed_cost
 from semisvm.decision.intervals import estimate_cost, estimate_f
@@ -28,6 +28,7 @@ __all__ = [
     "binomial_interval",
     "certify",
     "choose",
+    "choose_for",
     "count_all",
     "count_at",
     "estimate_cost",

@@ -56,6 +56,20 @@ def choose(
         Of other labelled rows, from which a certificate for precision learns where to start (`certify`).
     """
     target = Target(min_precision, min_recall, beta, costs, accept)
+    return choose_for(target, scores, sign, level=level, confidence=confidence, reference=reference, pilot=pilot)
+
+
+def choose_for(
+    target: Target,
+    scores: ArrayLike,
+    sign: ArrayLike,
+    *,
+    level: Level = "empirical",
+    confidence: float = 0.9,
+    reference: ArrayLike | None = None,
+    pilot: tuple[ArrayLike, ArrayLike] | None = None,
+) -> OperatingPoint:
+    """Return what `choose` does, for a target that is there already."""
     if level == "certified":
         return certify(scores, sign, target, confidence=confidence, reference=reference, pilot=pilot)
     if target.accept is not None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Target, count_at, measure
+from semisvm.decision import Target, choose_for, count_at, measure
 from semisvm.estimators.preference_learner import ALL, Learner
-from semisvm.estimators.preference_outcome import Outcome, choose_for, make_audit, measures_at
+from semisvm.estimators.preference_outcome import Outcome, make_audit, measures_at
 from semisvm.estimators.soft_labels import draw_folds, settle, train_many
 
 
@@ -63,7 +63,7 @@ class CrossFitted:
             audit = make_audit(self.target, scores, sign, point, "empirical")
         else:
             model, values, scores = found
-            point = choose_for(self.target, scores, sign, "cross-fitted")
+            point = choose_for(self.target, scores, sign, level="cross-fitted")
             audit = make_audit(self.target, supervised[2], sign, point, "cross-fitted")
         return Outcome(
             model=model,
@@ -119,7 +119,7 @@ class _Sweeps:
         if self.supervised is None:
             assert self._in_full is not None
             self.supervised = *self._in_full, scores
-        point = choose_for(self.target, scores, sign, "cross-fitted")
+        point = choose_for(self.target, scores, sign, level="cross-fitted")
         soft = np.where(is_labeled, 0, trained_sign)
         self._is_open = self.folds >= 0
         record = self.learner.done(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Counts, OperatingPoint, Target, choose, f_score, measure, precision, recall
+from semisvm.decision import Counts, OperatingPoint, Target, choose_for, f_score, measure, precision, recall
 from semisvm.decision.operating_point import Level
 
 SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED = "supervised", "supervised + threshold", "with unlabeled"
@@ -45,26 +45,13 @@ class Outcome:
     ended: str
 
 
-def choose_for(target: Target, scores: np.ndarray, sign: np.ndarray, level: Level) -> OperatingPoint:
-    """The threshold that answers a target best."""
-    return choose(
-        scores,
-        sign,
-        min_precision=target.min_precision,
-        min_recall=target.min_recall,
-        beta=target.beta,
-        costs=target.costs,
-        level=level,
-    )
-
-
 def make_audit(
     target: Target, supervised: np.ndarray, sign: np.ndarray, point: OperatingPoint, level: Level
 ) -> dict[str, OperatingPoint]:
     """The three steps, from the supervised scores of the calibration rows and the point the method ends with."""
     return {
         SUPERVISED: measure(supervised, sign, 0.0, target=target, level=level),
-        SUPERVISED_THRESHOLD: choose_for(target, supervised, sign, level),
+        SUPERVISED_THRESHOLD: choose_for(target, supervised, sign, level=level),
         WITH_UNLABELED: point,
     }
 

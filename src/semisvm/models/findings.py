@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.decision import OperatingPoint
+from semisvm.estimators.preference_outcome import SUPERVISED_THRESHOLD, WITH_UNLABELED
 from semisvm.models.compare import BASELINE, Entry
 from semisvm.models.facts import (
     audit_lines,
@@ -122,7 +123,7 @@ def findings_of(
 
 def _gains(steps: dict[str, OperatingPoint]) -> bool:
     """Whether the unlabelled rows change anything beside the threshold."""
-    before, after = (steps[name] for name in ("supervised + threshold", "with unlabeled"))
+    before, after = (steps[name] for name in (SUPERVISED_THRESHOLD, WITH_UNLABELED))
     return (before.threshold, before.counts) != (after.threshold, after.counts)
 
 

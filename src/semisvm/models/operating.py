@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import OperatingPoint, Target, choose, measure
+from semisvm.decision import OperatingPoint, Target, choose_for, measure
+from semisvm.estimators.preference_outcome import SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED
 from semisvm.models.merit import cost_matrix
 from semisvm.models.methods import Settings, margins
 
@@ -38,7 +39,7 @@ def place(
     if n_classes == 2:
         sign = np.where(codes == 1, 1, -1)
         if target.is_constrained and may_move:
-            return {1: choose_for(target, scores, sign)}
+            return {1: choose_for(target, scores, sign, level="cross-fitted")}
         return {1: measure(scores, sign, 0.0, target=target, level="cross-fitted")}
     per_class = margins(scores)
     return {
@@ -64,24 +65,12 @@ def audit(
     for column, (code, point) in enumerate(points.items()):
         sign = np.where(codes == code, 1, -1)
         scores = per_class[:, column]
-        steps[code] = {"supervised": measure(scores, sign, 0.0, target=target, level="cross-fitted")}
+        steps[code] = {SUPERVISED: measure(scores, sign, 0.0, target=target, level="cross-fitted")}
         if is_set:
-            steps[code]["supervised + threshold"] = choose_for(target, scores, sign)
+            steps[code][SUPERVISED_THRESHOLD] = choose_for(target, scores, sign, level="cross-fitted")
         if uses_unlabeled:
-            steps[code]["with unlabeled"] = point
+            steps[code][WITH_UNLABELED] = point
     return steps
-
-
-def choose_for(target: Target, scores: np.ndarray, sign: np.ndarray) -> OperatingPoint:
-    """The threshold that answers a target best."""
-    return choose(
-        scores,
-        sign,
-        min_precision=target.min_precision,
-        min_recall=target.min_recall,
-        costs=target.costs,
-        level="cross-fitted",
-    )
 
 
 def decide(scores: np.ndarray, points: dict[int, OperatingPoint]) -> np.ndarray:

@@ -47,17 +47,12 @@ def suggest_rows(
     rows = model.open(path)
     names = rows.names
     has_target = names is None or model.target in names
-    candidates = _Candidates(max(CANDIDATES_A_ROW * n, FEWEST_CANDIDATES))
+    candidates = _Candidates(n)
     n_rows = 0
     for chunk in rows.chunks():  # every cell as it is written: the rows are to be given back as they came
         X = model.encode(rows, chunk)
-        scores = model.scores_of(X)
         is_open = read_codes(model, rows, chunk, unlabeled) < 0 if has_target else np.ones(len(chunk), dtype=bool)
-        codes, lead = model.codes_of(scores), model.lead_of(scores)
-        for i in candidates.add(X, np.where(is_open, np.abs(lead), np.inf), chunk.start):
-            label = model.classes.names[codes[i]]
-            number = chunk.start + i
-            candidates.rows[number] = Suggestion(number + 1, float(lead[i]), label, _values(chunk.frame, i))
+        candidates.look_through(model, X, is_open, chunk.frame, chunk.start)
         n_rows += len(chunk)
         tell("Looking", n_rows, None, "rows")
     if not len(candidates.distance):
@@ -71,25 +66,29 @@ def suggest_training_rows(model: Model, training: Training, n: int) -> list[Sugg
     if not is_open.any():
         return []
     X = model.encoder.transform(training.rows)
-    scores = model.scores_of(X)
-    codes, lead = model.codes_of(scores), model.lead_of(scores)
-    candidates = _Candidates(max(CANDIDATES_A_ROW * n, FEWEST_CANDIDATES))
-    frame = None if training.columns is None else training.rows
-    for i in candidates.add(X, np.where(is_open, np.abs(lead), np.inf), 0):
-        candidates.rows[i] = Suggestion(i + 1, float(lead[i]), model.classes.names[codes[i]], _values(frame, i))
+    candidates = _Candidates(n)
+    candidates.look_through(model, X, is_open, None if training.columns is None else training.rows)
     return candidates.spread(n)
 
 
 class _Candidates:
-    """The rows of most doubt so far: `where` their numbers, `distance` from the operating point."""
+    """The rows of most doubt so far, for n to be taken: `where` their numbers, `distance` from the operating point."""
 
-    def __init__(self, size: int):
-        self.size = size
+    def __init__(self, n: int):
+        self.size = max(CANDIDATES_A_ROW * n, FEWEST_CANDIDATES)
         self.where, self.distance = np.empty(0, dtype=np.intp), np.empty(0)
         self.X: Any = None
         self.rows: dict[int, Suggestion] = {}
 
-    def add(self, X: Any, distance: np.ndarray, start: int) -> list[int]:
+    def look_through(self, model: Model, X: Any, is_open: np.ndarray, frame: Any, start: int = 0) -> None:
+        """Take in the rows of a chunk that are in most doubt; `start` rows of the file come before it."""
+        scores = model.scores_of(X)
+        codes, lead = model.codes_of(scores), model.lead_of(scores)
+        for i in self._add(X, np.where(is_open, np.abs(lead), np.inf), start):
+            label = model.classes.names[codes[i]]
+            self.rows[start + i] = Suggestion(start + i + 1, float(lead[i]), label, _values(frame, i))
+
+    def _add(self, X: Any, distance: np.ndarray, start: int) -> list[int]:
         """Take in those of a chunk that belong to the best; return their places in the chunk."""
         best = np.argsort(distance, kind="stable")[: self.size]
         best = best[np.isfinite(distance[best])]
