@@ -25,7 +25,7 @@ test: $(VENV)/.test  ## every test (the papers' data is used where SEMISVM_DATA 
 # On a machine with a CUDA device the same tests run there; without one, on Triton's interpreter.
 test-gpu: $(VENV)/.test $(VENV)/.test-gpu  ## the device solver's tests, on a GPU or on Triton's interpreter
 	$(BIN)/python -c 'import sys, torch; sys.exit(torch.cuda.is_available())' && export TRITON_INTERPRET=1; \
-	$(BIN)/python -m pytest tests/test_block.py tests/test_block_estimators.py tests/test_dual.py \
+	$(BIN)/python -m pytest tests/dual/test_block.py tests/dual/test_block_estimators.py tests/dual/test_solve.py \
 		-k "cuda or interpreter or device" $(ARGS)
 
 lint: $(VENV)/.test $(VENV)/.lint  ## style, types, and which way imports point
@@ -39,14 +39,14 @@ format: $(VENV)/.lint  ## put the code in house style
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.test $(VENV)/.bench  ## ours beside LIBSVM and oneDAL on the papers' sets (ARGS="--quick")
-	$(BIN)/python -m benchmarks.supervised $(ARGS)
+	$(BIN)/python -m studies.speed.supervised $(ARGS)
 
 bench-gpu: $(VENV)/.test $(VENV)/.gpu  ## the device solver on the papers' sets, a million rows, and its roofline
-	$(BIN)/python -m benchmarks.gpu $(ARGS)
+	$(BIN)/python -m studies.speed.gpu $(ARGS)
 
 reproduce: export SEMISVM_DATA ?= $(wildcard ../shared/data)
 reproduce: $(VENV)/.test  ## the published tables in small, ours beside theirs (ARGS="ptsvm" for a full one)
-	$(BIN)/semisvm reproduce $(or $(ARGS),--quick)
+	$(BIN)/python -m studies.papers $(or $(ARGS),--quick)
 
 clean:  ## remove the environment and everything made
 	rm -rf $(VENV) build dist reproduce-out .pytest_cache .ruff_cache .mypy_cache .hypothesis

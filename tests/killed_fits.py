@@ -23,11 +23,11 @@ import skops.io  # noqa: F401
 import semisvm
 import semisvm.dual.pairwise_kernel
 import semisvm.kernels.compiled
-from semisvm.models import fit as fitting
-from semisvm.models.classes import Classes
-from semisvm.models.columns import Column
-from semisvm.models.methods import Settings
-from semisvm.models.training import Training
+from semisvm.tables import fit as fitting
+from semisvm.tables.classes import Classes
+from semisvm.tables.columns import Column
+from semisvm.tables.methods import Settings
+from semisvm.tables.training import Training
 
 
 def training(n_rows: int) -> Training:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         TransductiveSVC,
     )
     from semisvm.model_selection import SemiSupervisedGroupKFold, SemiSupervisedKFold, SemiSupervisedShuffleSplit
-    from semisvm.models import load, save
+    from semisvm.tables import load, save
 
 __version__ = "0.1.0.dev0"
 
@@ -47,7 +47,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in ("load", "save"):
-        home = "models"
+        home = "tables"
     else:
         home = "model_selection" if name.startswith("SemiSupervised") else "estimators"
     found = globals()[name] = getattr(import_module(f"semisvm.{home}"), name)

@@ -16,7 +16,6 @@ from semisvm.cli.info import info
 from semisvm.cli.options import examples
 from semisvm.cli.predict import predict
 from semisvm.cli.report import report
-from semisvm.cli.reproduce import reproduce
 from semisvm.cli.suggest import suggest
 
 DEBUG = "--debug"
@@ -39,7 +38,7 @@ def commands(debug: bool) -> None:
     """
 
 
-for command in (demo, fit, predict, evaluate, compare, suggest, report, reproduce, info):
+for command in (demo, fit, predict, evaluate, compare, suggest, report, info):
     commands.add_command(command)
 
 

@@ -33,8 +33,8 @@ def compare(context: click.Context, methods: tuple[str, ...], as_json: bool, **o
     Ctrl-C shows the methods that are done (exit code 130).
     """
     from semisvm.cli.show import show_comparison
-    from semisvm.models.facts import plain
-    from semisvm.models.fit import compare_on
+    from semisvm.tables.facts import plain
+    from semisvm.tables.fit import compare_on
 
     screen = Screen(as_json)
     with screen.working():

@@ -34,12 +34,12 @@ def demo(seed: int, out: Path | None) -> None:
     Writes the table, the model and the report into a new folder; nothing that exists is touched.
     """
     from semisvm.decision import labels_needed
-    from semisvm.models import save
-    from semisvm.models.fit import fit_model
-    from semisvm.models.methods import Settings
-    from semisvm.models.suggest import suggest_training_rows
-    from semisvm.models.training import read_training
     from semisvm.report import write_report
+    from semisvm.tables import save
+    from semisvm.tables.fit import fit_model
+    from semisvm.tables.methods import Settings
+    from semisvm.tables.suggest import suggest_training_rows
+    from semisvm.tables.training import read_training
 
     screen = Screen()
     folder = _make_folder(out)
@@ -76,7 +76,7 @@ def _show(screen: Screen, model: Any, baseline: Any, hidden: Path) -> None:
     from rich.table import Table
 
     from semisvm.cli.show import show_estimate, show_fit
-    from semisvm.models.evaluate import evaluate_file
+    from semisvm.tables.evaluate import evaluate_file
 
     console = screen.console
     show_fit(console, model.facts)

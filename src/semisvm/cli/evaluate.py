@@ -28,9 +28,9 @@ def evaluate(context: click.Context, model: Path, data: Path, unlabeled: str | N
     precision or recall was asked for when the model was fitted and DATA does not show it.
     """
     from semisvm.cli.show import show_evaluation
-    from semisvm.models import load
-    from semisvm.models.evaluate import evaluate_file
-    from semisvm.models.facts import plain
+    from semisvm.tables import load
+    from semisvm.tables.evaluate import evaluate_file
+    from semisvm.tables.facts import plain
 
     screen = Screen(as_json)
     with screen.working():

@@ -55,11 +55,11 @@ def fit(
     Ctrl-C keeps the best so far: the model is written, and the exit code is 130. The exit code is 1 where a precision
     or recall was asked for and the labels say that it is not reached; the model is written then too.
     """
-    from semisvm.models import save
-    from semisvm.models.fit import fit_model
-    from semisvm.models.suggest import suggest_training_rows
-    from semisvm.models.writing import check_can_write
     from semisvm.report import write_report
+    from semisvm.tables import save
+    from semisvm.tables.fit import fit_model
+    from semisvm.tables.suggest import suggest_training_rows
+    from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
     check_can_write(out, force=force)

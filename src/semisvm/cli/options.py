@@ -1,4 +1,4 @@
-"""The options that several commands share, and what they mean to `semisvm.models`."""
+"""The options that several commands share, and what they mean to `semisvm.tables`."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ training = _several(
 def read_training(options: dict[str, Any]) -> tuple[Any, Any]:
     """Return the training rows and the settings that the options ask for."""
     from semisvm.decision import Target
-    from semisvm.models import training as rows
-    from semisvm.models.classes import parse_costs, read_cost_matrix
-    from semisvm.models.methods import Settings
+    from semisvm.tables import training as rows
+    from semisvm.tables.classes import parse_costs, read_cost_matrix
+    from semisvm.tables.methods import Settings
 
     Target(options["min_precision"], options["min_recall"])  # refuses before anything is read
     if options["certify"] is not None and not 0 < options["certify"] < 1:

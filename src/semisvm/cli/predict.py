@@ -29,8 +29,8 @@ def predict(model: Path, data: Path, out: Path, keep: tuple[str, ...], force: bo
     DATA has the columns that MODEL was fitted to, raw as they were then; other columns are ignored. It is read in
     parts: a file of ten million rows takes the memory of a few thousand.
     """
-    from semisvm.models import load
-    from semisvm.models.predict import predict_file
+    from semisvm.tables import load
+    from semisvm.tables.predict import predict_file
 
     screen = Screen(as_json)
     with screen.working():

@@ -28,10 +28,10 @@ def report(model: Path, data: Path | None, out: Path | None, unlabeled: str | No
     With DATA the operating point and the scores are measured on its labelled rows, and the rows of it that are worth
     labelling next are listed.
     """
-    from semisvm.models import load
-    from semisvm.models.update import facts_on
-    from semisvm.models.writing import check_can_write
     from semisvm.report import write_report
+    from semisvm.tables import load
+    from semisvm.tables.update import facts_on
+    from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
     out = check_can_write(model.with_suffix(".html") if out is None else out, force=force)

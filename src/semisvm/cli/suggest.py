@@ -29,9 +29,9 @@ def suggest(model: Path, data: Path, n: int, out: Path, unlabeled: str | None, f
     The CSV has the columns of DATA and an empty target. Fill it in and give it to fit beside DATA: a row that comes
     again with a label counts once.
     """
-    from semisvm.models import load
-    from semisvm.models.suggest import suggest_rows, write_suggestions
-    from semisvm.models.writing import check_can_write
+    from semisvm.tables import load
+    from semisvm.tables.suggest import suggest_rows, write_suggestions
+    from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
     check_can_write(out, force=force)

@@ -1,6 +1,6 @@
 """Fitted models -> one self-contained HTML page, and its pictures in Python as scikit-learn style Displays.
 
-`render` and `write_report` are pure functions of a plain-JSON dictionary, the facts (`semisvm.models` makes them).
+`render` and `write_report` are pure functions of a plain-JSON dictionary, the facts (`semisvm.tables` makes them).
 """
 
 from semisvm.report.displays import AuditDisplay, OperatingPointDisplay, RoundsDisplay, ScoresDisplay

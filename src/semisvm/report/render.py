@@ -22,8 +22,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from semisvm.models.writing import whole_file
 from semisvm.report.page import read_page
+from semisvm.tables.writing import whole_file
 
 SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
 # Control characters and what is no character: HTML forbids them, and UTF-8 has no half of a surrogate pair.

@@ -1,6 +1,0 @@
-"""Models for people with tables: raw rows in, labels out; saved as files that run no code when they are opened."""
-
-from semisvm.models.files import load, save
-from semisvm.models.model import Model
-
-__all__ = ["Model", "load", "save"]

@@ -1,0 +1,93 @@
+"""Figures 6 and 7 of PSVM: seconds beside TSVM's, and what is gained over SSVM as labels grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from studies.harness.compare import Comparison, Results
+from studies.harness.tasks import Figure, Line, Reference, Table
+from studies.papers.psvm.settings import BEST, SEEDS, SETS, psvm, seeds, task
+from studies.papers.psvm.transductive import tsvm_line
+
+SHARES = (0.05, 0.075, 0.10, 0.125, 0.15)
+MNIST_SHARES = (0.05, 0.10, 0.15)
+FIGURE_SEEDS = 4
+MNIST_SEEDS = 2  # a fit takes a minute
+# what section 5.3 says of MNIST; the figure's other bars have no numbers
+SAID_SECONDS = {("mnist", "PSVM"): 8 * 60.0, ("mnist", "TSVM"): 20 * 3600.0}
+
+
+def figure_6() -> Table:
+    """Return Figure 6: seconds of a fit. The cells are those of Table 5."""
+    lines = []
+    for name in SETS:
+        theirs = {
+            method: Reference(SAID_SECONDS[name, method], kind="shown", source="section 5.3")
+            for method in ("PSVM", "TSVM")
+            if (name, method) in SAID_SECONDS
+        }
+        lines.append(
+            Line("figure-6", name, "PSVM", "seconds", psvm(name), theirs.get("PSVM"), mark=BEST, seeds=seeds(name))
+        )
+        lines.append(tsvm_line("figure-6", name, "seconds", theirs.get("TSVM")))
+    alt = "Seconds of a fit, logarithmic: PSVM and TSVM on the four sets"
+    title = "Seconds of a fit with a tenth of the labels (Figure 6)"
+    return Table("figure-6", title, tuple(lines), SEEDS, figure=Figure("bars", alt, say_seconds))
+
+
+def figure_7() -> Table:
+    """Return Figure 7: F1 of PSVM less that of SSVM against the share of rows that are labelled."""
+    lines = [
+        Line(
+            "figure-7",
+            f"{100 * share:g}% labelled",
+            name,
+            "f1",
+            psvm(name, labeled=share),
+            against=task(name, "supervised", share),
+            seeds=MNIST_SEEDS if name == "mnist" else seeds(name),
+        )
+        for name in SETS
+        for share in (MNIST_SHARES if name == "mnist" else SHARES)
+    ]
+    alt = "F1 of PSVM less F1 of the supervised machine against the share of labelled rows, on the four sets"
+    title = "What PSVM gains over SSVM in F1 (Figure 7)"
+    return Table("figure-7", title, tuple(lines), FIGURE_SEEDS, figure=Figure("gains", alt, say_gains))
+
+
+def say_seconds(comparisons: Sequence[Comparison], _: Results) -> str:
+    """Return by how much PSVM is the faster one where both ran; "" where none did."""
+    seconds = {(c.line.setting, c.line.method): c.summary.mean for c in comparisons if c.summary is not None}
+    factors = {
+        name: seconds[name, "TSVM"] / seconds[name, "PSVM"]
+        for name in SETS
+        if (name, "TSVM") in seconds and (name, "PSVM") in seconds
+    }
+    if not factors:
+        return ""
+    told = ", ".join(f"{factor:.1f} on {name}" for name, factor in factors.items())
+    return (
+        "The paper has PSVM on a GPU faster than SVMlight's TSVM on one core by three orders of magnitude. Here both "
+        f"are this library's, on one core of the same machine, and PSVM is faster by a factor of {told}."
+    )
+
+
+def say_gains(comparisons: Sequence[Comparison], _: Results) -> str:
+    """Return whether the gain falls as labels grow, set by set; "" where a set lacks two shares."""
+    means: dict[str, dict[float, float]] = {}
+    for c in comparisons:
+        if c.summary is not None and c.line.task is not None:
+            means.setdefault(c.line.method, {})[c.line.task.split["labeled"]] = c.summary.mean
+    if len(means) < len(SETS) or any(len(found) < 2 for found in means.values()):
+        return ""
+    ends = {name: (found[min(found)], found[max(found)]) for name, found in means.items()}
+    falls = [name for name, (first, last) in ends.items() if last < first]
+    told = ", ".join(f"{first:+.3f} to {last:+.3f} on {name}" for name, (first, last) in ends.items())
+    positive = np.mean([value > 0 for found in means.values() for value in found.values()])
+    return (
+        f"The paper says that the gain falls as labels grow. From 5% to 15% labelled it goes from {told}: it falls on "
+        f"{len(falls)} of {len(ends)} sets, and is positive at {100 * positive:.0f}% of the points. What the figure "
+        "does not show: a cross-fitted threshold alone gives the supervised machine the same gain (see table-5)."
+    )

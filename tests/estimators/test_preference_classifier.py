@@ -1,0 +1,161 @@
+"""PreferenceClassifier: the same loop around other classifiers."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils import check_random_state
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from estimators.test_preference import three_classes
+from estimators.test_preference_loop import overlapping
+from semisvm import PreferenceClassifier, PreferenceSVC
+from semisvm.decision import choose
+from semisvm.estimators.preference_learner import ALL, ClassifierLearner
+
+ROWS_ARE_COUNTED = "the threshold counts rows and folds are dealt by rows, whatever their weights"
+NOT_KEPT = {
+    "check_classifiers_classes": "trains on {-1, +1}, where -1 marks unlabelled rows: refused, never guessed",
+    "check_sample_weight_equivalence_on_dense_data": ROWS_ARE_COUNTED,
+    "check_sample_weight_equivalence_on_sparse_data": ROWS_ARE_COUNTED,
+}
+
+
+@parametrize_with_checks(
+    [PreferenceClassifier(LogisticRegression(), calibration="part")], expected_failed_checks=lambda e: NOT_KEPT
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+CLASSIFIERS = [
+    GaussianNB(),
+    MLPClassifier((4,), solver="lbfgs", alpha=1.0, max_iter=30, random_state=0),
+    LogisticRegression(),
+    HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=5, early_stopping=False),
+]
+
+
+@pytest.mark.filterwarnings("ignore:lbfgs failed to converge")  # it is not asked to, for speed
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda c: type(c).__name__)
+@pytest.mark.parametrize("calibration", ["cross", "part"])
+def test_any_classifier_is_held_to_a_recall(classifier, calibration):
+    X, y, truth = overlapping(1, n=240, n_labeled=80, share_positive=0.4)
+    model = PreferenceClassifier(classifier, min_recall=0.9, calibration=calibration, random_state=0).fit(X, y)
+    point = model.operating_point_
+    assert point.reached
+    assert point.recall.value >= 0.9
+    assert type(model.estimators_[0]) is type(classifier)
+    assert (model.predict(X)[truth == 1] == 1).mean() > 0.75
+    assert list(model.audit_) == ["supervised", "supervised + threshold", "with unlabeled"]
+    assert model.history_[0]["round"] == 0
+    assert_array_equal(model.transduction_[y < 0], model.predict(X)[y < 0])
+
+
+@pytest.mark.parametrize("calibration", ["cross", "part"])
+def test_around_an_svm_it_is_the_preference_svm(calibration, monkeypatch):
+    """One loop serves both: with scikit-learn's SVC inside, refitted from nothing, the decisions are the same."""
+    X, y, _ = overlapping(0, n=160)
+    monkeypatch.setattr(PreferenceSVC, "_n_draws", 1)
+    how = {"calibration": calibration, "random_state": 4, "min_recall": 0.85}
+    ours = PreferenceSVC(C=2, gamma=0.3, tol=1e-9, **how).fit(X, y)
+    wrapped = PreferenceClassifier(SVC(C=2, gamma=0.3, tol=1e-9), **how).fit(X, y)
+    assert_allclose(wrapped.decision_function(X), ours.decision_function(X), atol=1e-5)
+    assert [r["soft_positive"] for r in wrapped.history_] == [r["soft_positive"] for r in ours.history_]
+
+
+def test_probabilities_become_log_odds():
+    X, y, _ = overlapping(0, n=100, n_labeled=100)
+    model = PreferenceClassifier(GaussianNB(), calibration="full").fit(X, y)
+    log_odds = np.diff(model.estimators_[0].predict_log_proba(X), axis=1)[:, 0]
+    assert_allclose(model.decision_function(X) + model.threshold_[0], log_odds, rtol=1e-6)
+
+
+def test_a_share_is_a_weight_or_a_chance():
+    """The same rows stay in for the same share where there are no weights, and all labelled rows do."""
+    X, y, truth = overlapping(0, n=400)
+    sign, price = np.where(truth == 1, 1, -1), np.ones(400)
+    share = np.where(y >= 0, 1.0, 0.25)
+    neighbours = ClassifierLearner(
+        KNeighborsClassifier(), X, None, price, check_random_state(0), problem="1 vs 0", verbose=False
+    )
+    neighbours.train(sign, share, ALL)
+    n_rows = neighbours.model.n_samples_fit_
+    assert 60 + 55 < n_rows < 60 + 115
+    logistic = ClassifierLearner(
+        LogisticRegression(), X, None, price, check_random_state(0), problem="1 vs 0", verbose=False
+    )
+    logistic.train(sign, share, ALL)
+    oracle = LogisticRegression().fit(X, (sign > 0).astype(int), sample_weight=share)
+    assert_allclose(logistic.model.coef_, oracle.coef_)
+
+
+def test_sample_weights_need_an_estimator_that_takes_them():
+    X, y, _ = overlapping(0)
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight: leave it out"):
+        PreferenceClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(len(y)))
+
+
+def test_several_classes_are_one_against_the_rest():
+    X, y, truth = three_classes()
+    model = PreferenceClassifier(LogisticRegression(), min_precision={"spam": 0.9}, random_state=0).fit(X, y)
+    assert len(model.estimators_) == 3
+    assert model.operating_point_["spam"].precision.value >= 0.9
+    assert model.decision_function(X).shape == (len(X), 3)
+    assert (model.predict(X) == truth).mean() > 0.75
+
+
+def test_a_certificate():
+    X, y, _ = overlapping(0, n=600, n_labeled=400)
+    model = PreferenceClassifier(GaussianNB(), min_recall=0.7, certify=0.1, calibration="full", random_state=0).fit(
+        X, y
+    )
+    assert model.operating_point_.level == "certified"
+    assert model.operating_point_.reached
+    assert model.operating_point_.counts.rows == len(model._certificate)
+
+
+@pytest.mark.parametrize("calibration", ["cross", "part"])
+def test_a_precision_is_certified_though_the_highest_scores_are_not_the_surest(calibration):
+    """The labels that train say where to start: from the top down, the first test would fail and end it."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=1000)
+    y = (rng.uniform(size=1000) < np.where(x > 0.95, 0.3, np.where(x > 0.6, 0.95, 0.2))).astype(int)
+    model = PreferenceClassifier(
+        LogisticRegression(), min_precision=0.75, certify=0.1, calibration=calibration, random_state=0
+    ).fit(x[:, None], y)
+    scores, sign = model.calibration_scores_, model.calibration_sign_
+    assert not choose(scores, sign, min_precision=0.75, level="certified").reached
+    assert model.operating_point_.reached
+    assert model.operating_point_.recall.value > 0.5
+
+
+def test_it_wraps_a_pipeline_and_clones():
+    X, y, _ = overlapping(0)
+    model = PreferenceClassifier(make_pipeline(StandardScaler(), LogisticRegression()), random_state=0)
+    one, other = clone(model).fit(X, y), clone(model).fit(X, y)
+    assert_array_equal(one.decision_function(X), other.decision_function(X))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_rounds_are_printed_where_asked(capsys):
+    X, y, _ = overlapping(0)
+    PreferenceClassifier(GaussianNB(), calibration="part", verbose=True, random_state=0).fit(X, y)
+    assert "[1 vs 0] problem 1 vs 0, round 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("estimator", [StandardScaler(), "GaussianNB"])
+def test_what_has_no_scores_is_refused(estimator):
+    X, y, _ = overlapping(0)
+    with pytest.raises(ValueError, match="The 'estimator' parameter of PreferenceClassifier must be"):
+        PreferenceClassifier(estimator).fit(X, y)

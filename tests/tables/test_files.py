@@ -1,0 +1,102 @@
+"""Model files: whole, without pickle, and of known types only."""
+
+import io
+import json
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import semisvm
+from killed_fits import training
+from semisvm.data import DataError
+from semisvm.tables.files import MANIFEST, to_bytes
+from semisvm.tables.fit import fit_model
+from semisvm.tables.methods import Settings, available
+from semisvm.tables.writing import whole_file
+
+
+@pytest.mark.parametrize("name", [method.name for method in available()])
+def test_every_method_comes_back_from_its_file_as_it_went_in(tmp_path, name):
+    rows = training(160)
+    model = fit_model(rows, Settings(min_recall=0.8), method=name).model
+    back = semisvm.load(semisvm.save(model, tmp_path / "m.skops"))
+    np.testing.assert_array_equal(back.decision_function(rows.rows), model.decision_function(rows.rows))
+    assert list(back.predict(rows.rows)) == list(model.predict(rows.rows))
+    assert back.facts == model.facts
+
+
+def test_estimators_and_pipelines_of_the_library_are_saved_too(tmp_path):
+    rows = training(160)
+    X, y = rows.rows.to_numpy(), rows.codes
+    pipeline = make_pipeline(StandardScaler(), semisvm.TransductiveSVC()).fit(X, y)
+    back = semisvm.load(semisvm.save(pipeline, tmp_path / "p.skops"))
+    np.testing.assert_array_equal(back.decision_function(X), pipeline.decision_function(X))
+
+
+def test_the_manifest_says_what_the_model_is(tmp_path):
+    model = fit_model(training(160), Settings(min_recall=0.8), method="transductive").model
+    path = semisvm.save(model, tmp_path / "m.skops")
+    manifest = json.loads(zipfile.ZipFile(path).read(MANIFEST))
+    assert manifest["format"] == 1
+    assert manifest["classes"] == ["no", "yes"]
+    assert manifest["data"]["features"][0] == {"name": "a", "type": "number"}
+    assert manifest["operating_point"]["target"]["min_recall"] == 0.8
+    assert [line["step"] for line in manifest["audit"]] == ["supervised", "supervised + threshold", "with unlabeled"]
+
+
+def test_types_that_are_not_ours_are_refused(tmp_path):
+    foreign = StandardScaler()
+    foreign.friend = os.system
+    with pytest.raises(DataError, match="holds objects of a type that is not of this library"):
+        semisvm.load(semisvm.save(foreign, tmp_path / "f.skops"))
+    assert semisvm.load(semisvm.save(SVC(), tmp_path / "svc.skops")).C == 1.0  # skops knows it to be harmless
+
+
+def test_a_pickle_is_no_model_and_is_never_opened(tmp_path):
+    marker = tmp_path / "ran"
+
+    class Trap:
+        def __reduce__(self):
+            return (os.mkdir, (str(marker),))
+
+    (tmp_path / "m.skops").write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(DataError, match="this is not a model file of semisvm"):
+        semisvm.load(tmp_path / "m.skops")
+    assert not marker.exists()
+
+
+def test_edited_content_with_the_old_digest_is_refused(tmp_path):
+    content = to_bytes(StandardScaler())
+    source, stream = zipfile.ZipFile(io.BytesIO(content)), io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name in source.namelist():
+            archive.writestr(name, source.read(name).replace(b'"content": "true"', b'"content": "false"'))
+    (tmp_path / "m.skops").write_bytes(stream.getvalue())
+    with pytest.raises(DataError, match="damaged or edited: its digest is wrong"):
+        semisvm.load(tmp_path / "m.skops")
+
+
+def test_an_existing_file_is_replaced_only_by_force_and_only_by_a_whole_one(tmp_path):
+    path = semisvm.save(StandardScaler(), tmp_path / "m.skops")
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="the file exists"):
+        semisvm.save(SVC(), path)
+    with pytest.raises(ZeroDivisionError), whole_file(path, force=True) as unfinished:
+        unfinished.write_bytes(bytes(1 // 0))
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m.skops"]
+    assert isinstance(semisvm.load(semisvm.save(SVC(), path, force=True)), SVC)
+
+
+def test_what_a_killed_run_left_is_cleared_by_the_next(tmp_path):
+    gone = 2**22 - 1  # beyond any process
+    (tmp_path / f".m.skops.{gone}.unfinished").write_bytes(b"half")
+    (tmp_path / f".m.skops.{os.getpid()}0.unfinished").write_bytes(b"of another, perhaps alive")
+    semisvm.save(SVC(), tmp_path / "m.skops")
+    assert not (tmp_path / f".m.skops.{gone}.unfinished").exists()

@@ -1,0 +1,186 @@
+"""Tables as people have them become rows to learn from: columns, classes, encodings, rows worth labelling."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from semisvm.data import DataError
+from semisvm.tables.chunks import open_rows
+from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
+from semisvm.tables.columns import Column, Unused, settle_column
+from semisvm.tables.encode import CellError, TableEncoder
+from semisvm.tables.fit import fit_model
+from semisvm.tables.methods import Settings
+from semisvm.tables.suggest import suggest_rows
+from semisvm.tables.training import read_training
+
+
+def settle(*cells, name="c", wanted=None):
+    return settle_column(name, pd.Series(list(cells), dtype="str"), wanted)
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (("1", " 2.5", None, "-3e2"), Column("c", "number")),
+        (("1", "2", "3", "n.a."), Column("c", "number", strays=("n.a.",))),
+        (("2024-01-31", "2023-12-01", None), Column("c", "date", "ISO8601")),
+        (("2024-01-31T10:00:00", "2023-12-01T08:30:00"), Column("c", "date", "ISO8601")),
+        (("31/12/2024", "01/02/2024"), Column("c", "date", "%d/%m/%Y")),
+        (("12/31/2024", "01/02/2024"), Column("c", "date", "%m/%d/%Y")),
+        (("31.12.2024", "1.2.2024"), Column("c", "date", "%d.%m.%Y")),
+        (("3 Mar 2024", "14 Dec 2023"), Column("c", "date", "%d %b %Y")),
+        (("red", "blue", "red"), Column("c", "category")),
+        (("win a prize now", "the minutes of the meeting"), Column("c", "text")),
+        (("01234", "5678", "x9", "x8", "01234"), Column("c", "category")),
+        ((None, None), Unused("c", "holds no value")),
+        (("same", "same", None), Unused("c", "holds 'same' in every row")),
+        (("k1", "k2", "k3"), Unused("c", "is different in every row")),
+        (tuple(map(str, range(1, 40))), Unused("c", "numbers the rows")),
+    ],
+)
+def test_a_column_is_taken_for_what_it_is(cells, expected):
+    assert settle(*cells) == expected
+
+
+def test_a_type_that_is_said_overrules_and_one_that_can_not_be_is_refused():
+    assert settle("1", "2", "1", wanted="category") == Column("c", "category")
+    assert settle("k1", "k2", "k3", wanted="category") == Column("c", "category")
+    with pytest.raises(ValueError, match="can't be read as dates, for example 'red'"):
+        settle("red", "blue", wanted="date")
+
+
+def test_numbers_are_scaled_and_an_empty_cell_is_the_median_and_says_so():
+    frame = pd.DataFrame({"a": pd.Series(["1", "2", None, "9"], dtype="str")})
+    X = TableEncoder([Column("a", "number")]).fit(frame).transform(frame)
+    assert X.shape == (4, 2)
+    assert_allclose(X.mean(axis=0), 0, atol=1e-12)
+    assert_allclose(X.std(axis=0), 1)
+    assert X[2, 0] == pytest.approx(X[1, 0])  # the median of 1, 2, 9
+    assert X[2, 1] > X[1, 1]
+
+
+def test_dates_repeat_by_the_year_and_the_week_and_categories_forget_what_they_never_saw():
+    days = pd.DataFrame({"d": pd.Series(["2024-01-01", "2024-01-08", "2024-07-01", "2024-07-02"], dtype="str")})
+    X = TableEncoder([Column("d", "date", "ISO8601")]).fit(days).transform(days)
+    week = X[:, 3:5]
+    assert_allclose(week[0], week[1], atol=1e-9)
+    assert_allclose(week[0], week[2], atol=1e-9)
+    assert not np.allclose(week[0], week[3])
+    colours = pd.DataFrame({"c": pd.Series(["red", "blue", "red"], dtype="str")})
+    encoder = TableEncoder([Column("c", "category")]).fit(colours)
+    new = encoder.transform(pd.DataFrame({"c": pd.Series(["green", "red"], dtype="str")}))
+    assert np.asarray(new.todense() if sparse.issparse(new) else new).tolist() == [[0, 0], [0, 1]]
+
+
+def test_text_stays_sparse_and_a_cell_of_the_wrong_kind_is_named():
+    rng = np.random.default_rng(0)
+    words = pd.Series([" ".join(f"w{k}" for k in rng.integers(0, 200, 5)) for _ in range(300)], dtype="str")
+    frame = pd.DataFrame({"t": words, "n": pd.Series(map(str, range(300)), dtype="str")})
+    encoder = TableEncoder([Column("t", "text"), Column("n", "number")]).fit(frame)
+    assert sparse.issparse(encoder.transform(frame))
+    frame.loc[7, "n"] = "seven"
+    with pytest.raises(CellError, match="column 'n' holds 'seven' where a finite number is expected") as caught:
+        encoder.transform(frame)
+    assert caught.value.row == 7
+
+
+# ---- classes ----
+
+
+def test_labels_are_texts_that_come_out_as_they_went_in(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "a,y\n" + "".join(f"{i % 3}.5,{label}\n" for i, label in enumerate(["10", "2.0", "2", "", "NA"] * 6))
+    )
+    rows = read_training([path], "y")
+    assert rows.classes == Classes(("2", "10"), True)
+    assert rows.n_unlabeled == 12
+    with pytest.raises(DataError, match="one class only, '10'"):
+        read_training([path], "y", unlabeled="2.00")
+
+
+def test_a_marker_and_a_second_file_make_unlabelled_rows(tmp_path):
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("x,c,y\n" + "1.5,red,yes\n2.5,blue,no\n3.5,red,?\n" * 4)
+    second.write_text("c,x\nblue,7.25\nred,8.25\n")
+    rows = read_training([first], "y", unlabeled="?", unlabeled_data=[second])
+    assert (len(rows.codes), rows.n_labeled, rows.n_unlabeled) == (14, 8, 6)
+    assert rows.rows["x"].tolist()[-2:] == ["7.25", "8.25"]
+    assert rows.classes.names == ("no", "yes")
+    assert read_training([first], "y", unlabeled="?", positive="no").classes.names == ("yes", "no")
+
+
+def test_costs_are_read_by_class_and_by_matrix(tmp_path):
+    classes = Classes(("ham", "spam"), False)
+    assert parse_costs("spam=10, ham=1", classes) == {1: 10.0, 0: 1.0}
+    path = tmp_path / "costs.csv"
+    path.write_text("true,spam,ham\nham,3,0\nspam,0,7\n")
+    assert read_cost_matrix(path, classes).tolist() == [[0, 3], [7, 0]]
+    path.write_text("true,spam,ham\nham,3,1\nspam,0,7\n")
+    with pytest.raises(DataError, match="line 2: costs must be numbers from 0 up, and 0 where a class is itself"):
+        read_cost_matrix(path, classes)
+
+
+# ---- reading in parts ----
+
+
+def test_arrow_and_the_strict_reader_read_the_same_cells(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(
+        b'\xef\xbb\xbfname,"n",text\r\n"a, b",1.5,"two\r\nlines"\r\n"say ""hi""",NA,\r\n\r\nplain,-2e3, x \r\n'
+    )
+    rows = open_rows(path)
+    assert rows.names == ("name", "n", "text")
+    assert rows._suits_arrow()
+    fast = pd.concat([chunk.frame for chunk in rows._arrow_chunks(frozenset({"n"}), None)])
+    slow = pd.concat([chunk.frame for chunk in rows._strict_chunks(frozenset({"n"}), None, skip=0)])
+    assert fast["n"].tolist()[::2] == slow["n"].tolist()[::2] == [1.5, -2000.0]
+    assert fast["n"].isna().tolist() == slow["n"].isna().tolist()
+    for name in ("name", "text"):
+        one, other = (frame[name].fillna("").str.strip().str.replace("\r\n", "\n").tolist() for frame in (fast, slow))
+        assert one == other
+
+
+# ---- rows worth labelling ----
+
+
+def test_suggested_rows_are_in_doubt_and_far_from_each_other(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, 2)) + 3 * y[:, None]
+    X[40:80] = [1.5, 1.5] + 1e-4 * rng.normal(size=(40, 2))  # forty copies of one doubtful row
+    path = tmp_path / "t.csv"
+    labels = [("yes" if code else "no") if i < 40 else "" for i, code in enumerate(y)]
+    path.write_text(
+        "\n".join(["a,b,y", *(f"{a:.6f},{b:.6f},{label}" for (a, b), label in zip(X, labels, strict=True)), ""])
+    )
+    model = fit_model(read_training([path], "y"), Settings(), method="supervised").model
+    found = suggest_rows(model, path, 6)
+    assert len({one.row for one in found}) == 6
+    assert all(one.row > 40 for one in found)  # never one that has a label
+    assert sum(41 <= one.row <= 80 for one in found) <= 2
+    doubt = np.abs(model.decision_function(read_training([path], "y").rows))
+    assert np.mean([abs(one.score) for one in found]) < np.median(doubt[80:])
+
+
+def test_a_file_without_unlabelled_rows_has_nothing_to_suggest(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "1.5,yes\n-1.5,no\n2.5,yes\n-2,no\n" * 5)
+    model = fit_model(read_training([path], "y"), Settings(), method="supervised").model
+    with pytest.raises(DataError, match=r"t\.csv: every row has a label"):
+        suggest_rows(model, path, 3)
+
+
+@pytest.mark.parametrize("mark", ["?", "unknown", "Unlabelled"])
+def test_a_word_that_seems_to_mark_unlabelled_rows_is_not_taken_for_a_class_in_silence(tmp_path, mark):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{k}.5,{('no', 'yes', mark)[k % 3]}\n" for k in range(30)))
+    with pytest.raises(DataError, match=f"'{re.escape(mark)}' in 10 of 30. Say --unlabeled '{re.escape(mark)}' if"):
+        read_training([path], "y")
+    assert read_training([path], "y", unlabeled=mark).n_unlabeled == 10
+    assert read_training([path], "y", unlabeled="").classes.names == tuple(sorted(["no", "yes", mark]))
