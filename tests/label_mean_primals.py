@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 
-def minimise(quadratic, linear, G, h):
+def minimize(quadratic, linear, G, h):
     """The least of 1/2 x' diag(quadratic) x + linear' x subject to G x <= h, and where it is."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -30,8 +30,8 @@ def hinge(z):
     return np.maximum(0.0, z)
 
 
-class Labelled:
-    """What the three problems share: variables w, b, a slack a labelled row, and `n_more` of their own."""
+class Labeled:
+    """What the three problems share: variables w, b, a slack a labeled row, and `n_more` of their own."""
 
     n_more = 0
 
@@ -65,14 +65,14 @@ class Labelled:
             lines.append(-np.eye(size)[p + 1 + k])  # slack >= 0
             bounds.append(0.0)
         constant = self.add_rest(linear, lines, bounds, p + 1 + n)
-        return minimise(quadratic, linear, np.array(lines), np.array(bounds))[0] + constant
+        return minimize(quadratic, linear, np.array(lines), np.array(bounds))[0] + constant
 
     def add_rest(self, linear, lines, bounds, first):
         return 0.0
 
 
-class Equation6(Labelled):
-    """The machine with known label means; variables p+ and p- of every unlabelled row."""
+class Equation6(Labeled):
+    """The machine with known label means; variables p+ and p- of every unlabeled row."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -106,7 +106,7 @@ class Equation6(Labelled):
         return self.C_unlabeled * self.n1
 
 
-class Equation7(Labelled):
+class Equation7(Labeled):
     """The largest margin between the label means; one variable, the margin."""
 
     n_more = 1

@@ -1,6 +1,6 @@
 """Machines solved as they are written on paper: in w, bias and slacks, by a general-purpose solver.
 
-    minimise  1/2 |w|^2 + 1/2 h' P h + sum_j price_j slack_j        h = <w, x_i> over all rows
+    minimize  1/2 |w|^2 + 1/2 h' P h + sum_j price_j slack_j        h = <w, x_i> over all rows
     slack_j >= 0,   slack_j >= side_j (target_j - f(x_row_j)),      f = h + bias
 
 side +1 charges for f below the target, -1 for f above it. Rows are given by their kernel matrix, w by coordinates in

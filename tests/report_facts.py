@@ -88,7 +88,7 @@ def rest(n_labeled=57, n_unlabeled=512):
         "comparison": None,
         "guard": None,
         "notes": [
-            "The unlabelled rows did not help: the gain is the threshold's.",
+            "The unlabeled rows did not help: the gain is the threshold's.",
             "21 positive labels are few: read the intervals, not the points.",
         ],
         "seconds": 3.21,
@@ -117,7 +117,7 @@ def comparison(sign=1):
         "methods": methods,
         "left_out": {"laplacian": "knows no costs"},
         "chosen": "supervised",
-        "verdict": "The labels can't tell whether the unlabelled rows help.",
+        "verdict": "The labels can't tell whether the unlabeled rows help.",
         "was_stopped": False,
     }
 

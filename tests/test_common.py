@@ -5,7 +5,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from semisvm import LabelMeanSVC, PreferenceSVC, SupervisedSVC
 
 MINUS_ONE_IS_UNLABELED = {
-    "check_classifiers_classes": "trains on {-1, +1}, where -1 marks unlabelled rows: refused, never guessed"
+    "check_classifiers_classes": "trains on {-1, +1}, where -1 marks unlabeled rows: refused, never guessed"
 }
 
 ESTIMATORS = [LabelMeanSVC(), SupervisedSVC(), SupervisedSVC(kernel="linear", multi_class="ovr")]

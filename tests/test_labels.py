@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.labels import Labels, encode
 
-# Targets of two classes and one unlabelled row, the second, in every guise they come in.
+# Targets of two classes and one unlabeled row, the second, in every guise they come in.
 TWO_CLASSES_AND_A_GAP = {
     "list of ints": ([0, -1, 1], [0, 1]),
     "list with None": ([0, None, 1], [0, 1]),
@@ -96,7 +96,7 @@ def test_any_other_marker_may_be_chosen(y, marker, codes):
 
 
 @pytest.mark.parametrize("marker", [-1, 0.5, "?", "", None])
-def test_missing_values_are_unlabelled_whatever_the_marker(marker):
+def test_missing_values_are_unlabeled_whatever_the_marker(marker):
     missing = [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT]
     y = np.array(["a", "b", *missing], dtype=object)
     assert encode(y, unlabeled=marker).codes.tolist() == [0, 1, -1, -1, -1, -1, -1]
@@ -112,7 +112,7 @@ def test_sign_is_one_class_against_the_rest():
         labels.sign(3)
 
 
-def test_decoding_an_unlabelled_code_is_refused_rather_than_given_the_last_class():
+def test_decoding_an_unlabeled_code_is_refused_rather_than_given_the_last_class():
     labels = encode([0, -1, 1])
     assert labels.decode([1, 0, 1]).tolist() == [1, 0, 1]
     with pytest.raises(ValueError, match="every row must have been given a class"):
@@ -146,7 +146,7 @@ def test_permuting_the_rows_permutes_the_codes(y, random):
 
 
 @given(codes_with_two_classes)
-def test_the_sign_counts_each_labelled_row_once_over_all_classes(y):
+def test_the_sign_counts_each_labeled_row_once_over_all_classes(y):
     labels = encode(y)
     signs = np.array([labels.sign(k) for k in range(labels.n_classes)])
     np.testing.assert_array_equal((signs == 1).sum(axis=0), labels.is_labeled)
@@ -174,12 +174,12 @@ def test_each_way_out_that_the_refusal_names_works():
     ("y", "marker", "message"),
     [
         (None, -1, "requires y to be passed, but the target y is None"),
-        ([-1, -1], -1, "no labelled row: all 2 of its rows are marked by unlabeled=-1"),
-        ([np.nan, np.nan], None, "no labelled row: all 2 of its rows are marked by missing values"),
-        ([], -1, "no labelled row"),
+        ([-1, -1], -1, "no labeled row: all 2 of its rows are marked by unlabeled=-1"),
+        ([np.nan, np.nan], None, "no labeled row: all 2 of its rows are marked by missing values"),
+        ([], -1, "no labeled row"),
         ([1, 1, 1], -1, "only one class, 1 "),
         ([1, np.nan, 1], -1, "only one class, 1.0 "),
-        (["spam", "", "spam"], -1, r"only one class, 'spam' \(2 labelled rows; 1 unlabelled"),
+        (["spam", "", "spam"], -1, r"only one class, 'spam' \(2 labeled rows; 1 unlabeled"),
         ([True, False], 0, "only one class, True"),
         ([0.1, 0.7, 0.3], -1, "Unknown label type: continuous"),
         ([0.5, None, 1], -1, "Unknown label type: continuous"),

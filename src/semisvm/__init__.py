@@ -1,4 +1,4 @@
-"""Semi-supervised support vector machines: few labels, many unlabelled rows, and a say in how the classifier errs.
+"""Semi-supervised support vector machines: few labels, many unlabeled rows, and a say in how the classifier errs.
 
 Names are brought in when they are first asked for, so that `semisvm --help` does not wait for scikit-learn.
 """

@@ -3,9 +3,9 @@
     y        (n,)  the user's target: labels, with markers where a row has none
     classes  (k,)  the distinct labels, sorted, in the user's dtype
     codes    (n,)  intp; classes[codes[i]] is the label of row i, and codes[i] = -1 where there is none
-    sign     (n,)  int8; +1 on the positive class, -1 on every other labelled row, 0 on unlabelled rows
+    sign     (n,)  int8; +1 on the positive class, -1 on every other labeled row, 0 on unlabeled rows
 
-No other file knows how "unlabelled" is written. A row is unlabelled when its value
+No other file knows how "unlabeled" is written. A row is unlabeled when its value
 
 * equals the marker `unlabeled`: -1 by default, as in scikit-learn; 0 in SVMlight's files;
 * is missing (None, NaN, pandas' NA, a polars null), whatever the marker;
@@ -14,7 +14,7 @@ No other file knows how "unlabelled" is written. A row is unlabelled when its va
 The last two could never be classes. What could be read in two ways is refused, with a sentence that
 says how to mend it: a wrong guess here would train without complaint on the wrong problem.
 
-pandas and polars are recognised by the methods their Series have, and never imported.
+pandas and polars are recognized by the methods their Series have, and never imported.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> Labels:
     classes, codes_of_labeled = _index_classes(labels)
     if classes.tolist() == [1] and marker == -1 and _holds_minus_one(values[is_marked]):
         raise ValueError(
-            "y holds only -1 and +1, and -1 marks unlabelled rows (unlabeled=-1), which leaves one class. "
-            "If -1 is a class, recode y to {0, 1}, with -1 for unlabelled rows; or pass unlabeled=0 if 0 "
-            "marks the unlabelled rows, or unlabeled=None if no row is unlabelled."
+            "y holds only -1 and +1, and -1 marks unlabeled rows (unlabeled=-1), which leaves one class. "
+            "If -1 is a class, recode y to {0, 1}, with -1 for unlabeled rows; or pass unlabeled=0 if 0 "
+            "marks the unlabeled rows, or unlabeled=None if no row is unlabeled."
         )
     _check_classes(classes, codes_of_labeled, marker=marker, n_unlabeled=is_labeled.size - len(labels))
     codes = np.full(is_labeled.size, UNLABELED_CODE, dtype=np.intp)
@@ -266,15 +266,15 @@ def _check_classes(classes: np.ndarray, codes: np.ndarray, *, marker: Any, n_unl
     marked_by = "missing values" if marker is None else f"unlabeled={marker!r} or missing values"
     if len(classes) == 0:
         raise ValueError(
-            f"y has no labelled row: all {n_unlabeled} of its rows are marked by {marked_by}. "
+            f"y has no labeled row: all {n_unlabeled} of its rows are marked by {marked_by}. "
             "Label at least one row of each class."
         )
     if classes.dtype.kind in "OU":
         _check_no_class_reads_as_marker(classes, marker)
     if len(classes) == 1:
         raise ValueError(
-            f"y has labelled rows of only one class, {classes.tolist()[0]!r} ({len(codes)} labelled rows; "
-            f"{n_unlabeled} unlabelled by {marked_by}). Label at least one row of another class."
+            f"y has labeled rows of only one class, {classes.tolist()[0]!r} ({len(codes)} labeled rows; "
+            f"{n_unlabeled} unlabeled by {marked_by}). Label at least one row of another class."
         )
     # All that scikit-learn could say of codes is that they are too many; floats were checked before they were sorted.
     if classes.dtype.kind != "f" and 2 * len(classes) > len(codes):
@@ -290,5 +290,5 @@ def _check_no_class_reads_as_marker(classes: np.ndarray, marker: Any) -> None:
         if text in classes:
             raise ValueError(
                 f"y holds the string {text!r}, which may be a marker turned into text. Pass "
-                f"unlabeled={text!r} if it marks unlabelled rows, or unlabeled='' if it is a class."
+                f"unlabeled={text!r} if it marks unlabeled rows, or unlabeled='' if it is a class."
             )

@@ -1,7 +1,7 @@
-"""The supervised machine with a better threshold: what a method that uses unlabelled rows has to beat.
+"""The supervised machine with a better threshold: what a method that uses unlabeled rows has to beat.
 
-The machine of all labels is cut where the out-of-fold scores of the labelled rows have the best F1. It looks at no
-unlabelled row. Classes are 0 and 1.
+The machine of all labels is cut where the out-of-fold scores of the labeled rows have the best F1. It looks at no
+unlabeled row. Classes are 0 and 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ThresholdedSupervised:
         self.seed, self.params = seed, params
 
     def fit(self, X: Any, y: NDArray) -> ThresholdedSupervised:
-        """Fit on the labelled rows, then once a fold."""
+        """Fit on the labeled rows, then once a fold."""
         labeled = y != UNLABELED
         X, y = X[labeled], y[labeled]
         self.machine_ = SupervisedSVC(**self.params).fit(X, y)

@@ -9,7 +9,7 @@ from typing import Any
 
 from studies.harness.records import cell_key, is_done, task_key
 from studies.harness.tasks import Line, Table
-from studies.harness.verdicts import VERDICTS, Summary, Verdict, centre, judge, summarise
+from studies.harness.verdicts import VERDICTS, Summary, Verdict, center, judge, summarize
 
 Record = Mapping[str, Any]
 Scores = dict[int, Mapping[str, float]]  # the scores of a task, by seed
@@ -29,7 +29,7 @@ class Comparison:
         """Ours less theirs, where there are both."""
         if self.summary is None or self.line.reference is None:
             return None
-        return centre(self.summary, self.line.reference) - self.line.reference.value
+        return center(self.summary, self.line.reference) - self.line.reference.value
 
 
 class Results:
@@ -92,6 +92,6 @@ def _compare_line(line: Line, results: Results) -> Comparison:
     if not values:
         why = results.reason(line)
         return Comparison(line, None, "not runnable" if why else "pending", why)
-    summary = summarise(values)
+    summary = summarize(values)
     verdict, why = judge(summary, line.reference, line.bound)
     return Comparison(line, summary, verdict, why or results.reason(line))

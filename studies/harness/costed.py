@@ -2,7 +2,7 @@
 
 The paper says none of this; each choice is the one that its own numbers fit.
 
-    features   min-max to [0, 1] over all rows; Wdbc is first standardised and projected on 14 principal components
+    features   min-max to [0, 1] over all rows; Wdbc is first standardized and projected on 14 principal components
     halves     drawn at random, not by class: the training half has the odd row
     labels     ten of the training half, `positive` of them from class 1: the first in random order
     cost       of a missed row of class 1, an accepted row of class 0 costing 1; "uniform": from U[0, 1000], anew
@@ -29,7 +29,7 @@ Rows = tuple[NDArray[np.float64], NDArray]
 
 @dataclass(frozen=True, eq=False)
 class CostedDraw:
-    """One draw: row numbers of the two halves and of the labelled rows, and the two costs."""
+    """One draw: row numbers of the two halves and of the labeled rows, and the two costs."""
 
     train: NDArray[np.intp]
     test: NDArray[np.intp]
@@ -54,7 +54,7 @@ def to_unit_range(X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def principal_components(X: NDArray[np.float64], number: int) -> NDArray[np.float64]:
-    """Return the rows in the coordinates of the first principal components; columns are centred already."""
+    """Return the rows in the coordinates of the first principal components; columns are centered already."""
     _, _, directions = np.linalg.svd(X, full_matrices=False)
     return X @ directions[:number].T
 

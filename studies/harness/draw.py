@@ -7,7 +7,7 @@ imported only here and only to draw; without it, or from records without curves,
     roc       a panel a setting: true against false positive rate, above whole, below its upper left corner
     seconds   a panel a set: seconds of a fit against rows, both logarithmic
     bars      a panel: seconds of a fit, logarithmic, a group of bars a set
-    gains     a panel: a difference between two methods against the share of labelled rows, a curve a set
+    gains     a panel: a difference between two methods against the share of labeled rows, a curve a set
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from studies.harness.tasks import Line, Paper
 REMEDY = 'matplotlib is not installed; get it with: pip install "semisvm[plots]"'
 NOT_RUN = "its cells have not run yet"
 OLD_RECORDS = "it can't be drawn from these records, which hold no curves; choose another --out to run anew"
-# Okabe and Ito's colours, told apart by every eye; lines and marks differ too
+# Okabe and Ito's colors, told apart by every eye; lines and marks differ too
 STYLES: dict[str, dict[str, Any]] = {
     "oracle": {"color": "#000000", "linestyle": "--", "marker": "v"},
     "supervised SVM": {"color": "#0072B2", "linestyle": "-", "marker": "o"},
@@ -47,7 +47,7 @@ PROPOSED: tuple[dict[str, Any], ...] = (
 )
 LOOK = {"svg.hashsalt": "semisvm", "svg.fonttype": "none", "font.size": 10, "axes.grid": True, "grid.alpha": 0.3}
 CORNER = {"xlim": (0, 0.2), "ylim": (0.7, 1.005), "xticks": (0, 0.05, 0.1, 0.15, 0.2)}
-HATCHES = (None, "//")  # told apart without colour
+HATCHES = (None, "//")  # told apart without color
 BAND = "mean, 10-90% band"
 
 
@@ -257,7 +257,7 @@ def _draw_gains(column: NDArray, name: str, curves: list[Curve]) -> None:
     (axes,) = column
     _draw_curves(axes, curves, marks=True)
     axes.axhline(0, color="0.5", linewidth=0.8)
-    axes.set(title=name, xlabel="labelled rows, %", ylabel="difference in F1")
+    axes.set(title=name, xlabel="labeled rows, %", ylabel="difference in F1")
 
 
 def _draw_curves(axes: Any, curves: list[Curve], *, marks: bool) -> None:

@@ -3,10 +3,10 @@
 Parameters go to the estimator as they are, but for these:
 
     C = "cv"          chosen by the supervised machine on the labels (`LINEAR_C`), whatever the method
-    gamma = "median"  1 / (2 sigma^2) with sigma the median distance between labelled rows, times `gamma_scale`
+    gamma = "median"  1 / (2 sigma^2) with sigma the median distance between labeled rows, times `gamma_scale`
     starts            of k-means; one is a random start, several are k-means++
     a list            chosen by cross-validation on the labels with the method itself (`tuning`)
-    costs_on          "labeled": costs of the task weigh labelled rows alone; else they are the estimator's `costs`
+    costs_on          "labeled": costs of the task weigh labeled rows alone; else they are the estimator's `costs`
 
 Several classes are taken two by two, as LIBSVM and R's e1071 do, since the papers' own programs did.
 """

@@ -1,6 +1,6 @@
 """The "generative model" column of cluster-SVM as its numbers suggest it was computed, mistake included.
 
-A Gaussian of diagonal covariance for each class, by EM over labelled and unlabelled rows, whose density lacks the
+A Gaussian of diagonal covariance for each class, by EM over labeled and unlabeled rows, whose density lacks the
 factor 1 / prod(sd): the column fits that, and not a mixture with it. It exists to stand beside the published
 column; `MixtureClassifier` is the one to use.
 """
@@ -20,21 +20,21 @@ class PackageMixture:
         self.max_iter, self.tol, self.ridge = max_iter, tol, ridge
 
     def fit(self, X: NDArray, y: NDArray) -> PackageMixture:
-        """Start from the labelled rows, whose classes stay fixed."""
+        """Start from the labeled rows, whose classes stay fixed."""
         self.classes_ = np.unique(y[y != UNLABELED])
         known = (y[:, None] == self.classes_).astype(float)
         is_labeled = y != UNLABELED
-        self._maximise(X[is_labeled], known[is_labeled], floor=X[is_labeled].var(axis=0))
+        self._maximize(X[is_labeled], known[is_labeled], floor=X[is_labeled].var(axis=0))
         weight = known
         for _ in range(self.max_iter):
             guessed = np.where(is_labeled[:, None], known, self.predict_proba(X))
             change, weight = float(np.abs(guessed - weight).max()), guessed
             if change < self.tol:
                 break
-            self._maximise(X, weight, floor=X.var(axis=0))
+            self._maximize(X, weight, floor=X.var(axis=0))
         return self
 
-    def _maximise(self, X: NDArray, weight: NDArray, floor: NDArray) -> None:
+    def _maximize(self, X: NDArray, weight: NDArray, floor: NDArray) -> None:
         total = np.maximum(weight.sum(axis=0), 1e-12)
         self.share_ = total / total.sum()
         self.mean_ = weight.T @ X / total[:, None]

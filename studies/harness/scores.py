@@ -4,11 +4,11 @@ accuracy, errors         on the test rows; accuracy_100, accuracy_500: on the fi
 precision, recall, f1    of class 1, where there are two classes
 collapsed                1 where a quarter of the test rows or more are wrong, with two classes
 auc                      area under the ROC curve, where the classifier gives scores for two classes
-unlabeled_errors         wrong labels among the unlabelled training rows, where it labels them
+unlabeled_errors         wrong labels among the unlabeled training rows, where it labels them
 support                  rows with a coefficient
 cost                     total on the test rows, where the task has costs, and then nothing of the above;
                          cost_positive: of calling every row positive; cost_constant: of the constant that is cheaper
-                         on the labelled rows
+                         on the labeled rows
 guarded                  1 where a guard put a constant in the classifier's place
 steps                    of the solver, in all
 rounds, one_sided        of a method that goes in rounds: how many, and the share of one-sided ones

@@ -34,9 +34,9 @@ def draw(
 ) -> Rows:
     """Draw n rows (X, y) of a simulated set; classes count from 0."""
     if name == "A1":
-        return _gaussians(n, rng, centres=(-0.7, 0.7), variance=4.0 if variance is None else variance)
+        return _gaussians(n, rng, centers=(-0.7, 0.7), variance=4.0 if variance is None else variance)
     if name == "A2":
-        return _gaussians(n, rng, centres=(1.0, 2.0, 3.0), variance=4.0 if variance is None else variance)
+        return _gaussians(n, rng, centers=(1.0, 2.0, 3.0), variance=4.0 if variance is None else variance)
     X = rng.standard_normal((n, 2))
     if name == "B1":
         score = _f1(X) + B1_SHIFT + (3.0 if noise is None else noise) * rng.standard_normal(n)
@@ -50,7 +50,7 @@ def draw(
 def bayes_rate(name: str, *, variance: float = 4.0, noise: float | None = None) -> float:
     """Return the best accuracy possible on a simulated set."""
     if name in ("A1", "A2"):
-        step = 1.4 if name == "A1" else 1.0  # between neighbouring centres, in every coordinate
+        step = 1.4 if name == "A1" else 1.0  # between neighboring centers, in every coordinate
         inner = norm.cdf(np.sqrt(N_FEATURES) * step / (2 * np.sqrt(variance)))
         return float(inner if name == "A1" else (4 * inner - 1) / 3)
     if name == "B1":
@@ -83,10 +83,10 @@ def _bayes_rate_b2(noise: float) -> float:
     return float(classes.max(axis=0).mean())
 
 
-def _gaussians(n: int, rng: np.random.Generator, centres: tuple[float, ...], variance: float) -> Rows:
-    y = rng.integers(len(centres), size=n)
+def _gaussians(n: int, rng: np.random.Generator, centers: tuple[float, ...], variance: float) -> Rows:
+    y = rng.integers(len(centers), size=n)
     noise = np.sqrt(variance) * rng.standard_normal((n, N_FEATURES))
-    return np.asarray(centres)[y][:, None] + noise, y
+    return np.asarray(centers)[y][:, None] + noise, y
 
 
 def _f1(X: NDArray[np.float64]) -> NDArray[np.float64]:

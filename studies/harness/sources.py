@@ -5,7 +5,7 @@ same draw: the seed of a cell fixes rows, split and hidden labels, whatever the 
 
     simulated (A1, A2, B1, B2)   {"hidden": share, "n": 500, "variance": ..., "noise": ...}; 1000 test rows
     iris                         {"hidden": share, "train": rows}
-    wdbc                         {"hidden": share, "train": rows, "standardise": bool}
+    wdbc                         {"hidden": share, "train": rows, "standardize": bool}
     reuters                      {"draw": "random" | "file", "positive": n, "negative": n}, or {"draw": "example"}
     tutorial                     {}: comes with its split
     psvm's sets                  {"labeled": share, "test": share}
@@ -35,7 +35,7 @@ SIMULATED = {"A1": 1, "A2": 2, "B1": 3, "B2": 4}  # the number keeps equal seeds
 N_TEST = 1000
 UNLABELED = -1
 EACH_LABELED = 5  # documents of each class that Reuters starts from
-# The rows of reuters-train that are the ten labelled documents of SVMlight's example (notes, "deterministic runs").
+# The rows of reuters-train that are the ten labeled documents of SVMlight's example (notes, "deterministic runs").
 KNOWN_ROWS = (0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999)
 
 
@@ -104,11 +104,11 @@ def _simulated(
     return Sample(X, _hide(truth, hidden, rng), truth, X_test, y_test)
 
 
-def _bundled(data: Dataset, seed: int, hidden: float, train: int, standardise: bool = False) -> Sample:
+def _bundled(data: Dataset, seed: int, hidden: float, train: int, standardize: bool = False) -> Sample:
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(data.y))
     X = np.asarray(data.X, dtype=float)
-    if standardise:
+    if standardize:
         seen = X[order[:train]]
         X = (X - seen.mean(axis=0)) / seen.std(axis=0)
     truth = data.y[order[:train]]
@@ -161,7 +161,7 @@ def _reuters(seed: int, draw: str, positive: int = 0, negative: int = 0) -> Samp
 
 
 def _random_documents(seed: int, positive: int, negative: int) -> tuple[csr_matrix, NDArray, int]:
-    """Five and five labelled documents, and as many unlabelled ones as are asked for or left."""
+    """Five and five labeled documents, and as many unlabeled ones as are asked for or left."""
     pool = _load("reuters-train")
     order = np.random.default_rng(seed).permutation(len(pool.y))
     of_class = [order[pool.y[order] == label] for label in (1, 0)]
@@ -172,7 +172,7 @@ def _random_documents(seed: int, positive: int, negative: int) -> tuple[csr_matr
 
 
 def _known_documents(draw: str, positive: int, negative: int) -> tuple[csr_matrix, NDArray, int]:
-    """SVMlight's ten labelled documents, then the first of each class in file order, or the test's own."""
+    """SVMlight's ten labeled documents, then the first of each class in file order, or the test's own."""
     known = _load("reuters-induction")
     if draw == "example":
         others = _load("reuters-test")

@@ -1,7 +1,7 @@
-"""Parameters that a task leaves to its data: chosen from the labelled rows alone, the same way for every method.
+"""Parameters that a task leaves to its data: chosen from the labeled rows alone, the same way for every method.
 
 A parameter given as a list is chosen by five-fold cross-validation on the labels: a fold's labels are hidden, its
-rows stay as unlabelled ones, the method is fitted and scored on the fold. All lists of a task are searched
+rows stay as unlabeled ones, the method is fitted and scored on the fold. All lists of a task are searched
 together; of equally good settings the first wins, so lists run from the simplest (the smallest C) up.
 """
 
@@ -35,7 +35,7 @@ def tune(fit: Fit, part: Sample, params: dict[str, Any], seed: int) -> dict[str,
 
 
 def median_gamma(part: Sample) -> float:
-    """Return 1 / (2 sigma^2), sigma the median distance between labelled rows (between all, where that is 0)."""
+    """Return 1 / (2 sigma^2), sigma the median distance between labeled rows (between all, where that is 0)."""
     rows = part.X[part.is_labeled]
     sigma = float(np.median(pdist(rows))) if len(rows) > 1 else 0.0
     sigma = sigma or float(np.median(pdist(part.X))) or 1.0
@@ -43,7 +43,7 @@ def median_gamma(part: Sample) -> float:
 
 
 def _folds(y: NDArray, seed: int) -> Iterator[NDArray[np.intp]]:
-    """Deal the labelled rows of each class out to the folds in turn; a fold whose loss leaves one class is left out."""
+    """Deal the labeled rows of each class out to the folds in turn; a fold whose loss leaves one class is left out."""
     rng = np.random.default_rng([seed, N_FOLDS])
     rows = rng.permutation(np.flatnonzero(y != UNLABELED))
     rows = rows[np.argsort(y[rows], kind="stable")]

@@ -55,7 +55,7 @@ class Summary:
     high: float  # 90% quantile
 
 
-def summarise(values: Sequence[float]) -> Summary:
+def summarize(values: Sequence[float]) -> Summary:
     """Return mean, standard deviation (0 for one value), median and 10-90% range of at least one score."""
     scores = np.asarray(values, dtype=float)
     low, median, high = np.quantile(scores, [0.1, 0.5, 0.9])
@@ -63,7 +63,7 @@ def summarise(values: Sequence[float]) -> Summary:
     return Summary(len(scores), float(scores.mean()), sd, float(median), float(low), float(high))
 
 
-def centre(summary: Summary, reference: Reference | None) -> float:
+def center(summary: Summary, reference: Reference | None) -> float:
     """Return the number that stands for ours: the median beside a median, a bound or a single draw, else the mean."""
     by_median = reference is not None and reference.kind in ("draw", "median", "at least", "at most")
     return summary.median if by_median else summary.mean
@@ -85,7 +85,7 @@ def judge(
         short = reference.value - summary.median if reference.kind == "at least" else summary.median - reference.value
         return "reproduced" if short <= ROUNDING else "differs", ""
     tolerance = strictness * _tolerance(summary, reference)
-    return _graded(abs(centre(summary, reference) - reference.value), tolerance), ""
+    return _graded(abs(center(summary, reference) - reference.value), tolerance), ""
 
 
 def is_firm(summary: Summary, reference: Reference | None, bound: float | None = None) -> bool:

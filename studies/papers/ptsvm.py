@@ -1,6 +1,6 @@
 """PTSVM (Chen, Wang, Dong 2003): Tables 1 and 2, and the runs of our notes that nothing random is in.
 
-The paper's ten labelled documents are not known, so Table 2 is run over random draws of five and five and judged by
+The paper's ten labeled documents are not known, so Table 2 is run over random draws of five and five and judged by
 their range. "As printed" labels one side alone when the other has no candidate; "always a pair" labels the
 extremes of the one side both ways, which is what the small rows of the table fit.
 """
@@ -17,12 +17,12 @@ N_TEST = 600
 LINEAR: dict[str, Any] = {"kernel": "linear", "C": 1.0}
 PAIR = LINEAR | {"one_sided": "pair"}
 COSTS = (1.0, 10.0, 100.0)
-SMALL = 200  # unlabelled documents that the quick run can afford
+SMALL = 200  # unlabeled documents that the quick run can afford
 PICKED = "our own point set, picked for this illustration: the paper's was never published"
-SINGLE_DRAW = "the paper reports one draw of labelled documents; ours ranges over many"
+SINGLE_DRAW = "the paper reports one draw of labeled documents; ours ranges over many"
 COLLAPSE = "rounds with candidates on one side only let one class swallow the other in many draws"
 
-# unlabelled + and -, method, parameters, kind of expectation, value, tolerance; documents in file order
+# unlabeled + and -, method, parameters, kind of expectation, value, tolerance; documents in file order
 DETERMINISTIC: tuple[tuple[int, int, str, dict[str, Any], str, float, float | None], ...] = (
     (0, 0, "supervised", LINEAR, "tolerance", 94, 1),
     (10, 10, "transductive", LINEAR, "tolerance", 150, 10),
@@ -43,7 +43,7 @@ DETERMINISTIC: tuple[tuple[int, int, str, dict[str, Any], str, float, float | No
     (100, 100, "progressive", PAIR, "tolerance", 64, 10),
     (995, 995, "progressive", PAIR, "tolerance", 19, 8),
 )
-# the 600 test documents as unlabelled ones: SVMlight's own example
+# the 600 test documents as unlabeled ones: SVMlight's own example
 EXAMPLE: tuple[tuple[str, dict[str, Any], str, float, float | None], ...] = (
     ("transductive", LINEAR, "tolerance", 24, 4),
     ("transductive", LINEAR | {"algorithm": "anneal"}, "tolerance", 21, 4),
@@ -63,19 +63,19 @@ def paper() -> Paper:
         holds=(
             "Told a wrong share of positives, TSVM errs: on the Tutorial kind of set by the four rows it is forced "
             "to get wrong. PTSVM, which is told nothing, labels them right.",
-            "On 1000 + 500 unlabelled documents PTSVM makes fewer errors than TSVM in most draws.",
+            "On 1000 + 500 unlabeled documents PTSVM makes fewer errors than TSVM in most draws.",
             "The paper's own list of weaknesses: retraining is slow, early mistakes spread.",
         ),
         fails=(
             "PTSVM is unstable: 150 errors of 600 or more in 10 to 84% of random draws in six of seven rows. "
             "Against the rule as printed TSVM has the lower median in six of seven rows.",
-            "The printed rule does not give the published errors on the small rows (10/10, 20/10, 50/100). Labelling "
+            "The printed rule does not give the published errors on the small rows (10/10, 20/10, 50/100). Labeling "
             "a pair even when all candidates are on one side does, but then misses 1000/500.",
             "Label reset practically never happens with the same cost for both kinds of rows.",
         ),
         silent=(
-            "Which ten documents were labelled (not those of SVMlight's example: these give 94 errors, not 165), "
-            "which were unlabelled, C and the cost of unlabelled rows (equal costs between 1 and 10 fit).",
+            "Which ten documents were labeled (not those of SVMlight's example: these give 94 errors, not 165), "
+            "which were unlabeled, C and the cost of unlabeled rows (equal costs between 1 and 10 fit).",
             "What happens when one side has no candidate, in the experiments as opposed to the text.",
             "The points of the Tutorial set. Ours was picked from 3000 seeds to show the effect, and is no evidence; "
             "on average over such sets PTSVM is no better than the plain inductive machine.",
@@ -98,7 +98,7 @@ def table_1() -> Table:
                 setting = f"Tutorial, C={C:g}"
                 line = Line("table-1", setting, row.method, measure, task, reference, note=PICKED, quick=judged)
                 lines.append(line)
-    return Table("table-1", "Tutorial: 20 unlabelled and 100 test points in two dimensions", tuple(lines))
+    return Table("table-1", "Tutorial: 20 unlabeled and 100 test points in two dimensions", tuple(lines))
 
 
 def table_2() -> Table:
@@ -109,7 +109,7 @@ def table_2() -> Table:
 
 
 def _reuters_lines(row: published.Reuters) -> Iterator[Line]:
-    setting = f"{row.positive}/{row.negative} unlabelled"
+    setting = f"{row.positive}/{row.negative} unlabeled"
     how = {"draw": "random", "positive": row.positive, "negative": row.negative}
     ways = {
         "TSVM": [("transductive", LINEAR, "")],
@@ -143,13 +143,13 @@ def _references(row: published.Reuters) -> tuple[tuple[str, Reference], ...]:
 
 
 def _claims() -> list[Line]:
-    """Return the claim that PTSVM errs less than TSVM where the unlabelled classes are of unequal size."""
+    """Return the claim that PTSVM errs less than TSVM where the unlabeled classes are of unequal size."""
     claim = Reference(0.0, kind="above", source="section 4.2")
     lines = []
     for positive, negative in ((20, 10), (50, 100), (1000, 500), (500, 1000)):
         how = {"draw": "random", "positive": positive, "negative": negative}
         tasks = [Task("reuters", method, how, LINEAR) for method in ("transductive", "progressive")]
-        setting = f"{positive}/{negative} unlabelled"
+        setting = f"{positive}/{negative} unlabeled"
         label = "TSVM less PTSVM as printed"
         line = Line("table-2", setting, label, "errors", tasks[0], claim, against=tasks[1], note=COLLAPSE)
         lines.append(line)
@@ -157,21 +157,21 @@ def _claims() -> list[Line]:
 
 
 def deterministic() -> Table:
-    """Return the runs on SVMlight's ten labelled documents, and the medians our notes expect of random draws."""
+    """Return the runs on SVMlight's ten labeled documents, and the medians our notes expect of random draws."""
     lines = []
     for positive, negative, method, params, kind, value, tolerance in DETERMINISTIC:
         how = {"draw": "file", "positive": positive, "negative": negative}
-        setting = f"{positive}/{negative} unlabelled, file order"
+        setting = f"{positive}/{negative} unlabeled, file order"
         quick = positive + negative <= SMALL
         lines.append(_expected(setting, how, method, params, kind, value, tolerance, quick))
     for method, params, kind, value, tolerance in EXAMPLE:
-        setting = "SVMlight's example, 600 unlabelled"
+        setting = "SVMlight's example, 600 unlabeled"
         lines.append(_expected(setting, {"draw": "example"}, method, params, kind, value, tolerance, True))
     for positive, negative, value, tolerance in RANDOM_MEDIANS:
         how = {"draw": "random", "positive": positive, "negative": negative}
         task = Task("reuters", "progressive", how, LINEAR)
         reference = Reference(value, tolerance, "median", "our notes", N_TEST)
-        setting = f"{positive}/{negative} unlabelled, random draws"
+        setting = f"{positive}/{negative} unlabeled, random draws"
         lines.append(Line("deterministic", setting, "PTSVM", "errors", task, reference))
     title = "Reuters without chance, and medians over draws (ours, not the paper's)"
     return Table("deterministic", title, tuple(lines), 20, 1)

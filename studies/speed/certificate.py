@@ -1,6 +1,6 @@
 """How good is a solution? The same three numbers for every solver, from its support vectors alone.
 
-    objective = 1/2 beta' K beta - sum |beta|          what all of them minimise
+    objective = 1/2 beta' K beta - sum |beta|          what all of them minimize
     gap       = max over rows that may rise of (sign - K beta)
                 - min over rows that may fall of (sign - K beta)      the stopping rule all share: gap < tol
     accuracy  = share of training rows with sign (K beta + bias) right

@@ -3,7 +3,7 @@
 The paper's model B1 with nine labels in ten hidden: RBF kernel PCA, 20 clusters, one SVM of all rows. The paper's
 time grows with the cube of the rows (a full eigendecomposition); the goals are 0.1 s at 1,000 rows, and 30 s and
 4 GB at 20,000, on two cores. Each run is one fit in a process of its own, after a warm-up on 200 rows; medians are
-reported, and the exponent of growth between neighbouring sizes. Every run is appended as a record.
+reported, and the exponent of growth between neighboring sizes. Every run is appended as a record.
 """
 
 import argparse

@@ -8,7 +8,7 @@
     roofline     bytes and operations of the parts against the machine's measured ceilings
 
 Needs a checkout, a CUDA device, torch, Triton, NumPy, SciPy, scikit-learn and Numba; SEMISVM_DATA names the folder of
-the papers' data. Everything is run once to compile and warm up, then timed with the device synchronised; medians are
+the papers' data. Everything is run once to compile and warm up, then timed with the device synchronized; medians are
 printed, and every record is appended with machine, versions and date.
 """
 

@@ -78,7 +78,7 @@ def facts_of(found):
 
 
 def psvm(timed, compare):
-    """Fits with 10% of the rows for testing, 10% labelled and the rest unlabelled, from arrays of the host."""
+    """Fits with 10% of the rows for testing, 10% labeled and the rest unlabeled, from arrays of the host."""
     for name, task in TASKS.items():
         X, sign = load_task(name)
         X = X.toarray().astype(np.float32) if name == "mnist" else X  # as `semisvm.data.load` gives them

@@ -8,7 +8,7 @@ A set is one process on one core, warmed up by one fit; a figure is the median o
 checking the input to the last attribute. With its guard, the label-mean machine is fitted once more for each label,
 unless the costs alone decide. LaplacianSVC and SupervisedSVC are shown beside it. Goals: 5 ms up to 1,000 rows,
 150 ms at 1,600; LaplacianSVC half a second there. `--stages` says what a fit spends its time on. How time and memory
-grow to 20,000 unlabelled rows is the question of `studies.speed.unlabeled_growth`.
+grow to 20,000 unlabeled rows is the question of `studies.speed.unlabeled_growth`.
 """
 
 import argparse

@@ -5,11 +5,11 @@ the test; a few of the former keep their label, at least one of each class; a co
 U[1, 10] off the diagonal, divided by their mean. Every machine has the RBF kernel with gamma="scale" and the same C,
 shown for two values; none is tuned. What is reported is the expected cost of a test row:
 
-    aware      costs=matrix: one-sided regression of the labelled rows (SupervisedSVC), with the unlabelled rows as
+    aware      costs=matrix: one-sided regression of the labeled rows (SupervisedSVC), with the unlabeled rows as
                well (LabelMeanSVC, LaplacianSVC)
     blind      the same without costs; for SupervisedSVC pairwise ("ovo"), as it is by default, and one-vs-rest ("ovr")
     SVC        scikit-learn's, each class weighted by the mean cost of mistaking it
-    constant   the class of least expected cost by the labelled shares, for every row
+    constant   the class of least expected cost by the labeled shares, for every row
 
 Differences are paired by seed: mean over seeds and 95% interval by Student's t. A seed draws its split, its labels
 and its costs anew; the splits overlap, so the intervals are somewhat too narrow.
@@ -63,7 +63,7 @@ def draw(X, y, n_labels, seed):
 
 
 def models(C, costs):
-    """Return every machine that sees the training rows, labelled or not."""
+    """Return every machine that sees the training rows, labeled or not."""
     return {
         "SupervisedSVC": SupervisedSVC(C, costs=costs),
         "SupervisedSVC, blind ovo": SupervisedSVC(C),

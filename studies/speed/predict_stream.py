@@ -2,7 +2,7 @@
 
     python -m studies.speed.predict_stream [--rows 5000000]
 
-The same machine on both sides: an RBF support vector machine of the same labelled rows behind the same scaling, with
+The same machine on both sides: an RBF support vector machine of the same labeled rows behind the same scaling, with
 the same C and gamma. Ours is the command, `semisvm predict`, on a model file. Theirs is the loop most people would
 write: `pandas.read_csv` in chunks, a scikit-learn pipeline of StandardScaler and SVC, `DataFrame.to_csv`, on a joblib
 pickle. Each runs in a process of its own, one after the other; peak memory is the kernel's count for that process. A

@@ -1,11 +1,11 @@
 """How fast is a complete PSVM fit, beside the same algorithm written around scikit-learn's SVC?
 
-    adult, ijcnn1, protein   the paper's setting: 10% labelled, half of them calibrating, soft labels that grow
+    adult, ijcnn1, protein   the paper's setting: 10% labeled, half of them calibrating, soft labels that grow
     mnist                    the same, ours alone: within 10 minutes and 8 GB
 
 Both do the same rounds on the same split with the same C, gamma and tolerance: train on labels and soft labels,
 measure on the calibration rows, adjust, label more rows, until the labels stay. `refits` trains SVC from nothing in
-each round, with 1,000 MB for its kernel cache, and scores the calibration and unlabelled rows once a round; the
+each round, with 1,000 MB for its kernel cache, and scores the calibration and unlabeled rows once a round; the
 adjusting step is this library's. Each run is one fit in a process of its own, after a warm-up on a few rows. Every run
 is appended as a record. `cross` is this library's default (calibration="cross"), which has no counterpart.
 """
@@ -33,7 +33,7 @@ WARM_UP_ROWS = 1_500
 
 
 def load_rows(name):
-    """Return X, y with -1 on unlabelled rows, and the test rows with their labels."""
+    """Return X, y with -1 on unlabeled rows, and the test rows with their labels."""
     from semisvm.data import hide, load, split
 
     data = load(name, data_dir=data_dir())

@@ -1,4 +1,4 @@
-"""Do promised precisions and recalls hold on rows nobody has seen? Adult, 10% labelled, many seeds, level by level.
+"""Do promised precisions and recalls hold on rows nobody has seen? Adult, 10% labeled, many seeds, level by level.
 
     empirical      calibration="part", the paper's: half of the labels calibrate
     cross-fitted   calibration="cross", the default

@@ -30,11 +30,11 @@ class CellRows:
 
 
 def load_task(name):
-    """Read all labelled rows of a task: X, CSR float64 (n, d), and sign, +1.0 or -1.0 (n,)."""
+    """Read all labeled rows of a task: X, CSR float64 (n, d), and sign, +1.0 or -1.0 (n,)."""
     dataset = load(name, data_dir=data_dir())
     X = sparse.csr_matrix(dataset.X, dtype=np.float64)
-    is_labelled = dataset.y >= 0
-    return X[is_labelled], np.where(dataset.y[is_labelled] == 1, 1.0, -1.0)
+    is_labeled = dataset.y >= 0
+    return X[is_labeled], np.where(dataset.y[is_labeled] == 1, 1.0, -1.0)
 
 
 def draw_rows(cell):

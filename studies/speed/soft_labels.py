@@ -1,8 +1,8 @@
-"""Do unlabelled rows add anything beyond a well-chosen threshold, when the labels alone decide how they are used?
+"""Do unlabeled rows add anything beyond a well-chosen threshold, when the labels alone decide how they are used?
 
 The audit on the PSVM paper's four sets: F1 on test rows of the supervised SVM at threshold 0, the same SVM with its
 cross-fitted threshold, and what `settle` chose. Each seed draws 20,000 rows of a set: a tenth is tested on, 100, 400,
-1,600 or a tenth are labelled (the smaller sets of labels lie inside the larger), the rest is unlabelled. C and gamma
+1,600 or a tenth are labeled (the smaller sets of labels lie inside the larger), the rest is unlabeled. C and gamma
 are the paper's, and for three sets a second pair. After the fact every candidate is trained in full too: "best" is
 the candidate with the highest mean over the seeds, which no rule could know, and flatters itself.
 
@@ -137,7 +137,7 @@ def run(settings, labels, seeds, n_rows, out, session, minutes, device):
 
 
 def is_possible(truth, n_labeled):
-    """Whether most rows stay unlabelled and both classes have the two labels that folds take."""
+    """Whether most rows stay unlabeled and both classes have the two labels that folds take."""
     labels = truth[:n_labeled]
     return n_labeled <= 0.4 * len(truth) and min(np.sum(labels > 0), np.sum(labels < 0)) >= 2
 

@@ -1,7 +1,7 @@
 """What the study of soft labels is run on: the sets it is reported on, and those its rule was tuned on.
 
 Reported: the PSVM paper's four sets with its C and gamma, and a second pair for three of them. Tuned: binary tasks of
-the CS4VM sets and of two of scikit-learn's, balanced and not; features are standardised, and each task has four
+the CS4VM sets and of two of scikit-learn's, balanced and not; features are standardized, and each task has four
 pairs of C and gamma, from stiff to local, gamma in multiples of 1 / (number of features).
 """
 
@@ -24,7 +24,7 @@ class Setting:
     positive: tuple[int, ...] | None = None
 
     def load(self):
-        """Read all labelled rows: X and sign, +1.0 or -1.0."""
+        """Read all labeled rows: X and sign, +1.0 or -1.0."""
         if self.positive is None:
             return load_task(self.source)
         dataset = load(self.source, data_dir=data_dir())

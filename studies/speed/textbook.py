@@ -1,6 +1,6 @@
 """The two transductive loops as one would write them around scikit-learn's SVC: every round trains from nothing.
 
-In their favour the kernel matrix is made once and handed over ("precomputed"), and scores of all rows come from
+In their favor the kernel matrix is made once and handed over ("precomputed"), and scores of all rows come from
 one product with it. `sign` is +1, -1, or 0 for a row without a label; C is the price of every row. Both return f.
 """
 

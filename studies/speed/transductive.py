@@ -1,11 +1,11 @@
 """How fast are TransductiveSVC and ProgressiveSVC beside loops around scikit-learn, and how do they grow?
 
-    adult      TSVM, 326 labelled and 4,000 unlabelled rows of Adult (RBF, C=100, gamma=0.5); SVMlight: 49 s
+    adult      TSVM, 326 labeled and 4,000 unlabeled rows of Adult (RBF, C=100, gamma=0.5); SVMlight: 49 s
     example    TSVM on SVMlight's own example, 10 and 600 Reuters documents; SVMlight: 1.6 s
-    documents  PTSVM, 10 labelled and 1,990 unlabelled Reuters documents, one pair a round and "auto", beside the
+    documents  PTSVM, 10 labeled and 1,990 unlabeled Reuters documents, one pair a round and "auto", beside the
                same loop with SVC trained from nothing in every round
-    rows       TSVM, 100 labelled and 2,000 unlabelled rows (d=20, RBF), beside the textbook loop with SVC
-    growth     each method on 500 to 20,000 unlabelled rows (d=20, RBF), with the exponent, and a plot
+    rows       TSVM, 100 labeled and 2,000 unlabeled rows (d=20, RBF), beside the textbook loop with SVC
+    growth     each method on 500 to 20,000 unlabeled rows (d=20, RBF), with the exponent, and a plot
 
 Each run is one fit in a process of its own, after a warm-up on a few rows. Peers get the kernel matrix ready made,
 untimed. Every run is appended as a record; medians are printed. SVMlight's seconds were measured elsewhere: they
@@ -72,7 +72,7 @@ def load_task(task):
 
 
 def _documents(labeled, train):
-    """The ten labelled documents, then the training file without its copies of them."""
+    """The ten labeled documents, then the training file without its copies of them."""
     from scipy import sparse
 
     copies = [0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999]
@@ -200,7 +200,7 @@ def _measure_growth(options, session):
     for solver, curve in curves.items():
         print(f"{solver:22} seconds grow as n^{exponent(curve):.2f}")
     plot = options.out.with_suffix(".svg")
-    plot.write_text(draw(curves, "unlabelled rows", "seconds"), encoding="utf-8")
+    plot.write_text(draw(curves, "unlabeled rows", "seconds"), encoding="utf-8")
 
 
 def parse_options(argv):
@@ -216,7 +216,7 @@ def parse_options(argv):
     add(
         "--methods", nargs="+", choices=OURS, default=list(OURS), metavar="METHOD", help=f"for growth: {' '.join(OURS)}"
     )
-    add("--sizes", nargs="+", type=int, default=list(SIZES), metavar="N", help="unlabelled rows, for growth")
+    add("--sizes", nargs="+", type=int, default=list(SIZES), metavar="N", help="unlabeled rows, for growth")
     add("--repeats", type=int, default=3, metavar="N")
     add("--no-peers", action="store_true", help="leave out the loops around SVC, a minute each")
     add("--out", type=Path, default=RESULTS, metavar="FILE", help="records are appended here, the plot beside them")

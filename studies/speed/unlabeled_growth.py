@@ -1,9 +1,9 @@
-"""How do LabelMeanSVC and LaplacianSVC grow with the unlabelled rows, in time and in memory?
+"""How do LabelMeanSVC and LaplacianSVC grow with the unlabeled rows, in time and in memory?
 
-Ten labels and n - 10 unlabelled rows of IJCNN1 (22 features; the first five rows of each class in a random order keep
+Ten labels and n - 10 unlabeled rows of IJCNN1 (22 features; the first five rows of each class in a random order keep
 their label), RBF kernel with gamma="scale", C = 1, C_unlabeled = 0.1, C_intrinsic = 0.1, a missed positive costs five
 times a false alarm. Each run is one fit in a process of its own, after a warm-up on 300 rows, on one core; medians are
-reported, and the exponent of growth between neighbouring sizes. The label-mean machine is shown with its guard (eleven
+reported, and the exponent of growth between neighboring sizes. The label-mean machine is shown with its guard (eleven
 fits) and without. Goals: LaplacianSVC at 1,600 rows in half a second, LabelMeanSVC in 150 ms, and in 5 ms at 1,000.
 """
 
@@ -33,7 +33,7 @@ COSTS = {0: 1.0, 1: 5.0}
 
 
 def draw(data, n_rows, seed):
-    """Return n rows, and a target in which five rows of each class are labelled."""
+    """Return n rows, and a target in which five rows of each class are labeled."""
     rows = np.random.default_rng(seed).permutation(data.X.shape[0])[:n_rows]
     X, y = data.X[rows].toarray(), np.asarray(data.y)[rows]
     hidden = np.full(n_rows, -1)

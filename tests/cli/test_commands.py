@@ -48,10 +48,10 @@ def test_reached_by_few_labels_is_not_told_as_if_it_were_proven(tmp_path, capsys
     done = run_command(capsys, "fit", data, "--target", "y", "--min-recall", "0.9", "--out", out)
     told = " ".join(done.out.split())
     assert done.code == 0
-    assert "Reached on the labelled rows, not proven: recall at least 0.9." in told
+    assert "Reached on the labeled rows, not proven: recall at least 0.9." in told
     assert "these labels can't rule out a miss" in told
     assert "recall 0.9 takes 22 positive rows without one error" in told  # 0.9^22 < 0.1 < 0.9^21
-    assert "The unlabelled rows were tried and are not used" in told
+    assert "The unlabeled rows were tried and are not used" in told
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_errors_cost_is_told_of_rows_that_were_not_seen(tmp_path, capsys):
 
 
 def write_rows(path, n_rows=60, overlap=1.0):
-    """Two classes in a plane, every third row labelled."""
+    """Two classes in a plane, every third row labeled."""
     rng = np.random.default_rng(0)
     y = np.arange(n_rows) % 2
     X = rng.normal(scale=overlap, size=(n_rows, 2)) + 2.0 * y[:, None]

@@ -26,14 +26,14 @@ from semisvm.tables.training import read_training
 
 
 def table(n_rows=40, seed=0):
-    """Rows of two classes, half of them labelled, as CSV text."""
+    """Rows of two classes, half of them labeled, as CSV text."""
     rng = np.random.default_rng(seed)
-    lines = ["size,colour,when,y"]
+    lines = ["size,color,when,y"]
     for i in range(n_rows):
         is_big = i % 2
         label = ("big" if is_big else "small") if i < n_rows / 2 else ""
-        colour = rng.choice(["red", "blue"])
-        lines.append(f"{rng.normal(3 * is_big):.3f},{colour},2024-{i % 12 + 1:02d}-03,{label}")
+        color = rng.choice(["red", "blue"])
+        lines.append(f"{rng.normal(3 * is_big):.3f},{color},2024-{i % 12 + 1:02d}-03,{label}")
     return "\n".join(lines) + "\n"
 
 
@@ -44,7 +44,7 @@ BODY = GOOD.split("\n", 1)[1]
 def relabel(*labels):
     """The table with the labels of its rows replaced, over and over."""
     rows = [line.rsplit(",", 1)[0] for line in BODY.splitlines()]
-    return "size,colour,when,y\n" + "\n".join(f"{row},{labels[i % len(labels)]}" for i, row in enumerate(rows)) + "\n"
+    return "size,color,when,y\n" + "\n".join(f"{row},{labels[i % len(labels)]}" for i, row in enumerate(rows)) + "\n"
 
 
 FIT = ("--target", "y", "--out", "{tmp}/m2.skops", "--method", "supervised")
@@ -60,8 +60,8 @@ BAD_TRAINING = [
     ("t.csv", GOOD.encode("utf-16"), FIT, "encoded as UTF-16. Save it as UTF-8"),
     ("t.csv", GOOD.encode() + b"1,\x00,2024-01-01,big\n", FIT, "line 42: a zero byte"),
     ("t.csv", "1,2,3\n4,5,6\n", FIT, "line 1: numbers where the column names belong. Add a header"),
-    ("t.csv", GOOD.replace("colour", "size", 1), FIT, "line 1: two columns are called 'size'. Rename"),
-    ("t.csv", GOOD.replace("colour", "", 1), FIT, "line 1: column 2 has no name"),
+    ("t.csv", GOOD.replace("color", "size", 1), FIT, "line 1: two columns are called 'size'. Rename"),
+    ("t.csv", GOOD.replace("color", "", 1), FIT, "line 1: column 2 has no name"),
     ("t.csv.gz", gzip.compress(GOOD.encode())[:-12], FIT, "truncated or corrupt.*Copy or download it again"),
     ("t.csv.xz", lzma.compress(GOOD.encode())[:-30], FIT, "truncated or corrupt"),
     ("t.csv.bz2", bz2.compress(GOOD.encode())[:-9], FIT, "truncated or corrupt"),
@@ -73,7 +73,7 @@ BAD_TRAINING = [
     ("t.csv", relabel(""), FIT, "column 'y' has no label: all 40 cells are empty. Label some"),
     ("t.csv", relabel("?"), (*FIT, "--unlabeled", "?"), r"has no label: all 40 cells are empty or '\?'"),
     ("t.csv", relabel("-1", "0", "1"), FIT, "holds -1 beside 0 and 1, .*Say --unlabeled -1"),
-    ("t.csv", relabel(*(f"0.{i}7" for i in range(40))), FIT, "different values on 40 labelled rows.*few classes"),
+    ("t.csv", relabel(*(f"0.{i}7" for i in range(40))), FIT, "different values on 40 labeled rows.*few classes"),
     ("t.csv", "a,b,y\n" + ",,big\n,,small\n" * 9, FIT, "no column is left to learn from. Add columns"),
     ("t.csv", "a,b,y\n" + "NaN,NA,big\nnull,nan,small\n" * 9, FIT, "no column is left to learn from"),
     ("t.csv", "a,y\n" + "1e999,big\n2,small\n" * 9, FIT, "'a' holds '1e999', which is not a finite number.*--drop"),
@@ -89,8 +89,8 @@ BAD_TRAINING = [
     ("t.csv", GOOD, (*FIT, "--cost-matrix", "{dir}/costs.csv"), "costs.csv, line 1: the header names"),
     ("t.csv", GOOD, (*FIT, "--positive", "bigg"), "no class is called 'bigg'. Perhaps 'big' is meant"),
     ("t.csv", GOOD, (*FIT, "--drop", "weight"), "there is no column 'weight'. .*'size'"),
-    ("t.csv", GOOD, (*FIT, "--type", "colour=number"), "column 'colour' can't be read as numbers"),
-    ("t.csv", GOOD, (*FIT, "--type", "colour=colour"), "can't be of type 'colour': choose one of number"),
+    ("t.csv", GOOD, (*FIT, "--type", "color=number"), "column 'color' can't be read as numbers"),
+    ("t.csv", GOOD, (*FIT, "--type", "color=color"), "can't be of type 'color': choose one of number"),
     ("t.csv", GOOD, (*FIT, "--unlabeled-data", "{dir}/other.csv"), "other.csv: there is no column 'size'"),
     ("t.csv", GOOD, (*FIT, "--unlabeled-data", "{dir}/absent.csv"), "absent.csv: no such file"),
     ("t.csv", GOOD, (*FIT, "--kernel", "cubic"), "'cubic' is not one of 'linear', 'rbf', 'poly', 'sigmoid'"),
@@ -144,10 +144,10 @@ BAD_ROWS = [
     ("t.csv", GOOD + "tall,red,2024-01-01,big\n", "line 42: column 'size' holds 'tall' where a finite number is"),
     ("t.csv", GOOD + "inf,red,2024-01-01,big\n", "line 42: column 'size' holds 'inf' where a finite number"),
     ("t.csv", GOOD + "1,red,yesterday,big\n", "row 41: column 'when' holds 'yesterday' where a date is expected. Mend"),
-    ("t.csv", "size,colour,when,y\n", "line 1: a header and no rows"),
+    ("t.csv", "size,color,when,y\n", "line 1: a header and no rows"),
     ("t.csv.gz", gzip.compress(GOOD.encode())[:-12], "truncated or corrupt"),
     ("t.libsvm", b"1 1:1\n", "this is a file of bare numbers, and the model was fitted to a table"),
-    ("t.parquet", parquet(size=["a"], colour=["red"], when=["2024-01-01"]), "'size' holds .*string where numbers are"),
+    ("t.parquet", parquet(size=["a"], color=["red"], when=["2024-01-01"]), "'size' holds .*string where numbers are"),
 ]  # fmt: skip
 
 
@@ -227,7 +227,7 @@ def test_evaluate_refuses_labels_it_does_not_know_and_files_without_one_class(pl
     done = run_command(capsys, "evaluate", place / "model.skops", path)
     check_refused(done, "row 2: the label 'huge' is no class of the model. There are 'big', 'small'.*--unlabeled huge")
     path.write_text(relabel("big", ""))
-    check_refused(run_command(capsys, "evaluate", place / "model.skops", path), "no row of class 'small' is labelled")
+    check_refused(run_command(capsys, "evaluate", place / "model.skops", path), "no row of class 'small' is labeled")
 
 
 def test_a_full_disk_leaves_a_sentence_and_no_file(place, tmp_path, capsys):

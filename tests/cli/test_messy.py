@@ -72,7 +72,7 @@ def test_compare_has_every_method_and_a_verdict(mails, capsys):
     for name in ("supervised", "mixture", "self-training", "cluster", "laplacian", "transductive", "progressive"):
         assert name in done.out
     assert "Verdict" in done.out
-    assert "unlabelled rows" in done.out
+    assert "unlabeled rows" in done.out
 
 
 def test_suggested_rows_are_filled_in_and_fed_back(mails, model, capsys):
@@ -92,7 +92,7 @@ def test_suggested_rows_are_filled_in_and_fed_back(mails, model, capsys):
     )  # fmt: skip
     facts = json.loads(again.out)["facts"]
     assert facts["data"]["rows"] == 240
-    assert any("12 unlabelled rows come again" in note for note in facts["notes"])
+    assert any("12 unlabeled rows come again" in note for note in facts["notes"])
 
 
 def test_report_is_one_file_with_or_without_rows(mails, model, capsys):

@@ -129,7 +129,7 @@ def test_the_tutorial_comes_with_its_split(paper_data):
 
 
 @pytest.mark.data
-def test_the_unlabelled_documents_are_the_test_documents(paper_data):
+def test_the_unlabeled_documents_are_the_test_documents(paper_data):
     transduction, test = (load(f"reuters-{part}", data_dir=paper_data) for part in ("transduction", "test"))
     assert (transduction.X[10:] != test.X).nnz == 0
 

@@ -17,7 +17,7 @@ def parts_of(split):
 
 @st.composite
 def requests(draw):
-    """Draw a y of two or more classes, some rows unlabelled, and sizes that fit into it."""
+    """Draw a y of two or more classes, some rows unlabeled, and sizes that fit into it."""
     n_classes = draw(st.integers(2, 4))
     sizes = draw(st.lists(st.integers(6, 30), min_size=n_classes, max_size=n_classes))
     y = np.repeat(np.arange(n_classes), sizes)
@@ -47,7 +47,7 @@ def test_parts_are_disjoint_sorted_complete_and_of_the_size_asked_for(request):
 
 @settings(deadline=None)
 @given(requests())
-def test_rows_without_a_label_are_only_ever_unlabelled(request):
+def test_rows_without_a_label_are_only_ever_unlabeled(request):
     y, options = request
     parts = split(y, **options)
     assert (y[parts.labeled] != -1).all()
@@ -96,7 +96,7 @@ def test_different_seeds_give_different_splits():
     assert len(firsts) == 5
 
 
-def test_a_tenth_labelled_and_a_tenth_for_the_test_is_psvms_protocol():
+def test_a_tenth_labeled_and_a_tenth_for_the_test_is_psvms_protocol():
     y = np.arange(32561) % 4 == 0
     parts = split(y, labeled=0.1, test=0.1, random_state=0)
     assert [len(rows) for rows in parts_of(parts)] == [3256, 32561 - 2 * 3256, 3256]
@@ -121,7 +121,7 @@ def test_a_random_draw_does_not_look_at_the_classes():
         ({0: 7, 1: 2, 2: 1}, "random", [7, 2, 1]),
     ],
 )
-def test_labelled_rows_of_each_class(labeled, draw, expected):
+def test_labeled_rows_of_each_class(labeled, draw, expected):
     rows = split(Y, labeled=labeled, draw=draw, random_state=0).labeled
     assert np.bincount(Y[rows]).tolist() == expected
 
@@ -136,7 +136,7 @@ def test_text_labels_missing_labels_and_other_markers_are_understood():
     assert {1} <= set(split([0.0, np.nan, 1.0], labeled=2, random_state=0).unlabeled)
 
 
-def test_a_count_of_unlabelled_rows_leaves_the_others_out():
+def test_a_count_of_unlabeled_rows_leaves_the_others_out():
     parts = split(Y, labeled=30, unlabeled=20, test=10, random_state=1)
     assert [len(rows) for rows in parts_of(parts)] == [30, 20, 10]
     assert len(np.unique(np.concatenate(parts_of(parts)))) == 60
@@ -178,9 +178,9 @@ def test_a_row_without_a_label_can_not_be_kept():
         ({"labeled": {0: 1, 1: 1, 2: 11}}, "asks for 11 rows of class 2, but 10 are left"),
         ({"labeled": {0: 1, 1: 1, 3: 1}}, r"names the class 3, but y has \[0, 1, 2\]"),
         ({"labeled": {0: 1, 1: 1, 2: 0.5}}, "must give a count for class 2; got 0.5"),
-        ({"labeled": {0: 1, 1: 1}}, "No labelled row of class 2 among 2 drawn. Ask for more"),
-        ({"labeled": 3}, "No labelled row of class . among 3 drawn.*draw='stratified'"),
-        ({"labeled": 0}, "No labelled row of class 0"),
+        ({"labeled": {0: 1, 1: 1}}, "No labeled row of class 2 among 2 drawn. Ask for more"),
+        ({"labeled": 3}, "No labeled row of class . among 3 drawn.*draw='stratified'"),
+        ({"labeled": 0}, "No labeled row of class 0"),
         ({"labeled": 50, "unlabeled": 51}, "unlabeled asks for 51 rows, but 50 are left"),
         ({"labeled": 1.5}, "labeled must be a count of rows, or a share between 0 and 1; got 1.5"),
         ({"labeled": -1}, "labeled must be a count"),

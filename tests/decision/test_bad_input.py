@@ -13,7 +13,7 @@ ROWS = [
     ((SCORES, [1, -1]), "scores and sign differ in length"),
     (([[1.0, 2.0, 3.0]], SIGN), "scores must be one number a row"),
     (([], []), "scores is empty"),
-    ((SCORES, [1, 0, -1]), r"sign must be \+1 or -1 on every row, found 0; leave unlabelled rows out"),
+    ((SCORES, [1, 0, -1]), r"sign must be \+1 or -1 on every row, found 0; leave unlabeled rows out"),
     ((SCORES, [1, 2, -1]), r"sign must be \+1 or -1 on every row, found 2"),
     ((SCORES, [-1, -1, -1]), "no positive among the 3 rows"),
     ((SCORES, [1, 1, 1]), "no negative among the 3 rows"),

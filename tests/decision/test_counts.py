@@ -56,7 +56,7 @@ def test_the_order_of_rows_does_not_matter(rows, random):
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
-def test_neighbouring_floats_and_huge_scores_are_still_separated(scale):
+def test_neighboring_floats_and_huge_scores_are_still_separated(scale):
     scores = scale * np.array([1.0, np.nextafter(1.0, 2), -1.7, 1.7])
     curve = decision.count_all(scores, [1, -1, 1, -1])
     np.testing.assert_array_equal(

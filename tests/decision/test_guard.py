@@ -42,7 +42,7 @@ def test_a_dear_class_is_predicted_everywhere_and_the_reason_says_why():
     assert verdict.threshold == -np.inf
     assert verdict.constant == "positive"
     assert "Calling every row positive costs 0.5 a row" in verdict.reason
-    assert "5 labelled positives can't promise a rate of missed positives below 1/7" in verdict.reason
+    assert "5 labeled positives can't promise a rate of missed positives below 1/7" in verdict.reason
 
 
 def test_the_guard_is_the_same_for_the_other_class():

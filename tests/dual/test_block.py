@@ -198,7 +198,7 @@ def test_ctrl_c_leaves_a_feasible_point_with_true_scores(other_device, small_blo
 
 def test_every_kernel_is_the_naive_one(other_device):
     for name, parameters in FORMULAS.items():
-        X = np.random.default_rng(0).normal(size=(40, 3)) + (50 if name == "rbf" else 0)  # far off: centred
+        X = np.random.default_rng(0).normal(size=(40, 3)) + (50 if name == "rbf" else 0)  # far off: centered
         rows = rows_on(other_device, X, name, **parameters)
         assert_allclose(rows.fetch(np.arange(40)), naive_kernel(name, X, **parameters), rtol=1e-9, atol=1e-9)
 

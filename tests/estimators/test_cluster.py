@@ -25,7 +25,7 @@ from semisvm.estimators.embed import Components, f_statistic, kernel_pca, median
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.labels import encode
 
-MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabelled rows here"}
+MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabeled rows here"}
 
 
 @parametrize_with_checks(
@@ -106,7 +106,7 @@ def test_for_two_classes_the_statistic_is_hotelling_s_t2():
 
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 5))
-def test_the_statistic_is_f_classif_of_the_labelled_rows(seed, n_classes):
+def test_the_statistic_is_f_classif_of_the_labeled_rows(seed, n_classes):
     rng = np.random.default_rng(seed)
     codes = np.concatenate([np.arange(n_classes), rng.integers(-1, n_classes, 30)])  # classes of one row among them
     scores = rng.standard_normal((len(codes), 4))
@@ -144,7 +144,7 @@ def gamma_of(X, y, weight=None):
     return median_gamma(X, encode(y), weight, np.random.default_rng(0))
 
 
-def test_sigma_is_the_median_distance_between_labelled_rows():
+def test_sigma_is_the_median_distance_between_labeled_rows():
     X, y, _ = few_labels()
     L = X[y >= 0]
     distances = [np.linalg.norm(L[i] - L[j]) for i in range(len(L)) for j in range(i)]
@@ -180,11 +180,11 @@ def naive_labels(features, clusters, codes, weight, n_classes, empty):
             answer[cluster] = "empty"
         else:
             answer[cluster] = votes.index(max(votes)) if votes.count(max(votes)) == 1 else None
-    centres = {c: np.mean([features[i] for i in range(len(codes)) if clusters[i] == c], axis=0) for c in answer}
+    centers = {c: np.mean([features[i] for i in range(len(codes)) if clusters[i] == c], axis=0) for c in answer}
     known = [c for c in answer if answer[c] != "empty"]
     for cluster in answer:
         if answer[cluster] == "empty" and empty == "nearest":
-            nearest = min(known, key=lambda c: np.linalg.norm(centres[c] - centres[cluster]))
+            nearest = min(known, key=lambda c: np.linalg.norm(centers[c] - centers[cluster]))
             answer[cluster] = ("as", nearest)
         elif answer[cluster] == "empty":
             answer[cluster] = -1 if empty == "drop" else None
@@ -193,7 +193,7 @@ def naive_labels(features, clusters, codes, weight, n_classes, empty):
 
 @settings(max_examples=80, deadline=None)
 @given(seed=st.integers(0, 10_000), empty=st.sampled_from(["nearest", "drop", "random"]), weighted=st.booleans())
-def test_clusters_are_labelled_as_a_naive_loop_would(seed, empty, weighted):
+def test_clusters_are_labeled_as_a_naive_loop_would(seed, empty, weighted):
     rng = np.random.default_rng(seed)
     n, n_classes = 25, 3
     features = rng.standard_normal((n, 2))
@@ -302,7 +302,7 @@ def test_any_clusterer_serves_and_is_left_as_it_was():
     assert ClusterSVC(clusterer=given_).fit(X, y).n_clusters_ == 2
 
 
-def test_rows_that_a_clusterer_calls_noise_are_labelled_too():
+def test_rows_that_a_clusterer_calls_noise_are_labeled_too():
     X, true = make_blobs(200, centers=3, cluster_std=0.6, random_state=0)
     y = np.where(np.arange(200) < 12, true, -1)
     model = ClusterSVC(clusterer=DBSCAN(eps=0.5), embed=None).fit(X, y)
@@ -377,7 +377,7 @@ def test_more_clusters_than_rows(embed, empty):
 
 
 @pytest.mark.parametrize("n_clusters", [6, "cv"])
-def test_a_class_with_one_labelled_row(n_clusters):
+def test_a_class_with_one_labeled_row(n_clusters):
     X, y, _ = few_labels()
     for code, n_kept in ((0, 1), (1, 2)):
         y[np.flatnonzero(y == code)[n_kept:]] = -1

@@ -28,7 +28,7 @@ from semisvm.estimators.assignment import assign, counts_of
 TIGHT = {"tol": 1e-9}
 MATRIX = np.array([[0.0, 1.0, 7.0], [3.0, 0.0, 0.5], [2.0, 10.0, 0.0]])
 ASTRAY = "ignore:.* rounds of ProgressiveSVC had candidates on one side"  # as it may, on rows as few as these
-HONOUR_A_MATRIX = [
+HONOR_A_MATRIX = [
     SupervisedSVC(),
     SelfTrainingSVC(),
     LaplacianSVC(),
@@ -36,8 +36,8 @@ HONOUR_A_MATRIX = [
     LabelMeanSVC(),
     ClusterSVC(n_clusters=6, random_state=0),
 ]
-HONOUR_ROWS = [
-    *HONOUR_A_MATRIX,
+HONOR_ROWS = [
+    *HONOR_A_MATRIX,
     ProgressiveSVC(),
     TransductiveSVC(),
     TransductiveSVC(algorithm="cccp"),
@@ -129,7 +129,7 @@ def test_a_dear_mistake_is_made_less_often():
 # -- every estimator ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", HONOUR_A_MATRIX, ids=str)
+@pytest.mark.parametrize("estimator", HONOR_A_MATRIX, ids=str)
 def test_the_prediction_is_the_class_of_least_estimated_cost(estimator):
     X, y, _ = blobs()
     model = clone(estimator).set_params(costs=MATRIX).fit(X, y)
@@ -141,7 +141,7 @@ def test_the_prediction_is_the_class_of_least_estimated_cost(estimator):
 
 
 @pytest.mark.filterwarnings(ASTRAY)
-@pytest.mark.parametrize("estimator", [*HONOUR_ROWS, PreferenceSVC(random_state=0)], ids=str)
+@pytest.mark.parametrize("estimator", [*HONOR_ROWS, PreferenceSVC(random_state=0)], ids=str)
 def test_for_two_classes_a_matrix_is_the_dictionary(estimator):
     X, y, _ = blobs(2)
     by_name = clone(estimator).set_params(costs={0: 2.0, 1: 5.0}).fit(X, y).decision_function(X)
@@ -157,12 +157,12 @@ def test_others_take_a_matrix_that_says_no_more_than_a_dictionary(estimator):
     by_name = clone(estimator).set_params(costs=dict(enumerate(costs))).fit(X, y).decision_function(X)
     by_matrix = clone(estimator).set_params(costs=costs[:, None] * (1 - np.eye(3))).fit(X, y).decision_function(X)
     np.testing.assert_array_equal(by_matrix, by_name)
-    with pytest.raises(ValueError, match="can't honour a cost matrix between more than two classes"):
+    with pytest.raises(ValueError, match="can't honor a cost matrix between more than two classes"):
         clone(estimator).set_params(costs=MATRIX).fit(X, y)
 
 
 @pytest.mark.filterwarnings(ASTRAY)
-@pytest.mark.parametrize("estimator", HONOUR_ROWS, ids=str)
+@pytest.mark.parametrize("estimator", HONOR_ROWS, ids=str)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rows_that_cost_as_their_class_does_are_the_costs_of_classes(estimator, n_classes):
     X, y, _ = blobs(n_classes)
@@ -175,7 +175,7 @@ def test_rows_that_cost_as_their_class_does_are_the_costs_of_classes(estimator, 
     np.testing.assert_allclose(by_row, by_class, atol=1e-9)
 
 
-@pytest.mark.parametrize("estimator", HONOUR_A_MATRIX, ids=str)
+@pytest.mark.parametrize("estimator", HONOR_A_MATRIX, ids=str)
 def test_a_matrix_a_row_that_is_the_same_for_all_is_the_matrix(estimator):
     X, y, _ = blobs()
     if hasattr(estimator, "guard"):  # which judges by costs of classes
@@ -193,7 +193,7 @@ def test_one_cost_a_row_is_a_sample_weight_that_the_kernel_does_not_see():
     np.testing.assert_allclose(by_cost, by_weight, atol=1e-8)
 
 
-def test_an_unlabelled_row_costs_what_the_class_it_is_given_costs():
+def test_an_unlabeled_row_costs_what_the_class_it_is_given_costs():
     """A row that would be free as class 1 hardly counts once TSVM calls it that; as class 0 it counts in full."""
     X, y, _ = blobs(2, n=80, n_labels=10)
     one_sided = np.where(y[:, None] >= 0, 1.0, [1.0, 1e-9])
@@ -228,7 +228,7 @@ def test_a_mixture_predicts_the_class_of_least_expected_cost():
     np.testing.assert_array_equal(by_name.predict(X), MixtureClassifier(costs=lines).fit(X, y).predict(X))
 
 
-# -- the unlabelled part ------------------------------------------------------------------------------------------
+# -- the unlabeled part ------------------------------------------------------------------------------------------
 
 
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 5), has_ties=st.booleans())
@@ -278,7 +278,7 @@ def test_counts_are_the_shares_rounded(seed, n, n_classes):
         assert np.abs(count - n * share).max() < 1
 
 
-def test_guesses_keep_the_shares_of_the_labelled_classes():
+def test_guesses_keep_the_shares_of_the_labeled_classes():
     X, y, _ = blobs(n=120, n_labels=30)
     model = LabelMeanSVC(costs=MATRIX, guard=False, C_unlabeled=0.1).fit(X, y)
     share = np.bincount(y[y >= 0]) / 30
@@ -362,10 +362,10 @@ def test_costs_said_twice_are_refused():
         SupervisedSVC(costs=MATRIX).fit(X, y, sample_cost=np.ones(60))
 
 
-def test_an_estimator_that_can_t_honour_costs_of_rows_says_so():
+def test_an_estimator_that_can_t_honor_costs_of_rows_says_so():
     X, y, _ = blobs(2)
-    with pytest.raises(ValueError, match="PreferenceSVC can't honour sample_cost"):
+    with pytest.raises(ValueError, match="PreferenceSVC can't honor sample_cost"):
         PreferenceSVC().fit(X, y, sample_cost=np.ones(60))
     X, y, _ = blobs(3)
-    with pytest.raises(ValueError, match="TransductiveSVC can't honour a cost matrix"):
+    with pytest.raises(ValueError, match="TransductiveSVC can't honor a cost matrix"):
         TransductiveSVC().fit(X, y, sample_cost=np.tile(MATRIX, (60, 1, 1)))

@@ -36,7 +36,7 @@ def guarded(estimator, ratio, **parameters):
 
 
 def left_out_scores(model, X, y):
-    """A fit from nothing for each labelled row, its label hidden, that scores it."""
+    """A fit from nothing for each labeled row, its label hidden, that scores it."""
     labeled = np.flatnonzero(y >= 0)
     scores = np.empty(len(labeled))
     for k, row in enumerate(labeled):

@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from label_mean_primals import Equation6, Equation7, Labelled
+from label_mean_primals import Equation6, Equation7, Labeled
 from semisvm import LabelMeanSVC, SupervisedSVC
 from semisvm.data import load
 from semisvm.dual import Status, solve
@@ -44,8 +44,8 @@ def random_case(seed, n_labeled=10, n_unlabeled=30, p=4, wrong=0.15):
     return X, sign, guess
 
 
-def task_of(X, sign, ratio, C_labelled=1.0):
-    cost = np.where(sign > 0, ratio, np.where(sign < 0, C_labelled, 1.0))
+def task_of(X, sign, ratio, C_labeled=1.0):
+    cost = np.where(sign > 0, ratio, np.where(sign < 0, C_labeled, 1.0))
     rows = kernel_rows(X, make_formula("linear", X), dtype=np.float64)
     return BinaryTask(rows, sign, cost, {+1: ratio, -1: 1.0}, watch=None)
 
@@ -59,7 +59,7 @@ def test_the_supervised_dual_is_the_primal_as_printed(ratio):
     for seed in range(4):
         X, sign, _ = random_case(seed)
         found = solve(hinge_problem(task_of(X, sign, ratio).kernel, sign, np.where(sign > 0, ratio, 1.0)), tol=1e-11)
-        printed = Labelled(X, sign, {+1: ratio, -1: 1.0}, C=1.0)
+        printed = Labeled(X, sign, {+1: ratio, -1: 1.0}, C=1.0)
         check_certificate(printed, w_and_b(X, found.row_beta, found.bias), -found.objective, ratio)
 
 
@@ -129,20 +129,20 @@ def trained_on(model, X, sign, ratio, C_unlabeled):
 # The search for the label means.
 
 
-def test_no_labelling_of_ten_rows_has_a_lower_objective_than_the_best_of_all_and_most_searches_find_it():
+def test_no_labeling_of_ten_rows_has_a_lower_objective_than_the_best_of_all_and_most_searches_find_it():
     n_found = 0
     for seed in range(30):
         X, sign, _ = random_case(seed, n_labeled=6, n_unlabeled=8, p=2)
         y = np.where(sign > 0, 1, np.where(sign < 0, 0, -1))
         model = LabelMeanSVC(kernel="linear", costs={0: 1, 1: 2}, C_unlabeled=1.0, guard=False).fit(X, y)
         reached = model.history_[-2]["objective"]
-        best = min(objectives_of_all_labellings(X, sign, ratio=2.0, C_unlabeled=1.0))
+        best = min(objectives_of_all_labelings(X, sign, ratio=2.0, C_unlabeled=1.0))
         assert reached >= best - 1e-7
         n_found += reached <= best + 1e-7
     assert n_found >= 24
 
 
-def objectives_of_all_labellings(X, sign, ratio, C_unlabeled):
+def objectives_of_all_labelings(X, sign, ratio, C_unlabeled):
     task, unlabeled = task_of(X, sign, ratio), np.flatnonzero(sign == 0)
     machine = LabelMeans(task, 1.0, C_unlabeled)
     for positive in combinations(unlabeled, len(unlabeled) // 2):
@@ -190,7 +190,7 @@ KNOWN = [
 
 @functools.cache
 def halves(name, folder):
-    """Even rows to train on, the first ten of them that make up the classes labelled; odd rows to test on."""
+    """Even rows to train on, the first ten of them that make up the classes labeled; odd rows to test on."""
     data = load(name, data_dir=folder)
     X = np.asarray(data.X, dtype=np.float64)
     X = (X - X.min(axis=0)) / np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1)
@@ -323,7 +323,7 @@ def test_only_the_products_of_costs_and_prices_count(scale, ratio, seed):
 @settings(max_examples=15)
 @given(ratio=st.floats(0.2, 20), seed=st.integers(0, 50))
 def test_the_names_of_the_classes_do_not_count(ratio, seed):
-    X, y, _ = blobs(seed=seed)  # 70 unlabelled rows, half of them positive: no rounding
+    X, y, _ = blobs(seed=seed)  # 70 unlabeled rows, half of them positive: no rounding
     swapped = np.where(y >= 0, 1 - y, y)
     one, other = scores(X, y, costs={0: 1, 1: ratio}), scores(X, swapped, costs={0: ratio, 1: 1})
     assert_allclose(other, -one, atol=1e-5)
@@ -397,7 +397,7 @@ def test_the_estimated_fraction_follows_the_supervised_machine():
     assert model.positive_fraction_[0] == pytest.approx(called.mean())
 
 
-def test_one_unlabelled_row_has_no_two_means_and_none_needs_none():
+def test_one_unlabeled_row_has_no_two_means_and_none_needs_none():
     X, y, _ = blobs()
     few = np.append(np.flatnonzero(y >= 0), np.flatnonzero(y < 0)[:1])
     for rows in (few, few[:-1]):
@@ -409,7 +409,7 @@ def test_one_unlabelled_row_has_no_two_means_and_none_needs_none():
 
 def test_a_fraction_does_not_stand_in_for_the_labels_of_a_class():
     X, y, _ = blobs()
-    with pytest.raises(ValueError, match="labelled rows of only one class"):
+    with pytest.raises(ValueError, match="labeled rows of only one class"):
         LabelMeanSVC(positive_fraction=0.5).fit(X, np.where(y == 1, "spam", ""))
 
 

@@ -10,10 +10,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from primal import primal_objective, solve_primal
 from semisvm import LaplacianSVC, SupervisedSVC
-from semisvm.estimators.neighbour_graph import find_nodes, laplacian, link_nearest
+from semisvm.estimators.neighbor_graph import find_nodes, laplacian, link_nearest
 from semisvm.kernels import deformed, kernel_rows, make_formula
 
-MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabelled rows here"}
+MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabeled rows here"}
 TIGHT = {"tol": 1e-9}
 
 
@@ -50,21 +50,21 @@ def laplacian_by_hand(W, kind):
     return L if kind == "combinatorial" else L / np.sqrt(np.outer(degree, degree))
 
 
-@pytest.mark.parametrize("kind", ["combinatorial", "normalised"])
+@pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
 @pytest.mark.parametrize("weights", ["connectivity", "heat"])
-def test_the_laplacian_is_that_of_the_nearest_neighbours(kind, weights):
+def test_the_laplacian_is_that_of_the_nearest_neighbors(kind, weights):
     X, *_ = few_labels()
-    L = laplacian(link_nearest(X, 4, weights), np.ones(len(X)), is_normalised=kind == "normalised")
+    L = laplacian(link_nearest(X, 4, weights), np.ones(len(X)), is_normalized=kind == "normalized")
     np.testing.assert_allclose(L.toarray(), laplacian_by_hand(graph_by_hand(X, 4, weights), kind), atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["combinatorial", "normalised"])
+@pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
 def test_a_node_of_mass_two_is_two_rows(kind):
     """h' L h of the merged graph is that of the graph in which the copies stand apart, with the same links."""
     rng = np.random.default_rng(0)
     X, h, mass = rng.normal(size=(15, 2)), rng.normal(size=15), rng.integers(1, 4, 15)
     links = link_nearest(X, 3, "connectivity")
-    merged = laplacian(links, mass.astype(float), is_normalised=kind == "normalised")
+    merged = laplacian(links, mass.astype(float), is_normalized=kind == "normalized")
     copies = np.repeat(np.arange(15), mass)
     apart = laplacian_by_hand(links.toarray()[np.ix_(copies, copies)], kind)
     assert h @ merged @ h == pytest.approx(h[copies] @ apart @ h[copies])
@@ -80,7 +80,7 @@ def test_equal_rows_are_one_node(as_input):
 
 
 @pytest.mark.parametrize("C_intrinsic", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("kind", ["combinatorial", "normalised"])
+@pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_it_is_the_machine_on_paper(C_intrinsic, kind, kernel):
     X, y, _ = few_labels()
@@ -106,7 +106,7 @@ def test_scores_are_those_of_the_kernel_deformed_in_full():
     """The textbook's way: the whole kernel, an inverse, and the supervised machine on it."""
     X, y, _ = few_labels(n=60)
     new, *_ = few_labels(n=25, seed=5)
-    P = 3.0 * laplacian_by_hand(graph_by_hand(X, 5), "normalised")
+    P = 3.0 * laplacian_by_hand(graph_by_hand(X, 5), "normalized")
     K, K_new = rbf_kernel(X, gamma=0.05), rbf_kernel(new, X, gamma=0.05)
     inverse = np.linalg.inv(np.eye(len(X)) + P @ K)
     bent, bent_new = K - K @ inverse @ P @ K, K_new - K_new @ inverse @ P @ K
@@ -136,7 +136,7 @@ def test_labels_of_training_rows_are_the_predictions_for_them():
         np.testing.assert_array_equal(model.labeled_iter_, np.where(hidden, -1, 0))
 
 
-@pytest.mark.parametrize("kind", ["combinatorial", "normalised"])
+@pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
 def test_two_moons_are_told_apart_by_two_labels(kind):
     X, true = make_moons(200, noise=0.05, random_state=0)
     y = np.full(200, -1)
@@ -147,7 +147,7 @@ def test_two_moons_are_told_apart_by_two_labels(kind):
 
 def test_conjugate_gradients_find_what_the_factors_find(monkeypatch):
     X, *_ = few_labels(n=300)
-    L = laplacian(link_nearest(X, 6, "connectivity"), np.ones(300), is_normalised=True)
+    L = laplacian(link_nearest(X, 6, "connectivity"), np.ones(300), is_normalized=True)
     source = kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64).source
     columns = np.arange(12)
     direct = deformed.deform(source, 10.0 * L, columns, budget=10**9, tol=1e-10)

@@ -18,7 +18,7 @@ from semisvm import MixtureClassifier
 from semisvm.estimators import mixture_em
 from semisvm.estimators.gaussians import KINDS
 
-MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabelled rows here"}
+MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabeled rows here"}
 
 
 @parametrize_with_checks(
@@ -59,7 +59,7 @@ def test_the_objective_never_falls(seed, kind, n_components, n_labels, ridge, sc
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_with_all_rows_labelled_it_is_the_closed_form(kind):
+def test_with_all_rows_labeled_it_is_the_closed_form(kind):
     X, _, true = blobs(0, n=90, p=2)
     model = MixtureClassifier(covariance_type=kind, reg_covar=1e-9).fit(X, true)
     parts = [X[true == c] for c in range(3)]
@@ -96,7 +96,7 @@ def as_gaussian_mixture(model, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_unlabelled_rows_have_the_likelihood_that_scikit_learn_gives_them(kind):
+def test_unlabeled_rows_have_the_likelihood_that_scikit_learn_gives_them(kind):
     X, y, _ = blobs(2)
     model = MixtureClassifier(2, covariance_type=kind, reg_covar=1e-9, random_state=0).fit(X, y)
     theirs = as_gaussian_mixture(model, kind).score_samples(X)

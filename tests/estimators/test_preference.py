@@ -26,13 +26,13 @@ from semisvm.labels import Labels
 def three_classes(seed=0, n=240, n_labeled=90):
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 3, n)
-    centres = np.array([[0, 0], [2, 0], [0, 2]])
-    X = centres[truth] + 0.8 * rng.standard_normal((n, 2))
+    centers = np.array([[0, 0], [2, 0], [0, 2]])
+    X = centers[truth] + 0.8 * rng.standard_normal((n, 2))
     names = np.array(["ham", "offer", "spam"])
     return X, np.where(np.arange(n) < n_labeled, names[truth], ""), names[truth]
 
 
-def test_without_unlabelled_rows_it_is_the_svm_with_a_cross_fitted_threshold():
+def test_without_unlabeled_rows_it_is_the_svm_with_a_cross_fitted_threshold():
     """Oracle: scikit-learn's SVC, refitted without each fold, and the best F1 over all thresholds."""
     X, y, _ = overlapping(0, n=80, n_labeled=80)
     model = PreferenceSVC(C=2, gamma=0.3, tol=1e-8, random_state=5).fit(X, y)
@@ -290,7 +290,7 @@ def test_a_row_without_weight_has_no_part_not_even_in_the_certificate():
     assert (weight[model.support_] > 0).all()
 
 
-def test_more_unlabelled_rows_than_the_choice_can_afford_are_labelled_all_the_same(monkeypatch):
+def test_more_unlabeled_rows_than_the_choice_can_afford_are_labeled_all_the_same(monkeypatch):
     monkeypatch.setattr(preference_decision, "POOL_SIZE", 50)
     X, y, _ = overlapping(0)
     model = PreferenceSVC(random_state=0).fit(X, y)
@@ -352,7 +352,7 @@ def test_a_class_with_a_single_label_is_refused(calibration):
     y = np.full(len(y), -1)
     y[np.flatnonzero(truth == 0)[:20]] = 0
     y[np.flatnonzero(truth == 1)[0]] = 1
-    with pytest.raises(ValueError, match=f"calibration='{calibration}' needs at least 2 labelled rows.*class 1 has 1:"):
+    with pytest.raises(ValueError, match=f"calibration='{calibration}' needs at least 2 labeled rows.*class 1 has 1:"):
         PreferenceSVC(calibration=calibration).fit(X, y)
     with pytest.raises(ValueError, match="each class needs at least two, and class 1 has 1"):
         PreferenceSVC(calibration=calibration, certify=0.1, min_recall=0.5).fit(X, y)

@@ -24,7 +24,7 @@ from semisvm.estimators.preference_learner import ALL, ClassifierLearner
 
 ROWS_ARE_COUNTED = "the threshold counts rows and folds are dealt by rows, whatever their weights"
 NOT_KEPT = {
-    "check_classifiers_classes": "trains on {-1, +1}, where -1 marks unlabelled rows: refused, never guessed",
+    "check_classifiers_classes": "trains on {-1, +1}, where -1 marks unlabeled rows: refused, never guessed",
     "check_sample_weight_equivalence_on_dense_data": ROWS_ARE_COUNTED,
     "check_sample_weight_equivalence_on_sparse_data": ROWS_ARE_COUNTED,
 }
@@ -81,15 +81,15 @@ def test_probabilities_become_log_odds():
 
 
 def test_a_share_is_a_weight_or_a_chance():
-    """The same rows stay in for the same share where there are no weights, and all labelled rows do."""
+    """The same rows stay in for the same share where there are no weights, and all labeled rows do."""
     X, y, truth = overlapping(0, n=400)
     sign, price = np.where(truth == 1, 1, -1), np.ones(400)
     share = np.where(y >= 0, 1.0, 0.25)
-    neighbours = ClassifierLearner(
+    neighbors = ClassifierLearner(
         KNeighborsClassifier(), X, None, price, check_random_state(0), problem="1 vs 0", verbose=False
     )
-    neighbours.train(sign, share, ALL)
-    n_rows = neighbours.model.n_samples_fit_
+    neighbors.train(sign, share, ALL)
+    n_rows = neighbors.model.n_samples_fit_
     assert 60 + 55 < n_rows < 60 + 115
     logistic = ClassifierLearner(
         LogisticRegression(), X, None, price, check_random_state(0), problem="1 vs 0", verbose=False

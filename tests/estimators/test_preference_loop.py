@@ -147,7 +147,7 @@ def test_max_rounds_ends_it_and_says_so():
     assert (len(model.history_), model.termination_condition_) == (1, "max_rounds")
 
 
-def test_without_adjusting_all_rows_are_labelled_at_once():
+def test_without_adjusting_all_rows_are_labeled_at_once():
     X, y, _ = overlapping()
     model = PreferenceSVC(calibration="part", adjust=None, random_state=0).fit(X, y)
     first = model.history_[0]
@@ -155,7 +155,7 @@ def test_without_adjusting_all_rows_are_labelled_at_once():
     assert len(model.history_) == 2
 
 
-def test_unlabelled_copies_are_one_row_of_their_weight():
+def test_unlabeled_copies_are_one_row_of_their_weight():
     """Rows that repeat are merged; the same rows moved apart by nothing that matters are not, and give the same."""
     X, y, _ = overlapping(1, n=160)
     X, y = np.vstack([X, X[60:], X[60:110]]), np.concatenate([y, np.full(150, -1)])

@@ -100,7 +100,7 @@ def test_choosing_resetting_and_predicting_the_training_rows_evaluate_no_kernel(
 
 # Published runs.
 
-# Rows of the training file that are also among the ten labelled documents.
+# Rows of the training file that are also among the ten labeled documents.
 LABELED_TWICE = (0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999)
 
 
@@ -112,7 +112,7 @@ def reuters(paper_data):
 
 
 def reuters_rows(reuters, n_positive, n_negative):
-    """The ten labelled documents, then the first so many of each class in file order."""
+    """The ten labeled documents, then the first so many of each class in file order."""
     train, labeled = reuters["train"], reuters["induction"]
     others = np.setdiff1d(np.arange(len(train.y)), LABELED_TWICE)
     rows = np.sort(np.concatenate([others[train.y[others] == c][:n] for c, n in ((1, n_positive), (0, n_negative))]))
@@ -124,7 +124,7 @@ def errors_on_test(model, reuters):
 
 
 @pytest.mark.data
-def test_reuters_without_unlabelled_documents(reuters):
+def test_reuters_without_unlabeled_documents(reuters):
     labeled = reuters["induction"]
     assert abs(errors_on_test(ProgressiveSVC(kernel="linear").fit(labeled.X, labeled.y), reuters) - 94) <= 1
 
@@ -173,7 +173,7 @@ def test_the_collapse_on_svmlights_example_is_told(reuters):
 @pytest.mark.data
 @pytest.mark.parametrize("C", [1, 10, 100])
 def test_tutorial(paper_data, C):
-    """No error, unlabelled or test, in four rounds."""
+    """No error, unlabeled or test, in four rounds."""
     data = load("tutorial", data_dir=paper_data)
     rows = np.concatenate([data.split.labeled, data.split.unlabeled])
     y = np.where(np.isin(rows, data.split.labeled), data.y[rows], -1)
@@ -199,7 +199,7 @@ def test_without_a_candidate_it_is_the_supervised_machine():
     assert_array_equal(model.labeled_iter_, [0, 0, -1, -1, -1])
 
 
-def test_without_unlabelled_rows_it_is_the_supervised_machine():
+def test_without_unlabeled_rows_it_is_the_supervised_machine():
     X, _, t = blobs()
     model = ProgressiveSVC().fit(X, t)
     assert_allclose(model.decision_function(X), SupervisedSVC().fit(X, t).decision_function(X), atol=1e-9)
@@ -208,7 +208,7 @@ def test_without_unlabelled_rows_it_is_the_supervised_machine():
 ONE_SIDE = np.array([[0.0], [10.0], [6.0], [7.0], [8.0]]), np.array([0, 1, -1, -1, -1])
 
 
-def test_with_all_candidates_on_one_side_only_that_side_is_labelled_and_the_user_is_told():
+def test_with_all_candidates_on_one_side_only_that_side_is_labeled_and_the_user_is_told():
     with pytest.warns(UserWarning, match="one side of the boundary"):
         model = ProgressiveSVC(kernel="linear").fit(*ONE_SIDE)
     first = rounds_of(model)[0]

@@ -13,7 +13,7 @@ from paper_designs import draw_a1, mean_accuracy, one_accuracy
 from semisvm import SelfTrainingSVC, SupervisedSVC
 from semisvm.kernels.rows import KernelRows
 
-MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabelled rows here"}
+MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabeled rows here"}
 
 
 @parametrize_with_checks(
@@ -74,7 +74,7 @@ def test_every_round_gives_the_labels_of_a_loop_of_refits(n_classes, parameters,
     assert [record["n_changed"] for record in model.history_] == n_changed
 
 
-def test_relabelling_makes_no_kernel_row_twice(monkeypatch):
+def test_relabeling_makes_no_kernel_row_twice(monkeypatch):
     made = []
     fill = KernelRows._fill
     monkeypatch.setattr(KernelRows, "_fill", lambda self, slots, rows: (made.extend(rows), fill(self, slots, rows))[1])
@@ -103,7 +103,7 @@ def test_true_labels_are_never_overwritten():
     assert (model.transduction_[y < 0] == model.predict(X[y < 0])).all()
 
 
-def test_with_all_rows_labelled_it_is_the_supervised_machine():
+def test_with_all_rows_labeled_it_is_the_supervised_machine():
     X, y = few_labels(3, n_labels=200)
     ours, plain = SelfTrainingSVC().fit(X, y), SupervisedSVC().fit(X, y)
     np.testing.assert_allclose(ours.decision_function(X), plain.decision_function(X), atol=1e-9)

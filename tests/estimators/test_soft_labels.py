@@ -1,4 +1,4 @@
-"""Unlabelled rows train where out-of-fold scores say they help, and nowhere else."""
+"""Unlabeled rows train where out-of-fold scores say they help, and nowhere else."""
 
 import numpy as np
 import pytest
@@ -133,7 +133,7 @@ def test_folds_test_every_label_once_a_draw_and_share_the_classes_out():
 
 
 def test_a_class_with_one_label_is_refused_with_the_numbers():
-    with pytest.raises(ValueError, match="at least 2 labelled rows of each class, got 1 positive and 3 negative"):
+    with pytest.raises(ValueError, match="at least 2 labeled rows of each class, got 1 positive and 3 negative"):
         draw_folds(np.array([1.0, -1.0, -1.0, -1.0, 0.0]))
 
 
@@ -208,7 +208,7 @@ def test_candidates_that_change_nothing_leave_the_supervised_model():
     assert [record["gain"] for record in found.records] == [0.0] * 7
 
 
-def test_without_unlabelled_rows_there_is_one_candidate():
+def test_without_unlabeled_rows_there_is_one_candidate():
     X, truth, _ = _two_clouds()
     found = settle(NearestMean(X), truth, folds=draw_folds(truth))
     assert found.chosen is SUPERVISED
@@ -236,7 +236,7 @@ def test_a_bound_on_the_pool_is_kept_and_the_same_seed_gives_the_same():
     assert runs[0].records == runs[1].records
 
 
-def test_moons_with_a_local_kernel_and_few_labels_gain_from_their_unlabelled_rows():
+def test_moons_with_a_local_kernel_and_few_labels_gain_from_their_unlabeled_rows():
     X, y = make_moons(420, noise=0.15, random_state=0)
     truth = np.where(y == 1, 1.0, -1.0)
     sign = np.where(np.arange(420) < 20, truth, 0.0)

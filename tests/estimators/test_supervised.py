@@ -64,7 +64,7 @@ def test_weights_costs_and_class_weights_multiply_c_as_in_libsvm(two_classes):
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=LIBSVM_PRECISION)
 
 
-def test_balanced_class_weights_are_those_of_the_labelled_rows(two_classes):
+def test_balanced_class_weights_are_those_of_the_labeled_rows(two_classes):
     X, y = two_classes
     hidden = y.copy()
     hidden[100:] = -1
@@ -102,7 +102,7 @@ def test_a_precomputed_kernel_gives_the_same_model(three_classes, multi_class):
     np.testing.assert_allclose(by_function.fit(X, y).decision_function(X), by_name.decision_function(X), atol=1e-6)
 
 
-def test_unlabelled_rows_change_nothing_but_get_a_label(two_classes):
+def test_unlabeled_rows_change_nothing_but_get_a_label(two_classes):
     X, y = two_classes
     hidden = np.where(np.arange(len(y)) % 3 == 0, y, -1)
     labeled = hidden != -1
@@ -135,7 +135,7 @@ def test_data_frames_are_taken_as_they_are(three_classes, frame):
     np.testing.assert_array_equal(model.predict(frame(columns)), SupervisedSVC().fit(X, y).predict(X))
 
 
-def test_it_works_in_a_pipeline_and_a_grid_search_that_never_scores_unlabelled_rows():
+def test_it_works_in_a_pipeline_and_a_grid_search_that_never_scores_unlabeled_rows():
     X, y = load_breast_cancer(return_X_y=True)
     hidden = y.copy()
     hidden[150:] = -1

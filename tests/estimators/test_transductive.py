@@ -33,12 +33,12 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-# Ten unlabelled points: every labeling can be tried.
+# Ten unlabeled points: every labeling can be tried.
 
 
 @functools.cache
 def small_case(seed):
-    """A handful of labelled rows and ten unlabelled ones, of random separation, C and kernel."""
+    """A handful of labeled rows and ten unlabeled ones, of random separation, C and kernel."""
     rng = np.random.default_rng(seed)
     n_positive, n_negative = rng.integers(2, 4), rng.integers(2, 5)
     sign = np.concatenate([np.ones(n_positive), -np.ones(n_negative), rng.choice([-1.0, 1.0], N_UNLABELED)])
@@ -166,7 +166,7 @@ def test_cccp_takes_the_rounds_that_a_general_solver_takes(seed):
 
 
 def naive_cccp(K, y, C, ramp):
-    """Form (e) of the notes, literally: labelled once, unlabelled twice, the balance on the mean of the latter."""
+    """Form (e) of the notes, literally: labeled once, unlabeled twice, the balance on the mean of the latter."""
     labeled, unlabeled = np.flatnonzero(y >= 0), np.flatnonzero(y < 0)
     mean = np.where(y < 0, 1 / len(unlabeled), 0.0)
     B = np.vstack([np.eye(len(y)), mean])
@@ -230,12 +230,12 @@ def reuters(paper_data):
     return {name.removeprefix("reuters-"): load(name, data_dir=paper_data) for name in names}
 
 
-# Rows of the training file that are also among the ten labelled documents.
+# Rows of the training file that are also among the ten labeled documents.
 LABELED_TWICE = (0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999)
 
 
 def reuters_rows(reuters, n_positive, n_negative):
-    """The ten labelled documents, then the first so many of each class in file order."""
+    """The ten labeled documents, then the first so many of each class in file order."""
     train, labeled = reuters["train"], reuters["induction"]
     others = np.setdiff1d(np.arange(len(train.y)), LABELED_TWICE)
     chosen = [others[train.y[others] == c][:n] for c, n in ((1, n_positive), (0, n_negative))]
@@ -260,7 +260,7 @@ def test_reuters_by_switching(reuters, n_positive, n_negative, published):
 
 @pytest.mark.data
 def test_svmlights_own_example(reuters):
-    """24 errors for SVMlight, 21 for SVMlin's annealing, which charges less for unlabelled rows."""
+    """24 errors for SVMlight, 21 for SVMlin's annealing, which charges less for unlabeled rows."""
     example = reuters["transduction"]
     switched = TransductiveSVC(kernel="linear").fit(example.X, example.y)
     assert errors_on_test(switched, reuters) == pytest.approx(24, abs=4)
@@ -316,7 +316,7 @@ def test_without_a_number_the_fraction_is_that_of_the_labels_with_its_exact_inte
     assert_allclose(model.positive_fraction_interval_[0], binomial_interval(n_positive, n_labeled, 0.9))
 
 
-def test_the_estimate_follows_the_unlabelled_rows_as_far_as_the_labels_allow():
+def test_the_estimate_follows_the_unlabeled_rows_as_far_as_the_labels_allow():
     rng = np.random.default_rng(0)
     t = np.concatenate([[0, 1] * 5, np.ones(60, int), np.zeros(40, int)])
     X = rng.normal(size=(110, 2)) + 5 * t[:, None]
@@ -387,7 +387,7 @@ def test_with_costs_no_pair_is_left_whose_switch_lowers_the_objective(seed):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_without_unlabelled_rows_it_is_the_supervised_machine(algorithm):
+def test_without_unlabeled_rows_it_is_the_supervised_machine(algorithm):
     X, _, t = blobs(cluster_std=2.0)
     model = TransductiveSVC(algorithm=algorithm).fit(X, t)
     assert_allclose(model.decision_function(X), SupervisedSVC().fit(X, t).decision_function(X), atol=1e-9)
@@ -396,7 +396,7 @@ def test_without_unlabelled_rows_it_is_the_supervised_machine(algorithm):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("fraction", [0.3, 0.7])
-def test_one_unlabelled_row_gets_a_label(algorithm, fraction):
+def test_one_unlabeled_row_gets_a_label(algorithm, fraction):
     X, _, t = blobs(40)
     y = t.copy()
     y[7] = -1

@@ -1,4 +1,4 @@
-"""Labelled rows take turns at being tested; unlabelled rows train, and are never tested."""
+"""Labeled rows take turns at being tested; unlabeled rows train, and are never tested."""
 
 import numpy as np
 import pandas as pd
@@ -37,14 +37,14 @@ rows_of_X = np.zeros
 
 @pytest.fixture
 def blobs():
-    """Two well separated classes: 40 labelled rows of 120, the labels scattered."""
+    """Two well separated classes: 40 labeled rows of 120, the labels scattered."""
     X, truth = make_blobs(120, centers=[[-3, 0], [3, 0]], random_state=0)
     y = np.where(np.arange(120) % 3 == 0, truth, -1)
     return X, y, truth
 
 
 class LabeledRowsOnly(ClassifierMixin, BaseEstimator):
-    """A supervised classifier that leaves unlabelled rows aside; its fits are easy to repeat by hand."""
+    """A supervised classifier that leaves unlabeled rows aside; its fits are easy to repeat by hand."""
 
     def __init__(self, model=None, unlabeled=-1):
         self.model = model
@@ -77,7 +77,7 @@ kinds_of_kfold = st.sampled_from(
 
 
 @given(targets, st.integers(2, 3), kinds_of_kfold)
-def test_each_labelled_row_is_tested_once_and_each_unlabelled_row_always_trains(y, n_splits, kind):
+def test_each_labeled_row_is_tested_once_and_each_unlabeled_row_always_trains(y, n_splits, kind):
     cv = SemiSupervisedKFold(n_splits, **kind)
     splits = list(cv.split(rows_of_X(len(y)), y))
     tested = np.concatenate([test for _, test in splits])
@@ -89,7 +89,7 @@ def test_each_labelled_row_is_tested_once_and_each_unlabelled_row_always_trains(
 
 
 @given(targets)
-def test_random_splits_test_labelled_rows_only_and_train_on_every_unlabelled_row(y):
+def test_random_splits_test_labeled_rows_only_and_train_on_every_unlabeled_row(y):
     cv = SemiSupervisedShuffleSplit(3, test_size=1 / 3, train_size=1 / 2, random_state=0)
     for train, test in cv.split(rows_of_X(len(y)), y):
         assert (y[test] != -1).all()
@@ -99,7 +99,7 @@ def test_random_splits_test_labelled_rows_only_and_train_on_every_unlabelled_row
 
 
 @given(targets, st.lists(st.integers(0, 7), min_size=34, max_size=34), st.booleans())
-def test_no_group_is_on_both_sides_and_every_labelled_row_is_tested_once(y, groups, stratify):
+def test_no_group_is_on_both_sides_and_every_labeled_row_is_tested_once(y, groups, stratify):
     groups = np.array(groups[: len(y)])
     groups[-9:] = np.arange(9) + 10  # groups enough for three folds
     cv = SemiSupervisedGroupKFold(3, stratify=stratify)
@@ -107,20 +107,20 @@ def test_no_group_is_on_both_sides_and_every_labelled_row_is_tested_once(y, grou
         splits = list(cv.split(rows_of_X(len(y)), y, groups))
     except ValueError as refusal:
         # a few large groups can leave a fold with one class to train on, or with nothing to test
-        assume("one class only" not in str(refusal) and "tests no labelled row" not in str(refusal))
+        assume("one class only" not in str(refusal) and "tests no labeled row" not in str(refusal))
         raise
     tested = np.concatenate([test for _, test in splits])
     np.testing.assert_array_equal(np.sort(tested), np.flatnonzero(y != -1))
     for train, test in splits:
         assert not set(groups[train]) & set(groups[test])
-        # nothing sits out but the unlabelled rows of the groups under test
+        # nothing sits out but the unlabeled rows of the groups under test
         out = np.setdiff1d(np.arange(len(y)), np.concatenate([train, test]))
         assert (y[out] == -1).all()
         assert set(groups[out]) <= set(groups[test])
 
 
 @given(targets, st.integers(0, 10))
-def test_adding_unlabelled_rows_leaves_the_split_of_the_labelled_rows_as_it_was(y, n_more):
+def test_adding_unlabeled_rows_leaves_the_split_of_the_labeled_rows_as_it_was(y, n_more):
     cv = SemiSupervisedKFold(3, shuffle=True, random_state=1)
     more = np.concatenate([y, np.full(n_more, -1)])
     few = [test.tolist() for _, test in cv.split(rows_of_X(len(y)), y)]
@@ -150,7 +150,7 @@ def test_adding_unlabelled_rows_leaves_the_split_of_the_labelled_rows_as_it_was(
     ],
     ids=repr,
 )
-def test_without_unlabelled_rows_the_splits_are_scikit_learns(ours, theirs):
+def test_without_unlabeled_rows_the_splits_are_scikit_learns(ours, theirs):
     rng = np.random.default_rng(0)
     X, y, groups = rows_of_X(60), rng.integers(0, 2, 60), np.arange(60) % 12
     by_group = groups if isinstance(ours, SemiSupervisedGroupKFold) else None
@@ -177,10 +177,10 @@ def test_plain_kfold_scores_the_marker_as_a_class_and_ours_does_not(blobs):
     X, y, truth = blobs
     perfect = LabeledRowsOnly()
     assert (perfect.fit(X, y).predict(X) == truth).all()
-    # Two rows in three are unlabelled: a perfect classifier is marked wrong on all of them.
+    # Two rows in three are unlabeled: a perfect classifier is marked wrong on all of them.
     plain = cross_val_score(perfect, X, y, cv=KFold(5))
     assert plain.mean() == pytest.approx(1 / 3)
-    # A constant that always says "unlabelled" looks twice as good.
+    # A constant that always says "unlabeled" looks twice as good.
     constant = DummyClassifier(strategy="constant", constant=-1)
     assert cross_val_score(constant, X, y, cv=KFold(5)).mean() == pytest.approx(2 / 3)
 
@@ -188,7 +188,7 @@ def test_plain_kfold_scores_the_marker_as_a_class_and_ours_does_not(blobs):
     assert cross_val_score(constant, X, y, cv=SemiSupervisedKFold(5)).mean() == 0
 
 
-def test_a_grid_search_chooses_by_labelled_rows(blobs):
+def test_a_grid_search_chooses_by_labeled_rows(blobs):
     X, y, truth = blobs
     # Under plain KFold the constant would win; see the test above.
     grid = {"model": [LogisticRegression(C=1e-9), LogisticRegression(C=1.0)]}
@@ -216,7 +216,7 @@ def test_groups_reach_the_splitter_with_and_without_metadata_routing(blobs):
     np.testing.assert_array_equal(routed, unrouted)
 
 
-def test_unlabelled_rows_of_a_tested_group_sit_that_split_out():
+def test_unlabeled_rows_of_a_tested_group_sit_that_split_out():
     y = np.array([0, 1, -1, 0, 1, -1, -1])
     groups = ["ann", "ann", "ann", "bob", "bob", "bob", "cy"]
     splits = {tuple(test): tuple(train) for train, test in SemiSupervisedGroupKFold(2).split(rows_of_X(7), y, groups)}
@@ -234,7 +234,7 @@ def test_a_splitter_shows_its_parameters():
     ("cv", "y", "groups", "message"),
     [
         (SemiSupervisedKFold(3), [0, 0, 0, 1, 1, -1], None, "n_splits=3 needs at least 3 .* class 1 has 2"),
-        (SemiSupervisedKFold(3, stratify=False), [0, 1, -1], None, "needs as many labelled rows, .* has 2"),
+        (SemiSupervisedKFold(3, stratify=False), [0, 1, -1], None, "needs as many labeled rows, .* has 2"),
         (SemiSupervisedKFold(2, stratify=False), [0, 0, 1, 1], None, "Split 0 .* train on one class only"),
         (SemiSupervisedShuffleSplit(2), [0, 0, 1, -1], None, "stratified split needs .* class 1 has 1"),
         (SemiSupervisedShuffleSplit(2, test_size=1), [0, 0, 1, 1], None, "test_size = 1 should be greater"),
@@ -243,7 +243,7 @@ def test_a_splitter_shows_its_parameters():
             SemiSupervisedGroupKFold(2),
             [0, 1, 0, 1, -1],
             [1, 1, 1, 1, 2],
-            "groups with a labelled row, but .* 1",
+            "groups with a labeled row, but .* 1",
         ),
         (SemiSupervisedGroupKFold(2), [0, 1, 0, 1], [1, 1, 2, np.nan], "Input groups contains NaN"),
         (SemiSupervisedGroupKFold(2), [0, 1, 0, 1], ["a", "a", "b", None], "Input groups contains None"),
@@ -261,7 +261,7 @@ def test_an_empty_test_part_that_scikit_learn_would_yield_is_refused():
     y = np.array([1, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0])
     groups = np.array([0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 3])
     assert [] in [test.tolist() for _, test in StratifiedGroupKFold(4).split(y, y, groups)]
-    with pytest.raises(ValueError, match="Split 2 of SemiSupervisedGroupKFold tests no labelled row"):
+    with pytest.raises(ValueError, match="Split 2 of SemiSupervisedGroupKFold tests no labeled row"):
         list(SemiSupervisedGroupKFold(4).split(y, y, groups))
 
 
@@ -294,7 +294,7 @@ def test_cross_fit_scores_stand_in_for_cross_val_predict(blobs):
     X, y, truth = blobs
     with pytest.raises(ValueError, match="only works for partitions"):
         cross_val_predict(LabeledRowsOnly(), X, y, cv=SemiSupervisedKFold(4))
-    # where no row is unlabelled, the two agree
+    # where no row is unlabeled, the two agree
     model, frame = LogisticRegression(), pd.DataFrame(X)
     for method in ("decision_function", "predict_proba"):
         np.testing.assert_array_equal(

@@ -12,11 +12,11 @@ from semisvm.report.thresholds import read_scores, tabulate
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 WIDE, NARROW = {"width": 1100, "height": 900}, {"width": 360, "height": 740}
-# WCAG 2: how light a colour is, and the ratio of two of them
+# WCAG 2: how light a color is, and the ratio of two of them
 CONTRAST = """
 () => {
-  const light = (colour) => {
-    const parts = colour.match(/[\\d.]+/g).slice(0, 3).map((c) => c / 255)
+  const light = (color) => {
+    const parts = color.match(/[\\d.]+/g).slice(0, 3).map((c) => c / 255)
       .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
   };
@@ -65,8 +65,8 @@ def show(chromium, tmp_path):
     """Open the page of some facts; whatever it complains of or asks for fails the test at its end."""
     complaints, contexts = [], []
 
-    def open_page(facts, *, viewport=WIDE, colours="light", scripts=True):
-        context = chromium.new_context(viewport=viewport, color_scheme=colours, java_script_enabled=scripts)
+    def open_page(facts, *, viewport=WIDE, colors="light", scripts=True):
+        context = chromium.new_context(viewport=viewport, color_scheme=colors, java_script_enabled=scripts)
         contexts.append(context)
         page = context.new_page()
         path = write_report(facts, tmp_path / "report.html", force=True)
@@ -170,16 +170,16 @@ def test_a_class_is_chosen_and_alone_is_shown(show):
     [binary_facts() | {"comparison": comparison()}, multiclass_facts(), {}],
     ids=["binary", "multiclass", "empty"],
 )
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_text_stands_out_from_what_is_behind_it(show, facts, colours):
-    page = show(facts, colours=colours)
+@pytest.mark.parametrize("colors", ["light", "dark"])
+def test_text_stands_out_from_what_is_behind_it(show, facts, colors):
+    page = show(facts, colors=colors)
     page.locator("details").evaluate_all("all => all.forEach((part) => { part.open = true; })")
     assert page.evaluate(CONTRAST) == []
     assert page.evaluate(UNNAMED) == []
 
 
 def test_dark_is_dark_and_paper_is_white(show):
-    page = show(binary_facts(), colours="dark")
+    page = show(binary_facts(), colors="dark")
     back = "() => getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(back) != "rgb(255, 255, 255)"
     page.emulate_media(media="print", color_scheme="dark")

@@ -31,8 +31,8 @@ def made(tmp_path_factory):
 
 def test_the_demo_does_the_main_job_and_says_what_to_read(made):
     for words in (
-        "569 rows, 57 labelled, 512 not",
-        "Reached on the labelled rows, not proven: recall at least 0.97.",
+        "569 rows, 57 labeled, 512 not",
+        "Reached on the labeled rows, not proven: recall at least 0.97.",
         "supervised + threshold",
         "What the hidden labels say",
         "with the chosen threshold",

@@ -67,7 +67,7 @@ def test_the_point_drawn_is_the_estimators_own(preference, ax):
 def test_on_given_rows_the_point_is_what_predict_gives(preference, ax):
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[300:], 1 - y[300:]
-    y[:20] = -1  # unlabelled rows are left out
+    y[:20] = -1  # unlabeled rows are left out
     display = OperatingPointDisplay.from_estimator(preference, X, y, ax=ax)
     known = y != -1
     accepted = preference.predict(X[known]) == 1
@@ -108,9 +108,9 @@ def test_the_spread_counts_every_row_of_each_group(preference, cancer, ax):
     labels = {text.get_text() for text in ax.get_legend().get_texts()}
     y = cancer[1]
     assert {
-        f"unlabelled ({(y == -1).sum()})",
-        f"labelled negative ({(y == 0).sum()})",
-        f"labelled positive ({(y == 1).sum()})",
+        f"unlabeled ({(y == -1).sum()})",
+        f"labeled negative ({(y == 0).sum()})",
+        f"labeled positive ({(y == 1).sum()})",
         "threshold",
     } == labels
     assert display.threshold == 0

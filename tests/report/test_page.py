@@ -23,7 +23,7 @@ def words(page):
 
 def test_the_target_and_whether_it_is_reached_come_first():
     told = words(render(binary_facts()))
-    headline = "Reached on the labelled rows, not proven: recall at least 0.97."
+    headline = "Reached on the labeled rows, not proven: recall at least 0.97."
     assert told.index(headline) < told.index("What to do:") < told.index("Where the gain comes from")
     assert "90% interval 0.861 to 1.000" in told
     assert "cross-fitted" in told
@@ -33,7 +33,7 @@ def test_the_target_and_whether_it_is_reached_come_first():
     ("how", "headline"),
     [
         ({"min_recall": 0.5}, "Reached: recall at least 0.5."),
-        ({"min_recall": 0.97}, "Reached on the labelled rows, not proven: recall at least 0.97."),
+        ({"min_recall": 0.97}, "Reached on the labeled rows, not proven: recall at least 0.97."),
         ({"min_precision": 0.99, "min_recall": 0.99}, "Not reached: precision at least 0.99, recall at least 0.99."),
         ({"beta": 2.0}, "The threshold was chosen for this: best F2."),
         ({"level": "certified", "min_recall": 0.5}, "Certified: recall at least 0.5."),
@@ -56,8 +56,8 @@ def test_every_part_of_the_facts_is_shown():
     facts = binary_facts() | {"guard": {"choice": "label mean", "own_cost": 0.125}}
     told = words(render(facts))
     for part in (
-        "wdbc.csv, 569 rows, 57 labelled, 512 not",
-        "The unlabelled rows did not help: the gain is the threshold's.",
+        "wdbc.csv, 569 rows, 57 labeled, 512 not",
+        "The unlabeled rows did not help: the gain is the threshold's.",
         "Supervised + threshold",
         "worst concavity",
         "label mean",
@@ -99,7 +99,7 @@ def test_methods_compared_are_shown_with_costs_the_right_way_round(sign):
     assert "Methods compared" not in words(render(binary_facts()))
 
 
-def test_unlabelled_rows_that_change_nothing_are_said_to():
+def test_unlabeled_rows_that_change_nothing_are_said_to():
     facts = binary_facts()
     facts["audit"][2] = facts["audit"][1] | {"step": "with unlabeled"}
     assert "The last step changes nothing" in words(render(facts))
@@ -128,9 +128,9 @@ def test_a_missing_part_is_said_to_be_missing(part):
     told = words(render(facts))
     said = {
         "audit": "No audit was stored",
-        "scores": "No scores of labelled rows were stored",
+        "scores": "No scores of labeled rows were stored",
         "rounds": "This method has no rounds",
-        "suggest": "No rows were picked for labelling",
+        "suggest": "No rows were picked for labeling",
         "operating_point": "No target was set.",
         "data": "No features were stored",
     }
@@ -192,10 +192,10 @@ def test_the_page_names_no_address_to_fetch_from():
 
 
 @pytest.mark.parametrize("name", ["plot.umd.min.js", "d3.min.js"])
-def test_the_chart_library_is_the_published_one_with_its_licence(name):
-    licences = _asset("LICENCES.txt")
+def test_the_chart_library_is_the_published_one_with_its_license(name):
+    licenses = _asset("LICENSES.txt")
     digest = hashlib.sha256((_asset(name) + "\n").encode()).hexdigest()
-    assert re.search(rf"^{re.escape(name)} .*\n  sha256 {digest}$", licences, re.MULTILINE)
+    assert re.search(rf"^{re.escape(name)} .*\n  sha256 {digest}$", licenses, re.MULTILINE)
     assert "Permission to use, copy, modify" in words(render({}))
 
 

@@ -62,7 +62,7 @@ def test_thresholds_are_thinned_and_the_chosen_one_stays():
     assert table.columns["cut"][-1] == "inf"
 
 
-def test_accepted_unlabelled_rows_are_scaled_up_from_the_sample():
+def test_accepted_unlabeled_rows_are_scaled_up_from_the_sample():
     labeled, sign = draw_scores(40, 0.4, 2.0, 0)
     scores = Scores(labeled, sign, np.array([-1.0, 0.0, 1.0, 2.0]), 1000)
     table = tabulate(scores, confidence=0.9, beta=1.0, chosen=0.5)

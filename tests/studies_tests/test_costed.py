@@ -82,7 +82,7 @@ def test_total_costs_are_counted_row_by_row(part):
     assert scores["cost_constant"] == 0.5 * np.sum(cheap.y_test == 1)
 
 
-def test_costs_go_to_the_estimator_or_to_the_weights_of_labelled_rows(part):
+def test_costs_go_to_the_estimator_or_to_the_weights_of_labeled_rows(part):
     supervised = fit_method("supervised", part, {"kernel": "linear"}, 0)()
     labeled = part.is_labeled
     libsvm = SVC(kernel="linear", class_weight={1: 10.0}).fit(part.X[labeled], part.y[labeled])
@@ -103,7 +103,7 @@ def test_a_guarded_machine_is_scored_on_the_constant_it_chose(part):
 
 
 def test_the_cross_fitted_threshold_has_the_best_f1_out_of_fold():
-    part = sample("wdbc", {"train": 284, "hidden": 0.5, "standardise": True}, 0)
+    part = sample("wdbc", {"train": 284, "hidden": 0.5, "standardize": True}, 0)
     model = ThresholdedSupervised(0, kernel="rbf", C=1.0, gamma=0.5).fit(
         part.X, part.y
     )  # too narrow: 0 is no good threshold

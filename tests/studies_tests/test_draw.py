@@ -58,7 +58,7 @@ def texts(svg):
 
 
 def heights(svg, color):
-    """Return, for every curve of a colour that has a point a rate, how high it lies on average."""
+    """Return, for every curve of a color that has a point a rate, how high it lies on average."""
     found = []
     for path in ElementTree.fromstring(svg).iter(f"{SVG}path"):
         style = path.get("style", "")
@@ -69,12 +69,12 @@ def heights(svg, color):
     return found
 
 
-def test_the_roc_figure_has_three_labelled_curves_with_their_areas_in_their_order():
+def test_the_roc_figure_has_three_labeled_curves_with_their_areas_in_their_order():
     drawing = draw_figures(FIGURES, roc_records(), quick=True)["roc"]
     assert drawing.file == "cluster-svm-roc.svg"
     told = texts(drawing.svg)
     assert {"oracle: AUC 0.990", "supervised SVM: AUC 0.950", "proposed, k=20: AUC 0.900"} <= set(told)
-    assert {"false positive rate", "true positive rate", "standardised, RBF, C=1", "(5 splits)"} <= set(told)
+    assert {"false positive rate", "true positive rate", "standardized, RBF, C=1", "(5 splits)"} <= set(told)
     assert not any("self-training" in text for text in told)
     whole = [heights(drawing.svg, color)[0] for color in ("#000000", STYLES["supervised SVM"]["color"], "#D55E00")]
     assert whole == sorted(whole, reverse=True)
@@ -98,7 +98,7 @@ def test_the_timing_figure_has_every_method_on_both_sets():
 def test_the_sentences_say_what_is_for_and_what_against():
     drawings = draw_figures(FIGURES, roc_records() + timing_records(), quick=False)
     roc, timing = drawings["roc"].said, drawings["timing"].said
-    assert "over 5 splits the difference of mean areas is -0.050 (standardised, RBF, C=1; k=20)" in roc
+    assert "over 5 splits the difference of mean areas is -0.050 (standardized, RBF, C=1; k=20)" in roc
     assert "for the claim in 0 of 1 settings, against it in 1 and undecided in 0" in roc
     assert "the larger one in 0% of the splits" in roc
     given, denied = timing.split("; against")
@@ -124,7 +124,7 @@ def test_old_records_without_curves_give_no_figure_and_the_page_says_so():
     assert drawings["roc"].svg is None
     page = render(FIGURES, records, quick=True, drawings=drawings)
     assert "No figure: it can't be drawn from these records, which hold no curves" in page
-    assert "| standardised, RBF, C=1: oracle | 0.900 |" in page  # the table of numbers is still there
+    assert "| standardized, RBF, C=1: oracle | 0.900 |" in page  # the table of numbers is still there
 
 
 def test_without_matplotlib_the_page_says_how_to_get_the_figures(monkeypatch):
@@ -163,7 +163,7 @@ def test_a_fine_curve_is_the_roc_curve_at_51_rates_to_four_digits():
         def decision_function(self, X):
             return X[:, 0] - X[:, 0].mean()
 
-    part = sample("wdbc", {"train": 284, "hidden": 0.9, "standardise": True}, 0)
+    part = sample("wdbc", {"train": 284, "hidden": 0.9, "standardize": True}, 0)
     assert "roc_fine" not in score(Ranker(), part)[1]
     curve = score(Ranker(), part, fine=True)[1]["roc_fine"]
     assert len(curve) == len(FINE_GRID) == 51

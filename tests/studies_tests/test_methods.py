@@ -55,7 +55,7 @@ def test_nothing_is_fitted_where_nothing_is_left_open(part):
     assert tune(None, part, {"C": 1.0}, seed=0) == {"C": 1.0}
 
 
-def test_the_median_bandwidth_is_that_of_the_labelled_rows():
+def test_the_median_bandwidth_is_that_of_the_labeled_rows():
     X = np.array([[0.0], [1.0], [3.0], [100.0]])
     part = Sample(X, np.array([0, 1, 0, -1]), np.zeros(4), X, np.zeros(4))
     assert median_gamma(part) == pytest.approx(1 / (2 * 2**2))  # distances 1, 2, 3

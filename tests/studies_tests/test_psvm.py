@@ -94,15 +94,15 @@ def test_figure_6_has_a_bar_for_each_method_and_set_and_says_how_much_faster():
 @pytest.mark.parametrize(("gain", "falls"), [(lambda share: 0.3 - share, 4), (lambda share: share, 0)])
 def test_figure_7_has_a_curve_a_set_and_says_whether_the_gain_falls(gain, falls):
     drawing = draw_figures(FIGURES, records(gain))["figure-7"]
-    assert {*SETS, "labelled rows, %", "difference in F1"} <= set(texts(drawing.svg))
+    assert {*SETS, "labeled rows, %", "difference in F1"} <= set(texts(drawing.svg))
     assert f"it falls on {falls} of 4 sets, and is positive at 100% of the points" in drawing.said
 
 
 def test_the_page_has_the_gains_as_numbers_too():
     page = render(FIGURES, records())
     assert "| f1 | adult | ijcnn1 | mnist | protein |" in page
-    assert "| 5% labelled | 0.250 (0.000) | 0.250 (0.000) | 0.250 (0.000) | 0.250 (0.000) |" in page
-    assert "| 7.5% labelled | 0.225 (0.000) | 0.225 (0.000) |  | 0.225 (0.000) |" in page
+    assert "| 5% labeled | 0.250 (0.000) | 0.250 (0.000) | 0.250 (0.000) | 0.250 (0.000) |" in page
+    assert "| 7.5% labeled | 0.225 (0.000) | 0.225 (0.000) |  | 0.225 (0.000) |" in page
 
 
 def reproduce(out, *arguments, data=None):

@@ -101,8 +101,8 @@ def test_hidden_labels_are_hidden_and_every_class_shows_one(seed):
     assert len(part.y_test) == 100
 
 
-def test_standardised_features_look_at_training_rows_only():
-    part = sample("wdbc", {"hidden": 0.9, "train": 284, "standardise": True}, 0)
+def test_standardized_features_look_at_training_rows_only():
+    part = sample("wdbc", {"hidden": 0.9, "train": 284, "standardize": True}, 0)
     assert part.X.mean(axis=0) == pytest.approx(np.zeros(30), abs=1e-9)
     assert part.X.std(axis=0) == pytest.approx(np.ones(30))
     assert abs(part.X_test.mean(axis=0)).max() > 1e-3

@@ -4,7 +4,7 @@ import pytest
 
 from studies.harness.compare import compare, count_verdicts
 from studies.harness.tasks import Line, Reference, Task
-from studies.harness.verdicts import VERDICTS, is_firm, judge, summarise
+from studies.harness.verdicts import VERDICTS, is_firm, judge, summarize
 
 TASK = Task("iris", "supervised", {"train": 100, "hidden": 0.9}, {"C": 1.0})
 OTHER = Task("iris", "supervised", {"train": 100, "hidden": 0.9}, {"C": 10.0})
@@ -77,7 +77,7 @@ def test_an_expectation_brings_its_own_tolerance_and_zero_means_exactly():
     assert verdict_of([4.0], Reference(4, 0, "tolerance"), measure="errors") == "reproduced"
     assert verdict_of([5.0], Reference(4, 0, "tolerance"), measure="errors") == "differs"
     with pytest.raises(ValueError, match="needs its tolerance"):
-        judge(summarise([1.0]), Reference(1, None, "tolerance"))
+        judge(summarize([1.0]), Reference(1, None, "tolerance"))
 
 
 def test_a_median_is_not_moved_by_a_collapse():
@@ -88,7 +88,7 @@ def test_a_median_is_not_moved_by_a_collapse():
 
 def test_a_sampled_expectation_is_met_within_three_standard_errors_of_both_means():
     values = [90.0, 110.0] * 8  # mean 100, standard deviation 10.3 over 16: error 2.58; theirs 10 / sqrt(25) = 2
-    error = (summarise(values).sd ** 2 / 16 + 4) ** 0.5
+    error = (summarize(values).sd ** 2 / 16 + 4) ** 0.5
     for distance, expected in ((2.99, "reproduced"), (3.01, "close"), (5.99, "close"), (6.01, "differs")):
         reference = Reference(100 + distance * error, 10.0, "sampled", repeats=25)
         assert verdict_of(values, reference, measure="cost") == expected
@@ -114,12 +114,12 @@ def test_a_bound_is_kept_or_not():
     ],
 )
 def test_a_verdict_is_firm_where_a_tolerance_a_third_smaller_leaves_it(ours, verdict, firm):
-    assert judge(summarise([ours]), Reference(0.9))[0] == verdict
-    assert is_firm(summarise([ours]), Reference(0.9)) == firm
+    assert judge(summarize([ours]), Reference(0.9))[0] == verdict
+    assert is_firm(summarize([ours]), Reference(0.9)) == firm
 
 
 def test_a_draw_is_firmly_inside_our_range_only_away_from_its_ends():
-    spread = summarise([float(v) for v in range(101)])  # 10 to 90
+    spread = summarize([float(v) for v in range(101)])  # 10 to 90
     assert is_firm(spread, Reference(60, kind="draw", scale=1))
     assert not is_firm(spread, Reference(89, kind="draw", scale=1))
 
@@ -177,8 +177,8 @@ def test_verdicts_are_counted_in_the_order_of_the_vocabulary():
 
 
 def test_summaries_hold_what_numpy_would_say():
-    summary = summarise([1.0, 2.0, 3.0, 4.0, 10.0])
+    summary = summarize([1.0, 2.0, 3.0, 4.0, 10.0])
     assert (summary.mean, summary.median, summary.n) == (4.0, 3.0, 5)
     assert summary.sd == pytest.approx(3.5355339)
     assert (summary.low, summary.high) == pytest.approx((1.4, 7.6))
-    assert summarise([2.0]).sd == 0
+    assert summarize([2.0]).sd == 0

@@ -8,12 +8,13 @@ from sklearn.metrics import balanced_accuracy_score
 
 from killed_fits import training
 from semisvm.decision import Estimate
+from semisvm.estimators.registry import find_method
 from semisvm.tables.compare import Comparison, Entry, compare_methods
 from semisvm.tables.cross import CrossFit, cross_fit, make_bench
 from semisvm.tables.findings import compared
 from semisvm.tables.fit import compare_on, fit_model
 from semisvm.tables.merit import judge
-from semisvm.tables.methods import Settings, find_method, margins
+from semisvm.tables.methods import Settings, margins
 from semisvm.tables.tune import tune
 
 
@@ -51,15 +52,15 @@ def test_the_simplest_method_within_one_standard_error_of_the_best_is_chosen():
     close.entries = [entry("supervised", rows % 10 != 0, codes), entry("transductive", rows % 12 != 0, codes)]
     assert close.best.method.name == "transductive"
     assert close.chosen.method.name == "supervised"
-    assert "The labels can't tell whether the unlabelled rows help" in close.verdict()
+    assert "The labels can't tell whether the unlabeled rows help" in close.verdict()
     assert "simplest method within one standard error of the best (transductive" in close.why()
     far = Comparison("balanced accuracy")
     far.entries = [entry("supervised", rows % 3 != 0, codes), entry("transductive", rows % 20 != 0, codes)]
     assert far.chosen.method.name == "transductive"
-    assert "The unlabelled rows help" in far.verdict()
+    assert "The unlabeled rows help" in far.verdict()
     worse = Comparison("balanced accuracy")
     worse.entries = [entry("supervised", rows % 20 != 0, codes), entry("transductive", rows % 3 != 0, codes)]
-    assert "The unlabelled rows harm here" in worse.verdict()
+    assert "The unlabeled rows harm here" in worse.verdict()
     assert isinstance(worse.difference(worse.entries[1]), Estimate)
 
 
@@ -120,7 +121,7 @@ def test_a_large_pool_is_thinned_for_the_comparison_and_not_for_the_model():
     rows = training(500)
     fitted = fit_model(rows, Settings(), method="self-training", most_unlabeled=50)
     notes = " ".join(fitted.model.facts["notes"])
-    assert f"50 of {rows.n_unlabeled} unlabelled rows" in notes
+    assert f"50 of {rows.n_unlabeled} unlabeled rows" in notes
     assert fitted.model.facts["scores"]["n_unlabeled"] == rows.n_unlabeled
 
 
@@ -132,7 +133,7 @@ def test_one_label_of_a_class_is_too_few_to_compare_and_enough_to_fit():
     assert fitted.model.facts["operating_point"] is None
     assert fitted.reached
     assert not fit_model(rows, Settings(min_recall=0.5), method="supervised").reached  # nobody can tell
-    assert "a class has a single labelled row" in fitted.model.facts["method"]["why"]
+    assert "a class has a single labeled row" in fitted.model.facts["method"]["why"]
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,7 @@ def test_a_report_on_other_rows_says_which_figures_are_of_the_fit(three):
     assert facts["title"] == "y in held-out.csv, by a model of fit.csv"
     assert facts["data"] == model.facts["data"]
     first, *rest = facts["notes"]
-    assert first.startswith(
-        f"Operating point and scores are measured on the {evaluate_file(model, path).rows} labelled"
-    )
+    assert first.startswith(f"Operating point and scores are measured on the {evaluate_file(model, path).rows} labeled")
     assert "the audit, the method and the model card are those of the fit" in first
     assert all(note.startswith("Of the fit: ") for note in rest)
 
@@ -62,7 +60,7 @@ def test_ways_that_were_tried_are_not_told_as_rounds(three):
     model, _ = three
     assert all("candidate" in record for record in model.facts["rounds"])
     page = render(model.facts)
-    assert "Ways to use the unlabelled rows" in page
+    assert "Ways to use the unlabeled rows" in page
     assert "What each round did" not in page
     assert '"rounds":[]' in page  # no line is drawn from one way to the next
     rounds = render(model.facts | {"rounds": [{"round": 0, "loss": 2.0}, {"round": 1, "loss": 1.0}]})

@@ -15,9 +15,10 @@ from sklearn.svm import SVC
 import semisvm
 from killed_fits import training
 from semisvm.data import DataError
+from semisvm.estimators.registry import available
 from semisvm.tables.files import MANIFEST, to_bytes
 from semisvm.tables.fit import fit_model
-from semisvm.tables.methods import Settings, available
+from semisvm.tables.methods import Settings
 from semisvm.tables.writing import whole_file
 
 

@@ -177,7 +177,7 @@ def test_labels_keep_the_users_values(tmp_path, cells, expected, kind):
     assert_array_equal(y, expected)
 
 
-def test_without_a_target_every_row_is_unlabelled(tmp_path):
+def test_without_a_target_every_row_is_unlabeled(tmp_path):
     table = read(write(tmp_path, "t.csv", "a,b\n1,2\n3,4\n"))
     assert_array_equal(table.X, [[1, 2], [3, 4]])
     assert np.isnan(table.y).all()

@@ -1,4 +1,4 @@
-"""Tables as people have them become rows to learn from: columns, classes, encodings, rows worth labelling."""
+"""Tables as people have them become rows to learn from: columns, classes, encodings, rows worth labeling."""
 
 import re
 
@@ -71,8 +71,8 @@ def test_dates_repeat_by_the_year_and_the_week_and_categories_forget_what_they_n
     assert_allclose(week[0], week[1], atol=1e-9)
     assert_allclose(week[0], week[2], atol=1e-9)
     assert not np.allclose(week[0], week[3])
-    colours = pd.DataFrame({"c": pd.Series(["red", "blue", "red"], dtype="str")})
-    encoder = TableEncoder([Column("c", "category")]).fit(colours)
+    colors = pd.DataFrame({"c": pd.Series(["red", "blue", "red"], dtype="str")})
+    encoder = TableEncoder([Column("c", "category")]).fit(colors)
     new = encoder.transform(pd.DataFrame({"c": pd.Series(["green", "red"], dtype="str")}))
     assert np.asarray(new.todense() if sparse.issparse(new) else new).tolist() == [[0, 0], [0, 1]]
 
@@ -104,7 +104,7 @@ def test_labels_are_texts_that_come_out_as_they_went_in(tmp_path):
         read_training([path], "y", unlabeled="2.00")
 
 
-def test_a_marker_and_a_second_file_make_unlabelled_rows(tmp_path):
+def test_a_marker_and_a_second_file_make_unlabeled_rows(tmp_path):
     first, second = tmp_path / "a.csv", tmp_path / "b.csv"
     first.write_text("x,c,y\n" + "1.5,red,yes\n2.5,blue,no\n3.5,red,?\n" * 4)
     second.write_text("c,x\nblue,7.25\nred,8.25\n")
@@ -146,7 +146,7 @@ def test_arrow_and_the_strict_reader_read_the_same_cells(tmp_path):
         assert one == other
 
 
-# ---- rows worth labelling ----
+# ---- rows worth labeling ----
 
 
 def test_suggested_rows_are_in_doubt_and_far_from_each_other(tmp_path):
@@ -168,7 +168,7 @@ def test_suggested_rows_are_in_doubt_and_far_from_each_other(tmp_path):
     assert np.mean([abs(one.score) for one in found]) < np.median(doubt[80:])
 
 
-def test_a_file_without_unlabelled_rows_has_nothing_to_suggest(tmp_path):
+def test_a_file_without_unlabeled_rows_has_nothing_to_suggest(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n" + "1.5,yes\n-1.5,no\n2.5,yes\n-2,no\n" * 5)
     model = fit_model(read_training([path], "y"), Settings(), method="supervised").model
@@ -176,8 +176,8 @@ def test_a_file_without_unlabelled_rows_has_nothing_to_suggest(tmp_path):
         suggest_rows(model, path, 3)
 
 
-@pytest.mark.parametrize("mark", ["?", "unknown", "Unlabelled"])
-def test_a_word_that_seems_to_mark_unlabelled_rows_is_not_taken_for_a_class_in_silence(tmp_path, mark):
+@pytest.mark.parametrize("mark", ["?", "unknown", "Unlabeled"])
+def test_a_word_that_seems_to_mark_unlabeled_rows_is_not_taken_for_a_class_in_silence(tmp_path, mark):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n" + "".join(f"{k}.5,{('no', 'yes', mark)[k % 3]}\n" for k in range(30)))
     with pytest.raises(DataError, match=f"'{re.escape(mark)}' in 10 of 30. Say --unlabeled '{re.escape(mark)}' if"):

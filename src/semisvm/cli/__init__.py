@@ -32,7 +32,7 @@ EXAMPLES = (
 @click.version_option(package_name="semisvm")
 @click.option(DEBUG, is_flag=True, help="Show the traceback of an error; may stand anywhere.")
 def commands(debug: bool) -> None:
-    """Semi-supervised support vector machines: few labels, many unlabelled rows.
+    """Semi-supervised support vector machines: few labels, many unlabeled rows.
 
     Exit codes: 0 done, 1 a target that was asked for is not met, 2 bad input, 130 stopped by Ctrl-C.
     """

@@ -17,14 +17,14 @@ EXAMPLES = (
 
 
 @click.command(
-    epilog=shared.examples(*EXAMPLES), short_help="Do the unlabelled rows help? Every method on the same folds."
+    epilog=shared.examples(*EXAMPLES), short_help="Do the unlabeled rows help? Every method on the same folds."
 )
 @shared.training
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="Only these methods; may be given again.")
 @shared.as_json
 @click.pass_context
 def compare(context: click.Context, methods: tuple[str, ...], as_json: bool, **options: Any) -> None:
-    """Compare methods on the labelled rows of DATA, each row predicted by fits that have not seen its label.
+    """Compare methods on the labeled rows of DATA, each row predicted by fits that have not seen its label.
 
     The measure is balanced accuracy (the mean of the classes' recalls), or with --costs the expected cost of a row.
     Intervals are of 90%. "chosen" is what `semisvm fit --method auto` takes: the simplest method within one standard

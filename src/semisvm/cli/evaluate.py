@@ -15,14 +15,14 @@ EXAMPLES = (
 )
 
 
-@click.command(epilog=shared.examples(*EXAMPLES), short_help="Hold a model against labelled rows.")
+@click.command(epilog=shared.examples(*EXAMPLES), short_help="Hold a model against labeled rows.")
 @click.argument("model", type=shared.FILE)
 @click.argument("data", type=shared.FILE)
 @shared.unlabeled
 @shared.as_json
 @click.pass_context
 def evaluate(context: click.Context, model: Path, data: Path, unlabeled: str | None, as_json: bool) -> None:
-    """Measure MODEL on the labelled rows of DATA, with intervals.
+    """Measure MODEL on the labeled rows of DATA, with intervals.
 
     Use rows that were not used to fit: on those that were, every model looks good. The exit code is 1 where a
     precision or recall was asked for when the model was fitted and DATA does not show it.

@@ -15,7 +15,7 @@ EXAMPLES = (
     "semisvm fit mails.csv --target spam --out spam.skops",
     "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
     "semisvm fit patients.parquet --target ill --positive yes --costs yes=10,no=1 --out ill.skops",
-    "semisvm fit labelled.csv --unlabeled-data pool.csv --target topic --method transductive --out topic.skops",
+    "semisvm fit labeled.csv --unlabeled-data pool.csv --target topic --method transductive --out topic.skops",
     "semisvm fit big.csv --target y --out y.skops --checkpoint y.parts --resume",
 )
 
@@ -49,7 +49,7 @@ def fit(
     """Learn from the rows of DATA and write a model file.
 
     DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, ARFF, LIBSVM/SVMlight text or npz; several files are one table.
-    A row whose target cell is empty is unlabelled. Columns may hold numbers, categories, dates, free text and empty
+    A row whose target cell is empty is unlabeled. Columns may hold numbers, categories, dates, free text and empty
     cells; what each is, is found out, and can be said by --type.
 
     Ctrl-C keeps the best so far: the model is written, and the exit code is 130. The exit code is 1 where a precision

@@ -36,9 +36,7 @@ training = _several(
     click.argument("data", nargs=-1, required=True, type=FILE, metavar="DATA..."),
     click.option("--target", metavar="COL", help="The column of the labels. LIBSVM and npz files need none."),
     unlabeled,
-    click.option(
-        "--unlabeled-data", multiple=True, type=FILE, metavar="FILE", help="More rows, none of them labelled."
-    ),
+    click.option("--unlabeled-data", multiple=True, type=FILE, metavar="FILE", help="More rows, none of them labeled."),
     click.option("--positive", metavar="CLASS", help="Of two classes, the one that precision and recall are of."),
     click.option("--drop", multiple=True, metavar="COL", help="Leave a column out; may be given again."),
     click.option(
@@ -69,7 +67,7 @@ training = _several(
         type=click.IntRange(min=0),
         default=5000,
         show_default=True,
-        help="Unlabelled rows used to compare methods; the model itself uses all.",
+        help="Unlabeled rows used to compare methods; the model itself uses all.",
     ),
 )
 

@@ -25,8 +25,8 @@ EXAMPLES = (
 def report(model: Path, data: Path | None, out: Path | None, unlabeled: str | None, force: bool, as_json: bool) -> None:
     """Write what is known about MODEL as one HTML file that works offline.
 
-    With DATA the operating point and the scores are measured on its labelled rows, and the rows of it that are worth
-    labelling next are listed.
+    With DATA the operating point and the scores are measured on its labeled rows, and the rows of it that are worth
+    labeling next are listed.
     """
     from semisvm.report import write_report
     from semisvm.tables import load

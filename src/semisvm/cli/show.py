@@ -20,7 +20,7 @@ def show_fit(console: Console, facts: Mapping[str, Any]) -> None:
 
     data, method = facts["data"], facts["method"]
     console.print(
-        f"[bold]{escape(data['name'])}[/]: {data['rows']:,} rows, {data['labeled']:,} labelled, "
+        f"[bold]{escape(data['name'])}[/]: {data['rows']:,} rows, {data['labeled']:,} labeled, "
         f"{data['unlabeled']:,} not; {len(data['features'])} columns; classes {escape(', '.join(facts['classes']))}"
         + (f" (positive: {escape(facts['positive'])})" if facts["positive"] else "")
     )
@@ -102,7 +102,7 @@ def show_evaluation(console: Console, found: Mapping[str, Any]) -> None:
     from rich.table import Table
 
     unlabeled = f" ({found['unlabeled']:,} rows without a label are not judged)" if found["unlabeled"] else ""
-    console.print(f"{found['rows']:,} labelled rows{unlabeled}. Accuracy {found['accuracy']:.3f}.")
+    console.print(f"{found['rows']:,} labeled rows{unlabeled}. Accuracy {found['accuracy']:.3f}.")
     if found["below_all"]:
         console.print(
             f"{found['below_all']:,} rows are below the operating point of every class and have the label of the "

@@ -1,4 +1,4 @@
-"""`semisvm suggest`: the rows worth labelling next."""
+"""`semisvm suggest`: the rows worth labeling next."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Files and names -> X, y, split.
 
 `read` reads a file of numbers, `read_table` any table as a DataFrame, `load` a named set; `split` draws
-labelled, unlabelled and test rows, and `hide` takes the other labels away. What can't be read raises a
+labeled, unlabeled and test rows, and `hide` takes the other labels away. What can't be read raises a
 `DataError` that says where, what and what to do.
 """
 

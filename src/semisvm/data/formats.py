@@ -68,7 +68,7 @@ def read(path: str | Path, *, target: str | None = None, format: str | None = No
         .csv, .tsv, .libsvm/.svmlight/.dat, .npz, .parquet or .arff; text also as .gz, .bz2 or .xz.
     target : str, optional
         The column (in .npz: the array, "y" by default) that holds the labels. Without it a table has
-        features only and every row is unlabelled; LIBSVM rows carry their label.
+        features only and every row is unlabeled; LIBSVM rows carry their label.
     format : {"csv", "tsv", "libsvm", "npz", "parquet", "arff"}, optional
         Overrules the suffix.
 

@@ -3,7 +3,7 @@
 Four come with scikit-learn. The papers' own sets are read in place from a data folder, which the
 environment variable SEMISVM_DATA or the argument `data_dir` names; nothing is downloaded.
 
-In a binary task y is 1 for the positive class and 0 for the rest, since -1 means unlabelled here; the
+In a binary task y is 1 for the positive class and 0 for the rest, since -1 means unlabeled here; the
 rows of a set that have no label are -1. Multi-class sets keep their own class numbers.
 """
 

@@ -1,13 +1,13 @@
-"""Which rows are labelled, which are not, and which are kept for the test: a seeded split of y.
+"""Which rows are labeled, which are not, and which are kept for the test: a seeded split of y.
 
     labeled     rows whose label the learner sees
     unlabeled   rows it sees without their label
     test        rows it does not see
 
-Rows that have no label in y can serve as unlabelled ones only.
+Rows that have no label in y can serve as unlabeled ones only.
 
-The test rows are drawn first and the labelled ones after, both from the front of one random order. So
-two splits with the same seed and test size share their test rows, and the smaller labelled set lies
+The test rows are drawn first and the labeled ones after, both from the front of one random order. So
+two splits with the same seed and test size share their test rows, and the smaller labeled set lies
 inside the larger: a learning curve compares like with like.
 """
 
@@ -39,7 +39,7 @@ class Split:
 
     @property
     def train(self) -> Rows:
-        """Rows the learner sees, labelled or not."""
+        """Rows the learner sees, labeled or not."""
         return np.sort(np.concatenate([self.labeled, self.unlabeled]))
 
 
@@ -54,7 +54,7 @@ def split(
     random_state: int | np.random.RandomState | None = None,
     marker: float | str | None = MARKER,
 ) -> Split:
-    """Split rows into labelled, unlabelled and test ones.
+    """Split rows into labeled, unlabeled and test ones.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def split(
         Labels, with the `marker` where a row has none.
     labeled, test, unlabeled : int, or float between 0 and 1
         How many rows: a count, or a share of all rows. `labeled` may also be a mapping from each class to
-        a count. By default every row left over is unlabelled.
+        a count. By default every row left over is unlabeled.
     draw : {"random", "stratified", "balanced"}
-        How labelled rows are drawn: regardless of class, in the classes' proportions (at least one of
+        How labeled rows are drawn: regardless of class, in the classes' proportions (at least one of
         each), or as many of each class.
     draw_test : {"random", "stratified"}
         How test rows are drawn.
@@ -80,11 +80,11 @@ def split(
     Raises
     ------
     ValueError
-        When there are not enough rows, or a class would have no labelled row.
+        When there are not enough rows, or a class would have no labeled row.
 
     Examples
     --------
-    A tenth labelled, a tenth for the test, the rest unlabelled:
+    A tenth labeled, a tenth for the test, the rest unlabeled:
 
     >>> import numpy as np
     >>> parts = split(np.arange(100) % 2, labeled=0.1, test=0.1, random_state=0)
@@ -121,7 +121,7 @@ def hide(y: ArrayLike, keep: ArrayLike, *, marker: float | str = MARKER) -> NDAr
     shown[np.asarray(keep)] = True
     if not labels.is_labeled[shown].all():
         row = int(np.flatnonzero(shown & ~labels.is_labeled)[0])
-        raise ValueError(f"Row {row} is to keep its label, but has none. Keep labelled rows only.")
+        raise ValueError(f"Row {row} is to keep its label, but has none. Keep labeled rows only.")
     is_text = labels.classes.dtype.kind in "OU"
     value = "" if is_text and not isinstance(marker, str) else marker
     # asarray, so that booleans and unsigned labels are promoted to a type with room for -1
@@ -183,8 +183,8 @@ def _require_each_class(labels: Labels, rows: Rows) -> None:
     missing = np.setdiff1d(np.arange(labels.n_classes), labels.codes[rows])
     if len(missing):
         raise ValueError(
-            f"No labelled row of class {labels.classes.tolist()[missing[0]]!r} among {len(rows)} drawn. "
-            "Ask for more labelled rows, draw='stratified' or 'balanced', or another random_state."
+            f"No labeled row of class {labels.classes.tolist()[missing[0]]!r} among {len(rows)} drawn. "
+            "Ask for more labeled rows, draw='stratified' or 'balanced', or another random_state."
         )
 
 

@@ -1,4 +1,4 @@
-"""PSVM's adjusting step (Section 4.4): the threshold above which unlabelled rows are taken for positive.
+"""PSVM's adjusting step (Section 4.4): the threshold above which unlabeled rows are taken for positive.
 
     scores, sign   of the calibration rows B
     start          the classifier's present threshold, 0 in the paper

@@ -2,7 +2,7 @@
 
     successes, trials   k of m, integers or equally long arrays
     rate                a success probability
-    P(Bin(m, rate) >= k) = I_rate(k, m - k + 1), the regularised incomplete beta function
+    P(Bin(m, rate) >= k) = I_rate(k, m - k + 1), the regularized incomplete beta function
 
 The intervals are Clopper and Pearson's (Biometrika 26, 1934): they cover with at least the stated
 probability for every rate and every m, which no approximate interval does. No trial at all gives [0, 1].

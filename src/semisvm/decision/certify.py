@@ -5,7 +5,7 @@
     tail          P(Bin(m, target) >= k), the exact p-value of "the true rate is below the target"
 
 The rows are independent draws of what the threshold will be used on, and were used for nothing else: neither
-to train nor to tune, and not as unlabelled rows either.
+to train nor to tune, and not as unlabeled rows either.
 
 **Recall: every threshold at once.** Given the number of positives n+, their scores are n+ independent
 draws. Let t* be the infimum of the thresholds with recall below the target; P(score > t) is continuous from
@@ -24,7 +24,7 @@ one of the sequence passed: one test, so the whole family costs one risk.
 - Thresholds and an order from elsewhere are constants to these rows. Given how many rows are accepted at t,
   the positives among them are Bin(accepted, precision(t)): the test is exact, and which threshold is the
   first false one is not random. No assumption, neither on the scores nor on where thresholds and order come
-  from. With `reference` (the unlabelled rows' scores) the thresholds are its ranks, from high to low. With
+  from. With `reference` (the unlabeled rows' scores) the thresholds are its ranks, from high to low. With
   `pilot` (scores and signs of other labels) the order is learned too: it starts where the pilot promises most
   and goes down from there (`pilot.py`). That matters where a model is not sure of its own highest scores.
 - Thresholds at ranks of the rows' own scores, from high to low. The threshold of rank k is the score of rank
@@ -92,9 +92,9 @@ def certify(
     confidence : float
         1 - risk.
     reference : array-like, optional
-        Scores of other rows (the unlabelled pool) whose ranks set the thresholds tried for precision.
+        Scores of other rows (the unlabeled pool) whose ranks set the thresholds tried for precision.
     pilot : (scores, sign), optional
-        Of other labelled rows, held out or out of fold: where to start for precision. Any rows but these will do.
+        Of other labeled rows, held out or out of fold: where to start for precision. Any rows but these will do.
     n_thresholds : int
         How many are tried for precision.
 

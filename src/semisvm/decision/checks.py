@@ -1,7 +1,7 @@
 """What every function of this package asks of its input, said in one sentence when it is not so.
 
 scores  (n,)  real, finite; larger means "more likely positive"
-sign    (n,)  +1 or -1, the true class of each row; unlabelled rows have no place here
+sign    (n,)  +1 or -1, the true class of each row; unlabeled rows have no place here
 """
 
 import math
@@ -37,7 +37,7 @@ def check_scores_and_sign(scores: ArrayLike, sign: ArrayLike) -> tuple[Floats, B
     strange = ~(positive | (labels == -1))
     if strange.any():
         found = labels[strange][0]
-        raise ValueError(f"sign must be +1 or -1 on every row, found {found}; leave unlabelled rows out.")
+        raise ValueError(f"sign must be +1 or -1 on every row, found {found}; leave unlabeled rows out.")
     if not positive.any():
         raise ValueError(f"no positive among the {vector.size} rows: recall and F are undefined without one.")
     if positive.all():

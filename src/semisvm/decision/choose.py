@@ -41,7 +41,7 @@ def choose(
     Parameters
     ----------
     scores, sign : array-like of shape (n,)
-        Scores of labelled rows and their true signs, +1 or -1.
+        Scores of labeled rows and their true signs, +1 or -1.
     min_precision, min_recall, beta, costs, accept
         What is asked, see above.
     level : {"empirical", "cross-fitted", "certified"}
@@ -50,10 +50,10 @@ def choose(
     confidence : float
         Of the intervals and of the certificate.
     reference : array-like, optional
-        Scores of other rows, the unlabelled pool as a rule, whose ranks set the threshold: `accept` then
+        Scores of other rows, the unlabeled pool as a rule, whose ranks set the threshold: `accept` then
         counts these rows, and a certificate for precision needs no assumption.
     pilot : (scores, sign), optional
-        Of other labelled rows, from which a certificate for precision learns where to start (`certify`).
+        Of other labeled rows, from which a certificate for precision learns where to start (`certify`).
     """
     target = Target(min_precision, min_recall, beta, costs, accept)
     return choose_for(target, scores, sign, level=level, confidence=confidence, reference=reference, pilot=pilot)

@@ -89,9 +89,9 @@ def count_each(vector: Floats, positive: Bools, thresholds: Floats) -> Counts:
 
 
 def cuts_between(distinct: Floats) -> Floats:
-    """Return -inf, the midpoints of neighbours, +inf, for ascending distinct values."""
+    """Return -inf, the midpoints of neighbors, +inf, for ascending distinct values."""
     lower, upper = distinct[:-1], distinct[1:]
-    # halved before they are added, so that nothing overflows; neighbouring floats have no number between
+    # halved before they are added, so that nothing overflows; neighboring floats have no number between
     # them, and then the lower one itself separates them, since acceptance is strict
     middle = lower / 2 + upper / 2
     middle = np.where(middle < upper, middle, lower)

@@ -2,7 +2,7 @@
 
     costs = (c+, c-)   of a missed positive, of an accepted negative
     p+, p-             shares of the classes where the classifier will be used; p+ + p- = 1
-    n+, n-             labelled rows of each class
+    n+, n-             labeled rows of each class
     FN, FP             errors at a cut theta on scores of rows not trained on (leave-one-out or out-of-fold)
 
 With few labels a cut that shows no error is not free of errors, so each is charged one error of each kind
@@ -50,7 +50,7 @@ def guard(
 ) -> Guard:
     """Keep `threshold` unless a constant is expected to cost less than every cut of the scores.
 
-    `positive_share` is p+; by default that of the labelled rows, right only if they were drawn at random.
+    `positive_share` is p+; by default that of the labeled rows, right only if they were drawn at random.
     """
     pair = check_costs(costs)
     own = count_at(scores, sign, threshold)
@@ -80,7 +80,7 @@ def smoothed_cost(counts: Counts, costs: tuple[float, float], positive_share: fl
 
 
 def _reason(constant: str, counts: Counts, costs: tuple[float, float], share: float, best_cut: float) -> str:
-    other, dear, labelled, dear_cost, constant_cost = (
+    other, dear, labeled, dear_cost, constant_cost = (
         ("missed positives", "positive", counts.positives, costs[0] * share, costs[1] * (1 - share))
         if constant == "positive"
         else ("accepted negatives", "negative", counts.negatives, costs[1] * (1 - share), costs[0] * share)
@@ -89,9 +89,9 @@ def _reason(constant: str, counts: Counts, costs: tuple[float, float], share: fl
         f"Calling every row {dear} costs {constant_cost:.3g} a row;"
         f" the best cut of the scores is expected to cost {best_cut:.3g}."
     )
-    if dear_cost / (labelled + 2) > constant_cost:
+    if dear_cost / (labeled + 2) > constant_cost:
         told += (
-            f" {labelled} labelled {dear}s can't promise a rate of {other} below 1/{labelled + 2},"
+            f" {labeled} labeled {dear}s can't promise a rate of {other} below 1/{labeled + 2},"
             " and at these costs that alone is dearer: no cut could have won."
         )
     return told

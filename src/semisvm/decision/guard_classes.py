@@ -2,7 +2,7 @@
 
     costs      (K, K)  of predicting the column's class for a row of the row's class; zero diagonal
     shares     (K,)    of the classes where the classifier will be used; they sum to 1
-    decisions  (n, K)  a score for each class, of labelled rows by fits that had not seen their labels; the largest wins
+    decisions  (n, K)  a score for each class, of labeled rows by fits that had not seen their labels; the largest wins
     codes      (n,)    the class of each of those rows; n_j of them are of class j
 
 `guard` charges its two classes four rows more than they have, two right and two wrong, and lets the classifier have
@@ -73,7 +73,7 @@ def smoothed_confusion_cost(confusion: Floats, costs: Floats, shares: Floats) ->
 
 
 def count_judged(n_labeled: Floats) -> Floats:
-    """How many of the labelled rows of each class are judged: all, or none of a class with a single one."""
+    """How many of the labeled rows of each class are judged: all, or none of a class with a single one."""
     return np.where((n_labeled > 1) | (len(n_labeled) == 2), n_labeled, 0)
 
 

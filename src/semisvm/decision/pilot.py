@@ -1,8 +1,8 @@
 """In which order to test precision, learned from labels other than the certificate's.
 
     n                 rows of the certificate
-    pilot             scores of other labelled rows, with `positive`: held out or out of fold, and free to look at
-    pool              scores of unlabelled rows by the model that will decide; without them the pilot's serve
+    pilot             scores of other labeled rows, with `positive`: held out or out of fold, and free to look at
+    pool              scores of unlabeled rows by the model that will decide; without them the pilot's serve
     promise    (k,)   by how many standard deviations the positives that the pilot lets expect among the rows a
                       threshold accepts exceed the fewest that pass its test
 

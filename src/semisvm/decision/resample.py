@@ -1,6 +1,6 @@
 """How good is the operating point that labels would choose, and how much of that is the luck of the labels?
 
-    scores     (m,)   of labelled rows, is_positive (m,) their true class
+    scores     (m,)   of labeled rows, is_positive (m,) their true class
     copies     (B, m) how often each row is drawn in each of B resamples, with replacement within each class
     value      (B,)   of the best operating point of each resample:
                       the target's objective (F-beta, or minus the expected cost) where a threshold meets its

@@ -10,8 +10,8 @@ with the largest second-order decrease (gradient[down] - gradient[up])^2 / curva
 line search is exact and clipped to the box. One pass over the gradient then applies the step and finds the next
 `up`; a second one finds its `down`.
 
-The passes are blocked: the extreme of a block is a vectorised reduction, its index is looked up in one block only.
-Floats are compared by their bits, because LLVM vectorises integer extremes and not floating ones: `_key` maps
+The passes are blocked: the extreme of a block is a vectorized reduction, its index is looked up in one block only.
+Floats are compared by their bits, because LLVM vectorizes integer extremes and not floating ones: `_key` maps
 float64 to int64 and keeps the order.
 """
 

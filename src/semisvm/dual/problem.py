@@ -1,6 +1,6 @@
-"""The one optimisation problem of this library, and what a solution of it is.
+"""The one optimization problem of this library, and what a solution of it is.
 
-    minimise    1/2 beta' K beta + linear' beta
+    minimize    1/2 beta' K beta + linear' beta
     subject to  lower <= beta <= upper,   sum(beta) = total
 
 K is the kernel matrix between n data rows. Variable v belongs to data row row[v]; several variables may share a

@@ -25,7 +25,7 @@ def solve(
     device: str = "auto",
     callback: Callable[[int, float], bool] | None = None,
 ) -> DualSolution:
-    """Minimise the dual problem until its gap is below `tol`.
+    """Minimize the dual problem until its gap is below `tol`.
 
     start       coefficients to begin with: the solution of an earlier problem on the same kernel rows, or an array.
                 They are carried into the bounds; where the gap is then below `tol`, no step is taken.

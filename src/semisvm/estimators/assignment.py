@@ -3,7 +3,7 @@
     score   (n, K)  what it is worth to give row i class k
     count   (K,)    how many rows each class is to have; they sum to n
 
-    maximise  sum_i score[i, class of i]     over all assignments with these counts
+    maximize  sum_i score[i, class of i]     over all assignments with these counts
 
 This is the transportation problem with n sources of one unit and K sinks. For two classes the answer is a sort. In
 general: set a price on each class such that about the right number of rows find it best, score less price. Whatever

@@ -11,10 +11,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.device import on_host
@@ -27,6 +26,7 @@ from semisvm.estimators.watch import Watch
 from semisvm.estimators.weights import sample_weights
 from semisvm.kernels import Formula, kernel_rows, make_formula, scores_of_new_rows
 from semisvm.labels import Labels, encode
+from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 # Kernel rows are kept in float32, unless a tolerance below this is asked for or there are few rows: there float64
 # costs nothing and makes the model independent of the order of rows to nine digits.
@@ -57,7 +57,7 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     _few_rows: ClassVar[int] = FEW_ROWS  # up to which kernel rows are kept in float64
     _solves_once: ClassVar[bool] = False  # whether a binary task is one dual problem, and not a sequence of them
-    _honours: ClassVar[frozenset[str]] = frozenset()  # which of `costs.MATRIX` and `costs.SAMPLE_COST` it can
+    _honors: ClassVar[frozenset[str]] = frozenset()  # which of `costs.MATRIX` and `costs.SAMPLE_COST` it can
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         raise NotImplementedError
@@ -71,9 +71,9 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return np.zeros(len(labels.codes), dtype=bool)
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, sample_cost=None):
-        """Learn from labelled and unlabelled rows.
+        """Learn from labeled and unlabeled rows.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         self.classes_ = labels.classes
         asked = self.costs, sample_cost, self.class_weight
-        self._costs = read_costs(*asked, labels, in_use, honours=self._honours, who=type(self).__name__)
+        self._costs = read_costs(*asked, labels, in_use, honors=self._honors, who=type(self).__name__)
         self._scheme = self.multi_class if self._costs.matrix is None else SCHEME
         X_in_use = _select(X, in_use, self.kernel)
         self._formula = self._settle_kernel(X_in_use, labels_in_use, weight[in_use])
@@ -111,7 +111,7 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _settle_kernel(self, X, labels: Labels, weight) -> Formula:
-        """The kernel with its parameters as numbers; `labels` are for methods that look at the labelled rows."""
+        """The kernel with its parameters as numbers; `labels` are for methods that look at the labeled rows."""
         return make_formula(self.kernel, X, gamma=self.gamma, coef0=self.coef0, degree=self.degree, weight=weight)
 
     def _fit_all(self, X, labels: Labels, weight) -> list[BinaryFit]:
@@ -142,7 +142,7 @@ class BaseSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return fits
 
     def _tasks(self, labels: Labels) -> list[Pair | OneSided]:
-        """The problems of one labelling: those of pairs, or where there is a cost matrix the regressions of classes."""
+        """The problems of one labeling: those of pairs, or where there is a cost matrix the regressions of classes."""
         matrix = self._costs.matrix
         return [*pairs(labels.n_classes, self.multi_class)] if matrix is None else [*one_sided(matrix)]
 

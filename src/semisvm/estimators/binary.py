@@ -21,8 +21,8 @@ class BinaryTask:
     kernel   rows of K between the n rows in use; several tasks of one fit may share them
     sign     (n,) in {-1, 0, +1}: the label, 0 where there is none
     weight   (n,) what multiplies C for each row: costs, class weights and sample weights of its own class;
-             for unlabelled rows the sample weight alone
-    cost_of  {-1: cost, +1: cost}: what multiplies the weight of an unlabelled row once it is given that sign; a number
+             for unlabeled rows the sample weight alone
+    cost_of  {-1: cost, +1: cost}: what multiplies the weight of an unlabeled row once it is given that sign; a number
              each, or (n,) where the user gave costs of single rows
     watch    progress, callbacks and Ctrl-C
     positive the class, as an index, that +1 stands for

@@ -1,13 +1,13 @@
-"""The cluster-SVM method: label the unlabelled rows by their clusters, then train one SVM on all rows.
+"""The cluster-SVM method: label the unlabeled rows by their clusters, then train one SVM on all rows.
 
     Step 0  features: X itself (the paper's Algorithm 2) or kernel PCA of all rows (its Algorithm 3), of which the
-            components are kept that tell the labelled classes apart (see `embed`)
+            components are kept that tell the labeled classes apart (see `embed`)
     Step 1  clusters: k-means, or any clusterer, on the features of all rows
-    Step 2  labels: each cluster takes the majority label of its labelled members (see `cluster_labels`)
-    Step 3  an SVM of all rows, labelled ones with their own label, the others with their cluster's
+    Step 2  labels: each cluster takes the majority label of its labeled members (see `cluster_labels`)
+    Step 3  an SVM of all rows, labeled ones with their own label, the others with their cluster's
 
 Kernel PCA and the SVM share one kernel, by default exp(-|x - z|^2 / (2 sigma^2)) with sigma the median distance
-between labelled rows, and its rows. New rows are predicted by the SVM; clusters play no part in that.
+between labeled rows, and its rows. New rows are predicted by the SVM; clusters play no part in that.
 """
 
 import time
@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from semisvm.dual import Status
 from semisvm.estimators.base import BaseSVC
@@ -30,16 +29,17 @@ from semisvm.estimators.labeling import as_fits, record_of, solve_labeling
 from semisvm.estimators.watch import Watch
 from semisvm.kernels import Formula, make_formula
 from semisvm.labels import Labels
+from semisvm.sklearn_private import Interval, StrOptions
 
 
 class ClusterSVC(BaseSVC):
-    """Support vector classifier of all rows, the unlabelled ones labelled by the clusters they fall in.
+    """Support vector classifier of all rows, the unlabeled ones labeled by the clusters they fall in.
 
     The proposed method of "The use of support vector machines in semi-supervised classification" (Bae, Kim and Shin
     2022): Algorithm 2 with ``embed=None, kernel="linear"``, Algorithm 3 with the defaults.
 
     What it is worth, as measured on the paper's designs with every method tuned on the same grid: it beats an SVM of
-    the labelled rows where the classes are Gaussian clusters, the more the fewer the labels (A1 +1 to +5 points, A2
+    the labeled rows where the classes are Gaussian clusters, the more the fewer the labels (A1 +1 to +5 points, A2
     +1 to +11); it ties on B1; it loses where classes are not clusters (B2 -5 to -7 points without noise; WDBC AUC
     .975 against .985). Where it wins, a `MixtureClassifier` with diagonal covariances is better still in most cases.
     C matters more than anything else: choose it by ``C="cv"``. One-vs-rest instead of one-vs-one costs four to ten
@@ -49,7 +49,7 @@ class ClusterSVC(BaseSVC):
     ----------
     C : float, "cv" or a sequence of floats, default=1.0
         The price of a row on the wrong side of its margin. "cv" and a sequence: the value that predicts hidden labels
-        best, by five-fold cross-validation on the labelled rows.
+        best, by five-fold cross-validation on the labeled rows.
     n_clusters : int, "cv", a sequence of ints or None, default=None
         Number of clusters, or that of the rows where it is smaller. "cv" and a sequence: chosen together with C.
         None: 10, or what `clusterer` itself says.
@@ -58,10 +58,10 @@ class ClusterSVC(BaseSVC):
     clusterer : scikit-learn clusterer, optional
         Used (a clone of it) in place of k-means with ten starts. Rows it calls noise are treated as `empty` says.
     empty : {"nearest", "drop", "random"}, default="nearest"
-        The label of a cluster without labelled rows: that of the nearest cluster with one; none, its rows are left
+        The label of a cluster without labeled rows: that of the nearest cluster with one; none, its rows are left
         out; or a random one, which is the paper's rule and fails for many clusters.
     components : {"statistic", "eigenvalue"}, default="statistic"
-        Keep the principal components with the largest Hotelling's T^2 (two classes) or F (more) over the labelled
+        Keep the principal components with the largest Hotelling's T^2 (two classes) or F (more) over the labeled
         rows, or those with the largest eigenvalues,
     share : float, default=0.8
         up to this share of their sum.
@@ -75,7 +75,7 @@ class ClusterSVC(BaseSVC):
     kernel, degree, coef0, costs, class_weight, multi_class, unlabeled, tol, max_iter, time_limit, cache_size, device
         As in `SupervisedSVC`. `sample_weight` multiplies C and counts the votes in a cluster; clusters ignore it.
     gamma : {"median", "scale", "auto"} or float, default="median"
-        "median" is 1 / (2 sigma^2), sigma the median distance between labelled rows; the others as in `SupervisedSVC`.
+        "median" is 1 / (2 sigma^2), sigma the median distance between labeled rows; the others as in `SupervisedSVC`.
     random_state : int, RandomState or None, default=None
         Makes starts of k-means, folds, landmarks and ties repeatable.
     verbose : bool, default=False
@@ -90,7 +90,7 @@ class ClusterSVC(BaseSVC):
     clusters_ : the cluster of each row, -1 for rows without weight; `cluster_codes_`, the index in `classes_` of each
         cluster's label, -1 where it was left out.
     n_clusters_, C_ : what was used; `cv_results_`, the accuracy of each candidate, empty where none was asked for.
-    history_ : a record of the clustering (share of labelled rows that agree with their cluster, clusters without
+    history_ : a record of the clustering (share of labeled rows that agree with their cluster, clusters without
         labels), then one a binary problem.
 
     Examples
@@ -104,7 +104,7 @@ class ClusterSVC(BaseSVC):
     1.0
     """
 
-    _honours = frozenset({MATRIX, SAMPLE_COST})
+    _honors = frozenset({MATRIX, SAMPLE_COST})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"cv"}), "array-like"],

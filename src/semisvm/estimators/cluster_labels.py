@@ -1,14 +1,14 @@
-"""Clusters, and labels from them: each takes the majority label of its labelled members (Eq. 3.1 of the paper).
+"""Clusters, and labels from them: each takes the majority label of its labeled members (Eq. 3.1 of the paper).
 
     clusters  (n,)  the cluster of each row, 0 to k - 1, or -1 for a row that a clusterer left outside (noise)
-    codes     (n,)  the class of each labelled row, -1 for the others
-    votes     (k, n_classes)  weight of the labelled rows of each class in each cluster
+    codes     (n,)  the class of each labeled row, -1 for the others
+    votes     (k, n_classes)  weight of the labeled rows of each class in each cluster
 
-Equal votes are settled at random, as in the paper. A cluster without a labelled row is a tie of all classes, and the
+Equal votes are settled at random, as in the paper. A cluster without a labeled row is a tie of all classes, and the
 paper's rule would label it at random, which ruins the method once there are many clusters; so there are three rules:
 
     "nearest"   the label of the nearest cluster that has one
-    "drop"      its rows stay unlabelled and take no part
+    "drop"      its rows stay unlabeled and take no part
     "random"    the paper's
 """
 
@@ -39,13 +39,13 @@ def label_clusters(features, clusters, codes, weight, n_classes: int, empty: str
     votes = count_votes(clusters, codes, weight, n_classes)
     has_votes = votes.any(axis=1)
     if not has_votes.any():
-        raise ValueError("No cluster holds a labelled row: the clusterer left every labelled row outside.")
+        raise ValueError("No cluster holds a labeled row: the clusterer left every labeled row outside.")
     majority = _argmax_at_random(votes, rng)
     if empty == "drop":
         return np.where(has_votes, majority, -1)
     if empty == "nearest" and not has_votes.all():
-        centres = cluster_centres(features, clusters, len(votes))
-        nearest = pairwise_distances_argmin(centres[~has_votes], centres[has_votes])
+        centers = cluster_centers(features, clusters, len(votes))
+        nearest = pairwise_distances_argmin(centers[~has_votes], centers[has_votes])
         majority[~has_votes] = majority[has_votes][nearest]
     return majority
 
@@ -60,14 +60,14 @@ def settle_noise(clusters) -> np.ndarray:
 
 
 def count_votes(clusters, codes, weight, n_classes: int) -> np.ndarray:
-    """Weight of the labelled rows of each class in each cluster, shape (k, n_classes)."""
+    """Weight of the labeled rows of each class in each cluster, shape (k, n_classes)."""
     votes = np.zeros((clusters.max() + 1, n_classes))
     labeled = codes >= 0
     np.add.at(votes, (clusters[labeled], codes[labeled]), weight[labeled])
     return votes
 
 
-def cluster_centres(features, clusters, n_clusters: int):
+def cluster_centers(features, clusters, n_clusters: int):
     """Means of the clusters' rows, shape (k, q), dense or sparse as the features are."""
     n = len(clusters)
     member = sparse.csr_array((np.ones(n), (clusters, np.arange(n))), shape=(n_clusters, n))
@@ -86,7 +86,7 @@ class ClusterLabeler:
     """Steps 0 to 2 of the method: features, clusters, labels; each made once for what it depends on.
 
     Of a ClusterSVC it reads the parameters that say how. After `label`, `clusters` and `cluster_codes` are those of
-    the last labelling.
+    the last labeling.
     """
 
     def __init__(self, estimator, X, kernel: KernelRows, labels: Labels, weight, seed: int):
@@ -118,7 +118,7 @@ class ClusterLabeler:
         return np.where(codes >= 0, codes, self.cluster_codes[self.clusters])
 
     def describe(self) -> dict[str, Any]:
-        """A record of the last labelling; `agreement` is the share of labelled rows that have their cluster's label."""
+        """A record of the last labeling; `agreement` is the share of labeled rows that have their cluster's label."""
         codes, labeled = self.labels.codes, self.labels.is_labeled
         votes = count_votes(self.clusters, codes, self.weight, self.labels.n_classes)
         return {

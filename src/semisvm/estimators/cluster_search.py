@@ -1,7 +1,7 @@
-"""How many clusters, and which C: cross-validation on the labelled rows, inside a fit.
+"""How many clusters, and which C: cross-validation on the labeled rows, inside a fit.
 
-    for each fold of labelled rows
-        hide their labels; they stay among the rows, unlabelled
+    for each fold of labeled rows
+        hide their labels; they stay among the rows, unlabeled
         for each number of clusters: label all rows from the labels that are left
             for each C, rising: train, from the solution of the C before; count hidden rows that are predicted right
 
@@ -38,7 +38,7 @@ class Choice:
 
 
 def deal_folds(codes, rng) -> np.ndarray:
-    """A fold for each labelled row, -1 for rows that are never hidden; every class is spread over the folds."""
+    """A fold for each labeled row, -1 for rows that are never hidden; every class is spread over the folds."""
     fold = np.full(len(codes), -1)
     n_dealt = 0
     for code in range(codes.max() + 1):
@@ -82,7 +82,7 @@ def choose(labeler, tasks: list[Pair], numbers, values, cost_of_C1, multi_class:
 
 
 class _Trainer:
-    """Trains on a labelling with every C; folds often come to the same labelling, which is trained on once."""
+    """Trains on a labeling with every C; folds often come to the same labeling, which is trained on once."""
 
     def __init__(self, labeler, tasks: list[Pair], values, cost_of_C1, multi_class: str, settings):
         self.labeler, self.tasks, self.values, self.cost_of_C1 = labeler, tasks, values, cost_of_C1

@@ -6,7 +6,7 @@
     sample_cost (n,): what misclassifying row i costs; (n, K): what it costs if row i is of class k, known or not;
                 (n, K, K): a matrix a row
 
-A cost that depends on the true class alone multiplies C for the rows of that class: every machine here can honour it.
+A cost that depends on the true class alone multiplies C for the rows of that class: every machine here can honor it.
 For two classes that is all there is, and a matrix is a dictionary: {0: costs[0, 1], 1: costs[1, 0]}. A matrix between
 more classes, in which it matters what a row is mistaken for, asks for one-sided regression (`one_sided`), and an
 estimator that has no such machine refuses it. So it is with costs of single rows.
@@ -62,11 +62,11 @@ class Costs:
 
 
 def read_costs(
-    costs, sample_cost, class_weight, labels: Labels, in_use: np.ndarray, *, honours: frozenset[str], who: str
+    costs, sample_cost, class_weight, labels: Labels, in_use: np.ndarray, *, honors: frozenset[str], who: str
 ) -> Costs:
     """Check what the user says and settle what it means for the rows in use.
 
-    `honours` says which of MATRIX and SAMPLE_COST the estimator `who` can.
+    `honors` says which of MATRIX and SAMPLE_COST the estimator `who` can.
     """
     factor = np.ones(labels.n_classes)
     if class_weight is not None:
@@ -75,14 +75,14 @@ def read_costs(
     if costs is not None and sample_cost is not None:
         raise ValueError("Both costs and sample_cost were given: multiply them into sample_cost and leave costs out.")
     if sample_cost is not None:
-        if SAMPLE_COST not in honours:
-            raise ValueError(f"{who} can't honour {SAMPLE_COST}: use sample_weight, which scales the cost of a row.")
-        return _of_samples(sample_cost, factor, labels, in_use, honours, who).select(in_use)
+        if SAMPLE_COST not in honors:
+            raise ValueError(f"{who} can't honor {SAMPLE_COST}: use sample_weight, which scales the cost of a row.")
+        return _of_samples(sample_cost, factor, labels, in_use, honors, who).select(in_use)
     if costs is None:
         return Costs(factor)
     if isinstance(costs, dict):
         return Costs(factor * _of_classes(costs, labels.classes))
-    return _of_matrix(_checked(costs, "costs", (len(factor),) * 2, labels.classes), factor, honours, who)
+    return _of_matrix(_checked(costs, "costs", (len(factor),) * 2, labels.classes), factor, honors, who)
 
 
 def cost_matrix(costs, classes: np.ndarray) -> np.ndarray:
@@ -108,21 +108,21 @@ def _of_classes(costs: dict[Any, float], classes) -> np.ndarray:
     return values
 
 
-def _of_matrix(matrix: np.ndarray, factor: np.ndarray, honours, who: str) -> Costs:
+def _of_matrix(matrix: np.ndarray, factor: np.ndarray, honors, who: str) -> Costs:
     if len(factor) == 2:
         return Costs(factor * matrix[[0, 1], [1, 0]])
-    if MATRIX in honours:
+    if MATRIX in honors:
         return Costs(factor, matrix=matrix)
     dearest = matrix.max(axis=1)
     if np.array_equal(matrix, np.where(np.eye(len(factor), dtype=bool), 0, dearest[:, None])):
         return Costs(factor * dearest)
     raise ValueError(
-        f"{who} can't honour {MATRIX}: give costs={{class: cost of misclassifying it}}, or use SupervisedSVC, "
+        f"{who} can't honor {MATRIX}: give costs={{class: cost of misclassifying it}}, or use SupervisedSVC, "
         "LabelMeanSVC or LaplacianSVC, which can."
     )
 
 
-def _of_samples(sample_cost, factor: np.ndarray, labels: Labels, in_use: np.ndarray, honours, who: str) -> Costs:
+def _of_samples(sample_cost, factor: np.ndarray, labels: Labels, in_use: np.ndarray, honors, who: str) -> Costs:
     n, K = len(labels.codes), len(factor)
     values = _as_numbers(sample_cost, "sample_cost")
     if values.shape[:1] == (n,):  # rows that take no part may cost anything
@@ -131,8 +131,8 @@ def _of_samples(sample_cost, factor: np.ndarray, labels: Labels, in_use: np.ndar
         tensor = _checked(values, "sample_cost", (n, K, K), labels.classes)
         if K == 2:
             return Costs(factor, of_row=np.ascontiguousarray(tensor[:, [0, 1], [1, 0]]))
-        if MATRIX not in honours:
-            raise ValueError(f"{who} can't honour {MATRIX}: give sample_cost the shape (n_samples, n_classes).")
+        if MATRIX not in honors:
+            raise ValueError(f"{who} can't honor {MATRIX}: give sample_cost the shape (n_samples, n_classes).")
         return Costs(factor, matrix=tensor)
     if values.shape not in ((n,), (n, K)):
         raise ValueError(

@@ -1,6 +1,6 @@
 """Kernel PCA of all rows, and which of its components tell the classes apart.
 
-    K        (n, n)  kernel matrix;  P = I - 11'/n centres: the scores have mean 0 in feature space
+    K        (n, n)  kernel matrix;  P = I - 11'/n centers: the scores have mean 0 in feature space
     P K P    = V diag(eigenvalues) V',   eigenvalues falling
     scores   (n, q)  V sqrt(eigenvalues): the rows on the leading components
 
@@ -8,7 +8,7 @@ Three ways to the leading eigenpairs: the exact dense solver, O(n^3); Lanczos on
 the few that are wanted; and Nystroem, which knows K only through m landmark rows. Nystroem writes k(x, z) as
 <phi(x), phi(z)> with phi(x) = K_mm^(-1/2) k(landmarks, x) and is then ordinary PCA; with m = n it is exact.
 
-The paper keeps the components with the largest Hotelling's T^2 (two classes) or F statistic (more) over the labelled
+The paper keeps the components with the largest Hotelling's T^2 (two classes) or F statistic (more) over the labeled
 rows, up to 80% of their sum. T^2 of one column is the squared two-sample t statistic, which is F for two classes: one
 formula serves both.
 """
@@ -44,7 +44,7 @@ class Components:
 
 
 def median_gamma(X, labels: Labels, weight, rng) -> float:
-    """gamma = 1 / (2 sigma^2), sigma the median distance between labelled rows, or between all where that is 0."""
+    """gamma = 1 / (2 sigma^2), sigma the median distance between labeled rows, or between all where that is 0."""
     labeled = np.flatnonzero(labels.is_labeled)
     sigma = _median_distance(X, weight, labeled, rng) or _median_distance(X, weight, np.arange(X.shape[0]), rng)
     return 1 / (2 * sigma**2) if sigma > 0 else 0.5
@@ -110,14 +110,14 @@ def _truncated(kernel: KernelRows, wanted: int, rng):
     if whole:
         kernel.require(np.arange(n))
 
-    def centred_product(v):
+    def centered_product(v):
         v = v.ravel() - v.mean()
         Kv = (kernel.values @ v.astype(kernel.dtype))[kernel.slot] if whole else kernel.times(v)
         return Kv.astype(np.float64) - Kv.mean(dtype=np.float64)
 
-    operator = LinearOperator((n, n), matvec=centred_product, dtype=np.float64)
+    operator = LinearOperator((n, n), matvec=centered_product, dtype=np.float64)
     start = rng.standard_normal(n)
-    if np.linalg.norm(centred_product(start)) <= 1e-12 * np.linalg.norm(start):
+    if np.linalg.norm(centered_product(start)) <= 1e-12 * np.linalg.norm(start):
         return np.zeros(1), np.zeros((n, 1))  # P K P = 0, on which Lanczos has no first step
     try:
         return _falling(*eigsh(operator, wanted, which="LA", tol=LANCZOS_TOL, v0=start))
@@ -148,10 +148,10 @@ def _falling(eigenvalues, vectors):
 
 
 def f_statistic(scores, codes) -> np.ndarray:
-    """F of each column over the labelled rows: variance between the classes' means over variance within them.
+    """F of each column over the labeled rows: variance between the classes' means over variance within them.
 
     For two classes it is Hotelling's T^2 of the column. Classes with one row count in the means only; all zeros where
-    no column could be tested (as many classes as labelled rows).
+    no column could be tested (as many classes as labeled rows).
     """
     labeled = codes >= 0
     classes, group = np.unique(codes[labeled], return_inverse=True)

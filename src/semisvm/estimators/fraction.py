@@ -1,13 +1,13 @@
-"""How many of the unlabelled rows are positive: TSVM and the label-mean machine want to know before they start.
+"""How many of the unlabeled rows are positive: TSVM and the label-mean machine want to know before they start.
 
-    "labeled"     the share of positives among the labelled rows
-    "estimated"   the share of unlabelled rows that the supervised machine calls positive, kept inside the exact
-                  interval (Clopper and Pearson) that the labelled rows leave for it
+    "labeled"     the share of positives among the labeled rows
+    "estimated"   the share of unlabeled rows that the supervised machine calls positive, kept inside the exact
+                  interval (Clopper and Pearson) that the labeled rows leave for it
     a number      the user knows
 
 Rows may count more or less than once; the shares are then of what they count. Ten labels, five of them positive, leave
 anything from 0.22 to 0.78 at 90% confidence, however often each counts: the interval is recorded so that nobody takes
-the guess for a fact. Both estimates take the labelled rows for a random sample; where they were
+the guess for a fact. Both estimates take the labeled rows for a random sample; where they were
 picked by class, only the user can know the fraction.
 """
 
@@ -23,7 +23,7 @@ ROUNDING = 1e-9  # of a row: 0.3 * 10 is a little more than 3
 
 @dataclass(frozen=True)
 class Fraction:
-    """The share of positives among unlabelled rows, and the interval it comes with."""
+    """The share of positives among unlabeled rows, and the interval it comes with."""
 
     value: float
     low: float

@@ -7,8 +7,8 @@
         -1/2 (p log 2 pi + log|S_k| + (x - m_k)' S_k^-1 (x - m_k) + tr(R S_k^-1)),   R = diag(ridge), ridge (p,)
 
 The last term is what a ridge means here. A row counts as a cloud of variance `ridge` around it: that is the mean of
-log N(x + noise; m, S) over noise ~ N(0, R). The parameters that maximise it over weighted rows have the covariance of
-the rows plus R, the usual regularisation; because both steps of EM use the same densities its objective never falls,
+log N(x + noise; m, S) over noise ~ N(0, R). The parameters that maximize it over weighted rows have the covariance of
+the rows plus R, the usual regularization; because both steps of EM use the same densities its objective never falls,
 which it might if the ridge were added to the covariances alone.
 """
 
@@ -36,13 +36,13 @@ class Gaussians:
         return np.stack(columns, axis=1) - 0.5 * X.shape[1] * np.log(2 * np.pi)
 
     def _of_one(self, X, k: int) -> np.ndarray:
-        centred = X - self.means[k]
+        centered = X - self.means[k]
         if self.kind in ("diag", "spherical"):
             variance = np.broadcast_to(self.covariances[k], X.shape[1])
-            squares = (centred**2 / variance).sum(axis=1)
+            squares = (centered**2 / variance).sum(axis=1)
             return -0.5 * (np.log(variance).sum() + squares + (self.ridge / variance).sum())
         root = np.linalg.cholesky(self.covariances if self.kind == "tied" else self.covariances[k])
-        squares = (solve_triangular(root, centred.T, lower=True) ** 2).sum(axis=0)
+        squares = (solve_triangular(root, centered.T, lower=True) ** 2).sum(axis=0)
         trace = (solve_triangular(root, np.diag(np.sqrt(self.ridge)), lower=True) ** 2).sum()
         return -0.5 * (2 * np.log(np.diagonal(root)).sum() + squares + trace)
 
@@ -61,8 +61,8 @@ def estimate(X, share, kind: str, ridge) -> Gaussians:
     return Gaussians(kind, means, scatter / size[:, None, None] + np.diag(ridge), ridge)
 
 
-def _scatter(centred, share) -> np.ndarray:
-    scaled = centred * np.sqrt(share)[:, None]
+def _scatter(centered, share) -> np.ndarray:
+    scaled = centered * np.sqrt(share)[:, None]
     return scaled.T @ scaled  # symmetric to the last digit
 
 

@@ -1,8 +1,8 @@
 """The guard: before a machine that knows costs is handed out, ask whether one class for every row would cost less.
 
 With few labels and dear mistakes a constant beats every classifier that the labels could make (`semisvm.decision.guard`
-has the arithmetic): five labelled positives can't promise to miss fewer than one in seven, and at a cost ratio of 100
-that alone is dearer than calling every row positive. So each labelled row is scored by a fit that has not seen its
+has the arithmetic): five labeled positives can't promise to miss fewer than one in seven, and at a cost ratio of 100
+that alone is dearer than calling every row positive. So each labeled row is scored by a fit that has not seen its
 label, leave-one-out up to MOST_FITS labels and by as many folds beyond; of more than two classes, one with a single
 label is not judged (`semisvm.decision.guard_classes` says why). Where a constant has the least expected cost, `predict`
 gives the constant. The machine itself is kept:
@@ -48,7 +48,7 @@ class GuardedSVC(BaseSVC):
         return self.guard and self.costs is not None
 
     def _class_shares(self, labels: Labels, weight, fits: list[BinaryFit]) -> np.ndarray:
-        """How often each class is expected: as often as among the labelled rows, unless a method knows better."""
+        """How often each class is expected: as often as among the labeled rows, unless a method knows better."""
         is_labeled = labels.is_labeled
         counts = np.bincount(labels.codes[is_labeled], weight[is_labeled], minlength=labels.n_classes)
         return counts / counts.sum()
@@ -204,5 +204,5 @@ def _reason(constant: int | None, names: list[Any], facts: dict[str, Any]) -> st
     verb = "costs no more than" if constant is not None else "costs more than"
     return (
         f"Predicting {cheapest!r} for every row ({constant_cost:.3g} a row) {verb} the machine is expected to at its "
-        f"best ({facts['best_cut_cost']:.3g}), judged on labelled rows that {facts['n_fits']} fits had not seen."
+        f"best ({facts['best_cut_cost']:.3g}), judged on labeled rows that {facts['n_fits']} fits had not seen."
     )

@@ -1,6 +1,6 @@
 """The support vector machine of given signs and prices, which most methods here solve again and again.
 
-    minimise  1/2 |w|^2 + sum_i box_i max(0, 1 - sign_i f(x_i))         f(x) = <w, x> + bias
+    minimize  1/2 |w|^2 + sum_i box_i max(0, 1 - sign_i f(x_i))         f(x) = <w, x> + bias
 
 sign_i is -1, +1, or 0 for a row that is not in use; box_i is what a unit of its slack costs. In signed variables:
 linear = -sign, and the box [0, box_i] for a positive row, [-box_i, 0] for a negative one, [0, 0] out of use.

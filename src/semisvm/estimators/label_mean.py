@@ -1,9 +1,9 @@
 """CS4VM, the cost-sensitive semi-supervised SVM of Li, Kwok and Zhou (AAAI 2010); with equal costs, meanS3VM.
 
-The unlabelled rows enter by the means of their two classes. With ten labels most labels of single rows can't be told,
+The unlabeled rows enter by the means of their two classes. With ten labels most labels of single rows can't be told,
 and the means can: misplaced rows hardly move them. Three steps:
 
-    the supervised machine         of the labelled rows (`hinge`)
+    the supervised machine         of the labeled rows (`hinge`)
     which rows are positive        by sorting and solving by turns (`label_mean_search`, Eq. 7)
     the machine of those guesses   every mistake at its cost (`label_mean_margin`, Eq. 6)
 """
@@ -12,7 +12,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from semisvm.dual import DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
@@ -25,30 +24,31 @@ from semisvm.estimators.label_mean_search import LabelMeans
 from semisvm.estimators.one_sided_guess import fit_one_sided
 from semisvm.estimators.rounds import Rounds
 from semisvm.labels import Labels
+from semisvm.sklearn_private import Interval, StrOptions
 
 
 class LabelMeanSVC(GuardedSVC):
-    """Cost-sensitive support vector classifier of labelled and unlabelled rows (CS4VM, meanS3VM).
+    """Cost-sensitive support vector classifier of labeled and unlabeled rows (CS4VM, meanS3VM).
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of a labelled row on the wrong side of its margin.
+        The price of a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=0.1
-        The same for an unlabelled row, under the label it is guessed to have.
+        The same for an unlabeled row, under the label it is guessed to have.
     costs : dict {class: cost of misclassifying it} or array of shape (n_classes, n_classes), optional
-        As in `SupervisedSVC`; costs multiply C_unlabeled too, by the label that an unlabelled row is guessed to have.
+        As in `SupervisedSVC`; costs multiply C_unlabeled too, by the label that an unlabeled row is guessed to have.
         Without costs, or with equal ones, the method is meanS3VM. Only their ratio matters to the guesses.
-        A matrix between more than two classes makes it one-sided regression, in which each unlabelled row is given a
+        A matrix between more than two classes makes it one-sided regression, in which each unlabeled row is given a
         class such that their estimated costs are least and the classes have the shares that `positive_fraction` says.
     positive_fraction : {"labeled", "estimated"} or float, default="labeled"
-        The fraction of unlabelled rows that are of the second class: as among the labelled rows; as the supervised
+        The fraction of unlabeled rows that are of the second class: as among the labeled rows; as the supervised
         machine sees it, inside the interval that the labels allow; or a number (two classes only). A wrong fraction is
         the main failure of this method: give a number where you know one. It is rounded up to a number of rows, at
         least one and at most all but one; rows count by their weights.
     guard : bool, default=True
         Where costs are given, compare the machine with predicting one class for every row, by the smoothed expected
-        cost of labelled rows left out of the fit, and predict the constant where it is cheaper (`guard_` says so). With
+        cost of labeled rows left out of the fit, and predict the constant where it is cheaper (`guard_` says so). With
         ten labels and a cost ratio of ten it nearly always is. The comparison takes a fit a label, 20 at most, and
         none where no outcome of them could help the machine.
     kernel, degree, gamma, coef0, class_weight, multi_class, unlabeled, tol, max_iter, time_limit, cache_size, \
@@ -61,7 +61,7 @@ device, verbose
     classes_, support_, support_vectors_, dual_coef_, intercept_, n_iter_, termination_condition_, guard_
         As in `SupervisedSVC`.
     transduction_ : a label for every row of X: its own, or the prediction.
-    labeled_iter_ : the round in which an unlabelled row was last given the guess that was trained on; 0 for the
+    labeled_iter_ : the round in which an unlabeled row was last given the guess that was trained on; 0 for the
         user's own labels.
     positive_fraction_ : (n_problems,) the fraction in use; `positive_fraction_interval_`, (n_problems, 2), where the
         labels allow it to lie (90%).
@@ -84,7 +84,7 @@ device, verbose
     True
     """
 
-    _honours = frozenset({MATRIX, SAMPLE_COST})
+    _honors = frozenset({MATRIX, SAMPLE_COST})
     _few_rows = 256  # beyond it no solve is carried on past tol, and the kernel matrix is most of the work
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GuardedSVC._parameter_constraints,

@@ -1,12 +1,12 @@
 """The machine that CS4VM ends with: Eq. 6 of the paper for given guesses, in the form that needs no means.
 
-    minimise  1/2 |w|^2 + C sum_labelled weight_i max(0, 1 - y_i f(x_i))
-                        + C_unlabeled sum_unlabelled weight_j ( cost[guess_j]  max(0,  1 - guess_j f(x_j))
+    minimize  1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
+                        + C_unlabeled sum_unlabeled weight_j ( cost[guess_j]  max(0,  1 - guess_j f(x_j))
                                                               + cost[-guess_j] max(0, -1 - guess_j f(x_j)) )
 
 The paper writes the second sum as hinges on either side and a reward for the label means; since
 max(0, z - 1) - z = max(0, 1 - z) - 1, the reward turns each outer hinge into the ordinary one. So this is a
-cost-weighted SVM on the guesses, with an *opposite* piece for every unlabelled row that bites only where f contradicts
+cost-weighted SVM on the guesses, with an *opposite* piece for every unlabeled row that bites only where f contradicts
 the guess by more than the margin. In the dual, a variable a piece:
 
     row i, its own piece      linear -sign_i    box of its sign, C weight_i or C_unlabeled weight_j cost[guess_j]

@@ -1,8 +1,8 @@
-"""Which unlabelled rows are positive, by way of the means of the two classes: Eq. 7 of the CS4VM paper.
+"""Which unlabeled rows are positive, by way of the means of the two classes: Eq. 7 of the CS4VM paper.
 
-    minimise over f, margin and guess_j in {-1, +1}, j unlabelled, a given share of them positive
+    minimize over f, margin and guess_j in {-1, +1}, j unlabeled, a given share of them positive
 
-        1/2 |w|^2 + C sum_labelled weight_i max(0, 1 - y_i f(x_i)) - reward * margin
+        1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i)) - reward * margin
 
     subject to   f(mean+) >= cost+ margin,   -f(mean-) >= cost- margin
 
@@ -13,7 +13,7 @@ positive ones. So sorting and solving by turns lowers the objective until the gu
 In the dual the two constraints have multipliers with cost+ m+ + cost- m- = reward. With m- eliminated, one variable
 stands on a mean of means and one is fixed:
 
-    labelled i                                       linear -y_i   the box of its sign
+    labeled i                                       linear -y_i   the box of its sign
     z = (cost- mean+ + cost+ mean-) / (cost+ + cost-)   linear 0   [0, reward (cost+ + cost-) / (cost+ cost-)]
     mean-                                               linear 0   [-reward / cost-, -reward / cost-]
 
@@ -33,7 +33,7 @@ MOST_ROUNDS = 50
 # Guesses that tie can be exchanged without end; less than this share of the objective is no progress.
 WORTH_A_ROUND = 1e-10
 ROUNDING = 1e-12  # of the largest score: rows that repeat differ by no more, whatever made their kernel values
-# The labelled rows and two more: solved so far that rounds can be told apart by their objectives.
+# The labeled rows and two more: solved so far that rounds can be told apart by their objectives.
 TIGHTER = 1e-4
 
 
@@ -60,8 +60,8 @@ def _descending(scores: np.ndarray) -> np.ndarray:
 class LabelMeans:
     """Eq. 7 on one binary task.
 
-    sum_of_positive   (n,) K times the weights of the rows guessed positive; sum_of_all, of all unlabelled rows
-    kernel            the labelled rows with z and mean- behind them, for the guesses of the last problem made
+    sum_of_positive   (n,) K times the weights of the rows guessed positive; sum_of_all, of all unlabeled rows
+    kernel            the labeled rows with z and mean- behind them, for the guesses of the last problem made
     """
 
     kernel: VirtualRows
@@ -79,7 +79,7 @@ class LabelMeans:
         self.sum_of_positive = np.zeros(len(task.sign))
 
     def _mean(self, cost: float | np.ndarray) -> float:
-        """Of the unlabelled rows, where rows differ in what they cost."""
+        """Of the unlabeled rows, where rows differ in what they cost."""
         return float(self.weight @ cost / self.weight.sum()) if isinstance(cost, np.ndarray) else cost
 
     def search(self, rounds: Rounds, fraction: Fraction) -> np.ndarray:

@@ -1,13 +1,13 @@
-"""All classes at once: the binary problems of one labelling of the rows, on kernel rows that they share.
+"""All classes at once: the binary problems of one labeling of the rows, on kernel rows that they share.
 
     codes  (n,)  the class of each row, guessed or given; -1 where the row takes no part
     cost   (n,)  what a row on the wrong side of its margin costs: C times its weight times the cost of its class
 
 Most methods here are written for two classes and decomposed in `base`. Methods that give a row one of *all* the
 classes (its cluster's majority, the class of the largest score) can't be: solved apart, two binary problems could
-claim the same row. They train every binary problem on one labelling instead. Rows that a problem does not concern
+claim the same row. They train every binary problem on one labeling instead. Rows that a problem does not concern
 (a third class in one-vs-one, rows left out) have a box of zero width in it, so that all problems, and all
-labellings of a sequence, share their kernel rows and start from each other's solutions.
+labelings of a sequence, share their kernel rows and start from each other's solutions.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def sign_of(pair: Pair, codes) -> np.ndarray:
 
 
 def problem_of(task: Pair | OneSided, kernel, codes, cost) -> DualProblem:
-    """The dual problem of a task on a labelling."""
+    """The dual problem of a task on a labeling."""
     if isinstance(task, OneSided):
         return task.problem(kernel, codes, cost)
     return hinge_problem(kernel, sign_of(task, codes), cost)
@@ -43,7 +43,7 @@ def solve_labeling(
 ) -> list[DualSolution]:
     """Solve the C-SVC of each pair, or the regression of each class.
 
-    `start` holds the solutions of an earlier labelling, `settings` go to `solve`.
+    `start` holds the solutions of an earlier labeling, `settings` go to `solve`.
 
     Once a solve was interrupted or stopped, the problems after it are carried into their bounds and left there.
     """

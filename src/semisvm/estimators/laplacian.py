@@ -1,15 +1,15 @@
 """Laplacian SVM (Belkin, Niyogi and Sindhwani 2006): a classifier that is smooth along the graph of all the rows.
 
-    minimise  1/2 |w|^2 + C_intrinsic/2 h' L h + C sum_labelled weight_i max(0, 1 - y_i f(x_i))
+    minimize  1/2 |w|^2 + C_intrinsic/2 h' L h + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
 
-    f(x) = h(x) + bias,  h(x) = <w, x>,  h the values at all n rows, L the Laplacian of their nearest-neighbour graph
+    f(x) = h(x) + bias,  h(x) = <w, x>,  h the values at all n rows, L the Laplacian of their nearest-neighbor graph
 
-Unlabelled rows take part in L alone. The two quadratic terms are one norm, that of the deformed kernel
+Unlabeled rows take part in L alone. The two quadratic terms are one norm, that of the deformed kernel
 
     k~(x, z) = k(x, z) - k_x' (I + C_intrinsic L K)^-1 C_intrinsic L k_z
 
-in which this is the supervised machine of the labelled rows (`kernels.deformed` says how no inverse is needed). In the
-literature's symbols, with l labelled rows of n: C = 1 / (2 gamma_A l) and C_intrinsic = gamma_I / (gamma_A n^2).
+in which this is the supervised machine of the labeled rows (`kernels.deformed` says how no inverse is needed). In the
+literature's symbols, with l labeled rows of n: C = 1 / (2 gamma_A l) and C_intrinsic = gamma_I / (gamma_A n^2).
 """
 
 import time
@@ -21,14 +21,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from semisvm.dual import Status
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.binary import BinaryFit
 from semisvm.estimators.costs import MATRIX, SAMPLE_COST
 from semisvm.estimators.labeling import as_fits, limits_of, record_of, solve_labeling
-from semisvm.estimators.neighbour_graph import (
+from semisvm.estimators.neighbor_graph import (
     WEIGHTS,
     Nodes,
     find_nodes,
@@ -41,6 +40,7 @@ from semisvm.kernels import Formula, kernel_rows
 from semisvm.kernels.deformed import Deformed, deform
 from semisvm.kernels.memory import budget_bytes
 from semisvm.labels import Labels
+from semisvm.sklearn_private import Interval, StrOptions
 
 # The deformed kernel is made this much more exactly than the machine on it is solved; float32 rows allow no more.
 EXACTER_THAN_TOL = 1e-4
@@ -53,14 +53,14 @@ class LaplacianSVC(BaseSVC):
     Parameters
     ----------
     C : float, default=1.0
-        The price of a labelled row on the wrong side of its margin.
+        The price of a labeled row on the wrong side of its margin.
     C_intrinsic : float, default=0.1
-        The price of scores that differ between linked rows, labelled or not. 0 is `SupervisedSVC`.
+        The price of scores that differ between linked rows, labeled or not. 0 is `SupervisedSVC`.
     n_neighbors : int, default=6
         How many nearest rows each row is linked to. A link holds for both rows, whichever asked for it.
     graph_weights : {"connectivity", "heat"}, default="connectivity"
         Every link counts 1, or exp(-d^2 / (2 s^2)) at distance d, s the mean distance of linked rows.
-    laplacian : {"normalised", "combinatorial"}, default="normalised"
+    laplacian : {"normalized", "combinatorial"}, default="normalized"
         I - D^-1/2 W D^-1/2, or D - W, whose size grows with the links and their weights.
     kernel, degree, gamma, coef0, costs, class_weight, multi_class, unlabeled, tol, max_iter, time_limit, cache_size, \
 device, verbose
@@ -75,7 +75,7 @@ device, verbose
     classes_, n_iter_, termination_condition_, transduction_, labeled_iter_
         As in `SupervisedSVC`.
     support_, support_vectors_, dual_coef_, intercept_
-        The machine as coefficients in the kernel itself. Unlabelled rows have them too: the model keeps nearly all
+        The machine as coefficients in the kernel itself. Unlabeled rows have them too: the model keeps nearly all
         rows, and a score costs a kernel value for each.
     history_ : a record of the graph and the deformed kernel (nodes, links, connected components, steps of conjugate
         gradients and the residual they left; none where it was solved directly), then one a binary problem.
@@ -91,13 +91,13 @@ device, verbose
     1.0
     """
 
-    _honours = frozenset({MATRIX, SAMPLE_COST})
+    _honors = frozenset({MATRIX, SAMPLE_COST})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         "C_intrinsic": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "graph_weights": [StrOptions(set(WEIGHTS))],
-        "laplacian": [StrOptions({"normalised", "combinatorial"})],
+        "laplacian": [StrOptions({"normalized", "combinatorial"})],
     }
 
     def __init__(
@@ -107,7 +107,7 @@ device, verbose
         C_intrinsic=0.1,
         n_neighbors=6,
         graph_weights="connectivity",
-        laplacian="normalised",
+        laplacian="normalized",
         kernel="rbf",
         degree=3,
         gamma="scale",
@@ -177,7 +177,7 @@ device, verbose
         else:
             X = X[nodes.first]
             links = link_nearest(X, self.n_neighbors, self.graph_weights)
-        L = laplacian(links, nodes.mass, is_normalised=self.laplacian == "normalised")
+        L = laplacian(links, nodes.mass, is_normalized=self.laplacian == "normalized")
         source = self._kernel_rows(X).source
         tol = max(EXACTER_THAN_TOL * self.tol, FLOAT32_ALLOWS if source.dtype == np.float32 else 0.0)
         deformed = deform(source, self.C_intrinsic * L, columns, budget=budget_bytes(self.cache_size), tol=tol)
@@ -193,7 +193,7 @@ device, verbose
 
 
 def _over_all_rows(fit: BinaryFit, deformed: Deformed, column, nodes: Nodes, weight) -> BinaryFit:
-    """A fit on the labelled rows in the deformed kernel, as one on all rows in the kernel; copies share a node's."""
+    """A fit on the labeled rows in the deformed kernel, as one on all rows in the kernel; copies share a node's."""
     beta = np.bincount(column, fit.row_beta, minlength=deformed.values.shape[1])
     share = weight / nodes.mass[nodes.node]
     row_beta = share * (deformed.coefficients @ beta)[nodes.node]

@@ -1,16 +1,16 @@
-"""The generative model of the cluster-SVM paper: a Gaussian mixture of labelled and unlabelled rows, by EM.
+"""The generative model of the cluster-SVM paper: a Gaussian mixture of labeled and unlabeled rows, by EM.
 
     p(x, y) = sum over the components k of class y of  weight_k N(x; mean_k, covariance_k)            (2.1)
 
-    maximise   sum over labelled rows   log p(x_i, y_i)
-             + sum over unlabelled rows log sum_y p(x_j, y)                                            (2.3)
+    maximize   sum over labeled rows   log p(x_i, y_i)
+             + sum over unlabeled rows log sum_y p(x_j, y)                                            (2.3)
 
-    E  share_ik = weight_k N_k(x_i) / sum_k' of the same;  for a labelled row over the components of its class only
+    E  share_ik = weight_k N_k(x_i) / sum_k' of the same;  for a labeled row over the components of its class only
     M  weights, means and covariances of the rows so shared out
 
 Everything is kept as logarithms, and N has its determinant: leaving that out is what made the published column fail.
 A ridge keeps covariances regular. It is part of the densities of both steps (see `gaussians`), so that the objective,
-which is then a likelihood penalised by tr(ridge covariance^-1) / 2 a row, never falls.
+which is then a likelihood penalized by tr(ridge covariance^-1) / 2 a row, never falls.
 """
 
 import warnings
@@ -19,10 +19,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.estimators.base import require_two_classes
@@ -32,10 +31,11 @@ from semisvm.estimators.mixture_em import EM
 from semisvm.estimators.watch import Watch
 from semisvm.estimators.weights import sample_weights
 from semisvm.labels import Labels, encode
+from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 
 class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
-    """Classifier by a Gaussian mixture of labelled and unlabelled rows, fitted by EM.
+    """Classifier by a Gaussian mixture of labeled and unlabeled rows, fitted by EM.
 
     The paper calls it the generative model, and reports it failing; that was an error in the package it used. What it
     is worth, as measured on the paper's designs: with diagonal covariances it reaches .94 on A1 whatever the share of
@@ -73,7 +73,7 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     means_ : (M, p); `covariances_` : (M, p, p), (p, p), (M, p) or (M,), as `covariance_type` says.
     transduction_ : a label for every row of X: its own, or the prediction.
     labeled_iter_ : the iteration that gave it; 0 for the user's own labels.
-    objective_ : the penalised log likelihood of all rows; `history_`, a record an iteration.
+    objective_ : the penalized log likelihood of all rows; `history_`, a record an iteration.
     n_iter_ : iterations; `termination_condition_`, why they ended: "converged", "max_iter", "interrupted", ...
 
     Examples
@@ -123,9 +123,9 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
-        """Learn from labelled and unlabelled rows.
+        """Learn from labeled and unlabeled rows.
 
         Parameters
         ----------

@@ -33,9 +33,9 @@ class EM:
         self.history: list[dict[str, Any]] = []
 
     def begin(self) -> None:
-        """Start from the labelled rows alone, with one component a class."""
+        """Start from the labeled rows alone, with one component a class."""
         share = self.weight[:, None] * (self.labels.codes[:, None] == self.component_codes)
-        self._maximise(share)
+        self._maximize(share)
         if self._has_too_few_labels():
             variance = self._variance_within_classes(share)
             self.gaussians = from_variances(self.gaussians.means, variance, self.how.covariance_type, self.ridge)
@@ -47,7 +47,7 @@ class EM:
         share, self.objective = self._expect()
         try:
             for _ in range(self.how.max_iter):
-                self._maximise(share)
+                self._maximize(share)
                 before = self.objective
                 share, self.objective = self._expect()
                 if self.watch.round_done(self._record(share)):
@@ -67,7 +67,7 @@ class EM:
         share = self.weight[:, None] * np.exp(log_share - log_density[:, None])
         return share, float(self.weight @ log_density)
 
-    def _maximise(self, share) -> None:
+    def _maximize(self, share) -> None:
         """M: the parameters of highest likelihood for rows so shared out."""
         size = np.maximum(share.sum(axis=0), LEAST_WEIGHT)
         gaussians = estimate(self.X, share, self.how.covariance_type, self.ridge)
@@ -81,10 +81,10 @@ class EM:
         return sizes.min() <= (p if self.how.covariance_type == "full" else 1)
 
     def _variance_within_classes(self, share) -> np.ndarray:
-        """One variance a feature around the classes' means; over all rows where the labelled ones show none."""
+        """One variance a feature around the classes' means; over all rows where the labeled ones show none."""
         labeled = self.labels.is_labeled
-        centred = self.X[labeled] - self.gaussians.means[self.labels.codes[labeled]]
-        within = self.weight[labeled] @ centred**2 / share.sum()
+        centered = self.X[labeled] - self.gaussians.means[self.labels.codes[labeled]]
+        within = self.weight[labeled] @ centered**2 / share.sum()
         return np.where(within > 0, within, self.variance) + self.ridge
 
     def _split(self) -> None:

@@ -1,7 +1,7 @@
 """Many classes by twos: which binary problems there are, and how their scores make a prediction.
 
 One-vs-rest has a problem for each class (one alone when there are two); one-vs-one has a problem for each pair, in
-which the rows of other classes take no part and unlabelled rows always do. Where there is a cost matrix, one-sided
+which the rows of other classes take no part and unlabeled rows always do. Where there is a cost matrix, one-sided
 regression (`one_sided`) has a problem for each class, whose score is the cost of predicting it.
 """
 
@@ -21,7 +21,7 @@ class Pair:
     negative: int | None
 
     def rows(self, labels: Labels) -> np.ndarray:
-        """Which rows take part: all but the rows labelled as a third class."""
+        """Which rows take part: all but the rows labeled as a third class."""
         if self.negative is None:
             return np.ones(len(labels.codes), dtype=bool)
         return (labels.codes == self.positive) | (labels.codes == self.negative) | ~labels.is_labeled

@@ -2,7 +2,7 @@
 
     cost_ik   what predicting class k for row i costs: matrix[y_i, k]; 0 for its own class
 
-    for each class k    minimise  1/2 |w_k|^2 + price sum_i weight_i loss_ik(f_k(x_i))
+    for each class k    minimize  1/2 |w_k|^2 + price sum_i weight_i loss_ik(f_k(x_i))
                         loss_ik(f) = max(0, f - cost_ik)  where k is the cheapest for row i, cost_ik = 0
                                      max(0, cost_ik - f)  where it is not
     predict the class of least f_k

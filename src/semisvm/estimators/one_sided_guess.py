@@ -1,10 +1,10 @@
-"""One-sided regression of labelled and unlabelled rows: the label-mean machine's answer to a cost matrix.
+"""One-sided regression of labeled and unlabeled rows: the label-mean machine's answer to a cost matrix.
 
-    1.  the machines of the labelled rows (`one_sided`): f_k(x) estimates what predicting class k costs
-    2.  a class for every unlabelled row, u_k rows of class k:  maximise -sum_i f_{class of i}(x_i)   (`assignment`)
+    1.  the machines of the labeled rows (`one_sided`): f_k(x) estimates what predicting class k costs
+    2.  a class for every unlabeled row, u_k rows of class k:  maximize -sum_i f_{class of i}(x_i)   (`assignment`)
     3.  the machines of all rows, the guessed ones at C_unlabeled
 
-For two classes 2 is the sort of the supervised scores. u_k is the share of class k times the number of unlabelled
+For two classes 2 is the sort of the supervised scores. u_k is the share of class k times the number of unlabeled
 rows, whatever their weights: no assignment of whole rows need have the share of the weight. Nothing is iterated: where
 the label-mean machine searches on for two classes, its search was measured to change nothing.
 """
@@ -60,7 +60,7 @@ def fit_one_sided(
 
 
 def settle_shares(asked: str | float, labels: Labels, estimates: np.ndarray, weight: np.ndarray) -> list[Fraction]:
-    """How many of the unlabelled rows are of each class: as `settle_fraction` has it of the class against the rest."""
+    """How many of the unlabeled rows are of each class: as `settle_fraction` has it of the class against the rest."""
     margin = np.stack([np.delete(estimates, k, axis=1).min(axis=1) - estimates[:, k] for k in range(labels.n_classes)])
     return [settle_fraction(asked, labels.sign(k), margin[k], weight) for k in range(labels.n_classes)]
 

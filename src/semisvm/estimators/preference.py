@@ -1,9 +1,9 @@
 """PSVM: the preference SVM, which is told the precision or recall it must reach, and says how sure it is of it.
 
-A threshold on the scores of a support vector machine trades precision for recall. Where it lies is chosen on labelled
+A threshold on the scores of a support vector machine trades precision for recall. Where it lies is chosen on labeled
 rows that the machine was not trained on. In the paper these are half of the labels, and while the threshold is found
-unlabelled rows join the training rows with soft labels (`preference_loop`). Here, by default, every label trains and
-every label calibrates (`preference_cross`), and unlabelled rows join where the labels say that they help.
+unlabeled rows join the training rows with soft labels (`preference_loop`). Here, by default, every label trains and
+every label calibrates (`preference_cross`), and unlabeled rows join where the labels say that they help.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +11,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from semisvm.dual import Status
 from semisvm.estimators.base import BaseSVC
@@ -22,6 +21,7 @@ from semisvm.estimators.preference_outcome import Outcome, beyond
 from semisvm.estimators.repeats import Repeats, find_repeats
 from semisvm.estimators.rounds import Rounds
 from semisvm.labels import UNLABELED_CODE, Labels
+from semisvm.sklearn_private import Interval
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class PreferenceFit(BinaryFit):
 
 
 class PreferenceSVC(PreferenceMixin, BaseSVC):
-    """Support vector classifier that keeps a minimum precision or recall (PSVM), with unlabelled rows where they help.
+    """Support vector classifier that keeps a minimum precision or recall (PSVM), with unlabeled rows where they help.
 
     Fitting gives scores and a threshold on them, `predict` accepts what is above it. How far the threshold's promise
     reaches is part of the result: `operating_point_` says what it is expected to give, with intervals, and `audit_`
-    what the threshold and the unlabelled rows each did.
+    what the threshold and the unlabeled rows each did.
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of a labelled row on the wrong side of its margin.
+        The price of a labeled row on the wrong side of its margin.
     min_precision, min_recall : float in (0, 1] or dict {class: float}, optional
         What is asked of the second of two classes, or of each of several against the rest. Both may be asked together.
         Among thresholds that give it the one with the best F1 is taken; without a preference, the best F1 of all.
@@ -55,8 +55,8 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         For "part" and "full": soft labels stay once they are given (the paper's INC), or are made anew in each round
         (REC).
     adjust : {"best", "paper"} or None, default="best"
-        For "part" and "full": how the threshold above which unlabelled rows are taken for positive is found in each
-        round (`semisvm.decision.adjust`); None leaves it at 0, and all unlabelled rows are labelled at once.
+        For "part" and "full": how the threshold above which unlabeled rows are taken for positive is found in each
+        round (`semisvm.decision.adjust`); None leaves it at 0, and all unlabeled rows are labeled at once.
     C_unlabeled : float, optional
         The price of rows with soft labels; by default C, as in the paper.
     certify : float, optional

@@ -9,9 +9,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context
-from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.estimators.base import require_two_classes
@@ -21,10 +20,11 @@ from semisvm.estimators.preference_learner import ClassifierLearner, scores_of
 from semisvm.estimators.preference_outcome import Outcome
 from semisvm.estimators.weights import sample_weights
 from semisvm.labels import Labels, encode
+from semisvm.sklearn_private import HasMethods, Interval, fit_context, safe_indexing
 
 
 class PreferenceClassifier(PreferenceMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Any classifier, held to a minimum precision or recall, with unlabelled rows where they help (after PSVM).
+    """Any classifier, held to a minimum precision or recall, with unlabeled rows where they help (after PSVM).
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class PreferenceClassifier(PreferenceMixin, MetaEstimatorMixin, ClassifierMixin,
     min_precision, min_recall, calibration, calibration_size, pool, adjust, certify, max_rounds, unlabeled, random_state
         As in `PreferenceSVC`.
     unlabeled_weight : float, default=1.0
-        What a row with a soft label weighs beside a labelled one. Where `estimator.fit` takes no `sample_weight`, a row
+        What a row with a soft label weighs beside a labeled one. Where `estimator.fit` takes no `sample_weight`, a row
         of weight w below 1 is trained on with chance w instead.
     verbose : bool, default=False
         Print a line a round.
@@ -100,9 +100,9 @@ history_, termination_condition_
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
-        """Learn from labelled and unlabelled rows.
+        """Learn from labeled and unlabeled rows.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ history_, termination_condition_
         self.classes_ = labels.classes
 
         rows, certificate = np.flatnonzero(in_use), self._certificate
-        X_in_use, certificate_X = _safe_indexing(X, rows), _safe_indexing(X, certificate)
+        X_in_use, certificate_X = safe_indexing(X, rows), safe_indexing(X, certificate)
         outcomes: list[Outcome] = []
         self.history_ = []
         for number, pair in enumerate(pairs(labels.n_classes, "ovr")):
@@ -156,7 +156,7 @@ history_, termination_condition_
         codes = labels.codes.copy()
         unlabeled = np.flatnonzero(~labels.is_labeled)
         if len(unlabeled):
-            codes[unlabeled] = self._codes_of(self._decision(_safe_indexing(X, unlabeled)))
+            codes[unlabeled] = self._codes_of(self._decision(safe_indexing(X, unlabeled)))
         self.transduction_ = labels.decode(codes)
 
     def decision_function(self, X):

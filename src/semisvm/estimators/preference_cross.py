@@ -1,6 +1,6 @@
 """Cross-fitted calibration: every label trains and every label calibrates.
 
-The labelled rows are dealt into folds. The machine that decides is trained on all labels; the threshold is chosen on
+The labeled rows are dealt into folds. The machine that decides is trained on all labels; the threshold is chosen on
 out-of-fold scores, each label scored by a machine that has not seen it. Which machine decides, with soft labels or
 without, is the choice of `soft_labels.settle`, made from the same scores.
 
@@ -44,7 +44,7 @@ class CrossFitted:
         self.found: tuple[Any, np.ndarray, np.ndarray] | None = None
 
     def run(self) -> None:
-        """Let the labels choose how the unlabelled rows are used, if at all."""
+        """Let the labels choose how the unlabeled rows are used, if at all."""
         settled = settle(self.sweeps, self.sign, target=self.target, folds=self.folds, pool_size=None, seed=self.seed)
         self.found = self.learner.model, settled.values, settled.scores
         self.labeled_in = np.where(settled.guess != 0, settled.chosen.n_rounds, self.labeled_in)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from semisvm.decision import Target, certify
 from semisvm.estimators.preference_cross import CrossFitted
@@ -27,6 +26,7 @@ from semisvm.estimators.preference_target import (
 )
 from semisvm.estimators.soft_labels import POOL_SIZE
 from semisvm.labels import UNLABELED_CODE, Labels
+from semisvm.sklearn_private import Interval, StrOptions
 
 
 class PreferenceMixin:
@@ -60,7 +60,7 @@ class PreferenceMixin:
     def _ask(self, labels: Labels, weight: np.ndarray) -> np.ndarray:
         """Settle what is asked of each class; return which rows are to be kept from training, as a mask.
 
-        These are the certificate's, and unlabelled rows beyond the number that the choice among candidates can afford.
+        These are the certificate's, and unlabeled rows beyond the number that the choice among candidates can afford.
         """
         self._random = check_random_state(self.random_state)
         targets = targets_of(labels.classes, self.min_precision, self.min_recall)
@@ -88,7 +88,7 @@ class PreferenceMixin:
             return
         left = " once the certificate has its share" if len(self._certificate) else ""
         raise ValueError(
-            f"calibration={self.calibration!r} needs at least {FEWEST_LABELS} labelled rows of each class, and "
+            f"calibration={self.calibration!r} needs at least {FEWEST_LABELS} labeled rows of each class, and "
             f"class {labels.classes.tolist()[rarest]!r} has {counts[rarest]}{left}: label more rows of it, or use "
             "calibration='full'."
         )

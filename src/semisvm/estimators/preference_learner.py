@@ -7,7 +7,7 @@
     sequence  a name for a line of trainings, each of which goes on from the one before: "all", ("fold", 3)
 
 `SvmLearner` is the support vector machine on shared kernel rows: a row's own price is C times its weight where the
-user labelled it, C_unlabeled times its weight where the method did. A sequence that is new starts from the newest
+user labeled it, C_unlabeled times its weight where the method did. A sequence that is new starts from the newest
 solution of "all": out-of-fold machines differ from it by a few rows. `ClassifierLearner` trains any classifier of
 scikit-learn's from nothing each time.
 """
@@ -18,13 +18,13 @@ from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.watch import print_record
+from semisvm.sklearn_private import safe_indexing
 
 ALL = "all"  # the sequence of machines that use every label there is
 SMALLEST_PROBABILITY = 1e-300  # so that log-odds stay finite
@@ -118,7 +118,7 @@ class ClassifierLearner:
             in_use &= self.lot < price
         rows = np.flatnonzero(in_use)
         weights = {"sample_weight": price[rows]} if self.takes_weight and (price[rows] != 1).any() else {}
-        model = clone(self.estimator).fit(_safe_indexing(self.X, rows), (sign[rows] > 0).astype(int), **weights)
+        model = clone(self.estimator).fit(safe_indexing(self.X, rows), (sign[rows] > 0).astype(int), **weights)
         if sequence == ALL:
             self.model = model
         self.n_trained += 1

@@ -1,20 +1,20 @@
 """PSVM's rounds (Algorithm 1 of the paper), with its gaps filled, for any learner.
 
     L        labels that train;  B, labels that calibrate: halves of the labels ("part"), or both all of them ("full")
-    S        unlabelled rows with a soft label
+    S        unlabeled rows with a soft label
 
     repeat
         train on L and S; v, the decision values of all rows
         precision, recall and F1 on B at the threshold 0 and at the adjusted one, d+ (`decision.adjust`)
         both are candidates for the answer
         d- = the mean v of B's negatives
-        unlabelled rows with v > d+ become +1, else those with v < d- become -1:
+        unlabeled rows with v > d+ become +1, else those with v < d- become -1:
             "grow"      those not in S yet; S never shrinks
             "rebuild"   S is made anew
     until S stays as it is (grow), was there before (rebuild), or max_rounds
     answer: of the candidates that keep the target on B the one with the best F1; where none does, the nearest
 
-Without adjusting d+ = d- = 0, and all unlabelled rows get a label at once.
+Without adjusting d+ = d- = 0, and all unlabeled rows get a label at once.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class PaperRounds:
 
     sign           (n,) the labels, 0 where there is none
     copies         (n,) how many of the user's rows each row stands for
-    trains         (n,) which labelled rows are in L; `calibrates`, which are in B
+    trains         (n,) which labeled rows are in L; `calibrates`, which are in B
     """
 
     def __init__(

@@ -7,7 +7,7 @@ points side by side, measured on the same rows in the same way:
     supervised + threshold   the same scores, the threshold chosen as asked
     with unlabeled           what the method ends with
 
-The difference of the first two is the threshold's, that of the last two the unlabelled rows'.
+The difference of the first two is the threshold's, that of the last two the unlabeled rows'.
 """
 
 from dataclasses import dataclass

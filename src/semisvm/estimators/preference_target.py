@@ -38,7 +38,7 @@ def check_certificate(certify: float | None, targets: list[Target]) -> None:
 
 
 def split_labels(sign: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Deal the labelled rows of a binary problem into those that train and a share that calibrates: two masks, (n,)."""
+    """Deal the labeled rows of a binary problem into those that train and a share that calibrates: two masks, (n,)."""
     rows = np.flatnonzero(sign)
     calibrates = np.zeros(len(sign), dtype=bool)
     calibrates[rows[set_aside((sign[rows] > 0).astype(int), share, check_random_state(seed))]] = True
@@ -46,7 +46,7 @@ def split_labels(sign: np.ndarray, share: float, seed: int) -> tuple[np.ndarray,
 
 
 def certificate_rows(labels: Labels, share: float, random_state) -> np.ndarray:
-    """Draw the labelled rows that are kept for the certificate, as a mask over all rows."""
+    """Draw the labeled rows that are kept for the certificate, as a mask over all rows."""
     rows = np.flatnonzero(labels.is_labeled)
     counts = np.bincount(labels.codes[rows], minlength=labels.n_classes)
     if counts.min() < 2:

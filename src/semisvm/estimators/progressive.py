@@ -1,17 +1,17 @@
 """PTSVM: the progressive transductive SVM of Chen, Wang and Dong (2003), which needs no fraction of positives.
 
-Train on the labelled rows. Then, round by round, among the unlabelled rows inside the margin, |f(x_j)| < 1,
+Train on the labeled rows. Then, round by round, among the unlabeled rows inside the margin, |f(x_j)| < 1,
 
-    (18)  the one with the largest f > 0 is labelled +1,
-    (19)  the one with the most negative f < 0 is labelled -1;
+    (18)  the one with the largest f > 0 is labeled +1,
+    (19)  the one with the most negative f < 0 is labeled -1;
 
 both join the training rows at the price C_unlabeled, and the machine is trained again:
 
-    minimise  1/2 |w|^2 + C sum_labelled weight_i max(0, 1 - y_i f(x_i))
+    minimize  1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
                         + C_unlabeled sum_guessed weight_j max(0, 1 - guess_j f(x_j))
 
-A row whose label has come to disagree with the sign of f is reset to unlabelled. When no unlabelled row is inside
-the margin the rest get the sign of f. If only one side has a candidate, only that side is labelled; a run of such
+A row whose label has come to disagree with the sign of f is reset to unlabeled. When no unlabeled row is inside
+the margin the rest get the sign of f. If only one side has a candidate, only that side is labeled; a run of such
 rounds drives the boundary away, which is how the method collapses when it does.
 
 Scores of all rows, in use or not, come with each solution: choosing and resetting evaluate no kernel.
@@ -23,7 +23,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from semisvm.dual import DualProblem, Status
 from semisvm.estimators.base import BaseSVC
@@ -33,44 +32,45 @@ from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.rounds import Rounds
 from semisvm.kernels import KernelRows
 from semisvm.labels import Labels
+from semisvm.sklearn_private import Interval, StrOptions
 
 LOOSE_TOL = 1e-2  # while rows are still joining: three times faster, and no worse in the end
 CANDIDATES_A_PAIR = 50  # pairs_per_round="auto": a pair for so many candidates
-DOUBLINGS = 20  # grow_from: the price doubles whenever one more twentieth of the unlabelled rows is labelled
+DOUBLINGS = 20  # grow_from: the price doubles whenever one more twentieth of the unlabeled rows is labeled
 
 
 class ProgressiveSVC(BaseSVC):
     """Progressive transductive support vector classifier (PTSVM): labels the surest rows first, a pair at a time.
 
     It is not told how many rows are positive, and it can go astray: where one side runs out of candidates, one class
-    may swallow the other. With ten labelled Reuters documents that happened in 10 to 84% of random draws. Fitting
+    may swallow the other. With ten labeled Reuters documents that happened in 10 to 84% of random draws. Fitting
     warns when more than half of the rounds were one-sided; compare with `TransductiveSVC`.
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of a labelled row on the wrong side of its margin.
+        The price of a labeled row on the wrong side of its margin.
     C_unlabeled : float, optional
-        The same for rows labelled on the way; by default C. A small one wrecks the method.
+        The same for rows labeled on the way; by default C. A small one wrecks the method.
     one_sided : {"single", "pair"}, default="single"
         What to label when all candidates are on one side of the boundary: "single", the surest of them, as the
         paper has it; "pair", the highest positive and the lowest negative all the same, which collapses less
         often on small sets.
     pairs_per_round : int or "auto", default=1
-        How many pairs are labelled before training again: 1 is the paper's; "auto" takes one for every 50
+        How many pairs are labeled before training again: 1 is the paper's; "auto" takes one for every 50
         candidates, which is several times faster on large sets and the same on small ones.
     grow_from : float, optional
-        The share of C_unlabeled at which labelled rows begin; it doubles with every twentieth of the unlabelled rows
-        that is labelled, up to 1. The paper proposes that C_unlabeled grow, and uses it in full from the start, as
+        The share of C_unlabeled at which labeled rows begin; it doubles with every twentieth of the unlabeled rows
+        that is labeled, up to 1. The paper proposes that C_unlabeled grow, and uses it in full from the start, as
         None does. On 1,500 and 2,000 Reuters documents 0.03 about halved the collapses; on 200 it did not help.
     max_resets : int, default=5
         How often a row may be reset before it is left alone.
     max_rounds : int, optional
-        Most rounds; by default four times the number of unlabelled rows, and ten.
+        Most rounds; by default four times the number of unlabeled rows, and ten.
     kernel, degree, gamma, coef0, costs, class_weight, multi_class, unlabeled, tol, max_iter, time_limit, cache_size, \
 device, verbose
         As in `SupervisedSVC`; ``gamma="scale"`` looks at all rows. Costs multiply C_unlabeled too, by the label that
-        an unlabelled row is given. max_iter and time_limit hold for all rounds of a binary problem together.
+        an unlabeled row is given. max_iter and time_limit hold for all rounds of a binary problem together.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ device, verbose
     labeled_iter_ : the round that gave it; 0 for the user's own labels, -1 for rows that never were in the margin.
     termination_condition_ : "margin_empty" as it should be; "cycle" or "max_rounds" where a guard ended it; a reason
         of the solver's where a limit came first.
-    history_ : a record a round: how many candidates there were, labelled, reset, and whether it was one-sided.
+    history_ : a record a round: how many candidates there were, labeled, reset, and whether it was one-sided.
 
     Examples
     --------
@@ -94,7 +94,7 @@ device, verbose
     'margin_empty'
     """
 
-    _honours = frozenset({SAMPLE_COST})
+    _honors = frozenset({SAMPLE_COST})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
@@ -183,13 +183,13 @@ device, verbose
         return rounds.fit()
 
     def _problem(self, task: BinaryTask, sign: np.ndarray, share: float = 1.0) -> DualProblem:
-        """The machine of the labels so far, rows labelled on the way at this share of their price."""
+        """The machine of the labels so far, rows labeled on the way at this share of their price."""
         C_unlabeled = self.C if self.C_unlabeled is None else self.C_unlabeled
         guessed = share * C_unlabeled * np.where(sign > 0, task.cost_of[+1], task.cost_of[-1])
         return hinge_problem(task.kernel, sign, task.weight * np.where(task.sign != 0, self.C, guessed))
 
     def _share(self, n_labeled: int, n_unlabeled: int) -> float:
-        """How much of C_unlabeled is charged when so many of the unlabelled rows have a label."""
+        """How much of C_unlabeled is charged when so many of the unlabeled rows have a label."""
         if self.grow_from is None:
             return 1.0
         return min(1.0, self.grow_from * 2.0 ** (DOUBLINGS * n_labeled // n_unlabeled))
@@ -221,7 +221,7 @@ device, verbose
             warnings.warn(
                 f"{n_one_sided} of {len(rounds)} rounds of {type(self).__name__} had candidates on one side of the "
                 "boundary only, which is what its collapse looks like: one class may have swallowed the other. "
-                "Compare the predicted class sizes with what you expect; try one_sided='pair', more labelled rows, "
+                "Compare the predicted class sizes with what you expect; try one_sided='pair', more labeled rows, "
                 "or TransductiveSVC.",
                 UserWarning,
                 stacklevel=6,
@@ -229,7 +229,7 @@ device, verbose
         if self.termination_condition_ in ("max_rounds", "cycle"):
             warnings.warn(
                 f"{type(self).__name__} ended after {len(rounds)} rounds ({self.termination_condition_}) with rows "
-                "still inside the margin; they are labelled by the side they are on. Raise max_rounds, or lower "
+                "still inside the margin; they are labeled by the side they are on. Raise max_rounds, or lower "
                 "max_resets where rows are reset again and again.",
                 ConvergenceWarning,
                 stacklevel=6,
@@ -237,7 +237,7 @@ device, verbose
 
 
 class Guesses:
-    """The labels given so far: `sign` is the user's where there is one, 0 where a row is still unlabelled."""
+    """The labels given so far: `sign` is the user's where there is one, 0 where a row is still unlabeled."""
 
     def __init__(self, given: np.ndarray):
         self.is_given = given != 0

@@ -1,17 +1,17 @@
 """Self-training, Algorithm 1 of the cluster-SVM paper (after Yarowsky 1995): train, relabel every row, train again.
 
-    f_1 = SVM of the labelled rows
+    f_1 = SVM of the labeled rows
     for k = 1, 2, ...
-        guess_k = the class f_k gives each unlabelled row
-        f_k+1   = SVM of the labelled rows and all the others with guess_k
-        stop once the share of unlabelled rows with guess_k+1 != guess_k is at most delta
+        guess_k = the class f_k gives each unlabeled row
+        f_k+1   = SVM of the labeled rows and all the others with guess_k
+        stop once the share of unlabeled rows with guess_k+1 != guess_k is at most delta
 
 A row is given one of *all* the classes, that of its largest score, and then every binary problem is trained on that
-one labelling: decomposed first, two problems could claim the same row, and the paper's method is the former. Each
-training starts from the solution before it, and the scores of all rows come with the solution, so that relabelling
+one labeling: decomposed first, two problems could claim the same row, and the paper's method is the former. Each
+training starts from the solution before it, and the scores of all rows come with the solution, so that relabeling
 makes no kernel value. Labels the user gave are never overwritten.
 
-The sequence of labellings need not settle: it has no objective that falls. It is ended when a labelling comes back.
+The sequence of labelings need not settle: it has no objective that falls. It is ended when a labeling comes back.
 """
 
 import math
@@ -23,7 +23,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
 from semisvm.dual import DualSolution, Status
 from semisvm.estimators.base import BaseSVC
@@ -32,6 +31,7 @@ from semisvm.estimators.costs import MATRIX, SAMPLE_COST
 from semisvm.estimators.labeling import as_fits, classes_of, solve_labeling
 from semisvm.estimators.watch import Watch
 from semisvm.labels import Labels
+from semisvm.sklearn_private import Interval
 
 
 class SelfTrainingSVC(BaseSVC):
@@ -46,12 +46,12 @@ class SelfTrainingSVC(BaseSVC):
     Parameters
     ----------
     C : float, default=1.0
-        The price of a row on the wrong side of its margin, whoever labelled it. `sample_weight` multiplies it for
-        each row: below 1 on unlabelled rows, it makes guesses count for less.
+        The price of a row on the wrong side of its margin, whoever labeled it. `sample_weight` multiplies it for
+        each row: below 1 on unlabeled rows, it makes guesses count for less.
     kernel, degree, gamma, coef0, costs, class_weight, multi_class, unlabeled, tol, max_iter, cache_size, device
         As in `SupervisedSVC`. ``gamma="scale"`` looks at all rows.
     delta : float, default=0.0
-        Stop once at most this share of the unlabelled rows changed its label in a round.
+        Stop once at most this share of the unlabeled rows changed its label in a round.
     max_rounds : int, default=50
         Most trainings after the first. Nearly all fits settle in fewer than ten.
     time_limit : float, optional
@@ -65,7 +65,7 @@ class SelfTrainingSVC(BaseSVC):
     transduction_ : a label for every row of X: its own, or the last prediction where it has none.
     labeled_iter_ : the round that gave it; 0 for the user's own labels.
     history_ : a record a round: how many labels changed, steps, objectives' sum, seconds.
-    termination_condition_ : "converged" (the labels stay as they are), "cycle" (an earlier labelling came back),
+    termination_condition_ : "converged" (the labels stay as they are), "cycle" (an earlier labeling came back),
         "max_rounds", or what ended the solver.
 
     Examples
@@ -80,7 +80,7 @@ class SelfTrainingSVC(BaseSVC):
     ('converged', 569)
     """
 
-    _honours = frozenset({MATRIX, SAMPLE_COST})
+    _honors = frozenset({MATRIX, SAMPLE_COST})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         "delta": [Interval(Real, 0, 1, closed="left")],
@@ -167,7 +167,7 @@ class SelfTrainingSVC(BaseSVC):
 
 
 class _Training:
-    """The current classifier, the labelling it gives, and how they came about."""
+    """The current classifier, the labeling it gives, and how they came about."""
 
     def __init__(self, estimator: SelfTrainingSVC, kernel, labels: Labels, weight, watch: Watch):
         self.estimator, self.kernel, self.labels, self.weight, self.watch = estimator, kernel, labels, weight, watch
@@ -178,7 +178,7 @@ class _Training:
         self.n_iter, self.history = 0, list[dict[str, Any]]()
 
     def fit(self, codes) -> bool:
-        """One round: train on a labelling, relabel the unlabelled rows; true when the fit must end here."""
+        """One round: train on a labeling, relabel the unlabeled rows; true when the fit must end here."""
         cost = self.estimator.C * self.weight * self.estimator._costs.price(codes)
         before = self.found or None
         self.found = solve_labeling(self.kernel, self.tasks, codes, cost, before, **self._settings())

@@ -1,13 +1,13 @@
-"""Unlabelled rows that earn their place: guessed labels join the training where labels say they help, else not.
+"""Unlabeled rows that earn their place: guessed labels join the training where labels say they help, else not.
 
-    sign    (n,)  +1, -1, and 0 for the unlabelled rows
-    guess   (n,)  +1, -1 for *soft* rows: unlabelled rows that train with a guessed label
-    share   (n,)  of its own price that a row pays: 1 for labelled rows, less for soft ones
-    fold    (draws, n)  the fold that tests a labelled row, in each of several draws of folds; -1 for the others
-    scores  (m,)  out of fold, of the m labelled rows in their order: each by models that did not see its label
+    sign    (n,)  +1, -1, and 0 for the unlabeled rows
+    guess   (n,)  +1, -1 for *soft* rows: unlabeled rows that train with a guessed label
+    share   (n,)  of its own price that a row pays: 1 for labeled rows, less for soft ones
+    fold    (draws, n)  the fold that tests a labeled row, in each of several draws of folds; -1 for the others
+    scores  (m,)  out of fold, of the m labeled rows in their order: each by models that did not see its label
 
 A candidate is a share, all of the pool or the surer half of each side, and one round or two. A round ranks the
-unlabelled rows by decision value, calls as many of them positive as the share of positives among the labels says, and
+unlabeled rows by decision value, calls as many of them positive as the share of positives among the labels says, and
 trains again. The supervised model is a candidate too, the first, and the one to beat.
 
 **The choice is honest.** Candidates are compared by out-of-fold scores, and what a fold's model does not know must not
@@ -53,7 +53,7 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A way to use the unlabelled rows; share 0 is the supervised model."""
+    """A way to use the unlabeled rows; share 0 is the supervised model."""
 
     share: float = 0.0
     is_half: bool = False
@@ -77,7 +77,7 @@ class Settled:
     values, scores                          of the chosen candidate: decision values (n,), out-of-fold scores (m,)
     supervised_values, supervised_scores    the same of the supervised model
     guess, share                            (n,) what the chosen candidate was trained with beside the labels
-    pool                                    unlabelled rows that could become soft
+    pool                                    unlabeled rows that could become soft
     out_of_fold                             the out-of-fold scores of every candidate
     records                                 a dictionary a candidate: its name, settings, value, gain over what it
                                             was to beat with its standard error, trainings and steps
@@ -106,7 +106,7 @@ def settle(
     pool_size: int | None = POOL_SIZE,
     seed: int = 0,
 ) -> Settled:
-    """Choose how the unlabelled rows are used, if at all, and train accordingly.
+    """Choose how the unlabeled rows are used, if at all, and train accordingly.
 
     Parameters
     ----------
@@ -117,13 +117,13 @@ def settle(
     target : Target, optional
         What the operating point is chosen for; best F1 by default.
     folds : ndarray of shape (n,) or (draws, n)
-        From `draw_folds`, or of one's own: the fold that tests each labelled row, -1 for unlabelled rows.
+        From `draw_folds`, or of one's own: the fold that tests each labeled row, -1 for unlabeled rows.
     candidates : sequence of Candidate
         One-round candidates; the winner is tried with a second round too.
     caution : float
         Standard errors by which a gain must exceed zero.
     pool_size : int or None
-        At most so many unlabelled rows, drawn at random, become soft: a bound on the time. None: all.
+        At most so many unlabeled rows, drawn at random, become soft: a bound on the time. None: all.
     seed : int
         Of the resamples and of that draw.
     """
@@ -155,7 +155,7 @@ def settle(
 
 
 def draw_folds(sign: np.ndarray, *, n_folds: int = 5, n_draws: int | None = None, seed: int = 0) -> np.ndarray:
-    """Deal the labelled rows out to folds, class by class, several times over: (draws, n), -1 for unlabelled rows.
+    """Deal the labeled rows out to folds, class by class, several times over: (draws, n), -1 for unlabeled rows.
 
     With few labels a single draw of folds is much of the noise: there are three below ENOUGH_LABELS labels, then one.
     A class with fewer rows than folds makes the folds fewer; one with a single row can't be judged.
@@ -165,7 +165,7 @@ def draw_folds(sign: np.ndarray, *, n_folds: int = 5, n_draws: int | None = None
     fewest = min(len(rows) for rows in classes)
     if fewest < 2:
         raise ValueError(
-            "Out-of-fold scores need at least 2 labelled rows of each class, got "
+            "Out-of-fold scores need at least 2 labeled rows of each class, got "
             f"{len(classes[0])} positive and {len(classes[1])} negative ones. Label more rows."
         )
     if n_draws is None:
@@ -250,7 +250,7 @@ class _Contest:
         return list(self._scores)
 
     def scores(self, candidate: Candidate) -> np.ndarray:
-        """Out-of-fold scores of the labelled rows, averaged over the draws of folds."""
+        """Out-of-fold scores of the labeled rows, averaged over the draws of folds."""
         return self._scores[candidate].mean(axis=0)
 
     def _training(self, candidate, sign, before, sequence) -> tuple[np.ndarray, np.ndarray, Hashable]:
@@ -280,7 +280,7 @@ def train_in_full(
 
 
 def _joined(sign, guess, share) -> tuple[np.ndarray, np.ndarray]:
-    """Signs and shares of labelled and soft rows together."""
+    """Signs and shares of labeled and soft rows together."""
     return np.where(guess != 0, guess, sign), np.where(guess != 0, share, np.abs(sign))
 
 

@@ -1,6 +1,6 @@
-"""SSVM and CS-SVM of the papers: the support vector classifier of the labelled rows alone.
+"""SSVM and CS-SVM of the papers: the support vector classifier of the labeled rows alone.
 
-    minimise  1/2 |w|^2 + C sum_i weight_i max(0, 1 - y_i f(x_i))      f(x) = <w, x> + bias
+    minimize  1/2 |w|^2 + C sum_i weight_i max(0, 1 - y_i f(x_i))      f(x) = <w, x> + bias
 
 In signed variables beta_i = y_i alpha_i this is the dual problem with linear = -y and the box [0, C weight_i] for a
 positive row, [-C weight_i, 0] for a negative one. It is the baseline every semi-supervised method has to beat.
@@ -20,7 +20,7 @@ from semisvm.labels import Labels
 
 
 class SupervisedSVC(GuardedSVC):
-    """Support vector classifier of the labelled rows; unlabelled rows are allowed, and not used.
+    """Support vector classifier of the labeled rows; unlabeled rows are allowed, and not used.
 
     The papers call it SSVM, and CS-SVM when the classes have costs.
 
@@ -31,7 +31,7 @@ class SupervisedSVC(GuardedSVC):
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         As in scikit-learn's SVC.
     degree, gamma, coef0
-        Parameters of the kernel, as in scikit-learn's SVC. ``gamma="scale"`` looks at the labelled rows only, each
+        Parameters of the kernel, as in scikit-learn's SVC. ``gamma="scale"`` looks at the labeled rows only, each
         counted by its weight.
     costs : dict {class: cost of misclassifying it} or array of shape (n_classes, n_classes), optional
         A dictionary multiplies C for the rows of each class; every class must be named. A matrix says what each
@@ -41,7 +41,7 @@ class SupervisedSVC(GuardedSVC):
         `sample_cost`.
     guard : bool, default=False
         Where costs are given, compare the machine with predicting one class for every row, by the smoothed expected
-        cost of labelled rows left out of the fit, and predict the constant where it is cheaper (`guard_` says so). With
+        cost of labeled rows left out of the fit, and predict the constant where it is cheaper (`guard_` says so). With
         few labels and dear mistakes it often is; the comparison takes a fit a label, 20 at most.
     class_weight : dict or "balanced", optional
         Multiplies C too, as in scikit-learn.
@@ -89,7 +89,7 @@ class SupervisedSVC(GuardedSVC):
     """
 
     _solves_once = True
-    _honours = frozenset({MATRIX, SAMPLE_COST})
+    _honors = frozenset({MATRIX, SAMPLE_COST})
 
     def __init__(
         self,

@@ -1,13 +1,13 @@
 """TSVM: the transductive support vector machine, by three algorithms that lower the same kind of objective.
 
-    minimise over f and the unknown labels y_j, j unlabelled
+    minimize over f and the unknown labels y_j, j unlabeled
 
-        1/2 |w|^2 + C sum_labelled weight_i max(0, 1 - y_i f(x_i))
-                  + C_unlabeled sum_unlabelled weight_j max(0, 1 - y_j f(x_j))
+        1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
+                  + C_unlabeled sum_unlabeled weight_j max(0, 1 - y_j f(x_j))
 
     with a given fraction of the y_j positive
 
-The best y_j for a given f is its sign, so the last sum charges for every unlabelled row inside the margin: the
+The best y_j for a given f is its sign, so the last sum charges for every unlabeled row inside the margin: the
 boundary is pushed to where rows are few. The problem has many local minima, and the algorithms differ in how they
 pick their way: `transductive_switch` (the default), `transductive_cccp` and `transductive_anneal` say how.
 """
@@ -16,7 +16,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask
@@ -27,24 +26,25 @@ from semisvm.estimators.transductive_anneal import SoftMachine
 from semisvm.estimators.transductive_cccp import RampMachine
 from semisvm.estimators.transductive_switch import SwitchMachine
 from semisvm.labels import Labels
+from semisvm.sklearn_private import Interval, StrOptions
 
 
 class TransductiveSVC(BaseSVC):
-    """Transductive support vector classifier (TSVM, S3VM) of labelled and unlabelled rows.
+    """Transductive support vector classifier (TSVM, S3VM) of labeled and unlabeled rows.
 
     Parameters
     ----------
     C : float, default=1.0
-        The price of a labelled row on the wrong side of its margin.
+        The price of a labeled row on the wrong side of its margin.
     C_unlabeled : float, optional
-        The same for unlabelled rows, under the label they are given; by default C.
+        The same for unlabeled rows, under the label they are given; by default C.
     algorithm : {"switch", "cccp", "anneal"}, default="switch"
         "switch": guess by rank and switch pairs of labels while the objective falls, as C_unlabeled grows (Joachims
         1999). "cccp": a ramp loss lowered by a sequence of convex bounds, the classes balanced on average
         (Collobert et al. 2006). "anneal": soft labels that harden as a temperature falls (Sindhwani et al. 2006), at
         its best with a C_unlabeled below C (on SVMlight's Reuters example 21 errors at 0.3, against 24 by switching).
     positive_fraction : {"labeled", "estimated"} or float, default="labeled"
-        The fraction of unlabelled rows that are of the second class: as among the labelled rows; as the supervised
+        The fraction of unlabeled rows that are of the second class: as among the labeled rows; as the supervised
         machine sees it, inside the interval that the labels allow; or a number (two classes only). It matters:
         a wrong fraction forces as many wrong labels.
     pairs_per_round : "auto" or int, default="auto"
@@ -55,7 +55,7 @@ class TransductiveSVC(BaseSVC):
     kernel, degree, gamma, coef0, costs, class_weight, multi_class, unlabeled, tol, max_iter, time_limit, cache_size, \
 device, verbose
         As in `SupervisedSVC`; ``gamma="scale"`` looks at all rows. Costs multiply C_unlabeled too, by the label that
-        an unlabelled row is given. max_iter and time_limit hold for all rounds of a binary problem together.
+        an unlabeled row is given. max_iter and time_limit hold for all rounds of a binary problem together.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ device, verbose
     array([1, 1, 0])
     """
 
-    _honours = frozenset({SAMPLE_COST})
+    _honors = frozenset({SAMPLE_COST})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],

@@ -1,14 +1,14 @@
 """Deterministic annealing: the transductive SVM of Sindhwani, Keerthi and Chapelle (ICML 2006).
 
-    minimise over f and p_j in [0, 1], j unlabelled, with mean p = positive_fraction
+    minimize over f and p_j in [0, 1], j unlabeled, with mean p = positive_fraction
 
-        1/2 |w|^2 + C sum_labelled weight_i max(0, 1 - y_i f(x_i))
-                  + C_unlabeled sum_unlabelled weight_j ( p_j     max(0, 1 - f(x_j))
+        1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
+                  + C_unlabeled sum_unlabeled weight_j ( p_j     max(0, 1 - f(x_j))
                                                         + (1-p_j) max(0, 1 + f(x_j))
                                                         + T (p_j log p_j + (1-p_j) log(1-p_j)) )
 
 p_j is how much row j is positive. At a high temperature T every row is half of each and the problem is convex; as
-T falls the labels harden, and the solution is followed. For given p it is an SVM in which an unlabelled row has a
+T falls the labels harden, and the solution is followed. For given p it is an SVM in which an unlabeled row has a
 piece of either sign; for given f the best p is
 
     p_j = 1 / (1 + exp((g_j - nu) / T)),     g_j = max(0, 1 - f(x_j)) - max(0, 1 + f(x_j)),
@@ -32,7 +32,7 @@ from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.transductive_switch import Level, label_by_rank, switch_at, try_first_guesses
 
 # In units of slack. The paper, with a squared loss, begins at 10; with the hinge loss so high a temperature lets the
-# direction in which the unlabelled rows vary most decide before the labels do (97 errors against 28 on Reuters).
+# direction in which the unlabeled rows vary most decide before the labels do (97 errors against 28 on Reuters).
 FIRST_TEMPERATURE = 0.5
 COOLING = 1.5
 LAST_TEMPERATURE = 0.01
@@ -42,7 +42,7 @@ LOOSE_TOL = 1e-2  # while p is on its way
 
 
 class SoftMachine:
-    """The SVM of soft labels, on variables in the order labelled, unlabelled as +1, unlabelled as -1."""
+    """The SVM of soft labels, on variables in the order labeled, unlabeled as +1, unlabeled as -1."""
 
     def __init__(self, task: BinaryTask, C: float, C_unlabeled: float):
         self.task, self.C, self.C_unlabeled = task, C, C_unlabeled
@@ -54,12 +54,12 @@ class SoftMachine:
         self.sign = np.concatenate([task.sign[self.labeled], np.ones(n_unlabeled), -np.ones(n_unlabeled)])
 
     def supervised(self) -> DualProblem:
-        """The labelled rows alone, in the same variables."""
+        """The labeled rows alone, in the same variables."""
         nothing = np.zeros(len(self.unlabeled))
         return self._problem(nothing, nothing)
 
     def softly_labeled(self, p: np.ndarray) -> DualProblem:
-        """The dual for given p, one an unlabelled row."""
+        """The dual for given p, one an unlabeled row."""
         price, cost_of = self.C_unlabeled * self.task.weight[self.unlabeled], self.cost_of
         return self._problem(cost_of[+1] * price * p, cost_of[-1] * price * (1 - p))
 

@@ -1,22 +1,22 @@
 """The concave-convex procedure: the transductive SVM of Collobert, Sinz, Weston and Bottou (JMLR 2006).
 
-    minimise   1/2 |w|^2 + C sum_labelled weight_i max(0, 1 - y_i f(x_i))
-                         + C_unlabeled sum_unlabelled sum_{y = -1, +1} weight_j R(y f(x_j))
-    subject to mean of f over the unlabelled rows = 2 positive_fraction - 1
+    minimize   1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
+                         + C_unlabeled sum_unlabeled sum_{y = -1, +1} weight_j R(y f(x_j))
+    subject to mean of f over the unlabeled rows = 2 positive_fraction - 1
 
     R(z) = min(1 - ramp, max(0, 1 - z)) = max(0, 1 - z) - max(0, ramp - z)      the ramp loss, -1 < ramp <= 0
 
-Every unlabelled row is there twice, under either sign, and a row far on one side pays a constant for the other. The
+Every unlabeled row is there twice, under either sign, and a row far on one side pays a constant for the other. The
 second term of R is concave; replaced by its tangent at the f at hand it gives a convex problem that bounds the
 objective from above and touches it there. Solving it can't raise the objective; the tangents change only for rows
 that cross z = ramp, and when none does the procedure has ended.
 
 In the dual (a variable a piece; rewarded copies are those with y f(x_j) < ramp):
 
-    labelled i           linear -y_i   the box of its sign
+    labeled i           linear -y_i   the box of its sign
     copy of j as +1      linear -1     [-price r, price - price r]    r = 1 where rewarded, else 0
     copy of j as -1      linear +1     [price r - price, price r]
-    the balance          linear -(2 positive_fraction - 1), free, on the mean of the unlabelled rows
+    the balance          linear -(2 positive_fraction - 1), free, on the mean of the unlabeled rows
 """
 
 import numpy as np
@@ -33,9 +33,9 @@ WORTH_A_ROUND = 1e-9
 
 
 class RampMachine:
-    """The objective above and its convex bounds, on variables in the order labelled, as +1, as -1, balance.
+    """The objective above and its convex bounds, on variables in the order labeled, as +1, as -1, balance.
 
-    sign, box, is_copy   of every labelled row and every copy; the balance comes after them
+    sign, box, is_copy   of every labeled row and every copy; the balance comes after them
     """
 
     def __init__(self, task: BinaryTask, C: float, C_unlabeled: float, ramp: float):
@@ -53,7 +53,7 @@ class RampMachine:
         self.box = task.weight[self.row[:-1]] * np.where(self.is_copy, C_unlabeled * cost, C)
 
     def supervised(self) -> DualProblem:
-        """The labelled rows alone, in the same variables."""
+        """The labeled rows alone, in the same variables."""
         return self._problem(np.where(self.is_copy, 0.0, self.box), np.zeros(len(self.box)), balance_box=0.0)
 
     def bound(self, rewarded: np.ndarray) -> DualProblem:
@@ -76,7 +76,7 @@ class RampMachine:
         return self.balance - float(solution.scores[-1])
 
     def margins(self, solution: DualSolution, bias: float) -> np.ndarray:
-        """Sign times f for every labelled row and every copy."""
+        """Sign times f for every labeled row and every copy."""
         return self.sign * (solution.scores[self.row[:-1]] + bias)
 
     def rewarded(self, margins: np.ndarray) -> np.ndarray:

@@ -1,14 +1,14 @@
 """Label switching: the transductive SVM of Joachims (ICML 1999).
 
-    minimise over f and guess_j in {-1, +1}, j unlabelled, with a fixed number of positive guesses
+    minimize over f and guess_j in {-1, +1}, j unlabeled, with a fixed number of positive guesses
 
-        1/2 |w|^2 + C sum_labelled weight_i max(0, 1 - y_i f(x_i))
-                  + sum_unlabelled price[guess_j] weight_j max(0, 1 - guess_j f(x_j))
+        1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
+                  + sum_unlabeled price[guess_j] weight_j max(0, 1 - guess_j f(x_j))
 
 The guesses begin by rank: the supervised machine's highest rows are positive. For given guesses this is an ordinary
 SVM. Two rows of opposite guesses are switched when that lowers the objective at the f at hand; solving again
 can only lower it further, so within a level of the price the objective falls with every switch, and switching ends.
-The price of unlabelled rows is raised from next to nothing to C_unlabeled, doubling, so that the first guesses do
+The price of unlabeled rows is raised from next to nothing to C_unlabeled, doubling, so that the first guesses do
 not decide everything.
 """
 
@@ -34,7 +34,7 @@ ROUGH_TOL = 0.1
 
 @dataclass(frozen=True)
 class Level:
-    """What slack costs at one price of the unlabelled rows: the boxes of every row, under either sign."""
+    """What slack costs at one price of the unlabeled rows: the boxes of every row, under either sign."""
 
     task: BinaryTask
     C: float
@@ -69,7 +69,7 @@ class SwitchMachine:
         self.task, self.C, self.C_unlabeled, self.pairs_per_round = task, C, C_unlabeled, pairs_per_round
 
     def supervised(self) -> DualProblem:
-        """The labelled rows alone."""
+        """The labeled rows alone."""
         return hinge_problem(self.task.kernel, self.task.sign, self.C * self.task.weight)
 
     def use_unlabeled(self, rounds: Rounds, fraction: Fraction) -> None:
@@ -92,7 +92,7 @@ class SwitchMachine:
 
 
 def label_by_rank(sign: np.ndarray, decision_values: np.ndarray, n_positive: int) -> np.ndarray:
-    """Give +1 to the n_positive unlabelled rows with the largest f, -1 to the others; ties go to the first row."""
+    """Give +1 to the n_positive unlabeled rows with the largest f, -1 to the others; ties go to the first row."""
     guess = sign.astype(np.float64)
     unlabeled = np.flatnonzero(sign == 0)
     order = unlabeled[np.argsort(-decision_values[unlabeled], kind="stable")]

@@ -1,6 +1,6 @@
 """Compiled inner loops of the kernels: the exponential of the RBF kernel, sparse products, and K @ beta.
 
-Loops are written for the vectoriser: unit stride, no branch, no call. Each dot product is summed in an order that
+Loops are written for the vectorizer: unit stride, no branch, no call. Each dot product is summed in an order that
 depends on the two rows alone, never on the batch they came in, so that a row made twice is the same row.
 """
 
@@ -21,7 +21,7 @@ def rbf_of_dots(dots, squares, square, gamma):
     """dots[j] <- exp(-gamma (square + squares[j] - 2 dots[j])), in place, float32, to about 2e-7 relative.
 
     2^t = 2^round(t) * 2^(t - round(t)): the first factor is an exponent field, the second a polynomial of degree 6
-    (Chebyshev interpolation on [-1/2, 1/2]). Plain ``exp`` is a call that keeps the loop from being vectorised.
+    (Chebyshev interpolation on [-1/2, 1/2]). Plain ``exp`` is a call that keeps the loop from being vectorized.
     """
     scale = -_LOG2_E * _F(gamma)
     square = _F(square)
@@ -53,7 +53,7 @@ def sparse_products(values, slots, wanted, data_rows, first, last):
     """values[slots[r], i] = <wanted row r, data row i> for data rows first <= i < last; both are CSR triples.
 
     WIDTH data rows at a time are laid out dense, feature by feature, so that a non-zero of a wanted row meets WIDTH
-    neighbouring numbers and the results come out in the order in which they are stored.
+    neighboring numbers and the results come out in the order in which they are stored.
     """
     n_features = _largest(data_rows[1], wanted[1]) + 1
     panel = np.zeros(n_features * WIDTH, dtype=values.dtype)

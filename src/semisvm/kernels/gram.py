@@ -102,9 +102,9 @@ class DataSource:
     def __init__(self, X, formula: Formula, dtype, device):
         self.formula, self.n_rows = formula, X.shape[0]
         self.X = as_tensor(X, dtype, device)
-        self.centre = _centre_if_far(self.X) if formula.name == "rbf" else None
-        if self.centre is not None:
-            self.X = self.X - self.centre
+        self.center = _center_if_far(self.X) if formula.name == "rbf" else None
+        if self.center is not None:
+            self.X = self.X - self.center
         self.squares = (self.X * self.X).sum(dim=1)
         self.gamma = self.squares.new_tensor([formula.gamma])
         self.diagonal = formula.diagonal(self.squares.cpu().numpy())
@@ -130,7 +130,7 @@ class DataSource:
         """Kernel values between new rows (a tensor of their data) and these, shape (n_new, n)."""
         import torch
 
-        new = new if self.centre is None else new - self.centre
+        new = new if self.center is None else new - self.center
         values = new.new_empty((len(new), self.n_rows))
         self._product(new, values)
         rows = torch.full((len(new),), -1, dtype=torch.int64, device=new.device)  # none of the data rows
@@ -161,7 +161,7 @@ class DataSource:
             torch.pow(dots, formula.degree, out=dots) if formula.name == "poly" else torch.tanh(dots, out=dots)
 
 
-def _centre_if_far(X):
+def _center_if_far(X):
     """The mean, where rows lie far from the origin for their spread (`sources` moves them too, and says why)."""
     import torch
 

@@ -11,7 +11,7 @@ from semisvm.kernels.threads import for_each, n_threads
 BLOCK_BYTES = 64_000_000
 SHORT_ROW = 64  # features up to which one compiled pass beats a matrix product followed by an exponential
 WORTH_COMPILING = 1_000_000  # kernel values below which loading the compiled code would take longer
-WORTH_A_DEVICE = 1 << 20  # kernel values; fewer are made on the processor before the data has travelled
+WORTH_A_DEVICE = 1 << 20  # kernel values; fewer are made on the processor before the data has traveled
 
 
 def scores_of_new_rows(X, support_vectors, coefficients, formula: Formula, *, device: str = "cpu") -> np.ndarray:

@@ -52,7 +52,7 @@ class Source:
         return None
 
     def write_at(self, rows: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
-        """Make K[rows] in the slots (ascending) of `values`: by way of a block, unless the slots are neighbours."""
+        """Make K[rows] in the slots (ascending) of `values`: by way of a block, unless the slots are neighbors."""
         first, last = slots[0], slots[-1]
         if last - first + 1 == len(slots):
             self.write(rows, values[first : last + 1])
@@ -69,7 +69,7 @@ def make_source(X, formula: Formula, dtype) -> Source:
     if sparse.issparse(X):
         return PanelSource(X, formula, dtype)
     if formula.name == "rbf":
-        X = _centred_if_far(X)
+        X = _centered_if_far(X)
     n_nonzeros = np.count_nonzero(X) / max(len(X), 1)
     if formula.name == "rbf" and np.dtype(dtype) == np.float32:
         is_short = n_nonzeros <= min(PANEL_PAYS_BELOW_NONZEROS, HARDLY_A_ZERO * X.shape[1])
@@ -79,7 +79,7 @@ def make_source(X, formula: Formula, dtype) -> Source:
     return (PanelSource if is_panel_work else BlasSource)(X, formula, dtype)
 
 
-def _centred_if_far(X):
+def _centered_if_far(X):
     """Move the rows to the origin when they lie far from it for their spread.
 
     |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common. Rows that are near the origin

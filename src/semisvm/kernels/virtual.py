@@ -1,6 +1,6 @@
 """Rows that are not data: weighted means of data rows, put behind them as rows n, n + 1, ...
 
-Some problems have a piece on a mean: the balance constraint of CCCP asks f(mean of the unlabelled rows) = r, the
+Some problems have a piece on a mean: the balance constraint of CCCP asks f(mean of the unlabeled rows) = r, the
 label-mean machine rewards f(mean of the guessed positives). In feature space the mean with weights a is
 sum_i a_i phi(x_i), so its kernel values need no vector, only K. With A of shape (m, n), a row a mean:
 

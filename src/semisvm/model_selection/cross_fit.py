@@ -1,6 +1,6 @@
-"""Out-of-fold scores: each labelled row scored by a fit that has not seen its label.
+"""Out-of-fold scores: each labeled row scored by a fit that has not seen its label.
 
-scikit-learn's `cross_val_predict` refuses any splitter that leaves a row untested, and unlabelled rows are never
+scikit-learn's `cross_val_predict` refuses any splitter that leaves a row untested, and unlabeled rows are never
 tested; this function stands in for it.
 """
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _num_samples
+
+from semisvm.sklearn_private import num_samples, safe_split
 
 
 def cross_fit_scores(
@@ -24,7 +24,7 @@ def cross_fit_scores(
     groups: Any = None,
     sample_weight: Any = None,
 ) -> np.ndarray:
-    """Score each labelled row by a fit that has not seen its label.
+    """Score each labeled row by a fit that has not seen its label.
 
     Every label serves twice, once to train and once to judge, which is what thresholds and
     calibration need where labels are few.
@@ -36,7 +36,7 @@ def cross_fit_scores(
     X, y, groups, sample_weight
         As for `fit` and `cv.split`; `sample_weight` has one weight for each row.
     cv : splitter
-        One that tests every labelled row once: `SemiSupervisedKFold` or `SemiSupervisedGroupKFold`.
+        One that tests every labeled row once: `SemiSupervisedKFold` or `SemiSupervisedGroupKFold`.
     method : {"decision_function", "predict_proba", "predict_log_proba"}
         What scores a row.
 
@@ -56,7 +56,7 @@ def cross_fit_scores(
     parts = [_fit_and_score(clone(estimator), X, y, train, test, method, sample_weight) for train, test in folds]
     if any(not np.array_equal(classes, parts[0][0]) for classes, _ in parts):
         raise ValueError("Folds were fitted on different classes: use a splitter with stratify=True.")
-    scores = np.full((_num_samples(X), *parts[0][1].shape[1:]), np.nan)
+    scores = np.full((num_samples(X), *parts[0][1].shape[1:]), np.nan)
     for (_, test), (_, scores_of_test) in zip(folds, parts, strict=True):
         scores[test] = scores_of_test
     return scores
@@ -66,8 +66,8 @@ def _fit_and_score(
     estimator: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray, method: str, sample_weight: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fit on `train`; give the classes seen there, and the scores of `test`."""
-    X_train, y_train = _safe_split(estimator, X, y, train)
-    X_test, _ = _safe_split(estimator, X, y, test, train)
+    X_train, y_train = safe_split(estimator, X, y, train)
+    X_test, _ = safe_split(estimator, X, y, test, train)
     weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)[train]}
     estimator.fit(X_train, y_train, **weights)
     return estimator.classes_, getattr(estimator, method)(X_test)

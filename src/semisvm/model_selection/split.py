@@ -1,13 +1,13 @@
-"""Cross-validation where only labelled rows can be tested on.
+"""Cross-validation where only labeled rows can be tested on.
 
     n rows, of which n_labeled carry a label
-    train, test : row indices;  test holds labelled rows only, train holds every unlabelled row
+    train, test : row indices;  test holds labeled rows only, train holds every unlabeled row
 
-A splitter that does not know about unlabelled rows deals them out with the rest: it tests on rows whose
-true label nobody knows, counts the marker -1 as a class, and takes unlabelled rows away from training.
-The splitters here deal out the labelled rows alone, by one of scikit-learn's own splitters, and give
-every unlabelled row to every training part. So `cross_val_score` and `GridSearchCV` are right as they
-are. Where no row is unlabelled, the splits are scikit-learn's own.
+A splitter that does not know about unlabeled rows deals them out with the rest: it tests on rows whose
+true label nobody knows, counts the marker -1 as a class, and takes unlabeled rows away from training.
+The splitters here deal out the labeled rows alone, by one of scikit-learn's own splitters, and give
+every unlabeled row to every training part. So `cross_val_score` and `GridSearchCV` are right as they
+are. Where no row is unlabeled, the splits are scikit-learn's own.
 
 `cross_val_predict` refuses any splitter that leaves a row untested; `cross_fit_scores` stands in for it.
 """
@@ -30,9 +30,9 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import _num_samples
 
 from semisvm.labels import Labels, encode
+from semisvm.sklearn_private import num_samples
 
 __all__ = [
     "SemiSupervisedGroupKFold",
@@ -42,14 +42,14 @@ __all__ = [
 
 
 class _SemiSupervisedSplitter(BaseCrossValidator):
-    """Deal out the labelled rows by `_labeled_splitter()`; unlabelled rows train."""
+    """Deal out the labeled rows by `_labeled_splitter()`; unlabeled rows train."""
 
     n_splits: int
     unlabeled: Any
 
     @abstractmethod
     def _labeled_splitter(self) -> Any:
-        """Give the scikit-learn splitter that deals out the labelled rows."""
+        """Give the scikit-learn splitter that deals out the labeled rows."""
 
     @abstractmethod
     def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
@@ -65,9 +65,9 @@ class _SemiSupervisedSplitter(BaseCrossValidator):
         y : array-like of shape (n,)
             The target, with `unlabeled` on rows without a label.
         groups : array-like of shape (n,), optional
-            The group of each row, labelled or not; only `SemiSupervisedGroupKFold` reads it.
+            The group of each row, labeled or not; only `SemiSupervisedGroupKFold` reads it.
         """
-        labels = encode(y, unlabeled=self.unlabeled, n_rows=_num_samples(X))
+        labels = encode(y, unlabeled=self.unlabeled, n_rows=num_samples(X))
         labeled_rows = np.flatnonzero(labels.is_labeled)
         codes = labels.codes[labeled_rows]
         groups = self._read_groups(groups, n_rows=len(labels.codes))
@@ -95,7 +95,7 @@ class _SemiSupervisedSplitter(BaseCrossValidator):
         """Say now, in terms of the split, what would otherwise fail inside a fit or a score."""
         name = f"Split {fold} of {type(self).__name__}"
         if len(test_codes) == 0:
-            raise ValueError(f"{name} tests no labelled row. Use fewer splits, or stratify=False.")
+            raise ValueError(f"{name} tests no labeled row. Use fewer splits, or stratify=False.")
         if len(np.unique(train_codes)) < 2:
             raise ValueError(f"{name} would train on one class only. Stratify, shuffle, or label more rows.")
 
@@ -105,21 +105,21 @@ def _check_rarest_class(labels: Labels, n_needed: int, why: str) -> None:
     rarest = int(np.argmin(counts))
     if counts[rarest] < n_needed:
         raise ValueError(
-            f"{why} needs at least {n_needed} labelled rows of every class, but class "
+            f"{why} needs at least {n_needed} labeled rows of every class, but class "
             f"{labels.classes.tolist()[rarest]!r} has {counts[rarest]}. Use fewer splits, label more rows, "
             "or pass stratify=False."
         )
 
 
 class SemiSupervisedKFold(_SemiSupervisedSplitter):
-    """K-fold over the labelled rows; every unlabelled row is in every training part.
+    """K-fold over the labeled rows; every unlabeled row is in every training part.
 
     Parameters
     ----------
     n_splits : int, default=5
-        Number of folds, at least 2; with `stratify`, at most the labelled rows of the rarest class.
+        Number of folds, at least 2; with `stratify`, at most the labeled rows of the rarest class.
     shuffle : bool, default=False
-        Shuffle the labelled rows before dealing them out.
+        Shuffle the labeled rows before dealing them out.
     random_state : int, RandomState or None, default=None
         Makes the shuffle repeatable.
     stratify : bool, default=True
@@ -154,7 +154,7 @@ class SemiSupervisedKFold(_SemiSupervisedSplitter):
             _check_rarest_class(labels, self.n_splits, f"n_splits={self.n_splits}")
         elif self.n_splits > labels.n_labeled:
             raise ValueError(
-                f"n_splits={self.n_splits} needs as many labelled rows, but y has {labels.n_labeled}. "
+                f"n_splits={self.n_splits} needs as many labeled rows, but y has {labels.n_labeled}. "
                 "Use fewer splits, or label more rows."
             )
 
@@ -163,13 +163,13 @@ class SemiSupervisedGroupKFold(SemiSupervisedKFold):
     """K-fold over groups of rows: no group is on both sides of a split.
 
     Groups (patients, users, documents) are there for the question "how well does it do on a group it has
-    never seen?". Features leak as labels do: a fit that has seen the unlabelled rows of a test group has
-    adapted to that group. So here, and only here, some unlabelled rows sit a split out: those whose
-    group is being tested. Unlabelled rows of all other groups train. Every row needs a group; one
+    never seen?". Features leak as labels do: a fit that has seen the unlabeled rows of a test group has
+    adapted to that group. So here, and only here, some unlabeled rows sit a split out: those whose
+    group is being tested. Unlabeled rows of all other groups train. Every row needs a group; one
     that belongs to none gets a group of its own.
 
     Parameters are those of `SemiSupervisedKFold`. `n_splits` is at most the number of groups with a
-    labelled row, and classes are balanced as far as whole groups allow.
+    labeled row, and classes are balanced as far as whole groups allow.
     """
 
     # With metadata routing on, groups reach `split` unasked, as they reach GroupKFold's.
@@ -194,23 +194,23 @@ class SemiSupervisedGroupKFold(SemiSupervisedKFold):
         n_groups = 0 if labeled_groups is None else len(np.unique(labeled_groups))
         if self.n_splits > n_groups:
             raise ValueError(
-                f"n_splits={self.n_splits} needs as many groups with a labelled row, but there are "
+                f"n_splits={self.n_splits} needs as many groups with a labeled row, but there are "
                 f"{n_groups}. Use fewer splits."
             )
 
 
 class SemiSupervisedShuffleSplit(_SemiSupervisedSplitter):
-    """Random splits of the labelled rows; every unlabelled row is in every training part.
+    """Random splits of the labeled rows; every unlabeled row is in every training part.
 
-    `test_size` and `train_size` count labelled rows, or are fractions of them. Labelled rows in neither
-    part sit the split out: a splitter can't hide their labels, so they can't train as unlabelled.
+    `test_size` and `train_size` count labeled rows, or are fractions of them. Labeled rows in neither
+    part sit the split out: a splitter can't hide their labels, so they can't train as unlabeled.
 
     Parameters
     ----------
     n_splits : int, default=10
         Number of splits, each drawn afresh.
     test_size, train_size : float, int or None, default=None
-        As in scikit-learn's ShuffleSplit, of the labelled rows: a tenth is tested on by default.
+        As in scikit-learn's ShuffleSplit, of the labeled rows: a tenth is tested on by default.
     random_state : int, RandomState or None, default=None
         Makes the draws repeatable.
     stratify : bool, default=True

@@ -112,7 +112,7 @@ def _measures(
                 "value": f"{100 * accepted:.1f}%",
                 "interval": "",
                 "asked": "",
-                "meaning": f"of the labelled rows are called {what}",
+                "meaning": f"of the labeled rows are called {what}",
             }
         )
     return found
@@ -197,9 +197,9 @@ def _spread_alt(scores: Any) -> str:
     parts = [
         f"{whole(rows.size)} {name}, median score {float(sorted(rows)[rows.size // 2]):.3g}"
         for name, rows in (
-            ("labelled positive rows", scores.labeled[scores.sign == 1]),
-            ("labelled negative rows", scores.labeled[scores.sign == -1]),
-            ("unlabelled rows", scores.unlabeled),
+            ("labeled positive rows", scores.labeled[scores.sign == 1]),
+            ("labeled negative rows", scores.labeled[scores.sign == -1]),
+            ("unlabeled rows", scores.unlabeled),
         )
         if rows.size
     ]

@@ -1,4 +1,4 @@
-"""Where the gain comes from: supervised, + threshold, + unlabelled rows, measured alike.
+"""Where the gain comes from: supervised, + threshold, + unlabeled rows, measured alike.
 
     rows    of the facts: {"step", "precision", "recall", "f_score", "threshold"}, with "cost" where costs were asked
 
@@ -17,10 +17,10 @@ from semisvm.report.wording import interval, rate, short_rule, signed_rate
 STEPS = {
     "supervised": "Supervised, threshold 0",
     "supervised + threshold": "Supervised + threshold",
-    "with unlabeled": "+ unlabelled rows",
+    "with unlabeled": "+ unlabeled rows",
 }
-NO_AUDIT = "No audit was stored with this model: what the threshold and the unlabelled rows each brought is not known."
-NOTHING_CHANGES = "The last step changes nothing: the unlabelled rows bring nothing here."
+NO_AUDIT = "No audit was stored with this model: what the threshold and the unlabeled rows each brought is not known."
+NOTHING_CHANGES = "The last step changes nothing: the unlabeled rows bring nothing here."
 OVERLAP = "Where intervals overlap, so few labels can't tell the steps apart."
 
 

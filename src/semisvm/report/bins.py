@@ -1,9 +1,9 @@
-"""How the scores are spread: labelled positives, labelled negatives and unlabelled rows, counted in the same bins.
+"""How the scores are spread: labeled positives, labeled negatives and unlabeled rows, counted in the same bins.
 
     edges                          (k + 1,) ascending, equally wide, from the lowest to the highest score (or threshold)
     positive, negative, unlabeled  (k,) rows in each bin
 
-Unlabelled rows are counted as sampled.
+Unlabeled rows are counted as sampled.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ MOST_SUGGESTED = 50
 MOST_COLUMNS = 8
 MOST_FEATURES = 500
 ENDS = ("value", "low", "high")
-NO_SUGGESTIONS = "No rows were picked for labelling when this report was made."
+NO_SUGGESTIONS = "No rows were picked for labeling when this report was made."
 
 
 def read_page(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _summary(data: Mapping[str, Any]) -> str:
     if rows is not None:
         parts.append(f"{whole(rows)} rows")
     if labeled is not None:
-        parts.append(f"{whole(labeled)} labelled")
+        parts.append(f"{whole(labeled)} labeled")
     if unlabeled is not None:
         parts.append(f"{whole(unlabeled)} not")
     return ", ".join(parts)

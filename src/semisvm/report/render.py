@@ -6,7 +6,7 @@ element. A Content-Security-Policy lets run the package's own three scripts, kno
 request; text that got through as markup all the same could do nothing.
 
 The charts are Observable Plot's (with D3, on which it stands), as published on npm: SVG, so that they print, follow the
-page's colours in the dark, and hold text that can be read.
+page's colors in the dark, and hold text that can be read.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def render(facts: Mapping[str, Any]) -> str:
         style=_asset("page.css"),
         scripts=scripts,
         policy=_policy(scripts),
-        licences=_asset("LICENCES.txt"),
+        licenses=_asset("LICENSES.txt"),
     )
 
 

@@ -1,4 +1,4 @@
-"""What each round of a fit did; or, where a fit tried several ways to use the unlabelled rows, what came of each.
+"""What each round of a fit did; or, where a fit tried several ways to use the unlabeled rows, what came of each.
 
 records   of `history_`, in order; with "candidate" in them they are ways that were tried, each for itself, and no
 line leads from one to the next: those are listed, not drawn
@@ -32,7 +32,7 @@ OF_CANDIDATES = {
     "soft_negative": "guessed negative",
 }
 ABOUT_CANDIDATES = (
-    "Each line is one way to let the unlabelled rows train with a guessed label, at a share of a labelled row's price, "
+    "Each line is one way to let the unlabeled rows train with a guessed label, at a share of a labeled row's price, "
     "tried on the same folds as the supervised machine. The gain is over that machine, by the measure that was asked "
     "for. A way is taken only where its gain is larger than one and a half standard errors; otherwise the labels alone "
     "decide."
@@ -55,7 +55,7 @@ def read_rounds(records: Sequence[Any]) -> dict[str, Any]:
         titles = {name: title for name, title in OF_CANDIDATES.items() if name in names}
     changing = {} if are_candidates else changing_columns(kept)
     return {
-        "title": "Ways to use the unlabelled rows" if are_candidates else "What each round did",
+        "title": "Ways to use the unlabeled rows" if are_candidates else "What each round did",
         "unit": "ways" if are_candidates else "rounds",
         "about": ABOUT_CANDIDATES if are_candidates else "",
         "names": list(titles.values()),

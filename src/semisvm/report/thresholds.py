@@ -5,7 +5,7 @@
               cut, tp, fp, fn, tn, precision, recall, f_score and their _low and _high,
               missed_low ... alarm_high   bounds of fn / rows and fp / rows at half the risk each, of which any
                                           pair of costs makes a bound of the expected cost
-              unlabeled                   how many of the unlabelled rows are accepted, scaled up from the sample
+              unlabeled                   how many of the unlabeled rows are accepted, scaled up from the sample
 
 Intervals are exact for a threshold fixed beforehand. Of more than 400 thresholds 400 are kept, evenly spaced in rank;
 the chosen one is always among them, as it is.
@@ -26,8 +26,8 @@ from semisvm.report.reading import number, sequence
 MOST_THRESHOLDS = 400
 DIGITS = 5
 
-NO_SCORES = "No scores of labelled rows were stored with this model, so there is no curve to draw."
-ONE_CLASS = "The labelled rows with a score are all of one class, so no threshold can be judged on them."
+NO_SCORES = "No scores of labeled rows were stored with this model, so there is no curve to draw."
+ONE_CLASS = "The labeled rows with a score are all of one class, so no threshold can be judged on them."
 
 
 @dataclass(frozen=True)

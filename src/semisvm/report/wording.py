@@ -25,7 +25,7 @@ LEVELS = {
 HEADLINES = {
     "certified": "Certified: {}.",
     "reached": "Reached: {}.",
-    "unproven": "Reached on the labelled rows, not proven: {}.",
+    "unproven": "Reached on the labeled rows, not proven: {}.",
     "missed": "Not reached: {}.",
     "chosen": "The threshold was chosen for this: {}.",
     "none": "No target was set.",
@@ -154,7 +154,7 @@ def _measured(point: Mapping[str, Any]) -> str:
     """How many rows were measured, in which way, and what the threshold does."""
     counts = mapping(point.get("counts"))
     cells = [number(counts.get(cell)) for cell in ("tp", "fp", "fn", "tn")]
-    rows = f"{whole(sum(cells))} labelled rows" if None not in cells else "the labelled rows"  # type: ignore[arg-type]
+    rows = f"{whole(sum(cells))} labeled rows" if None not in cells else "the labeled rows"  # type: ignore[arg-type]
     level = text(point.get("level"))
     how = f" ({level}: {LEVELS[level]})" if level in LEVELS else ""
     doing = rule(threshold(point.get("threshold")))

@@ -21,7 +21,7 @@ from semisvm.data.table import open_table
 from semisvm.data.target import MISSING_SPELLINGS
 
 MOST_CLASSES = 100
-SEEM_EMPTY = frozenset({"?", "-", "--", "unlabeled", "unlabelled", "unknown", "none", "todo", "tbd"})
+SEEM_EMPTY = frozenset({"?", "-", "--", "unlabeled", "unknown", "none", "todo", "tbd"})
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def label_texts(cells: Any) -> list[str]:
 
 
 def unmark(texts: list[str], mark: str | None) -> list[str]:
-    """Make the marker of unlabelled rows "": it may be spelled as another number that is equal."""
+    """Make the marker of unlabeled rows "": it may be spelled as another number that is equal."""
     if mark is None or mark == "":
         return texts
     same = {text for text in set(texts) if text == mark or _canonical(text) == _canonical(mark)}
@@ -83,7 +83,7 @@ def settle_classes(
         reason = f"{where} has labels of one class only, {names[0]!r} ({len(labels)} of {len(texts)} rows)"
         raise fault(path, reason, "Label some rows of another class" + _if_marked(mark))
     if len(names) > MOST_CLASSES or (are_numbers and 2 * len(names) > max(len(labels), 20)):
-        reason = f"{where} has {len(names)} different values on {len(labels)} labelled rows, such as {labels[0]!r}"
+        reason = f"{where} has {len(names)} different values on {len(labels)} labeled rows, such as {labels[0]!r}"
         raise fault(path, reason, "A classifier needs a column of few classes: cut a measurement into ranges first")
     return Classes(tuple(_with_positive_last(names, positive, path)), are_numbers)
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from semisvm.decision import Estimate, OperatingPoint
+from semisvm.estimators.registry import NAMES, Method, find_method
 from semisvm.tables.cross import Bench, CrossFit, StoppedError, cross_fit
 from semisvm.tables.merit import ACCURACY, CONFIDENCE, COST, Merit, judge
-from semisvm.tables.methods import NAMES, Method, Settings, find_method, why_not
+from semisvm.tables.methods import Settings, why_not
 from semisvm.tables.operating import decide, place
 from semisvm.tables.progress import Tell, say_nothing
 
@@ -59,7 +60,7 @@ class Comparison:
 
     @property
     def best_other(self) -> Entry | None:
-        """The best method that uses the unlabelled rows."""
+        """The best method that uses the unlabeled rows."""
         others = [entry for entry in self.entries if entry.method.name != BASELINE]
         return max(others, key=lambda entry: entry.merit.mean, default=None)
 
@@ -81,10 +82,10 @@ class Comparison:
         return entry.merit.minus(self.baseline.merit)
 
     def verdict(self) -> str:
-        """Whether the unlabelled rows help, in a sentence or two."""
+        """Whether the unlabeled rows help, in a sentence or two."""
         best = self.best_other
         if best is None:
-            return "Only the supervised machine was fitted: nothing can be said about the unlabelled rows."
+            return "Only the supervised machine was fitted: nothing can be said about the unlabeled rows."
         gap, n_others = self.difference(best), len(self.entries) - 1
         seen = (
             f"the best method that uses them, {best.method.name}, has a {self.measure} of {self._show(best)} against "
@@ -92,11 +93,11 @@ class Comparison:
             f"{gap.low:+.3f} to {gap.high:+.3f})"
         )
         if gap.low > 0:
-            told = f"The unlabelled rows help: {seen}."
+            told = f"The unlabeled rows help: {seen}."
             return told + (f" It is the best of {n_others}, which flatters it." if n_others > 1 else "")
         if gap.high < 0:
-            return f"The unlabelled rows harm here: {seen}."
-        return f"The labels can't tell whether the unlabelled rows help: {seen}."
+            return f"The unlabeled rows harm here: {seen}."
+        return f"The labels can't tell whether the unlabeled rows help: {seen}."
 
     def why(self) -> str:
         """Why the chosen method was chosen."""

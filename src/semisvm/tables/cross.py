@@ -1,9 +1,9 @@
-"""Every labelled row scored by a fit that has not seen its label: what methods are compared by and thresholds set by.
+"""Every labeled row scored by a fit that has not seen its label: what methods are compared by and thresholds set by.
 
-    rows    (m,)           the labelled rows
+    rows    (m,)           the labeled rows
     scores  (m,) or (m,k)  out-of-fold scores of these rows, by `methods.score_rows`
 
-Folds are `SemiSupervisedKFold`'s: they deal out the labelled rows and give the unlabelled ones to every training part,
+Folds are `SemiSupervisedKFold`'s: they deal out the labeled rows and give the unlabeled ones to every training part,
 at most MOST_UNLABELED of them, drawn at random, so that comparing nine methods on a large pool takes minutes.
 """
 
@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from semisvm.estimators.registry import Method
 from semisvm.model_selection import SemiSupervisedKFold
-from semisvm.tables.methods import Method, Settings, make_estimator, score_rows, shape_for
+from semisvm.tables.methods import Settings, make_estimator, score_rows, shape_for
 from semisvm.tables.progress import RoundsTold, Tell, say_nothing
 
 N_FOLDS = 5
@@ -55,7 +56,7 @@ class Bench:
 
 
 def make_bench(X: Any, codes: np.ndarray, n_classes: int, *, seed: int = 0, most: int = MOST_UNLABELED) -> Bench:
-    """Draw the unlabelled rows and the folds; ValueError where a class has fewer than two labelled rows."""
+    """Draw the unlabeled rows and the folds; ValueError where a class has fewer than two labeled rows."""
     unlabeled = np.flatnonzero(codes < 0)
     if len(unlabeled) > most:
         kept = np.random.default_rng(seed).choice(unlabeled, most, replace=False)
@@ -63,7 +64,7 @@ def make_bench(X: Any, codes: np.ndarray, n_classes: int, *, seed: int = 0, most
         X, codes = X[rows], codes[rows]
     rarest = int(np.bincount(codes[codes >= 0], minlength=n_classes).min())
     if rarest < 2:
-        raise ValueError("a class has a single labelled row, so no fold can hold one out")
+        raise ValueError("a class has a single labeled row, so no fold can hold one out")
     splitter = SemiSupervisedKFold(min(N_FOLDS, rarest), shuffle=True, random_state=seed)
     return Bench(X, codes, n_classes, tuple(splitter.split(X, codes)))
 

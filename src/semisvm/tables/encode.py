@@ -1,12 +1,12 @@
 """From the columns of a table to a matrix of numbers, by scikit-learn's ColumnTransformer.
 
-    number     centred and scaled to variance 1; an empty cell takes the median, and a column of its own says so
+    number     centered and scaled to variance 1; an empty cell takes the median, and a column of its own says so
     date       days, and the position in the year, in the week and in the day on circles; then as numbers
     category   one column for each value that occurs, at most 100; the rare ones share one
     text       TF-IDF of words
 
 The matrix is sparse where text or categories make it so. Everything is learned from features alone, never from
-labels, so that labelled and unlabelled rows teach it alike. `MatrixEncoder` is for files of bare numbers.
+labels, so that labeled and unlabeled rows teach it alike. `MatrixEncoder` is for files of bare numbers.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class DateParts(TransformerMixin, BaseEstimator):
 
 
 class MatrixEncoder(TransformerMixin, BaseEstimator):
-    """Rows of bare numbers: dense columns centred and scaled, sparse ones left as they are."""
+    """Rows of bare numbers: dense columns centered and scaled, sparse ones left as they are."""
 
     def fit(self, X: Any, y: Any = None) -> MatrixEncoder:
         """Learn the scales."""

@@ -11,12 +11,13 @@ from scipy import sparse
 
 from semisvm.data.errors import fault, suggest
 from semisvm.decision import OperatingPoint, Target, measure
+from semisvm.estimators.registry import find_method
 from semisvm.tables.chunk import Chunk, Rows
 from semisvm.tables.classes import label_texts, unmark
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.facts import by_class
 from semisvm.tables.merit import Merit, judge
-from semisvm.tables.methods import find_method, margins
+from semisvm.tables.methods import margins
 from semisvm.tables.model import Model
 from semisvm.tables.progress import Tell, say_nothing
 from semisvm.tables.training import LIBSVM_MARK
@@ -24,7 +25,7 @@ from semisvm.tables.training import LIBSVM_MARK
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the labelled rows of a file say: `confusion` (k, k) has true classes in rows, predicted ones in columns.
+    """What the labeled rows of a file say: `confusion` (k, k) has true classes in rows, predicted ones in columns.
 
     `below_all` counts the rows that no class of several accepts; they are predicted to be of the nearest one.
     """
@@ -67,7 +68,7 @@ class Evaluation:
 def evaluate_file(
     model: Model, path: str | Path, *, unlabeled: str | None = None, tell: Tell = say_nothing
 ) -> Evaluation:
-    """Score the labelled rows of a file; those without a label are counted and scored, not judged."""
+    """Score the labeled rows of a file; those without a label are counted and scored, not judged."""
     rows = model.open(path)
     also: tuple[str, ...] = ()
     if isinstance(model.encoder, TableEncoder):
@@ -104,7 +105,7 @@ def _judge(model: Model, rows: Rows, scores: np.ndarray, codes: np.ndarray) -> E
     missing = [name for code, name in enumerate(names) if not (codes == code).any()]
     if missing:
         where = f"column {model.target!r}" if rows.names is not None else "the file"
-        reason = f"no row of class {missing[0]!r} is labelled in {where} ({int(labeled.sum())} labelled rows)"
+        reason = f"no row of class {missing[0]!r} is labeled in {where} ({int(labeled.sum())} labeled rows)"
         raise fault(rows.path, reason, "Evaluate on rows that have labels of every class")
     predicted, true = model.codes_of(scores[labeled]), codes[labeled]
     confusion = np.zeros((len(names), len(names)), dtype=np.int64)

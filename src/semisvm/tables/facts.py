@@ -74,7 +74,7 @@ def audit_lines(steps: Mapping[str, OperatingPoint]) -> list[dict[str, Any]]:
 def describe_scores(
     labeled: np.ndarray, sign: np.ndarray, level: str, unlabeled: np.ndarray, seed: int = 0
 ) -> dict[str, Any]:
-    """Scores of labelled rows with their signs, and of unlabelled rows, a sample where they are many."""
+    """Scores of labeled rows with their signs, and of unlabeled rows, a sample where they are many."""
     sample = unlabeled
     if len(unlabeled) > MOST_SCORES:
         sample = np.random.default_rng(seed).choice(unlabeled, MOST_SCORES, replace=False)

@@ -14,6 +14,7 @@ import numpy as np
 
 from semisvm.decision import OperatingPoint
 from semisvm.estimators.preference_outcome import SUPERVISED_THRESHOLD, WITH_UNLABELED
+from semisvm.estimators.registry import Method
 from semisvm.tables.compare import BASELINE, Entry
 from semisvm.tables.facts import (
     audit_lines,
@@ -25,12 +26,12 @@ from semisvm.tables.facts import (
     now,
     versions,
 )
-from semisvm.tables.methods import Method, Settings, margins, score_rows, shape_for
+from semisvm.tables.methods import Settings, margins, score_rows, shape_for
 from semisvm.tables.operating import audit, pair_of_costs
 from semisvm.tables.training import Training
 
 UNUSED = (
-    "The unlabelled rows were tried and are not used: the held-out labels do not say that they help. What the model "
+    "The unlabeled rows were tried and are not used: the held-out labels do not say that they help. What the model "
     "gives comes from the labels and the threshold."
 )
 ABOVE = (
@@ -122,7 +123,7 @@ def findings_of(
 
 
 def _gains(steps: dict[str, OperatingPoint]) -> bool:
-    """Whether the unlabelled rows change anything beside the threshold."""
+    """Whether the unlabeled rows change anything beside the threshold."""
     before, after = (steps[name] for name in (SUPERVISED_THRESHOLD, WITH_UNLABELED))
     return (before.threshold, before.counts) != (after.threshold, after.counts)
 
@@ -133,17 +134,17 @@ def tells_itself(method: Method, estimator: Any) -> bool:
 
 
 def compared(entry: Entry, baseline: Entry) -> list[str]:
-    """Say what the unlabelled rows brought, and above all where the method is worse than the labels alone."""
+    """Say what the unlabeled rows brought, and above all where the method is worse than the labels alone."""
     if entry.method.name == BASELINE:
         return []
     gap = entry.merit.minus(baseline.merit)
     seen = (
-        f"{entry.merit.name} {abs(entry.merit.mean):.3f} with the unlabelled rows, {abs(baseline.merit.mean):.3f} "
+        f"{entry.merit.name} {abs(entry.merit.mean):.3f} with the unlabeled rows, {abs(baseline.merit.mean):.3f} "
         f"without (a gain of {gap.value:+.3f}, 90% interval {gap.low:+.3f} to {gap.high:+.3f})"
     )
     if gap.value < 0:
         advice = "is the better choice here" if gap.high < 0 else "is simpler and seems no worse"
-        return [f"The unlabelled rows did not help: {seen}. The supervised method {advice}."]
+        return [f"The unlabeled rows did not help: {seen}. The supervised method {advice}."]
     return [f"Held-out labels: {seen}."]
 
 

@@ -1,10 +1,10 @@
 """From rows to a model: encode, choose the method, fit it on all rows, and measure what came of it.
 
-    1  the table becomes a matrix, learned from labelled and unlabelled rows alike
+    1  the table becomes a matrix, learned from labeled and unlabeled rows alike
     2  C and gamma, where they are to be tuned
     3  the method: the one asked for, or the choice of `compare`
     4  the fit on all rows
-    5  the audit on out-of-fold scores: labels alone, + threshold, + unlabelled rows
+    5  the audit on out-of-fold scores: labels alone, + threshold, + unlabeled rows
 
 Ctrl-C ends the stage it falls into, keeps the best so far, and goes on to what is left: a comparison ends with the
 methods it has, a fit with the rounds it has, an audit is left out.
@@ -25,12 +25,13 @@ from scipy import sparse
 
 from semisvm.data.errors import DataError, fault
 from semisvm.dual.memo import remembering
+from semisvm.estimators.registry import Method, available, find_method
 from semisvm.tables.checkpoint import Checkpoint, open_checkpoint
 from semisvm.tables.compare import BASELINE, Comparison, Entry, compare_methods, try_method
 from semisvm.tables.cross import MOST_UNLABELED, Bench, StoppedError, fit_quietly, make_bench
 from semisvm.tables.facts import plain, versions
 from semisvm.tables.findings import Findings, compared, findings_of, tells_itself
-from semisvm.tables.methods import Method, Settings, available, find_method, make_estimator, shape_for, why_not
+from semisvm.tables.methods import Settings, make_estimator, shape_for, why_not
 from semisvm.tables.model import Model
 from semisvm.tables.progress import Tell, say_nothing
 from semisvm.tables.training import Training
@@ -137,7 +138,7 @@ class _Work:
             self.why_no_bench = str(error)
         if self.bench is not None and training.n_unlabeled > most_unlabeled:
             self.notes.append(
-                f"Methods were compared and audited with {most_unlabeled} of {training.n_unlabeled} unlabelled rows, "
+                f"Methods were compared and audited with {most_unlabeled} of {training.n_unlabeled} unlabeled rows, "
                 "drawn at random; the model itself was fitted to all."
             )
 
@@ -178,7 +179,7 @@ class _Work:
         """Find out what the model gives: by its own account where it has one, on held-out labels otherwise."""
         held_out = None if tells_itself(method, estimator) else self._held_out(method)
         if method.name == BASELINE and self.training.n_unlabeled:
-            self.notes.append("The supervised method does not use the unlabelled rows.")
+            self.notes.append("The supervised method does not use the unlabeled rows.")
         return findings_of(method, estimator, held_out, self.training, self.X, self.settings)
 
     def _held_out(self, method: Method) -> tuple[Entry, Entry] | None:

@@ -1,58 +1,18 @@
-"""The methods by name, from the simplest to the most involved: the one list that `fit`, `compare` and `auto` read.
-
-A method is a class of `semisvm.estimators`. Settings that its constructor does not know are not passed to it, except
-those that change what is asked for (costs, a target), without which it can't be chosen.
+"""From settings to an estimator: settings that a constructor does not know are not passed to it, except those that
+change what is asked for (costs, a target), without which the method can't be chosen.
 """
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from semisvm.estimators.registry import Method
+
 MOST_DENSE_NUMBERS = 50_000_000  # entries of a sparse matrix that may be written out for a method that needs it
-
-
-@dataclass(frozen=True)
-class Method:
-    """A name on the command line, the class behind it, and what the papers call it."""
-
-    name: str
-    class_name: str
-    paper_name: str
-    about: str
-    takes_sparse: bool = True
-    sets_threshold: bool = False  # whether it answers a precision or recall itself, its scores being above 0 there
-
-    @property
-    def estimator_class(self) -> Any:
-        """The class, None where this version does not have it."""
-        return getattr(importlib.import_module("semisvm.estimators"), self.class_name, None)
-
-
-# In the order of how much there is to them: of two that are as good as each other, the first is chosen.
-METHODS = (
-    Method("supervised", "SupervisedSVC", "SVM (SSVM)", "the labelled rows alone: the baseline"),
-    Method(
-        "mixture",
-        "MixtureClassifier",
-        "generative model (EM)",
-        "a Gaussian for each class, all rows",
-        takes_sparse=False,
-    ),
-    Method("self-training", "SelfTrainingSVC", "self-training", "retrained on its own predictions"),
-    Method("cluster", "ClusterSVC", "cluster-SVM", "unlabelled rows take the label of their cluster"),
-    Method("laplacian", "LaplacianSVC", "Laplacian SVM", "neighbours are given similar scores"),
-    Method("cost", "LabelMeanSVC", "CS4VM (meanS3VM)", "the means of the unlabelled rows' classes"),
-    Method("transductive", "TransductiveSVC", "TSVM", "the boundary where unlabelled rows are few"),
-    Method("progressive", "ProgressiveSVC", "PTSVM", "pairs of rows labelled round by round"),
-    Method("preference", "PreferenceSVC", "PSVM", "a precision or recall to reach", sets_threshold=True),
-)
-NAMES = tuple(method.name for method in METHODS)
 
 
 @dataclass(frozen=True)
@@ -74,22 +34,6 @@ class Settings:
     @property
     def has_target(self) -> bool:
         return self.min_precision is not None or self.min_recall is not None
-
-
-def available() -> tuple[Method, ...]:
-    """Return the methods of this version."""
-    return tuple(method for method in METHODS if method.estimator_class is not None)
-
-
-def find_method(name: str) -> Method:
-    """Return the method of that name."""
-    found = next((method for method in available() if method.name == name), None)
-    if found is None:
-        names = ["auto", *(method.name for method in available())]
-        close = get_close_matches(name, names, n=1)
-        hint = f"Perhaps {close[0]!r} is meant; there are " if close else "There are "
-        raise ValueError(f"There is no method {name!r}. {hint}{', '.join(names)}.")
-    return found
 
 
 def make_estimator(method: Method, settings: Settings) -> Any:

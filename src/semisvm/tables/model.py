@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from semisvm.data.errors import DataError, fault
+from semisvm.estimators.registry import find_method
 from semisvm.tables.chunk import Chunk, Rows
 from semisvm.tables.chunks import open_rows
 from semisvm.tables.classes import Classes
 from semisvm.tables.encode import CellError, MatrixEncoder, TableEncoder
-from semisvm.tables.methods import find_method, margins, score_rows, shape_for
+from semisvm.tables.methods import margins, score_rows, shape_for
 
 
 @dataclass

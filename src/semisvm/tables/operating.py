@@ -57,7 +57,7 @@ def audit(
     *,
     uses_unlabeled: bool = True,
 ) -> dict[int, dict[str, OperatingPoint]]:
-    """What the labels alone give, what the threshold adds where one is set, and what the unlabelled rows add."""
+    """What the labels alone give, what the threshold adds where one is set, and what the unlabeled rows add."""
     target = target_of(settings, n_classes)
     is_set = target.is_constrained and n_classes == 2
     per_class = margins(supervised)

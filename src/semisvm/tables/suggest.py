@@ -29,7 +29,7 @@ FEWEST_CANDIDATES = 100
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A row worth labelling: its number in the file, counted from 1, its score, its cells."""
+    """A row worth labeling: its number in the file, counted from 1, its score, its cells."""
 
     row: int
     score: float
@@ -43,7 +43,7 @@ class Suggestion:
 def suggest_rows(
     model: Model, path: str | Path, n: int, *, unlabeled: str | None = None, tell: Tell = say_nothing
 ) -> list[Suggestion]:
-    """Return the n rows of a file most worth labelling, those of most doubt first; labelled rows are passed over."""
+    """Return the n rows of a file most worth labeling, those of most doubt first; labeled rows are passed over."""
     rows = model.open(path)
     names = rows.names
     has_target = names is None or model.target in names
@@ -61,7 +61,7 @@ def suggest_rows(
 
 
 def suggest_training_rows(model: Model, training: Training, n: int) -> list[Suggestion]:
-    """Return the unlabelled training rows most worth labelling, for the report of a fit."""
+    """Return the unlabeled training rows most worth labeling, for the report of a fit."""
     is_open = training.codes < 0
     if not is_open.any():
         return []

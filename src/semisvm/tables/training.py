@@ -1,6 +1,6 @@
-"""Files -> the rows to learn from: features as they are, a class for each labelled row, and notes on the way.
+"""Files -> the rows to learn from: features as they are, a class for each labeled row, and notes on the way.
 
-Several files are one table: rows of the later ones follow those of the first and must have its columns. An unlabelled
+Several files are one table: rows of the later ones follow those of the first and must have its columns. An unlabeled
 row whose features come again with a label (rows that `suggest` gave out and a person filled in) counts once.
 """
 
@@ -116,7 +116,7 @@ def _table(
         again = frame.duplicated(keep=False).to_numpy() & (codes < 0)
         again &= _is_like(frame, codes >= 0)
         if again.any():
-            notes.append(f"{int(again.sum())} unlabelled rows come again with a label and count once.")
+            notes.append(f"{int(again.sum())} unlabeled rows come again with a label and count once.")
             frame, codes = frame[~again].reset_index(drop=True), codes[~again]
     columns = _settle_columns(frame.drop(columns=sorted(drop)), types, first, notes)
     rows = frame[[column.name for column in columns]]

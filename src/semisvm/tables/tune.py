@@ -1,6 +1,6 @@
 """C and gamma of the kernel by cross-validation of the supervised machine, for `--tune`.
 
-The labels alone decide, which is fast and favours no semi-supervised method; what is found serves them all. Among
+The labels alone decide, which is fast and favors no semi-supervised method; what is found serves them all. Among
 equally good values the smaller C and gamma are taken: the smoother machine.
 """
 
@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.estimators.registry import find_method
 from semisvm.kernels import make_formula
 from semisvm.tables.compare import try_method
 from semisvm.tables.cross import Bench, StoppedError
-from semisvm.tables.methods import Settings, find_method
+from semisvm.tables.methods import Settings
 from semisvm.tables.progress import Tell, say_nothing
 
 FACTORS_OF_GAMMA = (0.1, 1.0, 10.0)

@@ -34,7 +34,7 @@ def facts_on(
     else:
         facts |= _measured(model, seen)
         notes = [
-            f"Operating point and scores are measured on the {seen.rows} labelled rows of {name}; the audit, the "
+            f"Operating point and scores are measured on the {seen.rows} labeled rows of {name}; the audit, the "
             "method and the model card are those of the fit.",
             *(f"Of the fit: {note}" for note in notes),
         ]

@@ -1,4 +1,4 @@
-"""cluster-SVM (Bae, Kim, Shin 2022): k-means labels the unlabelled rows, a support vector machine learns from all."""
+"""cluster-SVM (Bae, Kim, Shin 2022): k-means labels the unlabeled rows, a support vector machine learns from all."""
 
 from studies.harness.tasks import Paper
 from studies.papers.cluster_svm.acceptance import acceptance, tuning

@@ -155,8 +155,8 @@ def _wdbc() -> Iterator[Line]:
         ("supervised SVM", "supervised", RBF_1, 0.985, 0.006),
         ("proposed, k=20", "cluster", proposed, 0.975, 0.010),
     ):
-        task = wdbc(method, params, standardise=True)
-        yield _expect("WDBC, standardised, RBF, C=1", label, "auc", task, value, tolerance)
+        task = wdbc(method, params, standardize=True)
+        yield _expect("WDBC, standardized, RBF, C=1", label, "auc", task, value, tolerance)
 
 
 def _expect(

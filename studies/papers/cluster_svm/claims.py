@@ -21,7 +21,7 @@ FIVE = linear_cluster(5)
 TWENTY = kernel_cluster(20) | ALL_COMPONENTS
 THREE = kernel_cluster(3) | ALL_COMPONENTS
 FIFTY = kernel_cluster(50, 10.0, "nearest") | ALL_COMPONENTS
-NOT_CLUSTERS = "an RBF machine of the labelled rows alone is as good where the classes are no clusters"
+NOT_CLUSTERS = "an RBF machine of the labeled rows alone is as good where the classes are no clusters"
 LESS_HIDDEN = "with a fifth of the labels shown there is little left to gain"
 
 # model, design, what is compared, proposed parameters, the other method and its parameters, note

@@ -61,19 +61,19 @@ def roc() -> Table:
     """Return the ROC figure as areas under the curve; the curves are in the records."""
     lines = [
         *_roc_lines(
-            "standardised, RBF, C=1",
+            "standardized, RBF, C=1",
             RBF_1,
             {"k=20": kernel_cluster(20, 1.0, "nearest") | ALL_COMPONENTS},
-            standardise=True,
+            standardize=True,
             quick=True,
         ),
         *_roc_lines(
-            "standardised, linear, C=0.01",
+            "standardized, linear, C=0.01",
             {"kernel": "linear", "C": 0.01},
             {"k=2": linear_cluster(2, 0.01, "nearest"), "k=20": linear_cluster(20, 0.01, "nearest")},
-            standardise=True,
+            standardize=True,
         ),
-        *_roc_lines("raw, linear, C=1", PLAIN, {"k=5": linear_cluster(5, 1.0, "nearest")}, standardise=False),
+        *_roc_lines("raw, linear, C=1", PLAIN, {"k=5": linear_cluster(5, 1.0, "nearest")}, standardize=False),
     ]
     title = "WDBC: area under the test ROC curve over many splits (the paper draws one)"
     alt = "Mean test ROC curves of WDBC with 10-90% bands: oracle, supervised SVM and the proposed method"
@@ -81,16 +81,16 @@ def roc() -> Table:
 
 
 def _roc_lines(
-    setting: str, svm: dict[str, Any], clusters: dict[str, dict[str, Any]], *, standardise: bool, quick: bool = False
+    setting: str, svm: dict[str, Any], clusters: dict[str, dict[str, Any]], *, standardize: bool, quick: bool = False
 ) -> list[Line]:
     """Return the areas of each method, and the paper's claim: the proposed method's is above the supervised one's."""
-    supervised = wdbc("supervised", svm, standardise=standardise)
+    supervised = wdbc("supervised", svm, standardize=standardize)
     tasks = {
-        "oracle": wdbc("oracle", svm, standardise=standardise),
+        "oracle": wdbc("oracle", svm, standardize=standardize),
         "supervised SVM": supervised,
-        "self-training": wdbc("self-training", svm, standardise=standardise),
+        "self-training": wdbc("self-training", svm, standardize=standardize),
     }
-    proposed = {f"proposed, {name}": wdbc("cluster", how, standardise=standardise) for name, how in clusters.items()}
+    proposed = {f"proposed, {name}": wdbc("cluster", how, standardize=standardize) for name, how in clusters.items()}
     areas = [Line("roc", setting, name, "auc", task, quick=quick) for name, task in (tasks | proposed).items()]
     return areas + [_claim(setting, name, task, supervised, quick) for name, task in proposed.items()]
 

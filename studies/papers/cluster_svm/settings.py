@@ -58,6 +58,6 @@ def iris(train: int, hidden: float, method: str, params: dict[str, Any]) -> Task
     return Task("iris", method, {"train": train, "hidden": hidden}, params)
 
 
-def wdbc(method: str, params: dict[str, Any], *, standardise: bool) -> Task:
+def wdbc(method: str, params: dict[str, Any], *, standardize: bool) -> Task:
     """Return a task on WDBC: half of the rows to train on, nine labels in ten hidden."""
-    return Task("wdbc", method, {"train": 284, "hidden": 0.9, "standardise": standardise}, params)
+    return Task("wdbc", method, {"train": 284, "hidden": 0.9, "standardize": standardize}, params)

@@ -30,10 +30,10 @@ def paper() -> Paper:
             "that (Nadeau and Bengio) hardly a set is won or lost; the direction over all sets stays.",
         ),
         silent=(
-            "Which class is positive, how many labelled rows of each class (five and five on most sets, in "
+            "Which class is positive, how many labeled rows of each class (five and five on most sets, in "
             "proportion on six), the scaling of the features (to [0, 1]), that the last sets are projections of "
             "the public files. All were found by fit to these same tables.",
-            "C of the ground truth and of TSVM's unlabelled rows (1, not C2).",
+            "C of the ground truth and of TSVM's unlabeled rows (1, not C2).",
             "Equation 9 as printed lacks a factor: trained with it, costs come out several times the published ones.",
             "Every constant baseline.",
         ),

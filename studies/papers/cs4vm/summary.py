@@ -12,7 +12,7 @@ import numpy as np
 
 from studies.harness.compare import Comparison, Results
 from studies.harness.tasks import Line, Reference, Table
-from studies.harness.verdicts import judge, summarise
+from studies.harness.verdicts import judge, summarize
 from studies.papers.cs4vm.settings import COSTS, QUICK_SETS, SETS
 from studies.papers.cs4vm.tables import QUICK_COSTS, REPEATS
 from studies.papers.cs4vm.wins import costs_of, count_wins
@@ -145,6 +145,6 @@ def _wins(results: Results) -> Iterator[Comparison]:
 def _judged(setting: str, method: str, measure: str, value: float, reference: Reference) -> Comparison:
     """Return a comparison of one number that is made from many cells."""
     line = Line("summary", setting, method, measure, None, reference, quick=True)
-    made = summarise([value])
+    made = summarize([value])
     verdict, why = judge(made, reference)
     return Comparison(line, made, verdict, why)

@@ -21,8 +21,8 @@ def paper() -> Paper:
             "Growing and rebuilding the soft labels come to the same (Table 8); adjusting is what matters (Table 9).",
         ),
         fails=(
-            "That the unlabelled rows do it. The supervised machine of all labels, its threshold chosen by "
-            "five-fold cross-fitting and no unlabelled row seen, is as good as PSVM or better: see the lines "
+            "That the unlabeled rows do it. The supervised machine of all labels, its threshold chosen by "
+            "five-fold cross-fitting and no unlabeled row seen, is as good as PSVM or better: see the lines "
             "below each set of Table 5.",
             "The adjusting rule read literally, on IJCNN1 and Protein, where it overshoots.",
             "Table 9 on three sets: without adjusting ours is worse than published, and an independent "

@@ -38,11 +38,11 @@ def figure_6() -> Table:
 
 
 def figure_7() -> Table:
-    """Return Figure 7: F1 of PSVM less that of SSVM against the share of rows that are labelled."""
+    """Return Figure 7: F1 of PSVM less that of SSVM against the share of rows that are labeled."""
     lines = [
         Line(
             "figure-7",
-            f"{100 * share:g}% labelled",
+            f"{100 * share:g}% labeled",
             name,
             "f1",
             psvm(name, labeled=share),
@@ -52,7 +52,7 @@ def figure_7() -> Table:
         for name in SETS
         for share in (MNIST_SHARES if name == "mnist" else SHARES)
     ]
-    alt = "F1 of PSVM less F1 of the supervised machine against the share of labelled rows, on the four sets"
+    alt = "F1 of PSVM less F1 of the supervised machine against the share of labeled rows, on the four sets"
     title = "What PSVM gains over SSVM in F1 (Figure 7)"
     return Table("figure-7", title, tuple(lines), FIGURE_SEEDS, figure=Figure("gains", alt, say_gains))
 
@@ -87,7 +87,7 @@ def say_gains(comparisons: Sequence[Comparison], _: Results) -> str:
     told = ", ".join(f"{first:+.3f} to {last:+.3f} on {name}" for name, (first, last) in ends.items())
     positive = np.mean([value > 0 for found in means.values() for value in found.values()])
     return (
-        f"The paper says that the gain falls as labels grow. From 5% to 15% labelled it goes from {told}: it falls on "
+        f"The paper says that the gain falls as labels grow. From 5% to 15% labeled it goes from {told}: it falls on "
         f"{len(falls)} of {len(ends)} sets, and is positive at {100 * positive:.0f}% of the points. What the figure "
         "does not show: a cross-fitted threshold alone gives the supervised machine the same gain (see table-5)."
     )

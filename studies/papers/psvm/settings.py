@@ -27,7 +27,7 @@ def kernel(name: str) -> dict[str, Any]:
 
 
 def task(name: str, method: str, labeled: float = TENTH, **more: Any) -> Task:
-    """Return a task on one of the four sets: a tenth to test on, a share labelled, the rest unlabelled."""
+    """Return a task on one of the four sets: a tenth to test on, a share labeled, the rest unlabeled."""
     slow = name == "mnist" or method == "transductive"
     return Task(name, method, {"labeled": labeled, "test": 0.1}, kernel(name) | more, slow=slow)
 

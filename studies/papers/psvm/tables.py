@@ -23,7 +23,7 @@ from studies.papers.published import psvm as published
 
 PROTEIN = (
     "class 1 is the nearest of the three to the published value (0.18 over seeds; class 2 gives 0.45, class 0 0.62); "
-    "1,084 of the 17,766 rows have lost their label in the copy there is and serve as unlabelled ones"
+    "1,084 of the 17,766 rows have lost their label in the copy there is and serve as unlabeled ones"
 )
 # lines by the literal rule are not steady: a threshold that overshoots takes other soft labels along, round by round
 OVERSHOOTS = "the literal rule overshoots where precision and recall are far apart; the best F1 does not"
@@ -32,7 +32,7 @@ FLATTERED = (
     "readings were tried, and neither fits all four sets"
 )
 AT_ZERO = (
-    "no rule is left to vary: threshold 0, all unlabelled rows labelled at once, as the paper says it; an independent "
+    "no rule is left to vary: threshold 0, all unlabeled rows labeled at once, as the paper says it; an independent "
     "prototype is as far below the published values or further (see the table of expectations)"
 )
 STEEP = (
@@ -41,7 +41,7 @@ STEEP = (
 )
 THE_THRESHOLDS = (
     "the gain of Table 5 over SSVM is the threshold's: the supervised machine of all labels, with its threshold chosen "
-    "by cross-fitting and no unlabelled row, has it too"
+    "by cross-fitting and no unlabeled row, has it too"
 )
 THRESHOLDED = "SSVM, cross-fitted threshold"
 MEASURES = ("precision", "recall", "f1")
@@ -109,7 +109,7 @@ def table_5() -> Table:
         lines.append(Line("table-5", name, "SSVM", "f1", supervised, reference, note=note, **more))
         lines.append(Line("table-5", name, THRESHOLDED, "f1", thresholded, mark="beside", **more))
         label = "PSVM less SSVM with a cross-fitted threshold"
-        claim = Reference(0.0, kind="above", source="section 5.2, the unlabelled rows' use")
+        claim = Reference(0.0, kind="above", source="section 5.2, the unlabeled rows' use")
         lines.append(
             Line("table-5", name, label, "f1", psvm(name), claim, against=thresholded, note=THE_THRESHOLDS, **more)
         )

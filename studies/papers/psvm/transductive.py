@@ -6,7 +6,7 @@ from studies.harness.tasks import Line, Reference
 from studies.papers.psvm.settings import task
 
 TSVM_SEEDS = 4
-NOTE = "TSVM fixes the share of positives among the unlabelled rows to that of the labelled ones"
+NOTE = "TSVM fixes the share of positives among the unlabeled rows to that of the labeled ones"
 
 
 def tsvm_line(table: str, name: str, measure: str, reference: Reference | None) -> Line:

@@ -1,6 +1,6 @@
 """Chen, Wang, Dong (2003), Learning with progressive transductive support vector machine (in Chinese).
 
-Journal of Software 14(3). One draw of the labelled documents, one run: no spreads. Times are of 2001's hardware.
+Journal of Software 14(3). One draw of the labeled documents, one run: no spreads. Times are of 2001's hardware.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from studies.papers.published import read_table
 
-# method | seconds | errors on the 20 unlabelled rows | test errors of 100
+# method | seconds | errors on the 20 unlabeled rows | test errors of 100
 TABLE_1 = """
 TSVM  | 0.67 | 4 | 15
 PTSVM | 0.17 | 0 |  0
 """
 
-# unlabelled positive, negative, method | seconds | support vectors | test errors of 600 | precision | recall (%)
+# unlabeled positive, negative, method | seconds | support vectors | test errors of 600 | precision | recall (%)
 TABLE_2 = """
    0    0 TSVM  |   0.01 |  10 | 165 | 64.64 | 99.33
    0    0 PTSVM |   0.01 |  10 | 165 | 64.64 | 99.33

@@ -41,9 +41,9 @@
     return box;
   }
 
-  /* Dots with their intervals, a line each, its name above it; the last or chosen one in colour. */
+  /* Dots with their intervals, a line each, its name above it; the last or chosen one in color. */
   function drawEstimates(steps, width, from, to, least) {
-    const known = steps.filter((step) => step.value !== null), colour = (step) => (step.last ? BLUE : GREY);
+    const known = steps.filter((step) => step.value !== null), color = (step) => (step.last ? BLUE : GREY);
     return Plot.plot({
       style: FONT, width, height: 34 + 46 * steps.length, marginLeft: 7, marginRight: 14, marginTop: 6, marginBottom: 28,
       x: {domain: [from, to], ticks: width < 250 ? 3 : 5, label: null, tickFormat: short},
@@ -54,8 +54,8 @@
         least === null ? null : Plot.tickX(steps, {x: () => least, y: "k", insetTop: 27, stroke: SOFT, strokeDasharray: "4 3", strokeWidth: 1.5}),
         Plot.text(steps, {y: "k", x: from, dx: -6, dy: -8, text: "name", textAnchor: "start", fill: INK, stroke: "var(--page)", strokeWidth: 5}),
         Plot.text(steps, {y: "k", x: to, dx: 8, dy: -8, text: (step) => rate(step.value), textAnchor: "end", fontWeight: 650, fill: INK, stroke: "var(--page)", strokeWidth: 5}),
-        Plot.ruleY(known.filter((step) => step.low !== null && step.high !== null), {y: "k", x1: "low", x2: "high", dy: 9, stroke: colour, strokeWidth: 5, strokeOpacity: 0.45, strokeLinecap: "round"}),
-        Plot.dot(known, {y: "k", x: "value", dy: 9, r: 5, fill: colour, stroke: "var(--page)", strokeWidth: 1.5}),
+        Plot.ruleY(known.filter((step) => step.low !== null && step.high !== null), {y: "k", x1: "low", x2: "high", dy: 9, stroke: color, strokeWidth: 5, strokeOpacity: 0.45, strokeLinecap: "round"}),
+        Plot.dot(known, {y: "k", x: "value", dy: 9, r: 5, fill: color, stroke: "var(--page)", strokeWidth: 1.5}),
       ],
     });
   }
@@ -134,7 +134,7 @@
     })).filter((bar) => bar.high > bar.low);
     const groups = [
       ["Labelled rows", [...bars(bins.negative, null, ORANGE), ...bars(bins.positive, bins.negative, BLUE)]],
-      ["Unlabelled rows", bars(bins.unlabeled, null, GREY)],
+      ["Unlabeled rows", bars(bins.unlabeled, null, GREY)],
     ].filter(([, found]) => found.length);
     return fill(place, (width) => groups.map(([title, found], k) => {
       const cut = state ? state.cut() : null, isLast = k === groups.length - 1;
@@ -153,7 +153,7 @@
     }));
   }
 
-  /* A line for each binary problem, told apart by colour and dashes. */
+  /* A line for each binary problem, told apart by color and dashes. */
   function drawRounds(place) {
     const looks = [[BLUE, null], [ORANGE, "6 3"], [GREY, "2 2"], [INK, "8 3 2 3"]];
     fill(place, (full) => drawn.rounds.map((column) => titled(column.name, Plot.plot({
@@ -173,11 +173,11 @@
     }))));
     const keys = document.querySelector("[data-problems]");
     if (drawn.problems.length > 1) drawn.problems.forEach((problem, k) => {
-      const key = document.createElement("span"), [colour, dashes] = looks[k % looks.length];
+      const key = document.createElement("span"), [color, dashes] = looks[k % looks.length];
       const line = document.createElement("span");
       key.className = "nowrap";
       line.className = "key line";
-      line.style.borderTopColor = colour;
+      line.style.borderTopColor = color;
       line.style.borderTopStyle = dashes ? (k % 2 ? "dashed" : "dotted") : "solid";
       key.append(line, " " + problem);
       keys.append(key, " ");

@@ -1,4 +1,4 @@
-"""Where the gain comes from: supervised, + threshold, + unlabelled rows, each measure with its interval."""
+"""Where the gain comes from: supervised, + threshold, + unlabeled rows, each measure with its interval."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class AuditDisplay:
         self.axes_ = np.atleast_1d(axes)
         if self.axes_.size != len(MEASURES):
             raise ValueError(f"axes must be {len(MEASURES)} axes, one a measure, got {self.axes_.size}.")
-        colours = [GREY] * (len(self.audit) - 1) + [BLUE]
+        colors = [GREY] * (len(self.audit) - 1) + [BLUE]
         for ax, name in zip(self.axes_, MEASURES, strict=True):
-            for place, (found, colour) in enumerate(zip(self.audit.values(), colours, strict=True)):
+            for place, (found, color) in enumerate(zip(self.audit.values(), colors, strict=True)):
                 value = getattr(found, name)
-                ax.plot([value.low, value.high], [place, place], color=colour, alpha=0.5, linewidth=5)
-                ax.plot(value.value, place, "o", color=colour)
+                ax.plot([value.low, value.high], [place, place], color=color, alpha=0.5, linewidth=5)
+                ax.plot(value.value, place, "o", color=color)
                 least = getattr(found.target, f"min_{name}", None)
             if least is not None:
                 ax.axvline(least, color=GREY, linestyle="--", linewidth=1.2)

@@ -1,4 +1,4 @@
-"""Axes to draw on, and the colours of all pictures: Okabe and Ito's, told apart by every eye."""
+"""Axes to draw on, and the colors of all pictures: Okabe and Ito's, told apart by every eye."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Scores and true signs of one class, out of a fitted estimator.
 
-    scores     (n,)  of labelled rows, on the scale on which `threshold` cuts
-    sign       (n,)  +1 on rows of the class, -1 on other labelled rows
+    scores     (n,)  of labeled rows, on the scale on which `threshold` cuts
+    sign       (n,)  +1 on rows of the class, -1 on other labeled rows
     unlabeled  (m,)  scores of the rows without a label, none where X was not given
 
 Without X and y these are what the estimator itself chose its operating point on (`calibration_scores_`); with them, the
@@ -63,7 +63,7 @@ def _class_index(final: Any, positive: Any) -> int:
 def _calibration(final: Any, index: int, name: str) -> Scored:
     if not hasattr(final, "calibration_scores_"):
         raise ValueError(
-            f"{type(final).__name__} keeps no calibration scores: pass X and y of labelled rows it was not trained on."
+            f"{type(final).__name__} keeps no calibration scores: pass X and y of labeled rows it was not trained on."
         )
     parts = (final.calibration_scores_, final.calibration_sign_, final.operating_point_)
     if isinstance(final.operating_point_, dict):

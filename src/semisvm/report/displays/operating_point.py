@@ -77,7 +77,7 @@ class OperatingPointDisplay:
         estimator : estimator
             A fitted `PreferenceSVC`, another classifier with a decision function, or a Pipeline that ends in one.
         X, y : array-like, optional
-            Rows and labels, unlabelled ones left out; by default what the operating point was chosen on.
+            Rows and labels, unlabeled ones left out; by default what the operating point was chosen on.
         positive : label, optional
             The class to draw; needed for more than two.
         ax : matplotlib axes, optional

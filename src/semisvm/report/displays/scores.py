@@ -1,4 +1,4 @@
-"""How the scores are spread: labelled rows of both signs and unlabelled rows, with the threshold in use."""
+"""How the scores are spread: labeled rows of both signs and unlabeled rows, with the threshold in use."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ScoresDisplay:
         ax: Any = None,
         bins: int = 30,
     ) -> ScoresDisplay:
-        """Draw from scores and true signs (+1, -1) of labelled rows, and scores of unlabelled ones."""
+        """Draw from scores and true signs (+1, -1) of labeled rows, and scores of unlabeled ones."""
         vector, is_positive = check_scores_and_sign(scores, sign)
         pool = np.empty(0) if unlabeled is None or not np.size(unlabeled) else check_scores(unlabeled, "unlabeled")
         groups = {"positive": vector[is_positive], "negative": vector[~is_positive], "unlabeled": pool}
@@ -56,7 +56,7 @@ class ScoresDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: Any = None, bins: int = 30
     ) -> ScoresDisplay:
-        """Draw from a fitted estimator: on the rows it was calibrated on, or on X and y, unlabelled rows included."""
+        """Draw from a fitted estimator: on the rows it was calibrated on, or on X and y, unlabeled rows included."""
         scored = score_rows(estimator, X, y, positive=positive)
         return cls.from_scores(
             scored.scores, scored.sign, scored.unlabeled, threshold=scored.threshold, name=scored.name, ax=ax, bins=bins
@@ -66,10 +66,10 @@ class ScoresDisplay:
         """Draw on `ax`, or on new axes."""
         ax = axes_to_draw_on(ax)
         groups = [
-            ("unlabelled", self.unlabeled, {"color": GREY, "alpha": 0.35}),
-            ("labelled negative", self.negative, {"color": ORANGE, "histtype": "step", "linewidth": 2}),
+            ("unlabeled", self.unlabeled, {"color": GREY, "alpha": 0.35}),
+            ("labeled negative", self.negative, {"color": ORANGE, "histtype": "step", "linewidth": 2}),
             (
-                "labelled positive",
+                "labeled positive",
                 self.positive,
                 {"color": BLUE, "histtype": "step", "linewidth": 2, "linestyle": "--"},
             ),

@@ -5,11 +5,11 @@
     L        (n, n)  sparse: the penalty h' L h of values h at the nodes
 
     combinatorial   h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i - h_j)^2
-    normalised      h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i / sqrt(d_i) - h_j / sqrt(d_j))^2
+    normalized      h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i / sqrt(d_i) - h_j / sqrt(d_j))^2
                     d_i = sum_j W_ij mass_j
 
 With all masses 1 these are D - W and I - D^-1/2 W D^-1/2. Rows that are equal are one node: a row of weight 2 is two
-rows, and ten copies of a row do not use up each other's neighbours.
+rows, and ten copies of a row do not use up each other's neighbors.
 """
 
 from dataclasses import dataclass
@@ -39,12 +39,12 @@ def find_nodes(X, weight: np.ndarray) -> Nodes:
     return Nodes(first, node, np.bincount(node, weight))
 
 
-def laplacian(links: sparse.csr_matrix, mass: np.ndarray, *, is_normalised: bool) -> sparse.csr_matrix:
+def laplacian(links: sparse.csr_matrix, mass: np.ndarray, *, is_normalized: bool) -> sparse.csr_matrix:
     """L above from W."""
     degree = np.asarray(links @ mass)
     weighted = sparse.csr_matrix(links.multiply(mass[:, None]).multiply(mass))
     L = sparse.diags(np.asarray(weighted.sum(axis=1)).ravel()) - weighted
-    if is_normalised:
+    if is_normalized:
         scale = sparse.diags(np.divide(1, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0))
         L = scale @ L @ scale
     return sparse.csr_matrix(L)

@@ -1,0 +1,66 @@
+"""The methods by name, from the simplest to the most involved: the one list that everything else derives from.
+
+The command's help and `--method`, `compare`, the types that model files may hold, and the tests that run over every
+estimator read it. A new method is one line here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Method:
+    """A name on the command line, the class behind it, and what the papers call it."""
+
+    name: str
+    class_name: str
+    paper_name: str
+    about: str
+    takes_sparse: bool = True
+    sets_threshold: bool = False  # whether it answers a precision or recall itself, its scores being above 0 there
+
+    @property
+    def estimator_class(self) -> Any:
+        """The class, None where this version does not have it."""
+        return getattr(importlib.import_module("semisvm.estimators"), self.class_name, None)
+
+
+# In the order of how much there is to them: of two that are as good as each other, the first is chosen.
+METHODS = (
+    Method("supervised", "SupervisedSVC", "SVM (SSVM)", "the labeled rows alone: the baseline"),
+    Method(
+        "mixture",
+        "MixtureClassifier",
+        "generative model (EM)",
+        "a Gaussian for each class, all rows",
+        takes_sparse=False,
+    ),
+    Method("self-training", "SelfTrainingSVC", "self-training", "retrained on its own predictions"),
+    Method("cluster", "ClusterSVC", "cluster-SVM", "unlabeled rows take the label of their cluster"),
+    Method("laplacian", "LaplacianSVC", "Laplacian SVM", "neighbors are given similar scores"),
+    Method("label-mean", "LabelMeanSVC", "CS4VM (meanS3VM)", "the means of the unlabeled rows' classes"),
+    Method("transductive", "TransductiveSVC", "TSVM", "the boundary where unlabeled rows are few"),
+    Method("progressive", "ProgressiveSVC", "PTSVM", "pairs of rows labeled round by round"),
+    Method("preference", "PreferenceSVC", "PSVM", "a precision or recall to reach", sets_threshold=True),
+)
+NAMES = tuple(method.name for method in METHODS)
+
+
+def available() -> tuple[Method, ...]:
+    """Return the methods of this version."""
+    return tuple(method for method in METHODS if method.estimator_class is not None)
+
+
+def find_method(name: str) -> Method:
+    """Return the method of that name."""
+    found = next((method for method in available() if method.name == name), None)
+    if found is None:
+        names = ["auto", *(method.name for method in available())]
+        close = get_close_matches(name, names, n=1)
+        hint = f"Perhaps {close[0]!r} is meant; there are " if close else "There are "
+        raise ValueError(f"There is no method {name!r}. {hint}{', '.join(names)}.")
+    return found
