@@ -10,7 +10,7 @@ has, so that equal rows of equal weight stay equal:
     beta_i = box_i * (beta_merged / box_merged)
 
 The factor is at most 1 in size, and exactly 1 at the bound: no coefficient leaves its box by rounding.
-Candidates are rows with one label and the same random projection, a number a row; they are then compared in full.
+Candidates are rows with one label and the same random projection, one number per row; they are then compared in full.
 """
 
 from dataclasses import dataclass, replace
@@ -19,8 +19,8 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.estimators.binary import BinaryFit
+from semisvm.estimators.problem import TrainingProblem
 from semisvm.kernels.threads import for_each
-from semisvm.labels import Labels
 
 FEWEST_COPIES = 0.05  # share of the rows: below it the time saved would not be noticed
 _TILE_NUMBERS = 1 << 16  # of dense rows looked at together: they stay in the processor's cache
@@ -33,16 +33,18 @@ class Repeats:
     first: np.ndarray
     group: np.ndarray
 
-    def merge(self, X, labels: Labels, weight: np.ndarray) -> tuple:
-        """The distinct rows, their labels, and the weights of their copies added up."""
-        return X[self.first], Labels(labels.classes, labels.codes[self.first]), np.bincount(self.group, weight)
+    def merge(self, problem: TrainingProblem) -> TrainingProblem:
+        """The problem of the distinct rows, the weights of their copies added up."""
+        is_first = np.zeros(problem.n_rows, dtype=bool)
+        is_first[self.first] = True
+        return replace(problem.select(is_first), weight=np.bincount(self.group, problem.weight))
 
     def deal(self, fit: BinaryFit, box: np.ndarray, merged_box: np.ndarray) -> BinaryFit:
-        """A fit on the distinct rows as a fit on all of them; boxes are sizes, one a row and one a distinct row."""
+        """A fit on the distinct rows as a fit on all of them; boxes are sizes, one per row and one per distinct row."""
         share = np.divide(fit.row_beta, merged_box, out=np.zeros(len(merged_box)), where=merged_box > 0)
         row_beta = box * share[self.group]
         n_support = int(np.count_nonzero(row_beta))
-        history = [record | {"n_support": n_support} for record in fit.history]
+        history = [record.with_details(n_support=n_support) for record in fit.history]
         return replace(fit, row_beta=row_beta, scores=fit.scores[self.group], history=history)
 
 
@@ -86,7 +88,7 @@ def _canonical(X):
 
 
 def _fingerprint(X) -> np.ndarray:
-    """A number a row, equal for equal rows: summed in an order that depends on the row alone, unlike BLAS."""
+    """One number per row, equal for equal rows: summed in an order that depends on the row alone, unlike BLAS."""
     direction = np.random.default_rng(0).uniform(0.5, 1.0, X.shape[1])
     if sparse.issparse(X):
         with np.errstate(all="ignore"):
