@@ -1,7 +1,7 @@
 """What a target says: its classes, a code for each row, and which rows carry no label.
 
     y        (n,)  the user's target: labels, with markers where a row has none
-    classes  (k,)  the distinct labels, sorted, in the user's dtype
+    classes  (k,)  the distinct labels in the user's dtype: sorted, or in the order of a pandas Categorical's categories
     codes    (n,)  intp; classes[codes[i]] is the label of row i, and codes[i] = -1 where there is none
     sign     (n,)  int8; +1 on the positive class, -1 on every other labeled row, 0 on unlabeled rows
 
@@ -28,7 +28,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-__all__ = ["UNLABELED_CODE", "Labels", "encode"]
+__all__ = ["UNLABELED_CODE", "Labels", "encode", "find_unlabeled"]
 
 UNLABELED_CODE = -1
 
@@ -107,6 +107,8 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> Labels:
     is_labeled[is_labeled] = ~is_marked
 
     classes, codes_of_labeled = _index_classes(labels)
+    if (order := _category_order(y)) is not None:
+        classes, codes_of_labeled = _in_order(classes, codes_of_labeled, order)
     if classes.tolist() == [1] and marker == -1 and _holds_minus_one(values[is_marked]):
         raise ValueError(
             "y holds only -1 and +1, and -1 marks unlabeled rows (unlabeled=-1), which leaves one class. "
@@ -117,6 +119,44 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> Labels:
     codes = np.full(is_labeled.size, UNLABELED_CODE, dtype=np.intp)
     codes[is_labeled] = codes_of_labeled
     return Labels(classes, codes)
+
+
+def find_unlabeled(y: Any, *, unlabeled: Any = -1) -> np.ndarray:
+    """Tell which rows of a target carry no label.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        As for `encode`.
+    unlabeled : number, string, or None, NaN, NA
+        The marker of rows without a label.
+
+    Returns
+    -------
+    is_unlabeled : ndarray of shape (n,), dtype=bool
+        True where a row carries no label.
+    """
+    has_value, values = _read(y)
+    is_unlabeled = ~has_value
+    is_unlabeled[has_value] = _find_unlabeled(values, _check_marker(unlabeled))
+    return is_unlabeled
+
+
+def _category_order(y: Any) -> list[Any] | None:
+    """The categories of a pandas Categorical in their order; None for any other target."""
+    if hasattr(y, "columns"):
+        y = y[y.columns[0]]
+    dtype = getattr(y, "dtype", None)
+    return dtype.categories.tolist() if type(dtype).__name__ == "CategoricalDtype" else None
+
+
+def _in_order(classes: np.ndarray, codes: np.ndarray, order: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The classes in another order, and the codes that go with it."""
+    place = {name: k for k, name in enumerate(order)}
+    old_of_new = np.array(sorted(range(len(classes)), key=lambda k: place[classes.tolist()[k]]), dtype=np.intp)
+    new_of_old = np.empty_like(old_of_new)
+    new_of_old[old_of_new] = np.arange(len(old_of_new))
+    return classes[old_of_new], new_of_old[codes]
 
 
 def _read(y: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 
+from histories import records_of
 from semisvm import SupervisedSVC
 from semisvm.estimators import repeats
 from semisvm.estimators.repeats import find_repeats
@@ -59,7 +60,7 @@ def test_the_model_is_that_of_all_rows(monkeypatch, as_input, n_classes, multi_c
     new = np.random.default_rng(1).normal(size=(40, X.shape[1]))
     for rows in (X, new):
         np.testing.assert_allclose(merged.decision_function(rows), plain.decision_function(rows), rtol=0, atol=SAME)
-    for ours, theirs in zip(merged.history_, plain.history_, strict=True):
+    for ours, theirs in zip(records_of(merged), records_of(plain), strict=True):
         assert ours["objective"] == pytest.approx(theirs["objective"], rel=SAME)
         assert ours["problem"] == theirs["problem"]
     np.testing.assert_array_equal(merged.transduction_, plain.transduction_)
@@ -117,7 +118,7 @@ def test_what_is_learned_has_the_shape_of_the_users_data():
     np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
     assert model.dual_coef_.shape == (3, len(model.support_))
     assert len(model.transduction_) == len(X)
-    assert max(record["n_support"] for record in model.history_) <= len(model.support_)
+    assert max(record["n_support"] for record in records_of(model)) <= len(model.support_)
 
 
 def groups_by_python(X, codes):

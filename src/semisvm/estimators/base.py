@@ -61,9 +61,12 @@ class ScoresLabeledRows(ClassifierMixin):
             return super().score(X, y, sample_weight)
         if not is_labeled.any():
             raise ValueError("y has no labeled row to score: pass true labels.")
-        return float(np.average(self.predict(X)[is_labeled] == np.asarray(y)[is_labeled], weights=(
-            None if sample_weight is None else np.asarray(sample_weight)[is_labeled]
-        )))
+        return float(
+            np.average(
+                self.predict(X)[is_labeled] == np.asarray(y)[is_labeled],
+                weights=(None if sample_weight is None else np.asarray(sample_weight)[is_labeled]),
+            )
+        )
 
 
 class BaseSVC(CallbackSupportMixin, ScoresLabeledRows, BaseEstimator):

@@ -99,9 +99,7 @@ def rank_rows(scores: np.ndarray, rows: np.ndarray, *, rounding: float = 0.0) ->
     return rows[order]
 
 
-def label_by_rank(
-    sign: np.ndarray, ranked: np.ndarray, n_positive: int, n_negative: int | None = None
-) -> np.ndarray:
+def label_by_rank(sign: np.ndarray, ranked: np.ndarray, n_positive: int, n_negative: int | None = None) -> np.ndarray:
     """The signs given, +1 for the first `n_positive` of the ranked rows and -1 for the last `n_negative` (the rest)."""
     guess = np.array(sign, dtype=np.float64)
     n_negative = len(ranked) - n_positive if n_negative is None else n_negative

@@ -74,9 +74,7 @@ class Costs:
         return Costs(self.of_class, of_row, matrix)
 
 
-def read_costs(
-    costs: Any, sample_cost: Any, class_weight: Any, labels: Labels, in_use: np.ndarray
-) -> Costs:
+def read_costs(costs: Any, sample_cost: Any, class_weight: Any, labels: Labels, in_use: np.ndarray) -> Costs:
     """Check what the user says and settle what it means for each row; what rows out of use say does not count."""
     factor = np.ones(labels.n_classes)
     if class_weight is not None:

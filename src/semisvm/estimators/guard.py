@@ -67,8 +67,12 @@ def compare_with_constants(
 
     Parameters
     ----------
+    problem : TrainingProblem
+        What the method was fitted to.
     costs : dict or array
         As the user gave them.
+    fits : list of BinaryFit
+        What it learned.
     shares : ndarray of shape (n_classes,)
         How often each class is expected.
     refit : callable
@@ -186,8 +190,8 @@ def _reason(constant: int | None, names: list[Any], facts: dict[str, Any]) -> st
         )
     if facts["n_fits"] == 0:
         return (
-            f"Predicting {cheapest!r} for every row is expected to cost {constant_cost:.3g} per row; with so few labels "
-            f"even a classifier that makes no error on them is expected to cost {facts['least_possible_cost']:.3g}."
+            f"Predicting {cheapest!r} for every row is expected to cost {constant_cost:.3g} per row; with so few "
+            f"labels even a classifier that makes no error on them is expected to cost {facts['least_possible_cost']:.3g}."
         )
     verb = "costs no more than" if constant is not None else "costs more than"
     return (

@@ -143,4 +143,3 @@ def train_once(labeler: Labeler, codes: np.ndarray, box: np.ndarray) -> list[Bin
     """The fits of one labeling, solved once."""
     labeler.solve(codes, box)
     return labeler.fits(labeler.records())
-

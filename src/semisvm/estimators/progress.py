@@ -68,7 +68,9 @@ class Progress:
         yield from self._task(context, name)
 
     def _task(self, context: Any, name: str) -> Iterator[Watch]:
-        watch = Watch(self.estimator, context, name, verbose=bool(self.estimator is not None and self.estimator.verbose))
+        watch = Watch(
+            self.estimator, context, name, verbose=bool(self.estimator is not None and self.estimator.verbose)
+        )
         if context is not None:
             context.call_on_fit_task_begin(estimator=self.estimator)
         yield watch

@@ -26,10 +26,10 @@ from scipy.special import expit, logit
 
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
-from semisvm.estimators.fraction import Fraction
+from semisvm.estimators.class_shares import PositiveShare
 from semisvm.estimators.hinge import slack
 from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.transductive_switch import Level, label_by_rank, switch_at, try_first_guesses
+from semisvm.estimators.transductive.switching import Level, guess_share, switch_at, try_first_guesses
 
 # In units of slack. The paper, with a squared loss, begins at 10; with the hinge loss so high a temperature lets the
 # direction in which the unlabeled rows vary most decide before the labels do (97 errors against 28 on Reuters).
@@ -59,7 +59,7 @@ class SoftMachine:
         return self._problem(nothing, nothing)
 
     def softly_labeled(self, p: np.ndarray) -> DualProblem:
-        """The dual for given p, one an unlabeled row."""
+        """The dual for given p, one per unlabeled row."""
         price, cost_of = self.C_unlabeled * self.task.weight[self.unlabeled], self.cost_of
         return self._problem(cost_of[+1] * price * p, cost_of[-1] * price * (1 - p))
 
@@ -68,18 +68,17 @@ class SoftMachine:
         bound = self.sign * box
         return DualProblem(self.task.kernel, -self.sign, np.minimum(bound, 0), np.maximum(bound, 0), row=self.row)
 
-    def use_unlabeled(self, rounds: Rounds, fraction: Fraction) -> None:
+    def use_unlabeled(self, rounds: Rounds, share: PositiveShare) -> None:
         """Follow the solution from a high temperature to a low one, then make the labels hard."""
-        n_positive = fraction.count(len(self.unlabeled))
-        first = label_by_rank(self.task.sign, rounds.solution.decision_values, n_positive)
-        p = np.full(len(self.unlabeled), fraction.value)
+        first = guess_share(self.task, rounds.decision_values, share)
+        p = np.full(len(self.unlabeled), share.value)
         temperature = FIRST_TEMPERATURE
         while temperature > LAST_TEMPERATURE:
-            p = self._settle_at(temperature, rounds, p, fraction.value)
+            p = self._settle_at(temperature, rounds, p, share.value)
             temperature /= COOLING
-        sign = label_by_rank(self.task.sign, rounds.solution.decision_values, n_positive)
+        sign = guess_share(self.task, rounds.decision_values, share)
         rounds.label(self.unlabeled[(sign[self.unlabeled] > 0) != (p > 0.5)])
-        rounds.go_back(_one_variable_a_row(rounds.solution))
+        rounds.go_back(_one_variable_per_row(rounds.solution))
         level = Level(self.task, self.C, dict.fromkeys((-1, +1), self.C_unlabeled))
         sign = switch_at(rounds, level, sign)
         try_first_guesses(rounds, level, sign, first)
@@ -87,33 +86,44 @@ class SoftMachine:
     def _settle_at(self, temperature: float, rounds: Rounds, p: np.ndarray, positive_fraction: float) -> np.ndarray:
         """Take turns between f and p at one temperature."""
         for turn in range(MOST_TURNS):
-            decision_values = rounds.solution.decision_values[self.unlabeled]
-            before, p = p, soft_labels(decision_values, temperature, positive_fraction, self.cost_of)
-            change = float(np.abs(p - before).mean())
+            decision_values = rounds.decision_values[self.unlabeled]
+            weight = self.task.counts[self.unlabeled]
+            before, p = p, soft_labels(decision_values, temperature, positive_fraction, self.cost_of, weight)
+            change = float(np.average(np.abs(p - before), weights=weight))
             if turn > 0 and change < SETTLED:
                 break
-            rounds.solve(self.softly_labeled(p), tol=max(LOOSE_TOL, rounds.estimator.tol))
+            rounds.solve(self.softly_labeled(p), tol=max(LOOSE_TOL, rounds.tol))
             rounds.label(self.unlabeled[((p > 0.5) != (before > 0.5)) | (rounds.labeled_in[self.unlabeled] < 0)])
-            rounds.done(temperature=temperature, change=change, undecided=float(np.minimum(p, 1 - p).mean()))
+            rounds.done(
+                temperature=temperature,
+                change=change,
+                undecided=float(np.average(np.minimum(p, 1 - p), weights=weight)),
+            )
         return p
 
-    def fit(self, rounds: Rounds) -> BinaryFit:
-        return rounds.fit()
+    def fit(self, rounds: Rounds, share: PositiveShare | None) -> BinaryFit:
+        return rounds.fit(outcome=share)
 
 
-def soft_labels(decision_values, temperature: float, positive_fraction: float, cost_of: dict[int, Any]) -> np.ndarray:
-    """The best p for a given f: the formula above, nu found by bisection."""
+def soft_labels(
+    decision_values: np.ndarray,
+    temperature: float,
+    positive_fraction: float,
+    cost_of: dict[int, Any],
+    weight: np.ndarray,
+) -> np.ndarray:
+    """The best p for a given f: the formula above, nu found by bisection; rows count by their weight in mean p."""
     g = cost_of[+1] * slack(decision_values) - cost_of[-1] * slack(-decision_values)
     offset = temperature * logit(positive_fraction)  # were all g equal, nu would be g + offset
 
     def excess(nu):
-        return expit((nu - g) / temperature).mean() - positive_fraction
+        return np.average(expit((nu - g) / temperature), weights=weight) - positive_fraction
 
     room = 1e-6 * (temperature + np.abs(g).max())
     nu = brentq(excess, g.min() + offset - room, g.max() + offset + room)
     return expit((nu - g) / temperature)
 
 
-def _one_variable_a_row(solution: DualSolution) -> DualSolution:
+def _one_variable_per_row(solution: DualSolution) -> DualSolution:
     """The same f in the variables of hard labels, as a start: its scores stay, no kernel value is needed."""
     return replace(solution, beta=solution.row_beta, gradient=solution.scores, row=None)

@@ -11,7 +11,7 @@ second term of R is concave; replaced by its tangent at the f at hand it gives a
 objective from above and touches it there. Solving it can't raise the objective; the tangents change only for rows
 that cross z = ramp, and when none does the procedure has ended.
 
-In the dual (a variable a piece; rewarded copies are those with y f(x_j) < ramp):
+In the dual (one variable per piece; rewarded copies are those with y f(x_j) < ramp):
 
     labeled i           linear -y_i   the box of its sign
     copy of j as +1      linear -1     [-price r, price - price r]    r = 1 where rewarded, else 0
@@ -23,7 +23,7 @@ import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
-from semisvm.estimators.fraction import Fraction
+from semisvm.estimators.class_shares import PositiveShare
 from semisvm.estimators.hinge import slack, squared_norm
 from semisvm.estimators.rounds import Rounds
 from semisvm.kernels.virtual import VirtualRows
@@ -90,9 +90,9 @@ class RampMachine:
         losses = slack(margins) - np.where(rewarded, self.ramp - margins, 0.0)
         return 0.5 * squared_norm(solution) + float(self.box @ losses)
 
-    def use_unlabeled(self, rounds: Rounds, fraction: Fraction) -> None:
+    def use_unlabeled(self, rounds: Rounds, share: PositiveShare) -> None:
         """Solve one convex bound after the other, until the tangents stay as they are."""
-        self.balance = 2 * fraction.value - 1
+        self.balance = 2 * share.value - 1
         unlabeled = self.task.sign == 0
         self.unbalanced = solution = rounds.solution
         objective, guess = np.inf, np.zeros(len(unlabeled))
@@ -113,9 +113,9 @@ class RampMachine:
             if crossed == 0:
                 return
 
-    def fit(self, rounds: Rounds) -> BinaryFit:
+    def fit(self, rounds: Rounds, share: PositiveShare | None) -> BinaryFit:
         """The fit on the data rows: the balance's coefficient goes to the rows whose mean it stands on."""
         solution = rounds.solution
         is_balanced = self.unbalanced is not None and solution is not self.unbalanced
         bias = self.bias(solution) if is_balanced else solution.bias
-        return rounds.fit(self.kernel.fold(solution.row_beta), bias)
+        return rounds.fit(self.kernel.fold(solution.row_beta), bias, outcome=share)

@@ -9,26 +9,32 @@
 
 The best y_j for a given f is its sign, so the last sum charges for every unlabeled row inside the margin: the
 boundary is pushed to where rows are few. The problem has many local minima, and the algorithms differ in how they
-pick their way: `transductive_switch` (the default), `transductive_cccp` and `transductive_anneal` say how.
+find their way: see `switching` (the default), `cccp` and `annealing`.
 """
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from semisvm.estimators.base import BaseSVC
-from semisvm.estimators.binary import BinaryFit, BinaryTask
-from semisvm.estimators.costs import SAMPLE_COST
-from semisvm.estimators.fraction import check_fraction_has_one_meaning, settle_fraction
+from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
+from semisvm.estimators.class_shares import (
+    POSITIVE_FRACTION,
+    check_share_has_one_meaning,
+    report_shares,
+    settle_share,
+)
+from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.transductive_anneal import SoftMachine
-from semisvm.estimators.transductive_cccp import RampMachine
-from semisvm.estimators.transductive_switch import SwitchMachine
-from semisvm.labels import Labels
+from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.estimators.transductive.annealing import SoftMachine
+from semisvm.estimators.transductive.cccp import RampMachine
+from semisvm.estimators.transductive.switching import SwitchMachine
 from semisvm.sklearn_private import Interval, StrOptions
 
 
+@with_shared_docs
 class TransductiveSVC(BaseSVC):
     """Transductive support vector classifier (TSVM, S3VM) of labeled and unlabeled rows.
 
@@ -36,36 +42,54 @@ class TransductiveSVC(BaseSVC):
     ----------
     C : float, default=1.0
         The price of a labeled row on the wrong side of its margin.
-    C_unlabeled : float, optional
-        The same for unlabeled rows, under the label they are given; by default C.
+    C_unlabeled : float, default=None
+        The same for unlabeled rows, under the label they are given. None: C. Costs multiply it too.
     algorithm : {"switch", "cccp", "anneal"}, default="switch"
-        "switch": guess by rank and switch pairs of labels while the objective falls, as C_unlabeled grows (Joachims
-        1999). "cccp": a ramp loss lowered by a sequence of convex bounds, the classes balanced on average
-        (Collobert et al. 2006). "anneal": soft labels that harden as a temperature falls (Sindhwani et al. 2006), at
-        its best with a C_unlabeled below C (on SVMlight's Reuters example 21 errors at 0.3, against 24 by switching).
+        "switch": guess by rank and switch pairs of labels while the objective falls, as C_unlabeled grows [1]_.
+        "cccp": a ramp loss lowered by a sequence of convex bounds, the classes balanced on average [2]_.
+        "anneal": soft labels that harden as a temperature falls [3]_, at its best with a C_unlabeled below C (on
+        SVMlight's Reuters example 21 errors at 0.3, against 24 by switching).
     positive_fraction : {"labeled", "estimated"} or float, default="labeled"
-        The fraction of unlabeled rows that are of the second class: as among the labeled rows; as the supervised
-        machine sees it, inside the interval that the labels allow; or a number (two classes only). It matters:
-        a wrong fraction forces as many wrong labels.
+        The fraction of unlabeled rows that are of the second class, rows counted by their weights: as among the
+        labeled rows; as the supervised machine sees it, inside the interval that the labels allow; or a number (two
+        classes only). It matters: a wrong fraction forces as many wrong labels.
     pairs_per_round : "auto" or int, default="auto"
         For "switch": how many pairs of labels are switched before solving again. "auto" switches all disjoint
         pairs that pay at once; 1 is Joachims' own way, slower and about as good.
     ramp : float, default=0.0
         For "cccp": the margin below which the loss is constant, above -1 and at most 0.
-    kernel, degree, gamma, coef0, costs, class_weight, multi_class, unlabeled, tol, max_iter, time_limit, cache_size, \
-device, verbose
-        As in `SupervisedSVC`; ``gamma="scale"`` looks at all rows. Costs multiply C_unlabeled too, by the label that
-        an unlabeled row is given. max_iter and time_limit hold for all rounds of a binary problem together.
+    %(kernel_parameters)s
+    %(costs)s
+    %(class_weight)s
+    %(multi_class)s
+    %(unlabeled)s
+    %(solver_parameters)s
+    %(verbose)s
 
     Attributes
     ----------
-    classes_, support_, support_vectors_, dual_coef_, intercept_, n_iter_, termination_condition_
-        As in `SupervisedSVC`.
-    transduction_ : a label for every row of X: its own, or the side of the boundary that it is on.
-    labeled_iter_ : the round that gave it; 0 for the user's own labels.
-    positive_fraction_ : (n_problems,) the fraction in use; `positive_fraction_interval_`, (n_problems, 2), where the
-        labels allow it to lie (90%).
-    history_ : a record a round, the objective among its entries.
+    %(classes)s
+    %(machine)s
+    %(transduction)s
+    positive_fraction_ : ndarray of shape (n_problems,)
+        The fraction in use.
+    positive_fraction_interval_ : ndarray of shape (n_problems, 2)
+        Where the labels allow the fraction to lie, at 90% confidence.
+    %(course)s
+
+    See Also
+    --------
+    ProgressiveSVC : Needs no fraction of positives.
+    LabelMeanSVC : Uses the means of the unlabeled classes; more robust with few labels.
+    sklearn.semi_supervised.SelfTrainingClassifier : Self-training around any classifier.
+
+    References
+    ----------
+    .. [1] T. Joachims, "Transductive inference for text classification using support vector machines", ICML 1999.
+    .. [2] R. Collobert, F. Sinz, J. Weston and L. Bottou, "Large scale transductive SVMs", Journal of Machine Learning
+       Research 7, 2006.
+    .. [3] V. Sindhwani, S. S. Keerthi and O. Chapelle, "Deterministic annealing for semi-supervised kernel machines",
+       ICML 2006. :doi:`10.1145/1143844.1143950`
 
     Examples
     --------
@@ -78,72 +102,81 @@ device, verbose
     array([1, 1, 0])
     """
 
-    _honors = frozenset({SAMPLE_COST})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
         "algorithm": [StrOptions({"switch", "cccp", "anneal"})],
-        "positive_fraction": [StrOptions({"labeled", "estimated"}), Interval(Real, 0, 1, closed="neither")],
+        "positive_fraction": POSITIVE_FRACTION,
         "pairs_per_round": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "ramp": [Interval(Real, -1, 0, closed="right")],
     }
 
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        C_unlabeled=None,
-        algorithm="switch",
-        positive_fraction="labeled",
-        pairs_per_round="auto",
-        ramp=0.0,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        costs=None,
-        class_weight=None,
-        multi_class="ovr",
-        unlabeled=-1,
-        tol=1e-3,
-        max_iter=None,
-        time_limit=None,
-        cache_size=None,
-        device="auto",
-        verbose=False,
+        C_unlabeled: float | None = None,
+        algorithm: Literal["switch", "cccp", "anneal"] = "switch",
+        positive_fraction: str | float = "labeled",
+        pairs_per_round: Literal["auto"] | int = "auto",
+        ramp: float = 0.0,
+        kernel: Kernel = "rbf",
+        degree: float = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        costs: Any = None,
+        class_weight: Any = None,
+        multi_class: MultiClass = "auto",
+        unlabeled: Any = -1,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        cache_size: float | None = None,
+        device: str = "auto",
+        verbose: bool = False,
     ):
-        self.C = C
+        super().__init__(
+            C,
+            kernel=kernel,
+            degree=degree,
+            gamma=gamma,
+            coef0=coef0,
+            costs=costs,
+            class_weight=class_weight,
+            multi_class=multi_class,
+            unlabeled=unlabeled,
+            tol=tol,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            cache_size=cache_size,
+            device=device,
+            verbose=verbose,
+        )
         self.C_unlabeled = C_unlabeled
         self.algorithm = algorithm
         self.positive_fraction = positive_fraction
         self.pairs_per_round = pairs_per_round
         self.ramp = ramp
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.costs = costs
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.cache_size = cache_size
-        self.device = device
-        self.verbose = verbose
+
+    def _fit(self, problem: TrainingProblem) -> MethodFit:
+        labels = problem.labels
+        check_share_has_one_meaning(self.positive_fraction, labels.n_classes)
+        problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
+        fits = fit_pairs(problem, formula, self._fit_binary)
+        self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
+        guess = fits[0].guess if len(fits) == 1 else None
+        codes = None if guess is None else np.where(guess != 0, guess > 0, -1)
+        return MethodFit(fits, formula, problem.multi_class, codes)
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
-        check_fraction_has_one_meaning(self.positive_fraction, len(self.classes_))
-        machine = self._machine(task)
-        rounds = Rounds(self, task)
+        machine, rounds, share = self._machine(task), Rounds(task), None
         with rounds.until_stopped():
             rounds.solve(machine.supervised())
-            fraction = settle_fraction(self.positive_fraction, task.sign, rounds.solution.decision_values)
-            rounds.done(positive_fraction=fraction.value, interval=(fraction.low, fraction.high))
+            share = settle_share(self.positive_fraction, task.sign, rounds.decision_values, task.counts)
+            rounds.done(positive_fraction=share.value, interval=(share.low, share.high))
             if (task.sign == 0).any():
-                machine.use_unlabeled(rounds, fraction)
-        return machine.fit(rounds)
+                machine.use_unlabeled(rounds, share)
+        return machine.fit(rounds, share)
 
     def _machine(self, task: BinaryTask) -> SwitchMachine | RampMachine | SoftMachine:
         price = self.C if self.C_unlabeled is None else self.C_unlabeled
@@ -152,9 +185,3 @@ device, verbose
         if self.algorithm == "anneal":
             return SoftMachine(task, self.C, price)
         return SwitchMachine(task, self.C, price, None if self.pairs_per_round == "auto" else self.pairs_per_round)
-
-    def _learn(self, X, rows_in_use, labels: Labels, fits: list[BinaryFit]) -> None:
-        super()._learn(X, rows_in_use, labels, fits)
-        starts = [record for record in self.history_ if "positive_fraction" in record]
-        self.positive_fraction_ = np.array([record["positive_fraction"] for record in starts])
-        self.positive_fraction_interval_ = np.array([record["interval"] for record in starts]).reshape(-1, 2)

@@ -20,7 +20,7 @@ import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
-from semisvm.estimators.fraction import Fraction
+from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows
 from semisvm.estimators.hinge import hinge_problem, primal_objective, slack
 from semisvm.estimators.rounds import Rounds
 
@@ -72,38 +72,35 @@ class SwitchMachine:
         """The labeled rows alone."""
         return hinge_problem(self.task.kernel, self.task.sign, self.C * self.task.weight)
 
-    def use_unlabeled(self, rounds: Rounds, fraction: Fraction) -> None:
+    def use_unlabeled(self, rounds: Rounds, share: PositiveShare) -> None:
         """Guess by rank, then switch at every level of the price."""
-        unlabeled = np.flatnonzero(self.task.sign == 0)
-        n_positive = fraction.count(len(unlabeled))
-        first = sign = label_by_rank(self.task.sign, rounds.solution.decision_values, n_positive)
-        rounds.label(unlabeled)
-        levels = [
-            Level(self.task, self.C, price) for price in rising_prices(self.C_unlabeled, n_positive, len(unlabeled))
-        ]
+        first = sign = guess_share(self.task, rounds.decision_values, share)
+        is_unlabeled = self.task.sign == 0
+        rounds.label(is_unlabeled)
+        weight = {s: float(self.task.counts[is_unlabeled & (sign == s)].sum()) for s in (-1, +1)}
+        levels = [Level(self.task, self.C, price) for price in rising_prices(self.C_unlabeled, weight)]
         sign = switch_at(rounds, levels[0], sign, self.pairs_per_round)
         for before, level in pairwise(levels):
             start = _raised(rounds.solution, sign, before, level)
             sign = switch_at(rounds, level, sign, self.pairs_per_round, start)
         try_first_guesses(rounds, levels[-1], sign, first, self.pairs_per_round)
 
-    def fit(self, rounds: Rounds) -> BinaryFit:
-        return rounds.fit()
+    def fit(self, rounds: Rounds, share: PositiveShare | None) -> BinaryFit:
+        return rounds.fit(outcome=share)
 
 
-def label_by_rank(sign: np.ndarray, decision_values: np.ndarray, n_positive: int) -> np.ndarray:
-    """Give +1 to the n_positive unlabeled rows with the largest f, -1 to the others; ties go to the first row."""
-    guess = sign.astype(np.float64)
-    unlabeled = np.flatnonzero(sign == 0)
-    order = unlabeled[np.argsort(-decision_values[unlabeled], kind="stable")]
-    guess[order[:n_positive]], guess[order[n_positive:]] = +1, -1
-    return guess
+def guess_share(task: BinaryTask, decision_values: np.ndarray, share: PositiveShare) -> np.ndarray:
+    """The user's signs, and by rank +1 for that share of the unlabeled rows, counted by weight, -1 for the others."""
+    ranked = rank_rows(decision_values, np.flatnonzero(task.sign == 0))
+    return label_by_rank(task.sign, ranked, share.nearest(task.counts[ranked]))
 
 
-def rising_prices(C_unlabeled: float, n_positive: int, n_unlabeled: int) -> Iterator[dict[int, float]]:
-    """The levels of Joachims: at first both guesses weigh the same in sum, then each price doubles up to the end."""
-    n_negative = n_unlabeled - n_positive
-    first = {-1: FIRST_PRICE, +1: FIRST_PRICE * max(n_positive, 1) / max(n_negative, 1)}  # a lone row has one guess
+def rising_prices(C_unlabeled: float, weight: dict[int, float]) -> Iterator[dict[int, float]]:
+    """The levels of Joachims: at first both guesses weigh the same in sum, then each price doubles up to the end.
+
+    `weight` is that of the rows guessed positive and negative; a lone row has one guess only.
+    """
+    first = {-1: FIRST_PRICE, +1: FIRST_PRICE * (weight[+1] or 1) / (weight[-1] or 1)}
     price = {s: min(first[s], C_unlabeled) for s in (-1, +1)}
     yield price
     while min(price.values()) < C_unlabeled:
@@ -121,7 +118,7 @@ def switch_at(
     rounds.done(**level.record, switched=0, objective=objective)
     while True:
         gains = level.gains(solution, sign)
-        rows = pairs_that_pay(gains, sign, level, rounds.estimator.tol, pairs_per_round)
+        rows = pairs_that_pay(gains, sign, level, rounds.tol, pairs_per_round)
         if len(rows) == 0:
             return sign
         switched = sign.copy()
@@ -151,7 +148,7 @@ def try_first_guesses(rounds: Rounds, level: Level, sign, first, pairs_per_round
     solution = rounds.solution
     objective = level.objective(solution, sign)
     # The dual of a rough solution bounds from below what the first guesses can do: mostly that settles it.
-    is_hopeless = -rounds.solve(level.problem(first), tol=max(ROUGH_TOL, rounds.estimator.tol)).objective >= objective
+    is_hopeless = -rounds.solve(level.problem(first), tol=max(ROUGH_TOL, rounds.tol)).objective >= objective
     if is_hopeless or level.objective(rounds.solve(level.problem(first)), first) >= objective:
         rounds.go_back(solution)
         return
@@ -183,6 +180,6 @@ def _solve_to_below(rounds: Rounds, level: Level, sign, promised: float) -> tupl
     solution = rounds.solve(level.problem(sign))
     objective = level.objective(solution, sign)
     if objective > promised:
-        solution = rounds.solve(level.problem(sign), tol=TIGHTER * rounds.estimator.tol)
+        solution = rounds.solve(level.problem(sign), tol=TIGHTER * rounds.tol)
         objective = level.objective(solution, sign)
     return solution, objective
