@@ -16,6 +16,7 @@ from semisvm.decision import Counts, guard, smoothed_cost
 from semisvm.decision.guard_classes import guard_classes, least_possible_cost, smoothed_confusion_cost
 from semisvm.dual import Status
 from semisvm.estimators import guarding
+from semisvm.estimators.binary import fit_pairs
 
 BOTH = pytest.mark.parametrize("estimator", [SupervisedSVC, LabelMeanSVC])
 
@@ -196,7 +197,7 @@ def test_where_no_outcome_could_help_no_fit_is_made(estimator, monkeypatch):
     X, y = blobs()
     fits = []
     fit_binary = estimator._fit_binary
-    monkeypatch.setattr(estimator, "_fit_binary", lambda self, task: fits.append(1) or fit_binary(self, task))
+    monkeypatch.setattr(estimator, "_fit_binary", lambda self, *task: fits.append(1) or fit_binary(self, *task))
     model = guarded(estimator, 500).fit(X, y)
     assert len(fits) == 1
     assert model.guard_["constant"] == 1
@@ -326,16 +327,16 @@ def test_callbacks_hear_of_the_fit_alone():
 def test_ctrl_c_in_the_comparison_keeps_the_machine_and_says_so(estimator, how, monkeypatch):
     X, y = blobs()
     whole = guarded(estimator, 2.0, guard=False).fit(X, y)
-    fit_pairs, calls = estimator._fit_pairs, []
+    calls = []
 
-    def interrupted(self, *args):
+    def interrupted(*args, **settings):
         calls.append(1)
         if len(calls) == 4 and how == "raised":
             raise KeyboardInterrupt
-        fits = fit_pairs(self, *args)
+        fits = fit_pairs(*args, **settings)
         return fits if len(calls) < 4 else [replace(fit, status=Status.INTERRUPTED) for fit in fits]
 
-    monkeypatch.setattr(estimator, "_fit_pairs", interrupted)
+    monkeypatch.setattr(f"{estimator.__module__}.fit_pairs", interrupted)
     with pytest.warns(ConvergenceWarning, match="guard of .* ended early") as told:
         model = guarded(estimator, 2.0).fit(X, y)
     assert told[0].filename == __file__

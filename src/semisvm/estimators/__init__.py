@@ -1,4 +1,5 @@
+from semisvm.estimators.label_mean import LabelMeanSVC
 from semisvm.estimators.supervised import SupervisedSVC
 from semisvm.estimators.transductive import TransductiveSVC
 
-__all__ = ["SupervisedSVC", "TransductiveSVC"]
+__all__ = ["LabelMeanSVC", "SupervisedSVC", "TransductiveSVC"]

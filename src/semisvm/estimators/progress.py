@@ -68,9 +68,7 @@ class Progress:
         yield from self._task(context, name)
 
     def _task(self, context: Any, name: str) -> Iterator[Watch]:
-        watch = Watch(
-            self.estimator, context, name, verbose=bool(self.estimator is not None and self.estimator.verbose)
-        )
+        watch = Watch(self.estimator, context, name, verbose=getattr(self.estimator, "verbose", False))
         if context is not None:
             context.call_on_fit_task_begin(estimator=self.estimator)
         yield watch

@@ -7,7 +7,7 @@
 The paper writes the second sum as hinges on either side and a reward for the label means; since
 max(0, z - 1) - z = max(0, 1 - z) - 1, the reward turns each outer hinge into the ordinary one. So this is a
 cost-weighted SVM on the guesses, with an *opposite* piece for every unlabeled row that bites only where f contradicts
-the guess by more than the margin. In the dual, a variable a piece:
+the guess by more than the margin. In the dual, one variable per piece:
 
     row i, its own piece      linear -sign_i    box of its sign, C weight_i or C_unlabeled weight_j cost[guess_j]
     row j, opposite piece     linear +guess_j   box of the same side, C_unlabeled weight_j cost[-guess_j]
@@ -40,7 +40,7 @@ class GuessedMargins:
         """Solve without opposite pieces, then with those that are violated, until none is."""
         contradicted = np.empty(0, dtype=np.intp)
         found = rounds.solve(self.problem(contradicted), start=start)
-        while len(new := np.setdiff1d(self._violated(found, rounds.estimator.tol), contradicted)):
+        while len(new := np.setdiff1d(self._violated(found, rounds.tol), contradicted)):
             contradicted = np.append(contradicted, new)
             problem = self.problem(contradicted)
             rounds.go_back(replace(found, beta=np.append(found.beta, np.zeros(len(new))), row=problem.row))

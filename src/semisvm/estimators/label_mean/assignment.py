@@ -34,7 +34,7 @@ def assign(score: np.ndarray, count: np.ndarray) -> np.ndarray:
     moves = _Moves(score, given)
     while (excess > 0).any():
         chain = _cheapest_chain(moves.prices(), excess)
-        # Rows are taken before any is put down: a chain moves one row a link, each from where it was.
+        # Rows are taken before any is put down: a chain moves one row per link, each from where it was.
         taken = [moves.cheapest(a, b) for a, b in pairwise(chain)]
         for row, b in zip(taken, chain[1:], strict=True):
             moves.put(row, b)

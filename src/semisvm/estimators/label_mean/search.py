@@ -25,7 +25,7 @@ import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryTask
-from semisvm.estimators.fraction import Fraction
+from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows
 from semisvm.estimators.rounds import Rounds
 from semisvm.kernels.virtual import VirtualRows
 
@@ -37,24 +37,10 @@ ROUNDING = 1e-12  # of the largest score: rows that repeat differ by no more, wh
 TIGHTER = 1e-4
 
 
-def label_by_rank(task: BinaryTask, scores: np.ndarray, fraction: Fraction) -> np.ndarray:
-    """The user's signs, and guesses for the other rows: +1 for the largest scores, up to the fraction of the weight.
-
-    Ties go to the first row. At least one row is guessed positive and one negative.
-    """
-    unlabeled = np.flatnonzero(task.sign == 0)
-    order = unlabeled[_descending(scores[unlabeled])]
-    n_positive = fraction.cut(task.weight[order])
-    guess = task.sign.astype(np.float64)
-    guess[order[:n_positive]], guess[order[n_positive:]] = +1, -1
-    return guess
-
-
-def _descending(scores: np.ndarray) -> np.ndarray:
-    """Largest first, and equal scores in the order of the rows: equal but for the rounding of a matrix product."""
-    order = np.argsort(-scores)  # the fastest sort there is: what ties is put in order below
-    falls = -np.diff(scores[order]) > ROUNDING * np.abs(scores).max()
-    return order if falls.all() else order[np.lexsort((order, np.append(0, np.cumsum(falls))))]
+def guess_at_least(task: BinaryTask, scores: np.ndarray, share: PositiveShare) -> np.ndarray:
+    """The user's signs, and by rank +1 for at least that share of the unlabeled rows' weight, -1 for the others."""
+    ranked = rank_rows(scores, np.flatnonzero(task.sign == 0), rounding=ROUNDING)
+    return label_by_rank(task.sign, ranked, share.at_least(task.weight[ranked]))
 
 
 class LabelMeans:
@@ -82,18 +68,18 @@ class LabelMeans:
         """Of the unlabeled rows, where rows differ in what they cost."""
         return float(self.weight @ cost / self.weight.sum()) if isinstance(cost, np.ndarray) else cost
 
-    def search(self, rounds: Rounds, fraction: Fraction) -> np.ndarray:
+    def search(self, rounds: Rounds, share: PositiveShare) -> np.ndarray:
         """Solve and sort by turns, from the order that the supervised machine gives; return the guesses."""
         supervised, unlabeled = rounds.solution, self.task.sign == 0
-        guess = label_by_rank(self.task, first_order(self.task, supervised), fraction)
+        guess = guess_at_least(self.task, first_order(self.task, supervised), share)
         rounds.label(unlabeled)
         objective, beta = np.inf, np.append(supervised.beta[self.labeled], [0.0, 0.0])
         for _ in range(MOST_ROUNDS):
-            tol = TIGHTER * rounds.estimator.tol
+            tol = TIGHTER * rounds.tol
             found = rounds.solve(self.problem(guess), tol=tol, start=beta, device="cpu")  # too small for another
             rounds.go_back(supervised)  # what counts, should the fit end here, is a machine of data rows alone
             before, objective, beta = objective, -found.objective, found.beta
-            better = label_by_rank(self.task, self.kernel.data_scores(found.row_beta), fraction)
+            better = guess_at_least(self.task, self.kernel.data_scores(found.row_beta), share)
             changed = better != guess
             rounds.done(objective=objective, n_positive=int((guess[unlabeled] > 0).sum()), changed=int(changed.sum()))
             if not changed.any() or before - objective < WORTH_A_ROUND * abs(objective):
