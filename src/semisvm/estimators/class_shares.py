@@ -33,6 +33,10 @@ class PositiveShare:
     low: float
     high: float
 
+    def as_details(self) -> dict[str, Any]:
+        """What the history says of it."""
+        return {"positive_fraction": self.value, "interval": (self.low, self.high)}
+
     def nearest(self, weight: np.ndarray) -> int:
         """How many rows, in the order given, come nearest to this share of the weight."""
         middle = np.cumsum(weight) - weight / 2

@@ -33,7 +33,7 @@ def fit_cost_matrix(
     positive_fraction: str | float,
     known: list[PositiveShare] | None = None,
 ) -> list[BinaryFit]:
-    """Steps 1 to 3; `known` are the shares of the classes, settled here if not given. Each fit's outcome is its share."""
+    """Steps 1 to 3; `known` are the shares of the classes, settled here if not given; each is its fit's outcome."""
     labels, weight = problem.labels, problem.weight
     with problem.progress.whole_fit("one-sided regression") as watch:
         began = time.perf_counter()

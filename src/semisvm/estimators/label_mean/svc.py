@@ -211,9 +211,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
             supervised = rounds.solve(hinge_problem(task.kernel, task.sign, self.C * task.weight))
             if share is None:
                 share = settle_share(self.positive_fraction, task.sign, rounds.decision_values, task.counts)
-            rounds.done(
-                objective=-supervised.objective, positive_fraction=share.value, interval=(share.low, share.high)
-            )
+            rounds.done(objective=-supervised.objective, **share.as_details())
             if (task.sign == 0).sum() > 1:  # one row alone has no two means
                 guess = LabelMeans(task, self.C, self._price()).search(rounds, share)
                 start = known.row_beta if known is not None and len(known.row_beta) == len(guess) else None

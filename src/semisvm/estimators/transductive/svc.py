@@ -173,7 +173,7 @@ class TransductiveSVC(BaseSVC):
         with rounds.until_stopped():
             rounds.solve(machine.supervised())
             share = settle_share(self.positive_fraction, task.sign, rounds.decision_values, task.counts)
-            rounds.done(positive_fraction=share.value, interval=(share.low, share.high))
+            rounds.done(**share.as_details())
             if (task.sign == 0).any():
                 machine.use_unlabeled(rounds, share)
         return machine.fit(rounds, share)
