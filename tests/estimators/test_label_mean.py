@@ -233,7 +233,8 @@ def test_known_numbers(paper_data, name, ratio, n_positive, objectives, n_solves
 def test_rows_that_repeat_share_their_rank_in_the_order_of_the_data(paper_data, name, kernel):
     X, y, *_ = halves(name, paper_data)
     sign = np.where(y == 1, 1, np.where(y == 0, -1, 0))
-    task = BinaryTask(kernel_rows(X, make_formula(kernel, X), dtype=np.float64), sign, np.ones(len(y)), {}, watch=None)
+    rows, ones = kernel_rows(X, make_formula(kernel, X), dtype=np.float64), np.ones(len(y))
+    task = BinaryTask(rows, sign, ones, {}, ones, Limits(1e-3), watch=None)
     scores = solve(hinge_problem(task.kernel, sign, np.ones(len(y))), tol=1e-6).scores
     _, group = np.unique(X, axis=0, return_inverse=True)
     unlabeled = sign == 0

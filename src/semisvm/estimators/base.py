@@ -8,7 +8,6 @@ problem: ``dual_coef_`` (n_problems, n_support), ``intercept_`` (n_problems,).
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -24,7 +23,7 @@ from semisvm.dual import Status
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
-from semisvm.estimators.progress import Progress
+from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode, find_unlabeled
 from semisvm.sklearn_private import Interval, StrOptions, check_sample_weight, fit_context
@@ -321,12 +320,11 @@ def warn_unless_converged(problem: TrainingProblem, found: MethodFit) -> None:
         return
     n_open = sum(fit.status is not Status.CONVERGED for fit in found.fits)
     n_iter = sum(fit.n_iter for fit in found.fits)
-    warnings.warn(
+    warn_caller(
         f"{problem.name} ended early ({worst.status}) in {n_open} of {len(found.fits)} binary problems after "
         f"{n_iter} steps, with a gap of {worst.gap:.2g} where tol={problem.limits.tol:g} was asked. The model is "
         f"usable but not optimal. {_REMEDY[worst.status]}",
         ConvergenceWarning,
-        stacklevel=5,
     )
 
 

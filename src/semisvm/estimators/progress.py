@@ -1,4 +1,4 @@
-"""Progress of a fit: scikit-learn's callbacks, `verbose`, and the wish to stop.
+"""What a fit tells while it runs: scikit-learn's callbacks, `verbose`, the wish to stop, and warnings.
 
 The tasks of a fit form a tree that scikit-learn's callbacks walk: the fit, its binary problems, and in each the looks
 that the solver (or the rounds of a method) takes at its progress, several per second.
@@ -6,7 +6,9 @@ that the solver (or the rounds of a method) takes at its progress, several per s
 
 from __future__ import annotations
 
+import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -74,6 +76,14 @@ class Progress:
         yield watch
         if context is not None:
             watch.was_stopped = bool(context.call_on_fit_task_end(estimator=self.estimator))
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn, and point at the line outside of semisvm and scikit-learn that called."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("semisvm", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def print_record(record: RoundRecord) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from semisvm.dual import solve
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
-from semisvm.estimators.guard import GuardedMixin, class_shares, compare_with_constants
+from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
 from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.labeling import Labeler, record_of, scheme_of, train_once
 from semisvm.estimators.problem import TrainingProblem

@@ -22,7 +22,7 @@ from semisvm.estimators.class_shares import (
     report_shares,
     settle_share,
 )
-from semisvm.estimators.guard import GuardedMixin, class_shares, compare_with_constants
+from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
 from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.label_mean.cost_matrix import fit_cost_matrix
 from semisvm.estimators.label_mean.margin import GuessedMargins

@@ -17,7 +17,6 @@ Where even a classifier without an error would be expected to cost more than a c
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +29,7 @@ from semisvm.estimators.binary import USABLE, BinaryFit, combine
 from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.labeling import scheme_of
 from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.progress import warn_caller
 from semisvm.labels import UNLABELED_CODE, Labels
 
 MOST_FITS = 20
@@ -146,11 +146,10 @@ def _held_out_decisions(
 
 def _warn_if_only_the_guard_ended_early(name: str, fits: list[BinaryFit]) -> None:
     if all(fit.status in USABLE for fit in fits):
-        warnings.warn(
+        warn_caller(
             f"The guard of {name} ended early: whether a constant would cost less is not known. "
             "Fit again without interrupting, or with higher limits, to have it compared.",
             ConvergenceWarning,
-            stacklevel=6,
         )
 
 
@@ -191,7 +190,8 @@ def _reason(constant: int | None, names: list[Any], facts: dict[str, Any]) -> st
     if facts["n_fits"] == 0:
         return (
             f"Predicting {cheapest!r} for every row is expected to cost {constant_cost:.3g} per row; with so few "
-            f"labels even a classifier that makes no error on them is expected to cost {facts['least_possible_cost']:.3g}."
+            "labels even a classifier that makes no error on them is expected to cost "
+            f"{facts['least_possible_cost']:.3g}."
         )
     verb = "costs no more than" if constant is not None else "costs more than"
     return (
