@@ -15,6 +15,7 @@ would prove nothing, it stays True and `reason` says so.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -96,6 +97,26 @@ class OperatingPoint:
             "cost": None if self.cost is None else _plain(self.cost),
         }
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "OperatingPoint":
+        """Return the operating point that `as_dict` wrote: the inverse of it, with NaN for None."""
+        target = dict(values["target"])
+        if "costs" in target:
+            target["costs"] = tuple(target["costs"])
+        return cls(
+            threshold=float(values["threshold"]),
+            target=Target(**target),
+            level=values["level"],
+            confidence=values["confidence"],
+            counts=Counts(**values["counts"]),
+            precision=_estimate_from(values["precision"]),
+            recall=_estimate_from(values["recall"]),
+            f_score=_estimate_from(values["f_score"]),
+            cost=None if values["cost"] is None else _estimate_from(values["cost"]),
+            reached=values["reached"],
+            reason=values["reason"],
+        )
+
     def _rule(self) -> str:
         if self.is_constant:
             return f"accepts {'every row' if self.threshold < 0 else 'no row'}, whatever its score: a constant"
@@ -162,3 +183,7 @@ def show(value: Estimate) -> str:
 
 def _plain(value: Estimate) -> dict[str, float | None]:
     return {name: None if math.isnan(number) else number for name, number in value._asdict().items()}
+
+
+def _estimate_from(values: Mapping[str, float | None]) -> Estimate:
+    return Estimate(*(math.nan if values[end] is None else values[end] for end in Estimate._fields))  # type: ignore[arg-type]
