@@ -101,7 +101,7 @@ MEASURES = {
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("cells", [(0, 0, 0, 0), (0, 0, 0, 10), (0, 3, 0, 7), (0, 0, 4, 6), (2, 1, 3, 4)])
 def test_a_measure_without_a_denominator_is_undefined_and_no_error(name, cells):
-    tp, fp, fn, tn = cells
+    tp, fp, fn, _ = cells
     denominators = {
         "precision": tp + fp,
         "recall": tp + fn,

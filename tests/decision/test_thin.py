@@ -16,8 +16,8 @@ def test_a_precision_on_too_few_accepted_labels_is_reached_unproven_and_says_so(
     point = decision.choose(*perfect_rows(7, 50), min_precision=0.95, level=level)
     assert point.reached
     assert point.reason == (
-        "This rests on 7 accepted labels; to prove a precision of 0.95 at 90% confidence takes at least 45, all of them "
-        "right: don't rely on it."
+        "This rests on 7 accepted labels; to prove a precision of 0.95 at 90% confidence takes at least 45, all of "
+        "them right: don't rely on it."
     )
     assert point.status == "unproven"
     assert point.reason in str(point)
@@ -76,6 +76,6 @@ def test_a_preference_classifier_records_thin_evidence_and_does_not_warn():
     point = PreferenceSVC(min_precision=0.95, random_state=0).fit(X, y).operating_point_
     assert point.reached
     assert point.reason == (
-        f"This rests on {point.counts.accepted} accepted labels; to prove a precision of 0.95 at 90% confidence takes at "
-        "least 45, all of them right: don't rely on it."
+        f"This rests on {point.counts.accepted} accepted labels; to prove a precision of 0.95 at 90% confidence takes "
+        "at least 45, all of them right: don't rely on it."
     )

@@ -39,6 +39,7 @@ def demo(seed: int, out: Path | None) -> None:
     from semisvm.tables.fit import fit_model
     from semisvm.tables.methods import Settings
     from semisvm.tables.suggest import suggest_training_rows
+    from semisvm.tables.summary import FitSummary
     from semisvm.tables.training import read_training
 
     screen = Screen()
@@ -55,7 +56,7 @@ def demo(seed: int, out: Path | None) -> None:
         baseline = fit_model(training, Settings(seed=seed), method="supervised", tell=screen.tell)
         save(fitted.model, model_file)
         suggested = [one.as_dict() for one in suggest_training_rows(fitted.model, training, N_SUGGESTED)]
-        write_report(fitted.model.facts | {"suggest": suggested}, report)
+        write_report(FitSummary.from_dict(fitted.model.facts | {"suggest": suggested}), report)
     _show(screen, fitted.model, baseline.model, hidden)
     n_positive = sum(fitted.model.facts["operating_point"]["counts"][cell] for cell in ("tp", "fn"))
     screen.console.print(

@@ -59,6 +59,7 @@ def fit(
     from semisvm.tables import save
     from semisvm.tables.fit import fit_model
     from semisvm.tables.suggest import suggest_training_rows
+    from semisvm.tables.summary import FitSummary
     from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
@@ -83,7 +84,7 @@ def fit(
         save(fitted.model, out, force=force)
         if report is not None:
             suggested = [one.as_dict() for one in suggest_training_rows(fitted.model, training, N_SUGGESTED)]
-            write_report(fitted.model.facts | {"suggest": suggested}, report, force=force)
+            write_report(FitSummary.from_dict(fitted.model.facts | {"suggest": suggested}), report, force=force)
     if fitted.checkpoint is not None and not fitted.was_stopped:
         fitted.checkpoint.remove()
     _show(screen, fitted, out, report)

@@ -30,6 +30,7 @@ def report(model: Path, data: Path | None, out: Path | None, unlabeled: str | No
     """
     from semisvm.report import write_report
     from semisvm.tables import load
+    from semisvm.tables.summary import FitSummary
     from semisvm.tables.update import facts_on
     from semisvm.tables.writing import check_can_write
 
@@ -37,7 +38,7 @@ def report(model: Path, data: Path | None, out: Path | None, unlabeled: str | No
     out = check_can_write(model.with_suffix(".html") if out is None else out, force=force)
     with screen.working():
         facts = facts_on(load(model), data, unlabeled=unlabeled, tell=screen.tell)
-        write_report(facts, out, force=force)
+        write_report(FitSummary.from_dict(facts), out, force=force)
     if as_json:
         screen.show_json({"report": str(out)})
         return

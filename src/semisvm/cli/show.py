@@ -16,6 +16,7 @@ def show_fit(console: Console, facts: Mapping[str, Any]) -> None:
     """What was learned from, how, and what it gives."""
     from rich.markup import escape
 
+    from semisvm.decision import OperatingPoint
     from semisvm.report.wording import verdict
 
     data, method = facts["data"], facts["method"]
@@ -33,12 +34,12 @@ def show_fit(console: Console, facts: Mapping[str, Any]) -> None:
     for name, point in ({"": points} if "reached" in points else points).items():
         if not ASKED & set(point["target"]):
             continue
-        found = verdict(point)
+        found = verdict(OperatingPoint.from_dict(point))
         of = f"{escape(str(name))}: " if name else ""
-        style = STYLES.get(found["status"], "yellow")
-        console.print(f"[bold]{of}[{style}]{escape(found['headline'])}[/][/] {escape(found['sentence'])}")
-        said += found["sentence"]
-        advice = found["advice"] or advice
+        style = STYLES.get(found.status, "yellow")
+        console.print(f"[bold]{of}[{style}]{escape(found.headline)}[/][/] {escape(found.sentence)}")
+        said += found.sentence
+        advice = found.advice or advice
     if advice:
         console.print(f"[bold]What to do[/]: {escape(advice)}")
     for note in facts["notes"]:

@@ -198,11 +198,7 @@ def _choose_by_rank(
     accepted = np.concatenate([np.cumsum(sizes[::-1])[::-1], [0]])
     cut = int(np.flatnonzero(accepted <= number)[0])
     reached = bool(accepted[cut] == number)
-    reason = (
-        ""
-        if reached
-        else f"Equal scores stay together: {accepted[cut]} rows are accepted where {number} were asked for."
-    )
+    reason = "" if reached else f"Equal scores stay together: {accepted[cut]} rows are accepted instead of {number}."
     threshold = float(cuts_between(distinct)[cut])
     counts = count_at(scores, sign, threshold)
     return operating_point(
