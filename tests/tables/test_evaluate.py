@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from semisvm.report import render
+from semisvm.report import render_page
 from semisvm.tables.evaluate import evaluate_file
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
+from semisvm.tables.summary import FitSummary
 from semisvm.tables.training import read_training
 from semisvm.tables.update import facts_on
 
@@ -59,9 +60,10 @@ def test_a_report_on_other_rows_says_which_figures_are_of_the_fit(three):
 def test_ways_that_were_tried_are_not_told_as_rounds(three):
     model, _ = three
     assert all("candidate" in record for record in model.facts["rounds"])
-    page = render(model.facts)
+    page = render_page(FitSummary.from_dict(model.facts))
     assert "Ways to use the unlabeled rows" in page
     assert "What each round did" not in page
     assert '"rounds":[]' in page  # no line is drawn from one way to the next
-    rounds = render(model.facts | {"rounds": [{"round": 0, "loss": 2.0}, {"round": 1, "loss": 1.0}]})
+    records = [{"round": 0, "loss": 2.0}, {"round": 1, "loss": 1.0}]
+    rounds = render_page(FitSummary.from_dict(model.facts | {"rounds": records}))
     assert "What each round did" in rounds

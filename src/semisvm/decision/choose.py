@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from semisvm.decision.certify import certify
 from semisvm.decision.checks import Floats, check_scores
 from semisvm.decision.counts import count_all, count_at, cuts_between
-from semisvm.decision.operating_point import PROMISES, Level, OperatingPoint, operating_point, show
+from semisvm.decision.operating_point import PROMISES, EvidenceLevel, OperatingPoint, operating_point, show
 from semisvm.decision.target import Target, best_of
 
 
@@ -31,7 +31,7 @@ def choose(
     beta: float = 1.0,
     costs: tuple[float, float] | None = None,
     accept: float | int | None = None,
-    level: Level = "empirical",
+    level: EvidenceLevel = "empirical",
     confidence: float = 0.9,
     reference: ArrayLike | None = None,
     pilot: tuple[ArrayLike, ArrayLike] | None = None,
@@ -91,7 +91,7 @@ def choose_for(
     scores: ArrayLike,
     sign: ArrayLike,
     *,
-    level: Level = "empirical",
+    level: EvidenceLevel = "empirical",
     confidence: float = 0.9,
     reference: ArrayLike | None = None,
     pilot: tuple[ArrayLike, ArrayLike] | None = None,
@@ -136,7 +136,7 @@ def measure(
     threshold: float = 0.0,
     *,
     target: Target | None = None,
-    level: Level = "empirical",
+    level: EvidenceLevel = "empirical",
     confidence: float = 0.9,
 ) -> OperatingPoint:
     """Return the operating point of a given threshold.
@@ -182,7 +182,7 @@ def _choose_by_rank(
     sign: ArrayLike,
     pool: Floats,
     target: Target,
-    level: Level,
+    level: EvidenceLevel,
     confidence: float,
 ) -> OperatingPoint:
     """Accept as many rows of the pool as asked, or fewer where equal scores would otherwise make them more."""
