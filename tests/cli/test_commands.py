@@ -50,7 +50,9 @@ def test_reached_by_few_labels_is_not_told_as_if_it_were_proven(tmp_path, capsys
     assert done.code == 0
     assert "Reached on the labeled rows, not proven: recall at least 0.9." in told
     assert "the labels can't rule out a miss" in told
-    assert "to prove a recall of 0.9 at 90% confidence takes at least 22, all of them right" in told  # 0.9^22 < 0.1 < 0.9^21
+    assert (
+        "to prove a recall of 0.9 at 90% confidence takes at least 22, all of them right" in told
+    )  # 0.9^22 < 0.1 < 0.9^21
     assert "The unlabeled rows were tried and are not used" in told
 
 

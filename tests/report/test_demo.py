@@ -20,7 +20,7 @@ def demo(folder, *arguments):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """What a run leaves where a folder of the same name is there already, with somebody's file in it."""
+    """What a run writes if a folder of the same name exists already, with someone else's file in it."""
     folder = tmp_path_factory.mktemp("demo")
     (folder / "semisvm-demo").mkdir()
     (folder / "semisvm-demo" / "report.html").write_text("mine")

@@ -102,8 +102,16 @@ def choose_for(
     ----------
     target : Target
         What is asked for.
-    scores, sign, level, confidence, reference, pilot
-        See `choose`.
+    scores, sign : array-like of shape (n,)
+        Scores of labeled rows and their true classes, +1 or -1.
+    level : {"empirical", "cross-fitted", "certified"}, default="empirical"
+        Where the scores come from; see `choose`.
+    confidence : float, default=0.9
+        Of the intervals and of the certificate.
+    reference : array-like, optional
+        Scores of other rows whose ranks set the threshold; see `choose`.
+    pilot : (scores, sign), optional
+        Other labeled rows, for a certificate; see `choose`.
 
     Returns
     -------

@@ -43,7 +43,7 @@ _CAUTION: dict[EvidenceLevel, str] = {
 class OperatingPoint:
     """A threshold and what is known about it; `str()` gives a summary.
 
-    Attributes
+    Parameters
     ----------
     threshold : float
         A row is accepted (called positive) when its score is above it. Infinite for a constant.
