@@ -1,7 +1,7 @@
 """What a target says: its classes, a code for each row, and which rows carry no label.
 
     y        (n,)  the user's target: labels, with markers where a row has none
-    classes  (k,)  the distinct labels, sorted, in the user's dtype
+    classes  (k,)  the distinct labels in the user's dtype: sorted, or in the order of a pandas Categorical's categories
     codes    (n,)  intp; classes[codes[i]] is the label of row i, and codes[i] = -1 where there is none
     sign     (n,)  int8; +1 on the positive class, -1 on every other labeled row, 0 on unlabeled rows
 
@@ -106,7 +106,7 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> Labels:
     labels = _settle_dtype(values[~is_marked])
     is_labeled[is_labeled] = ~is_marked
 
-    classes, codes_of_labeled = _index_classes(labels)
+    classes, codes_of_labeled = _index_classes(labels, _categories(y))
     if classes.tolist() == [1] and marker == -1 and _holds_minus_one(values[is_marked]):
         raise ValueError(
             "y holds only -1 and +1, and -1 marks unlabeled rows (unlabeled=-1), which leaves one class. "
@@ -238,12 +238,20 @@ def _settle_dtype(labels: np.ndarray) -> np.ndarray:
     return labels
 
 
-def _index_classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give the sorted distinct labels, and each label's place among them."""
-    if labels.dtype.kind in "OU":
+def _categories(y: Any) -> list[Any] | None:
+    """Give the categories of a pandas Categorical (or a Series of them) in their order; None for other targets."""
+    categories = getattr(getattr(y, "dtype", None), "categories", None)
+    return None if categories is None or not hasattr(y, "isna") else categories.tolist()
+
+
+def _index_classes(labels: np.ndarray, categories: list[Any] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Give the distinct labels, sorted or in the order of the categories, and each label's place among them."""
+    if categories is not None or labels.dtype.kind in "OU":
         # Hashing a million strings is many times faster than sorting them.
         texts = labels.tolist()
-        code_of = {text: code for code, text in enumerate(sorted(set(texts)))}
+        distinct = set(texts)
+        ordered = sorted(distinct) if categories is None else [one for one in categories if one in distinct]
+        code_of = {text: code for code, text in enumerate(ordered)}
         codes = np.fromiter(map(code_of.__getitem__, texts), dtype=np.intp, count=len(texts))
         return np.array(list(code_of), dtype=labels.dtype), codes
     if labels.dtype.kind == "f" and np.isinf(labels).any():

@@ -19,6 +19,7 @@ import numpy as np
 
 from semisvm.decision import Estimate, OperatingPoint
 from semisvm.estimators.history import RoundRecord
+from semisvm.tables.version_1 import upgrade_facts
 
 VERSION = 2
 
@@ -203,9 +204,7 @@ class FitSummary:
         if version > VERSION:
             raise ValueError(f"The summary has version {version}, and this semisvm reads versions up to {VERSION}.")
         if version == 1:
-            from semisvm.tables.summary_version_1 import upgrade
-
-            values = upgrade(values)
+            values = upgrade_facts(values)
         data, comparison = values["data"], values["comparison"]
         features = tuple(_read(FeatureSummary, feature) for feature in data["features"])
         return cls(
