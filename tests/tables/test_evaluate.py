@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from semisvm.estimators.history import RoundRecord
-from semisvm.report import render
+from semisvm.report import render_page
 from semisvm.tables.evaluate import evaluate_file, summary_on
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
@@ -66,10 +66,10 @@ def test_a_report_on_other_rows_says_which_figures_are_of_the_fit(three):
 def test_alternatives_that_were_tried_are_not_shown_as_rounds(three):
     model, _ = three
     assert all("candidate" in record.details for record in model.summary.rounds)
-    page = render(model.summary)
+    page = render_page(model.summary)
     assert "Ways to use the unlabeled rows" in page
     assert "What each round did" not in page
     assert '"rounds":[]' in page  # no line is drawn from one alternative to the next
     records = tuple(RoundRecord("red vs rest", k, 1, 0.1, 0.1, details={"loss": 2.0 - k}) for k in (0, 1))
-    rounds = render(replace(model.summary, rounds=records))
+    rounds = render_page(replace(model.summary, rounds=records))
     assert "What each round did" in rounds

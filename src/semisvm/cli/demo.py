@@ -66,8 +66,8 @@ def demo_command(seed: int, out: Path | None) -> None:
         f"1. Label more rows, the most informative first, and fit both files together:\n"
         f"   semisvm suggest {model_file} {table} -n 50 --out to-label.csv\n"
         f"2. Ask for a certificate: add --confidence 0.9. It is given only if labels kept for it prove the target;\n"
-        f"   for this recall at least {labels_needed(MIN_RECALL)} malignant ones are needed. Otherwise the answer says\n"
-        f"   how many are missing.\n"
+        f"   for this recall at least {labels_needed(MIN_RECALL)} malignant ones are needed. Otherwise the answer "
+        f"says how many are missing.\n"
         f"3. Ask for more than you need: a higher --min-recall leaves room for chance, and costs precision.\n",
         soft_wrap=True,
     )

@@ -38,8 +38,8 @@ def show_fit(console: Console, summary: FitSummary) -> None:
             continue
         found = verdict(point)
         of = "" if summary.positive else f"{escape(name)}: "
-        style = STYLES.get(point.status, "yellow")
-        console.print(f"[bold]{of}[{style}]{escape(found.headline)}[/][/] {escape(found.sentence)} {escape(found.basis)}")
+        headline = f"[{STYLES.get(point.status, 'yellow')}]{escape(found.headline)}[/]"
+        console.print(f"[bold]{of}{headline}[/] {escape(found.sentence)} {escape(found.basis)}")
         said += found.sentence
         advice = found.advice or advice
     if advice:

@@ -226,9 +226,8 @@ def _write(path: Path, **arrays: Any) -> None:
             np.savez(stream, **arrays)
         os.replace(unfinished, path)
     except OSError as error:
-        raise fault(
-            path, f"can't be written ({error.strerror})", "Free some space, then continue it (`resume`)"
-        ) from None
+        remedy = "Free some space, then continue the fit (`resume`)"
+        raise fault(path, f"can't be written ({error.strerror})", remedy) from None
 
 
 def _load(path: Path) -> dict[str, np.ndarray] | None:
