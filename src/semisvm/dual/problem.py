@@ -15,6 +15,7 @@ row (a row with two pieces of loss), so K_vw means k(row[v], row[w]) and is neve
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -111,6 +112,43 @@ class DualSolution:
     def decision_values(self) -> np.ndarray:
         """f = K beta + bias for every data row the kernel knows, in use or not."""
         return self.scores + self.bias
+
+
+class SolveStore(Protocol):
+    """Finished solves: a fit that was interrupted continues where it stopped.
+
+    Every method is a sequence of solves and is deterministic between them. So a record of the finished solves is enough
+    to resume a fit: the method runs again from its beginning, the store answers for the solves that were finished, and
+    the first solve that was not finished runs as usual. `solve` asks the store before each solve and gives it each
+    solution that is worth keeping.
+    """
+
+    def recall(self, problem: DualProblem, settings: dict[str, Any], /) -> DualSolution | None:
+        """Return the stored solution of the next solve if it belongs to this problem, else None.
+
+        Parameters
+        ----------
+        problem : DualProblem
+            The problem that is about to be solved.
+        settings : dict
+            "tol", "max_iter", "time_limit" and "device" as given to `solve`.
+
+        Returns
+        -------
+        DualSolution or None
+            The stored solution, or None if the problem must be solved.
+        """
+
+    def keep(self, problem: DualProblem, solution: DualSolution, /) -> None:
+        """Store the solution of the problem that `recall` was last asked for.
+
+        Parameters
+        ----------
+        problem : DualProblem
+            The problem.
+        solution : DualSolution
+            Its solution, converged or stalled.
+        """
 
 
 def bias_of(gradient, may_rise, may_fall, is_free) -> float:

@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from semisvm.device import resolve
-from semisvm.dual.memo import is_remembering, remembered
-from semisvm.dual.problem import DualProblem, DualSolution, Status
+from semisvm.dual.memo import ambient_store
+from semisvm.dual.problem import DualProblem, DualSolution, SolveStore, Status
 from semisvm.dual.together import meeting
 from semisvm.kernels.device_rows import home_of, on_device
 from semisvm.kernels.rows import KernelRows
 
+WORTH_KEEPING = (Status.CONVERGED, Status.STALLED)  # solutions that a store keeps: the same solve would end there again
 
-@remembered
+
 def solve(
     problem: DualProblem,
     start: DualSolution | np.ndarray | None = None,
@@ -24,6 +25,7 @@ def solve(
     time_limit: float | None = None,
     device: str = "auto",
     callback: Callable[[int, float], bool] | None = None,
+    store: SolveStore | None = None,
 ) -> DualSolution:
     """Minimize the dual problem until its gap is below `tol`.
 
@@ -32,20 +34,31 @@ def solve(
     max_iter    most steps (None: until it converges); time_limit, most seconds. Both end with what there is.
     device      where to solve; "auto" is where the kernel rows are.
     callback    called as callback(n_iter, gap) several times a second; a true answer ends the solve.
+    store       asked for the solution first; it keeps a solution that converged or stalled.
 
     Ctrl-C ends the solve too: the solution so far is returned with ``status`` "interrupted".
     """
     _check_tol(tol)
+    store = ambient_store() if store is None else store
+    if store is not None:
+        settings = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit, "device": device}
+        if (known := store.recall(problem, settings)) is not None:
+            return known
     limits = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit, "callback": callback}
     if (met := meeting.get()) is not None:
-        return met.solve(problem, start, limits | {"device": device})
-    if (place := _place(problem.kernel, device)) == "cpu":
+        found = met.solve(problem, start, limits | {"device": device})
+    elif (place := _place(problem.kernel, device)) == "cpu":
         from semisvm.dual.pairwise import solve_pairwise
 
-        return solve_pairwise(problem, start, **limits)  # type: ignore[arg-type]
-    from semisvm.dual.block import solve_block
+        found = solve_pairwise(problem, start, **limits)  # type: ignore[arg-type]
+    else:
+        from semisvm.dual.block import solve_block
 
-    return solve_block([problem], [start], on_device(problem.kernel, place), **limits)[0]  # type: ignore[arg-type]
+        kernel = on_device(problem.kernel, place)
+        found = solve_block([problem], [start], kernel, **limits)[0]  # type: ignore[arg-type]
+    if store is not None and found.status in WORTH_KEEPING:
+        store.keep(problem, found)
+    return found
 
 
 def solve_many(
@@ -57,11 +70,13 @@ def solve_many(
     time_limit: float | None = None,
     device: str = "auto",
     callback: Callable[[int, float], bool] | None = None,
+    store: SolveStore | None = None,
 ) -> list[DualSolution]:
     """Solve several problems: on a device those on the same kernel rows at once, on the CPU one after the other.
 
-    Arguments are those of `solve`; `starts` has one for each problem. max_iter holds for each problem, time_limit for
-    all together. Once one was interrupted or stopped, those after it are carried into their bounds and left there.
+    Arguments are those of `solve`; `starts` has one per problem. max_iter holds for each problem, time_limit for all
+    together. With a store the problems are solved one after the other on a device too. Once one was interrupted or
+    stopped, those after it are carried into their bounds and left there.
     """
     _check_tol(tol)
     starts = [None] * len(problems) if starts is None else starts
@@ -70,7 +85,8 @@ def solve_many(
     if not problems:
         return []
     place = _place(problems[0].kernel, device)
-    if place != "cpu" and not is_remembering() and all(_go_together(problems[0], problem) for problem in problems):
+    store = ambient_store() if store is None else store
+    if place != "cpu" and store is None and all(_go_together(problems[0], problem) for problem in problems):
         from semisvm.dual.block import solve_block
 
         kernel = on_device(problems[0].kernel, place)
@@ -78,7 +94,7 @@ def solve_many(
             problems, starts, kernel, tol=tol, max_iter=max_iter, time_limit=time_limit, callback=callback
         )
     deadline = None if time_limit is None else time.perf_counter() + time_limit
-    limits = {"tol": tol, "device": device, "callback": callback}
+    limits = {"tol": tol, "device": device, "callback": callback, "store": store}
     found: list[DualSolution] = []
     ended = None
     for problem, start in zip(problems, starts, strict=True):

@@ -32,7 +32,7 @@ MANIFEST = "fit.json"
 
 
 class Checkpoint:
-    """The memory of one fit in a folder; implements `semisvm.dual.memo.Memory`."""
+    """The memory of one fit in a folder; a `semisvm.dual.SolveStore`."""
 
     def __init__(self, folder: Path, cache_size: float):
         self.folder, self.cache_size = folder, cache_size
