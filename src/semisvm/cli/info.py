@@ -27,8 +27,7 @@ PACKAGES = (
 def info(as_json: bool) -> None:
     """Versions, threads, memory and GPU, for a bug report."""
     from semisvm.cli.screen import Screen
-    from semisvm.kernels.memory import free_bytes
-    from semisvm.kernels.threads import n_threads
+    from semisvm.kernels.resources import free_bytes, n_threads
 
     facts = {"python": platform.python_version(), "system": platform.platform()}
     facts |= {name: _version(name) for name in PACKAGES}

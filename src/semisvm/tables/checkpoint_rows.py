@@ -9,16 +9,16 @@ a row depends on the rows beside it in the product, so rows are made again in th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from semisvm.dual.pairwise import WHOLE_GRAM_BYTES
-from semisvm.kernels import GivenRows, KernelRows
-from semisvm.kernels.sources import Source
+from semisvm.kernels import CachedRows, GivenRows
+from semisvm.kernels.sources import KernelSource
 
 
-def is_steered_by_rows(kernel: Any) -> bool:
+def is_steered_by_rows(kernel: Any) -> TypeGuard[CachedRows]:
     """Whether the rows in memory decide what the solver does next; below a size it has all of them made at once."""
     if isinstance(kernel, GivenRows) or is_on_device(kernel):
         return False
@@ -27,13 +27,13 @@ def is_steered_by_rows(kernel: Any) -> bool:
 
 def is_on_device(kernel: Any) -> bool:
     """Whether the rows lie in the memory of a device, which has its own ways."""
-    return hasattr(kernel, "device_source")
+    return kernel.home != "cpu"
 
 
-class NotedSource(Source):
+class NotedSource(KernelSource):
     """A source of kernel rows that notes which rows it made together; `batch_of` has the batch of each row."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: KernelSource):
         self.source = source
         self.n_rows, self.dtype, self.diagonal = source.n_rows, source.dtype, source.diagonal
         self.batches: list[np.ndarray] = []
@@ -55,7 +55,7 @@ class NotedSource(Source):
         self.batches.append(np.array(rows))
 
 
-def held_rows(kernel: KernelRows) -> dict[str, np.ndarray]:
+def held_rows(kernel: CachedRows) -> dict[str, np.ndarray]:
     """What it takes to have the rows in memory again: where they are, when they were used, what they were made with."""
     slots = np.flatnonzero(kernel.owner >= 0)
     rows, source = kernel.owner[slots], kernel.source
@@ -71,7 +71,7 @@ def held_rows(kernel: KernelRows) -> dict[str, np.ndarray]:
     }
 
 
-def make_rows(kernel: KernelRows, held: dict[str, np.ndarray]) -> None:
+def make_rows(kernel: CachedRows, held: dict[str, np.ndarray]) -> None:
     """Make the rows that were held, batch by batch as they were made, and put them where they were."""
     source = kernel.source
     assert isinstance(source, NotedSource)

@@ -26,7 +26,7 @@ _PROBLEM = re.compile(r"(\d+) vs (\d+|rest)")
 
 def describe_machine() -> dict[str, Any]:
     """What the fit ran on."""
-    from semisvm.kernels.threads import n_threads
+    from semisvm.kernels.resources import n_threads
 
     system = {"python": platform.python_version(), "system": platform.platform(terse=True)}
     return system | {"processor": platform.machine(), "cores": os.cpu_count() or 1, "threads": n_threads()}

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.data.errors import fault
-from semisvm.kernels.threads import n_threads
+from semisvm.kernels.resources import n_threads
 from semisvm.tables.chunk import Chunk, Rows
 from semisvm.tables.model import Model
 from semisvm.tables.progress import Tell, say_nothing
