@@ -148,13 +148,13 @@ def test_two_moons_are_told_apart_by_two_labels(kind):
 def test_conjugate_gradients_find_what_the_factors_find(monkeypatch):
     X, *_ = few_labels(n=300)
     L = laplacian(link_nearest(X, 6, "connectivity"), np.ones(300), is_normalized=True)
-    source = kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64).source
+    rows = kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64)
     columns = np.arange(12)
-    direct = deformed.deform(source, 10.0 * L, columns, budget=10**9, tol=1e-10)
+    direct = deformed.deform(rows, 10.0 * L, columns, budget=10**9, tol=1e-10)
     assert direct.n_steps == 0
     monkeypatch.setattr(deformed, "USUAL_STEPS", 0)
     for budget in (10**9, 8 * 300 * 300, 1000):  # both matrices fit, one, none
-        found = deformed.deform(source, 10.0 * L, columns, budget=budget, tol=1e-10)
+        found = deformed.deform(rows, 10.0 * L, columns, budget=budget, tol=1e-10)
         assert 0 < found.n_steps < 200
         assert found.residual <= 1e-10
         np.testing.assert_allclose(found.values, direct.values, atol=1e-9)

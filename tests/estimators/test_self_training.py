@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from paper_designs import draw_a1, mean_accuracy, one_accuracy
 from semisvm import SelfTrainingSVC, SupervisedSVC
-from semisvm.kernels.rows import KernelRows
+from semisvm.kernels import CachedRows
 
 MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabeled rows here"}
 
@@ -76,8 +76,8 @@ def test_every_round_gives_the_labels_of_a_loop_of_refits(n_classes, parameters,
 
 def test_relabeling_makes_no_kernel_row_twice(monkeypatch):
     made = []
-    fill = KernelRows._fill
-    monkeypatch.setattr(KernelRows, "_fill", lambda self, slots, rows: (made.extend(rows), fill(self, slots, rows))[1])
+    fill = CachedRows._fill
+    monkeypatch.setattr(CachedRows, "_fill", lambda self, slots, rows: (made.extend(rows), fill(self, slots, rows))[1])
     X, y = few_labels(0, n=600, n_labels=60)
     model = SelfTrainingSVC(C=2.0).fit(X, y)
     assert len(model.history_) > 2

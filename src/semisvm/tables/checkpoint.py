@@ -21,16 +21,16 @@ import json
 import os
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from semisvm.data.errors import fault
 from semisvm.dual import DualProblem, DualSolution, Status
 from semisvm.dual.pairwise import WHOLE_GRAM_BYTES
-from semisvm.kernels import GivenRows, KernelRows
-from semisvm.kernels.memory import MEGABYTE, budget_bytes
-from semisvm.kernels.sources import Source
+from semisvm.kernels import CachedRows, GivenRows, KernelRows
+from semisvm.kernels.resources import MEGABYTE, budget_bytes
+from semisvm.kernels.sources import KernelSource
 
 CHECKPOINT_MANIFEST = "fit.json"
 
@@ -243,7 +243,7 @@ def _load(path: Path) -> dict[str, np.ndarray] | None:
 # ---- kernel rows in memory ----
 
 
-def depends_on_rows(kernel: Any) -> bool:
+def depends_on_rows(kernel: Any) -> TypeGuard[CachedRows]:
     """Whether the rows in memory influence the solver; for small kernels it computes all of them at once."""
     if isinstance(kernel, GivenRows) or is_on_device(kernel):
         return False
@@ -252,13 +252,13 @@ def depends_on_rows(kernel: Any) -> bool:
 
 def is_on_device(kernel: Any) -> bool:
     """Whether the rows are in the memory of a device, which does not use `KernelRows` for its steps."""
-    return hasattr(kernel, "device_source")
+    return kernel.home != "cpu"
 
 
-class RecordingSource(Source):
+class RecordingSource(KernelSource):
     """A source of kernel rows that records which rows were computed together; `batch_of` has the batch of each row."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: KernelSource):
         self.source = source
         self.n_rows, self.dtype, self.diagonal = source.n_rows, source.dtype, source.diagonal
         self.batches: list[np.ndarray] = []
@@ -280,7 +280,7 @@ class RecordingSource(Source):
         self.batches.append(np.array(rows))
 
 
-def held_rows(kernel: KernelRows) -> dict[str, np.ndarray]:
+def held_rows(kernel: CachedRows) -> dict[str, np.ndarray]:
     """Return what is needed to restore the rows in memory: slots, times of use, and the batches they came from."""
     slots = np.flatnonzero(kernel.owner >= 0)
     rows, source = kernel.owner[slots], kernel.source
@@ -296,7 +296,7 @@ def held_rows(kernel: KernelRows) -> dict[str, np.ndarray]:
     }
 
 
-def restore_rows(kernel: KernelRows, held: dict[str, np.ndarray]) -> None:
+def restore_rows(kernel: CachedRows, held: dict[str, np.ndarray]) -> None:
     """Compute the rows that were held, batch by batch as before, and put them in their slots."""
     source = kernel.source
     assert isinstance(source, RecordingSource)

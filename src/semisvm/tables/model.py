@@ -32,7 +32,7 @@ from scipy import sparse
 
 from semisvm.data.errors import DataError, fault, suggest
 from semisvm.estimators.registry import find_method
-from semisvm.kernels.threads import n_threads
+from semisvm.kernels.resources import n_threads
 from semisvm.tables.chunk import Chunk, Rows
 from semisvm.tables.chunks import open_rows
 from semisvm.tables.classes import Classes, label_texts, unmark
