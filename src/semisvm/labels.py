@@ -28,7 +28,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-__all__ = ["UNLABELED_CODE", "Labels", "encode"]
+__all__ = ["UNLABELED_CODE", "Labels", "encode", "find_labeled"]
 
 UNLABELED_CODE = -1
 
@@ -97,11 +97,7 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> Labels:
     """
     marker = _check_marker(unlabeled)
     is_labeled, values = _read(y)
-    if n_rows is not None and n_rows != is_labeled.size:
-        raise ValueError(
-            "Found input variables with inconsistent numbers of samples: "
-            f"X has {n_rows} rows and y has {is_labeled.size}."
-        )
+    _check_length(is_labeled.size, n_rows)
     is_marked = _find_unlabeled(values, marker)
     labels = _settle_dtype(values[~is_marked])
     is_labeled[is_labeled] = ~is_marked
@@ -117,6 +113,37 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> Labels:
     codes = np.full(is_labeled.size, UNLABELED_CODE, dtype=np.intp)
     codes[is_labeled] = codes_of_labeled
     return Labels(classes, codes)
+
+
+def find_labeled(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> np.ndarray:
+    """Tell which rows of a target carry a label, whatever the labels are: y may hold a single class.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        As for `encode`.
+    unlabeled : number, string, or None, NaN, NA
+        The marker of rows without a label.
+    n_rows : int, optional
+        How many rows X has, where y must match it.
+
+    Returns
+    -------
+    is_labeled : ndarray of shape (n,)
+        True where a row carries a label.
+    """
+    marker = _check_marker(unlabeled)
+    is_labeled, values = _read(y)
+    _check_length(is_labeled.size, n_rows)
+    is_labeled[is_labeled] = ~_find_unlabeled(values, marker)
+    return is_labeled
+
+
+def _check_length(n_labels: int, n_rows: int | None) -> None:
+    if n_rows is not None and n_rows != n_labels:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows and y has {n_labels}."
+        )
 
 
 def _read(y: Any) -> tuple[np.ndarray, np.ndarray]:

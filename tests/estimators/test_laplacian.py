@@ -6,23 +6,13 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from primal import primal_objective, solve_primal
 from semisvm import LaplacianSVC, SupervisedSVC
 from semisvm.estimators.neighbor_graph import find_nodes, laplacian, link_nearest
 from semisvm.kernels import deformed, kernel_rows, make_formula
 
-MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabeled rows here"}
 TIGHT = {"tol": 1e-9}
-
-
-@parametrize_with_checks(
-    [LaplacianSVC(), LaplacianSVC(kernel="linear", multi_class="ovo", laplacian="combinatorial", graph_weights="heat")],
-    expected_failed_checks=lambda estimator: MINUS_ONE_IS_UNLABELED,
-)
-def test_scikit_learn_accepts_it(estimator, check):
-    check(estimator)
 
 
 def few_labels(n=40, n_labels=12, seed=0, n_classes=2):

@@ -7,21 +7,10 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from paper_designs import draw_a1, mean_accuracy, one_accuracy
 from semisvm import SelfTrainingSVC, SupervisedSVC
 from semisvm.kernels import CachedRows
-
-MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabeled rows here"}
-
-
-@parametrize_with_checks(
-    [SelfTrainingSVC(), SelfTrainingSVC(kernel="linear", multi_class="ovo")],
-    expected_failed_checks=lambda estimator: MINUS_ONE_IS_UNLABELED,
-)
-def test_scikit_learn_accepts_it(estimator, check):
-    check(estimator)
 
 
 def few_labels(seed, n_classes=2, n=200, n_labels=24):
