@@ -10,7 +10,7 @@ from sklearn.metrics import balanced_accuracy_score
 from killed_fits import training
 from semisvm.decision import Estimate
 from semisvm.estimators.registry import find_method
-from semisvm.tables.compare import Comparison, Entry, compare_methods, tune_kernel
+from semisvm.tables.compare import Comparison, MethodTrial, compare_methods, tune_kernel
 from semisvm.tables.findings import say_gain
 from semisvm.tables.fit import compare_on, fit_model
 from semisvm.tables.held_out import HeldOutScores, judge, make_bench, score_held_out
@@ -44,7 +44,7 @@ def test_the_interval_of_a_merit_covers_the_truth_as_often_as_it_says():
 def entry(name, right, codes):
     """A method in a comparison that predicts the rows in `right` right."""
     scores = HeldOutScores(np.arange(len(codes)), right, 0.0)
-    return Entry(find_method(name), scores, judge(np.where(right, codes, 1 - codes), codes, TWO), points={})
+    return MethodTrial(find_method(name), scores, judge(np.where(right, codes, 1 - codes), codes, TWO), points={})
 
 
 def test_the_simplest_method_within_one_standard_error_of_the_best_is_chosen():

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 SHARE_LABELED = 0.1
 MIN_RECALL = 0.97
 TARGET, POSITIVE, NEGATIVE = "diagnosis", "malignant", "benign"
-N_SUGGESTED = 10
 FOLDER = "semisvm-demo"
 
 
@@ -40,7 +39,7 @@ def demo_command(seed: int, out: Path | None) -> None:
     from semisvm.tables import save
     from semisvm.tables.fit import fit_model
     from semisvm.tables.methods import Settings
-    from semisvm.tables.suggest import suggest_training_rows
+    from semisvm.tables.suggest import N_SUGGESTED, suggest_training_rows
     from semisvm.tables.training import read_training
 
     screen = Screen()

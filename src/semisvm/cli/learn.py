@@ -11,7 +11,6 @@ import click
 from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen
 
-N_SUGGESTED = 10
 FIT_EXAMPLES = (
     "semisvm fit mails.csv --target spam --out spam.skops",
     "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
@@ -68,7 +67,7 @@ def fit_command(
     from semisvm.report import write_report
     from semisvm.tables import save
     from semisvm.tables.fit import fit_model
-    from semisvm.tables.suggest import suggest_training_rows
+    from semisvm.tables.suggest import N_SUGGESTED, suggest_training_rows
     from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)

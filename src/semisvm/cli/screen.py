@@ -72,7 +72,7 @@ class Screen:
             self._draw(what, done, total, unit)
         elif now - self.spoke >= BETWEEN_LINES:
             self.spoke = now
-            click.echo(f"{what}: {_count(done, total, unit)}({now - self.began:.0f} s)", err=True)
+            click.echo(f"{what}: {_progress_count(done, total, unit)}({now - self.began:.0f} s)", err=True)
 
     def _draw(self, what: str, done: int | None, total: int | None, unit: str) -> None:
         if self._progress is None:
@@ -91,9 +91,9 @@ class Screen:
             if self._task is not None:
                 self._progress.remove_task(self._task)
             self._what, self._task = what, self._progress.add_task(what, total=total, count="")
-        count = f"{_count(done, total, unit)}({time.monotonic() - self.began:.0f} s)"
+        count = f"{_progress_count(done, total, unit)}({time.monotonic() - self.began:.0f} s)"
         self._progress.update(self._task, completed=done or 0, total=total, count=count)
 
 
-def _count(done: int | None, total: int | None, unit: str) -> str:
+def _progress_count(done: int | None, total: int | None, unit: str) -> str:
     return "" if not done else f"{done:,} " + ("" if total is None else f"of {total:,} ") + (f"{unit} " if unit else "")

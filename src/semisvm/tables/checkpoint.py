@@ -101,7 +101,7 @@ class Checkpoint:
 
     def _read(self, problem: DualProblem) -> DualSolution | None:
         kernel = self._number_of(problem.kernel)
-        stored = _load(self._path("solve", self.number))
+        stored = _load_arrays(self._path("solve", self.number))
         if stored is None or stored["chain"].tobytes() != self._chain.digest() or int(stored["kernel"]) != kernel:
             return None
         if depends_on_rows(problem.kernel) and self._lacks_rows(kernel):
@@ -137,14 +137,14 @@ class Checkpoint:
         number = self._number_of(kernel)
         if self._held_after(number) != self.number:
             return  # a later solve is stored, and the rows of that one will be restored
-        held = _load(self._path("rows", number))
+        held = _load_arrays(self._path("rows", number))
         assert held is not None
         restore_rows(kernel, held)
 
     def _held_after(self, kernel: int) -> int | None:
         """Return the solve after which the rows of a kernel were stored."""
         if kernel not in self._held:
-            held = _load(self._path("rows", kernel))
+            held = _load_arrays(self._path("rows", kernel))
             self._held[kernel] = None if held is None else int(held["solve"])
         return self._held[kernel]
 
@@ -230,7 +230,7 @@ def _write(path: Path, **arrays: Any) -> None:
         raise fault(path, f"can't be written ({error.strerror})", remedy) from None
 
 
-def _load(path: Path) -> dict[str, np.ndarray] | None:
+def _load_arrays(path: Path) -> dict[str, np.ndarray] | None:
     try:
         with np.load(path, allow_pickle=False) as archive:
             return dict(archive)

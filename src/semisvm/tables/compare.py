@@ -38,8 +38,8 @@ VALUES_OF_C = (0.1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One method of a comparison, with its operating points by class."""
+class MethodTrial:
+    """One method on the folds, with its operating points by class."""
 
     method: Method
     held_out: HeldOutScores
@@ -56,33 +56,33 @@ class Comparison:
     """The result: `entries` in the order of the methods, `left_out` {name: reason}, `chosen` by the rule above."""
 
     measure: str
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[MethodTrial] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     was_stopped: bool = False
 
     @property
-    def baseline(self) -> Entry:
+    def baseline(self) -> MethodTrial:
         return next(entry for entry in self.entries if entry.method.name == BASELINE)
 
     @property
-    def best(self) -> Entry:
+    def best(self) -> MethodTrial:
         """The entry with the largest merit; if a target is asked for, among those that reach it."""
         reaching = [entry for entry in self.entries if entry.reaches] or self.entries
         return max(reaching, key=lambda entry: entry.merit.mean)
 
     @property
-    def best_other(self) -> Entry | None:
+    def best_other(self) -> MethodTrial | None:
         """The best method that uses the unlabeled rows."""
         others = [entry for entry in self.entries if entry.method.name != BASELINE]
         return max(others, key=lambda entry: entry.merit.mean, default=None)
 
     @property
-    def chosen(self) -> Entry:
+    def chosen(self) -> MethodTrial:
         best = self.best
         good = [e for e in self.entries if self._is_near(e, best) and (e.reaches or not best.reaches)]
         return min(good, key=lambda entry: NAMES.index(entry.method.name))
 
-    def _is_near(self, entry: Entry, best: Entry) -> bool:
+    def _is_near(self, entry: MethodTrial, best: MethodTrial) -> bool:
         """Whether it is within one standard error of the best, or of their difference.
 
         A best method that made no error has almost no standard error of its own.
@@ -90,7 +90,7 @@ class Comparison:
         error = max(best.merit.error, best.merit.error_of_gap(entry.merit))
         return entry.merit.mean >= best.merit.mean - error
 
-    def difference(self, entry: Entry) -> Estimate:
+    def difference(self, entry: MethodTrial) -> Estimate:
         """Return how much better it is than the supervised method, on the same rows."""
         return entry.merit.minus(self.baseline.merit)
 
@@ -124,7 +124,7 @@ class Comparison:
             + ")."
         )
 
-    def _show(self, entry: Entry) -> str:
+    def _show(self, entry: MethodTrial) -> str:
         return f"{abs(entry.merit.mean):.3f}"
 
     def summary(self) -> ComparisonSummary:
@@ -174,14 +174,14 @@ def compare_methods(bench: Bench, settings: Settings, methods: Sequence[str], te
     return comparison
 
 
-def try_method(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> Entry:
+def try_method(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> MethodTrial:
     """Cross-fit one method and judge its predictions."""
     found = score_held_out(method, settings, bench, tell)
     codes = bench.codes[found.rows]
     points = place_thresholds(found.scores, codes, settings, bench.classes, may_move=not method.sets_threshold)
     threshold = points[bench.classes[1]].threshold if len(bench.classes) == 2 else 0.0
     merit = judge(predict_codes(found.scores, threshold), codes, bench.classes, settings.costs)
-    return Entry(method, found, merit, points)
+    return MethodTrial(method, found, merit, points)
 
 
 def _tell_with(tell: Tell, more: str, what: str, *progress: Any) -> None:

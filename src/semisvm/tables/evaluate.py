@@ -17,10 +17,8 @@ from semisvm.tables.findings import now, sample_scores
 from semisvm.tables.held_out import Merit, judge, predict_codes, scores_per_class
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing
 from semisvm.tables.model import Model, read_codes
-from semisvm.tables.suggest import suggest_rows
+from semisvm.tables.suggest import N_SUGGESTED, suggest_rows
 from semisvm.tables.summary import FitSummary
-
-N_SUGGESTED = 10
 
 
 @dataclass(frozen=True)

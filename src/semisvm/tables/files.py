@@ -90,7 +90,7 @@ def load(path: str | Path) -> Any:
 
     path = Path(path)
     content = read_bytes(path)
-    manifest, summary = _checked(path, content)
+    manifest, summary = _check_content(path, content)
     trusted = trusted_types()
     try:
         if manifest["format"] == 1:
@@ -177,7 +177,7 @@ def _to_model(state: Any, summary: FitSummary, format_version: int) -> Any:
     return Model(**(name_classes(state) if format_version == 1 else state), summary=summary)
 
 
-def _checked(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
+def _check_content(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
     """Return the manifest, and the summary as JSON, of a complete file in a format that this version reads."""
     not_ours = fault(path, "this is not a model file of semisvm", "Give a file that semisvm fit wrote")
     try:

@@ -19,7 +19,7 @@ import numpy as np
 from semisvm.decision import Audit, OperatingPoint, changed_by_unlabeled
 from semisvm.estimators.history import RoundRecord
 from semisvm.estimators.registry import Method
-from semisvm.tables.compare import BASELINE, Entry
+from semisvm.tables.compare import BASELINE, MethodTrial
 from semisvm.tables.held_out import audit_steps, pair_of_costs, scores_per_class
 from semisvm.tables.methods import Settings, lead_per_class, score_rows, shape_for
 from semisvm.tables.summary import (
@@ -64,7 +64,7 @@ def sets_own_threshold(method: Method, estimator: Any) -> bool:
 def find_out(
     method: Method,
     estimator: Any,
-    held_out: tuple[Entry, Entry] | None,
+    held_out: tuple[MethodTrial, MethodTrial] | None,
     training: Training,
     X: Any,
     settings: Settings,
@@ -89,7 +89,8 @@ def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Finding
     """What an estimator that sets its own threshold found; classes that a stopped fit did not reach are left out."""
     found = Findings()
     points, audits, scores, signs = (
-        _by_class(estimator, name) for name in ("operating_point", "audit", "calibration_scores", "calibration_sign")
+        _fitted_by_class(estimator, name)
+        for name in ("operating_point", "audit", "calibration_scores", "calibration_sign")
     )
     for k, (name, point) in enumerate(points.items()):
         if point is None:
@@ -100,7 +101,7 @@ def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Finding
     return found
 
 
-def _by_class(estimator: Any, name: str) -> dict[str, Any]:
+def _fitted_by_class(estimator: Any, name: str) -> dict[str, Any]:
     """{class: value} of a fitted attribute, in the order of the classes."""
     plural = f"{name}s_" if name in ("operating_point", "audit") else f"{name}_"
     if hasattr(estimator, "operating_points_"):
@@ -110,7 +111,7 @@ def _by_class(estimator: Any, name: str) -> dict[str, Any]:
 
 
 def _held_out_findings(
-    entry: Entry, baseline: Entry, training: Training, pool: np.ndarray | None, settings: Settings
+    entry: MethodTrial, baseline: MethodTrial, training: Training, pool: np.ndarray | None, settings: Settings
 ) -> Findings:
     classes, codes = training.classes.names, training.codes[training.codes >= 0]
     uses_unlabeled = entry.method.name != BASELINE
@@ -152,7 +153,7 @@ def sample_scores(
     )
 
 
-def say_gain(entry: Entry, baseline: Entry) -> list[str]:
+def say_gain(entry: MethodTrial, baseline: MethodTrial) -> list[str]:
     """Say what the unlabeled rows contributed, above all if the method is worse than the labels alone."""
     if entry.method.name == BASELINE:
         return []

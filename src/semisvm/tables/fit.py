@@ -25,7 +25,7 @@ from scipy import sparse
 from semisvm.data.errors import DataError, fault
 from semisvm.estimators.registry import Method, available, find_method
 from semisvm.tables.checkpoint import Checkpoint, open_checkpoint
-from semisvm.tables.compare import BASELINE, Comparison, Entry, compare_methods, try_method, tune_kernel
+from semisvm.tables.compare import BASELINE, Comparison, MethodTrial, compare_methods, try_method, tune_kernel
 from semisvm.tables.findings import Findings, find_out, installed_versions, say_gain, sets_own_threshold, summarize
 from semisvm.tables.held_out import MOST_UNLABELED, Bench, make_bench
 from semisvm.tables.methods import (
@@ -110,7 +110,7 @@ def fit_model(
     encoder, X, settings = _encode(training, settings, tell)
     store = None
     if checkpoint is not None:
-        digest = _digest(X, training, settings, [method, tune, most_unlabeled])
+        digest = _fit_digest(X, training, settings, [method, tune, most_unlabeled])
         store = open_checkpoint(checkpoint, digest, resume=resume)
         settings = replace(settings, cache_size=store.cache_size)
     work = _Stages(training, X, settings, most_unlabeled, tell, store)
@@ -218,7 +218,7 @@ class _Stages:
             self.notes.append("The supervised method does not use the unlabeled rows.")
         return find_out(method, estimator, held_out, self.training, self.X, self.settings)
 
-    def _held_out(self, method: Method) -> tuple[Entry, Entry] | None:
+    def _held_out(self, method: Method) -> tuple[MethodTrial, MethodTrial] | None:
         """Return the method and the supervised baseline on the folds; None without folds, or after Ctrl-C."""
         if self.bench is None:
             self.notes.append(f"The quality of the model can't be measured: {self.why_no_bench}.")
@@ -259,7 +259,7 @@ def _names(settings: Settings) -> list[str]:
     return [method.name for method in available() if settings.has_target or not method.sets_threshold]
 
 
-def _digest(X: Any, training: Training, settings: Settings, asked: list[Any]) -> str:
+def _fit_digest(X: Any, training: Training, settings: Settings, asked: list[Any]) -> str:
     """Tell one fit from another: rows, labels, settings and versions."""
     digest = hashlib.blake2b(digest_size=16)
     arrays = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)

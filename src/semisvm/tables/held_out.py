@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,9 @@ from scipy.special import ndtri
 from sklearn.base import clone
 
 from semisvm.decision import Audit, Estimate, OperatingPoint, Target, choose_for, make_audit, measure
+from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.registry import Method
-from semisvm.model_selection import SemiSupervisedKFold
+from semisvm.model_selection import SemiSupervisedKFold, cross_fit
 from semisvm.tables.methods import (
     Settings,
     Tell,
@@ -44,7 +46,7 @@ from semisvm.tables.methods import (
     shape_for,
 )
 
-N_FOLDS = 5
+N_COMPARISON_FOLDS = 5
 MOST_UNLABELED = 5_000
 MERIT_CONFIDENCE = 0.9
 ACCURACY, COST = "balanced accuracy", "cost"
@@ -98,7 +100,7 @@ def make_bench(X: Any, labels: Any, *, seed: int = 0, most: int = MOST_UNLABELED
     rarest = int(np.bincount(codes[codes >= 0], minlength=len(labels.categories)).min())
     if rarest < 2:
         raise ValueError("a class has a single labeled row, so no fold can hold one out")
-    splitter = SemiSupervisedKFold(min(N_FOLDS, rarest), shuffle=True, random_state=seed)
+    splitter = SemiSupervisedKFold(min(N_COMPARISON_FOLDS, rarest), shuffle=True, random_state=seed)
     return Bench(X, labels, tuple(splitter.split(X, codes)), store)
 
 
@@ -107,16 +109,17 @@ def score_held_out(method: Method, settings: Settings, bench: Bench, tell: Tell 
     began = time.perf_counter()
     estimator, X = make_estimator(method, settings), shape_for(method, bench.X)
     complaints: list[str] = []
-    n_rows, n_classes = len(bench.labels), len(bench.classes)
-    scores = np.zeros((n_rows, n_classes) if n_classes > 2 else n_rows)
-    for k, (train, test) in enumerate(bench.folds):
-        what = f"Comparing: {method.name}, fold {k + 1} of {len(bench.folds)}"
+    number = count(1)
+
+    def fit_and_score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+        what = f"Comparing: {method.name}, fold {next(number)} of {len(bench.folds)}"
         tell(what)
         fold = clone(estimator)
-        complaints += fit_quietly(fold, X[train], bench.labels[train], tell, what, bench.store)
-        scores[test] = score_rows(fold, X[test])
-    seconds = time.perf_counter() - began
-    return HeldOutScores(bench.labeled, scores[bench.labeled], seconds, tuple(dict.fromkeys(complaints)))
+        complaints.extend(fit_quietly(fold, X[train], bench.labels[train], tell, what, bench.store))
+        return score_rows(fold, X[test])
+
+    scores = cross_fit(bench.folds, fit_and_score, len(bench.labels)).scores[bench.labeled]
+    return HeldOutScores(bench.labeled, scores, time.perf_counter() - began, tuple(dict.fromkeys(complaints)))
 
 
 # ---- operating points ----
@@ -132,7 +135,7 @@ def pair_of_costs(costs: Any, classes: tuple[str, ...]) -> tuple[float, float] |
     """(cost of a missed positive, of an accepted negative) if costs are given and there are two classes."""
     if costs is None or len(classes) != 2:
         return None
-    matrix = cost_matrix(costs, classes)
+    matrix = cost_matrix(costs, np.array(classes))
     return float(matrix[1, 0]), float(matrix[0, 1])
 
 
@@ -237,17 +240,9 @@ def judge(predicted: np.ndarray, codes: np.ndarray, classes: tuple[str, ...], co
         sizes = np.bincount(codes, minlength=len(classes))
         values = (predicted == codes).astype(np.float64)
         return Merit(ACCURACY, values, 1 / (len(classes) * sizes[codes]), codes, np.ones(len(classes)))
-    matrix = cost_matrix(costs, classes)
+    matrix = cost_matrix(costs, np.array(classes))
     weights = np.full(len(codes), 1 / len(codes))
     return Merit(COST, -matrix[codes, predicted], weights, codes, matrix.max(axis=1))
-
-
-def cost_matrix(costs: Any, classes: tuple[str, ...]) -> np.ndarray:
-    """Return costs as a matrix, rows true and columns predicted."""
-    if not isinstance(costs, dict):
-        return np.asarray(costs, dtype=np.float64)
-    each = np.array([costs[name] for name in classes])
-    return np.where(np.eye(len(classes), dtype=bool), 0.0, each[:, None])
 
 
 def _standard_error(values: np.ndarray, weights: np.ndarray, codes: np.ndarray, span: np.ndarray) -> float:

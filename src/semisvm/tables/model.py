@@ -203,7 +203,7 @@ def predict_file(
         for chunk, codes, scores in _predictions(model, rows, tuple(keep)):
             total = rows.guess_rows(chunk) if n_rows == 0 else total
             is_above = scores > 0
-            write(_table(model, chunk, codes, scores, is_above, keep))
+            write(_output_table(model, chunk, codes, scores, is_above, keep))
             count += np.bincount(codes, minlength=len(count))
             n_above, n_rows = n_above + int(is_above.sum()), n_rows + len(chunk)
             tell("Predicting", n_rows, total, "rows")
@@ -233,7 +233,7 @@ def _predictions(model: Model, rows: Rows, keep: tuple[str, ...]) -> Iterator[tu
                 future.cancel()
 
 
-def _table(
+def _output_table(
     model: Model, chunk: Chunk, codes: np.ndarray, scores: np.ndarray, is_above: np.ndarray, keep: Sequence[str]
 ) -> Any:
     import pyarrow

@@ -23,6 +23,7 @@ from semisvm.tables.summary import Suggestion
 from semisvm.tables.training import Training
 from semisvm.tables.writing import whole_file
 
+N_SUGGESTED = 10  # rows that a report lists
 CANDIDATES_PER_ROW = 20
 FEWEST_CANDIDATES = 100
 
@@ -73,7 +74,7 @@ class _Candidates:
         codes, lead = predict_codes(scores), model.lead_of(scores)
         for i in self._add(X, np.where(is_open, np.abs(lead), np.inf), start):
             label = model.classes.names[codes[i]]
-            self.rows[start + i] = Suggestion(start + i + 1, float(lead[i]), label, _values(frame, i))
+            self.rows[start + i] = Suggestion(start + i + 1, float(lead[i]), label, _cells_of(frame, i))
 
     def _add(self, X: Any, distance: np.ndarray, start: int) -> list[int]:
         """Add the rows of a chunk that belong to the best; return their places in the chunk."""
@@ -116,11 +117,11 @@ def write_suggestions(model: Model, found: list[Suggestion], out: str | Path, *,
         frame.to_csv(unfinished, index=False)
 
 
-def _values(frame: Any, i: int) -> dict[str, Any]:
-    return {} if frame is None else {str(name): _cell(cell) for name, cell in frame.iloc[i].items()}
+def _cells_of(frame: Any, i: int) -> dict[str, Any]:
+    return {} if frame is None else {str(name): _plain_cell(cell) for name, cell in frame.iloc[i].items()}
 
 
-def _cell(value: Any) -> Any:
+def _plain_cell(value: Any) -> Any:
     if value is None or value != value:
         return None
     if isinstance(value, np.generic):

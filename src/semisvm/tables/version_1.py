@@ -28,8 +28,8 @@ MEASURES = ("precision", "recall", "f_score", "cost", "threshold")
 def upgrade_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return facts of version 1 in the form of version 2."""
     positive = facts["positive"]
-    points = _by_class(facts["operating_point"], positive)
-    audits = _by_class(facts["audit"], positive)
+    points = _per_class(facts["operating_point"], positive)
+    audits = _per_class(facts["audit"], positive)
     return {
         **facts,
         "operating_points": points,
@@ -38,14 +38,14 @@ def upgrade_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
             for name, lines in audits.items()
             if name in points
         },
-        "scores": _by_class(facts["scores"], positive),
+        "scores": _per_class(facts["scores"], positive),
         "rounds": [{"n_iter": record.get("steps"), **_without(record, "steps")} for record in facts["rounds"]],
         "suggestions": facts["suggest"],
         "method": facts["method"] | {"name": RENAMED_METHODS.get(facts["method"]["name"], facts["method"]["name"])},
     }
 
 
-def _by_class(part: Any, positive: str | None) -> dict[str, Any]:
+def _per_class(part: Any, positive: str | None) -> dict[str, Any]:
     if not part:
         return {}
     return dict(part) if positive is None else {positive: part}
