@@ -19,6 +19,7 @@ import numpy as np
 
 from semisvm.decision import Estimate, OperatingPoint
 from semisvm.estimators.history import RoundRecord
+from semisvm.tables.version_1 import upgrade_facts
 
 VERSION = 2
 
@@ -203,28 +204,26 @@ class FitSummary:
         if version > VERSION:
             raise ValueError(f"The summary has version {version}, and this semisvm reads versions up to {VERSION}.")
         if version == 1:
-            from semisvm.tables.summary_version_1 import upgrade
-
-            values = upgrade(values)
+            values = upgrade_facts(values)
         data, comparison = values["data"], values["comparison"]
-        features = tuple(_read(FeatureSummary, feature) for feature in data["features"])
+        features = tuple(_make(FeatureSummary, feature) for feature in data["features"])
         return cls(
             **{name: values[name] for name in ("title", "created", "positive", "guard", "versions", "machine")},
-            data=_read(DataSummary, data, features=features),
+            data=_make(DataSummary, data, features=features),
             classes=tuple(values["classes"]),
-            method=_read(MethodSummary, values["method"]),
+            method=_make(MethodSummary, values["method"]),
             operating_points={name: OperatingPoint.from_dict(one) for name, one in values["operating_points"].items()},
             audits={
                 name: {step: OperatingPoint.from_dict(one) for step, one in steps.items()}
                 for name, steps in values["audits"].items()
             },
             scores={name: _read_scores(one) for name, one in values["scores"].items()},
-            costs=None if values["costs"] is None else _read(ErrorCosts, values["costs"]),
+            costs=None if values["costs"] is None else _make(ErrorCosts, values["costs"]),
             rounds=tuple(RoundRecord.from_dict(one) for one in values["rounds"]),
             comparison=None if comparison is None else _read_comparison(comparison),
             suggestions=tuple(_read_suggestion(one) for one in values["suggestions"]),
             notes=tuple(values["notes"]),
-            seconds=_number(values["seconds"]),
+            seconds=_float_or_nan(values["seconds"]),
         )
 
     @classmethod
@@ -252,7 +251,7 @@ def plain_json(value: Any) -> Any:
     return value if isinstance(value, bool | int | str | None) else str(value)
 
 
-def _read(kind: type[Part], values: Mapping[str, Any], **parts: Any) -> Part:
+def _make(kind: type[Part], values: Mapping[str, Any], **parts: Any) -> Part:
     """Make a dataclass of the values that are its fields; `parts` replace some of them."""
     known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
     return kind(**({name: value for name, value in values.items() if name in known} | parts))
@@ -260,31 +259,31 @@ def _read(kind: type[Part], values: Mapping[str, Any], **parts: Any) -> Part:
 
 def _read_scores(values: Mapping[str, Any]) -> ScoreSample:
     lists = {name: tuple(values[name]) for name in ("labeled", "sign", "unlabeled")}
-    return _read(ScoreSample, values, **lists)
+    return _make(ScoreSample, values, **lists)
 
 
 def _read_comparison(values: Mapping[str, Any]) -> ComparisonSummary:
     methods = [
-        _read(
+        _make(
             MethodResult,
             one,
             merit=_estimate(one["merit"]),
             difference=_estimate(one["difference"]),
-            standard_error=_number(one["standard_error"]),
+            standard_error=_float_or_nan(one["standard_error"]),
             complaints=tuple(one["complaints"]),
         )
         for one in values["methods"]
     ]
-    return _read(ComparisonSummary, values, methods=tuple(methods))
+    return _make(ComparisonSummary, values, methods=tuple(methods))
 
 
 def _read_suggestion(values: Mapping[str, Any]) -> Suggestion:
-    return _read(Suggestion, values, score=_number(values["score"]))
+    return _make(Suggestion, values, score=_float_or_nan(values["score"]))
 
 
 def _estimate(values: Mapping[str, Any]) -> Estimate:
-    return Estimate(*(_number(values[end]) for end in ("value", "low", "high")))
+    return Estimate(*(_float_or_nan(values[end]) for end in ("value", "low", "high")))
 
 
-def _number(value: float | None) -> float:
+def _float_or_nan(value: float | None) -> float:
     return math.nan if value is None else float(value)

@@ -20,7 +20,7 @@ def demo(folder, *arguments):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """What a run writes if a folder of the same name exists already, with someone else's file in it."""
+    """What a run writes if there is already a folder of the default name, with a file in it."""
     folder = tmp_path_factory.mktemp("demo")
     (folder / "semisvm-demo").mkdir()
     (folder / "semisvm-demo" / "report.html").write_text("mine")
@@ -29,7 +29,7 @@ def made(tmp_path_factory):
     return SimpleNamespace(folder=folder, out=folder / "semisvm-demo-2", printed=" ".join(done.stdout.split()))
 
 
-def test_the_demo_does_the_main_job_and_says_what_to_read(made):
+def test_the_demo_does_the_main_job_and_explains_it(made):
     for words in (
         "569 rows, 57 labeled, 512 not",
         "Reached on the labeled rows, not proven: recall at least 0.97.",
@@ -38,7 +38,7 @@ def test_the_demo_does_the_main_job_and_says_what_to_read(made):
         "with the chosen threshold",
         "Read the interval, not the point: 22 malignant rows",
         "semisvm suggest semisvm-demo-2/cancer.skops semisvm-demo-2/samples.csv -n 50",
-        "add --certify 0.1",
+        "add --confidence 0.9",
         "at least 76 malignant ones",
     ):
         assert words in made.printed, words
@@ -52,7 +52,7 @@ def test_it_leaves_a_model_a_report_and_the_tables_in_a_new_folder(made):
     for name in ("cancer.skops", "report.html"):
         assert f"semisvm-demo-2/{name}" in made.printed
     assert (made.folder / "semisvm-demo" / "report.html").read_text() == "mine"
-    assert load(made.out / "cancer.skops").facts["operating_point"]["target"]["min_recall"] == 0.97
+    assert load(made.out / "cancer.skops").summary.operating_points["malignant"].target.min_recall == 0.97
 
 
 def test_nine_labels_in_ten_are_hidden_and_kept_apart(made):

@@ -1,10 +1,10 @@
-"""Kernel rows on a device: X there, and rows of K made there by matrix products.
+"""Kernel rows made on a device with torch: the data is copied there, and rows of K are made by matrix products.
 
-    stored[i, :n]   row i of K; rows are `stride` numbers apart, a multiple of 32, so that each begins on a boundary
-                    that wide loads want
+    stored[i, :n]   row i of K; rows are `stride` numbers apart, a multiple of 32, so that each starts at an address
+                    that wide loads need
 
-Products are in full float32 (or float64). Those of float32 are off by as much as on the CPU; TF32 would lose 1e-3.
-The whole matrix is made a band of rows at a time, from the diagonal on, and the band is mirrored: half the products.
+Products are in full float32 (or float64). In float32 they are as accurate as on the CPU; TF32 would lose 1e-3. The
+whole matrix is made one band of rows at a time, from the diagonal on, and the band is mirrored: half the products.
 """
 
 import contextlib
@@ -18,25 +18,25 @@ from semisvm.kernels.formula import Formula
 from semisvm.kernels.sources import FAR_FROM_ORIGIN, cross_kernel
 
 BAND = 4096  # rows of the whole matrix made at a time
-_COLUMNS = 1024  # of the exponential, to a program
+EXPONENTIAL_COLUMNS = 1024  # per program
 
 
 def as_tensor(X: Any, dtype, device) -> Any:
-    """Rows as a dense tensor on the device: from NumPy, SciPy, torch or CuPy, without a detour over the host."""
+    """Return rows as a dense tensor on the device, from NumPy, SciPy, torch or CuPy; device data stays there."""
     import torch
 
     kind = getattr(torch, np.dtype(dtype).name)
     if isinstance(X, torch.Tensor):
         return X.detach().to(device=device, dtype=kind)
     if sparse.issparse(X):
-        return _dense(X.tocsr(), kind, device)
+        return _dense_tensor(X.tocsr(), kind, device)
     if hasattr(X, "__cuda_array_interface__"):
         return torch.as_tensor(X, device=device).to(kind)
     return torch.from_numpy(np.ascontiguousarray(X, dtype=dtype)).to(device)
 
 
-def _dense(X, kind, device):
-    """CSR laid out dense on the device; only its non-zeros travel."""
+def _dense_tensor(X, kind, device):
+    """Lay a CSR matrix out dense on the device; only its non-zeros are transferred."""
     import torch
 
     n_rows, n_columns = X.shape
@@ -44,12 +44,12 @@ def _dense(X, kind, device):
     row = torch.repeat_interleave(torch.arange(n_rows, device=device), counts)
     at = row * n_columns + torch.from_numpy(X.indices.astype(np.int64)).to(device)
     dense = torch.zeros(n_rows * n_columns, dtype=kind, device=device)
-    dense.index_add_(0, at, torch.from_numpy(X.data).to(device=device, dtype=kind))  # columns may be stored twice
+    dense.index_add_(0, at, torch.from_numpy(X.data).to(device=device, dtype=kind))  # a column may be stored twice
     return dense.view(n_rows, n_columns)
 
 
-def device_of(name: str) -> Any:
-    """The torch device of a name that `semisvm.device.resolve` has found usable."""
+def torch_device(name: str) -> Any:
+    """Return the torch device of a name that `semisvm.device.resolve` has accepted."""
     import torch
 
     if name == "cuda":
@@ -57,8 +57,8 @@ def device_of(name: str) -> Any:
     return torch.device("cpu" if name == "interpreter" else name)
 
 
-def current(device: Any) -> contextlib.AbstractContextManager[Any]:
-    """Make a device the current one for a while: Triton launches there."""
+def current_device(device: Any) -> contextlib.AbstractContextManager[Any]:
+    """Make a device the current one inside a block: Triton launches there."""
     import torch
 
     return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
@@ -66,7 +66,7 @@ def current(device: Any) -> contextlib.AbstractContextManager[Any]:
 
 @contextlib.contextmanager
 def full_precision() -> Iterator[None]:
-    """Products in full float32 whatever the user allows torch elsewhere."""
+    """Compute products in full float32, whatever the user allows torch elsewhere."""
     import torch
 
     allowed = torch.get_float32_matmul_precision()
@@ -81,13 +81,13 @@ def full_precision() -> Iterator[None]:
 
 
 def scores_on_device(X, support_vectors, coefficients: np.ndarray, formula: Formula, device: str) -> np.ndarray:
-    """Kernel values of the rows of X with the support vectors, in float32, weighted and summed in float64."""
+    """Score rows as `predict.scores_of_new_rows` does: kernel values in float32, weighted and summed in float64."""
     import torch
 
-    place = device_of(device)
+    place = torch_device(device)
     scores = np.empty((X.shape[0], len(coefficients)))
-    with current(place):
-        support = DataSource(support_vectors, formula, np.float32, place)
+    with current_device(place):
+        support = TorchDataSource(support_vectors, formula, np.float32, place)
         weights = torch.from_numpy(np.ascontiguousarray(coefficients.T)).to(place)
         for start in range(0, X.shape[0], BAND):
             part = slice(start, min(start + BAND, X.shape[0]))
@@ -96,13 +96,13 @@ def scores_on_device(X, support_vectors, coefficients: np.ndarray, formula: Form
     return scores
 
 
-class DataSource:
+class TorchDataSource:
     """Rows of K from data rows on the device."""
 
     def __init__(self, X, formula: Formula, dtype, device):
         self.formula, self.n_rows = formula, X.shape[0]
         self.X = as_tensor(X, dtype, device)
-        self.center = _center_if_far(self.X) if formula.name == "rbf" else None
+        self.center = _mean_if_far(self.X) if formula.name == "rbf" else None
         if self.center is not None:
             self.X = self.X - self.center
         self.squares = (self.X * self.X).sum(dim=1)
@@ -127,13 +127,13 @@ class DataSource:
             out[stop:n, start:stop] = band[:, stop - start :].T
 
     def between(self, new) -> Any:
-        """Kernel values between new rows (a tensor of their data) and these, shape (n_new, n)."""
+        """Return the kernel values between new rows (a tensor of their data) and these, shape (n_new, n)."""
         import torch
 
         new = new if self.center is None else new - self.center
         values = new.new_empty((len(new), self.n_rows))
         self._product(new, values)
-        rows = torch.full((len(new),), -1, dtype=torch.int64, device=new.device)  # none of the data rows
+        rows = torch.full((len(new),), -1, dtype=torch.int64, device=new.device)  # none of them is a data row
         self._finish(values, rows, 0, (new * new).sum(dim=1))
         return values
 
@@ -144,25 +144,33 @@ class DataSource:
             torch.mm(left, self.X[start:].T, out=out)
 
     def _finish(self, dots, rows, first: int, squares=None) -> None:
-        """Turn products with the data rows from `first` on into kernel values, in place."""
+        """Turn dot products with the data rows from `first` on into kernel values, in place."""
         import torch
 
         formula, n_columns = self.formula, self.n_rows - first
         if formula.name == "rbf":
-            from semisvm.kernels.device_kernel import rbf_of_dots
+            from semisvm.kernels.device_kernel import rbf_on_device
 
-            grid = (-(-n_columns // _COLUMNS), len(rows))
+            grid = (-(-n_columns // EXPONENTIAL_COLUMNS), len(rows))
             squares = self.squares[rows] if squares is None else squares, self.squares[first:]
-            rbf_of_dots[grid](
-                dots, *squares, rows, self.gamma, first, n_columns, dots.stride(0), COLUMNS=_COLUMNS, num_warps=4
+            rbf_on_device[grid](
+                dots,
+                *squares,
+                rows,
+                self.gamma,
+                first,
+                n_columns,
+                dots.stride(0),
+                COLUMNS=EXPONENTIAL_COLUMNS,
+                num_warps=4,
             )
         elif formula.name in ("poly", "sigmoid"):
             dots.mul_(formula.gamma).add_(formula.coef0)
             torch.pow(dots, formula.degree, out=dots) if formula.name == "poly" else torch.tanh(dots, out=dots)
 
 
-def _center_if_far(X):
-    """The mean, where rows lie far from the origin for their spread (`sources` moves them too, and says why)."""
+def _mean_if_far(X):
+    """Return the mean if rows are far from the origin for their spread, else None (`sources` says why)."""
     import torch
 
     mean = X.mean(dim=0, dtype=torch.float64)
@@ -170,8 +178,8 @@ def _center_if_far(X):
     return mean.to(X.dtype) if bool(mean @ mean > FAR_FROM_ORIGIN * spread) else None
 
 
-class MatrixSource:
-    """Rows of a kernel matrix that is there already: the user's own, or what a function gave on the host."""
+class TorchMatrixSource:
+    """Rows of a kernel matrix that exists already: the user's own, or what the user's function returned."""
 
     def __init__(self, K, dtype, device):
         self.K = as_tensor(K, dtype, device)
@@ -179,17 +187,19 @@ class MatrixSource:
         self.diagonal = self.K.diagonal().cpu().numpy()
 
     def write(self, rows, out) -> None:
+        """out[i, :n] = K[rows[i]]."""
         out[:, : self.n_rows] = self.K[rows]
 
     def write_all(self, out) -> None:
+        """out[:n, :n] = K."""
         out[: self.n_rows, : self.n_rows] = self.K
         self.K = out[: self.n_rows, : self.n_rows]  # one copy is enough
 
 
-def make_device_source(X, formula: Formula, dtype, device) -> DataSource | MatrixSource:
-    """Choose the source by the kernel: a function of the user's is called on the host, once for all pairs of rows."""
+def make_torch_source(X, formula: Formula, dtype, device) -> TorchDataSource | TorchMatrixSource:
+    """Return the source of a kernel; a user's function is called on the host, once for all pairs of rows."""
     if formula.name == "precomputed":
-        return MatrixSource(X, dtype, device)
+        return TorchMatrixSource(X, dtype, device)
     if formula.function is not None:
-        return MatrixSource(cross_kernel(formula, X, X), dtype, device)
-    return DataSource(X, formula, dtype, device)
+        return TorchMatrixSource(cross_kernel(formula, X, X), dtype, device)
+    return TorchDataSource(X, formula, dtype, device)
