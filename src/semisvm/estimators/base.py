@@ -25,7 +25,7 @@ from semisvm.estimators.costs import read_costs
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.kernels import scores_of_new_rows
-from semisvm.labels import Labels, encode, find_unlabeled
+from semisvm.labels import Labels, encode, find_labeled
 from semisvm.sklearn_private import Interval, StrOptions, check_sample_weight, fit_context
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid", "precomputed"] | Callable
@@ -55,7 +55,7 @@ class ScoresLabeledRows(ClassifierMixin):
         score : float
             The share of labeled rows that are predicted right.
         """
-        is_labeled = ~find_unlabeled(y, unlabeled=self.unlabeled)
+        is_labeled = find_labeled(y, unlabeled=self.unlabeled)
         if is_labeled.all():
             return super().score(X, y, sample_weight)
         if not is_labeled.any():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 # Every value that `termination_condition_` can have. The first six are those of the solver (`dual.Status`).
@@ -52,15 +53,23 @@ class RoundRecord:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record as one flat dictionary, `details` merged in."""
-        flat = asdict(self)
-        return {name: value for name, value in flat.items() if name != "details"} | flat["details"]
+        own = {name: value for name, value in vars(self).items() if name != "details"}
+        return own | self.details
 
     @classmethod
-    def from_dict(cls, flat: Mapping[str, Any]) -> RoundRecord:
-        """Make a record from what `as_dict` returns."""
+    def from_dict(cls, values: Mapping[str, Any]) -> RoundRecord:
+        """Return the record that `as_dict` wrote; names that are no fields become details."""
         own = {one.name for one in fields(cls)} - {"details"}
-        given = {name: value for name, value in flat.items() if name in own}
-        return cls(**given, details={name: value for name, value in flat.items() if name not in own})
+        gap = values.get("gap")
+        return cls(
+            problem=str(values.get("problem", "")),
+            round=int(values.get("round") or 0),
+            n_iter=int(values.get("n_iter") or 0),
+            gap=math.nan if gap is None else float(gap),
+            seconds=float(values.get("seconds") or 0.0),
+            objective=values.get("objective"),
+            details={name: value for name, value in values.items() if name not in own},
+        )
 
     def with_details(self, **more: Any) -> RoundRecord:
         """Return a copy with more details."""
