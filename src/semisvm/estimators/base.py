@@ -25,7 +25,8 @@ from semisvm.estimators.costs import read_costs
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.kernels import scores_of_new_rows
-from semisvm.labels import Labels, encode, find_labeled
+from semisvm.labels import Labels, encode
+from semisvm.model_selection.scoring import LabeledRowsScoreMixin
 from semisvm.sklearn_private import Interval, StrOptions, check_sample_weight, fit_context
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid", "precomputed"] | Callable
@@ -33,42 +34,7 @@ MultiClass = Literal["auto", "ovr", "ovo"]
 FLOATS = [np.float64, np.float32]
 
 
-class ScoresLabeledRows(ClassifierMixin):
-    """A classifier whose `score` looks at the labeled rows only."""
-
-    unlabeled: Any
-
-    def score(self, X, y, sample_weight=None) -> float:
-        """Return the accuracy on the labeled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            True labels; rows with the marker `unlabeled` do not count.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts.
-
-        Returns
-        -------
-        score : float
-            The share of labeled rows that are predicted right.
-        """
-        is_labeled = find_labeled(y, unlabeled=self.unlabeled)
-        if is_labeled.all():
-            return super().score(X, y, sample_weight)
-        if not is_labeled.any():
-            raise ValueError("y has no labeled row to score: pass true labels.")
-        return float(
-            np.average(
-                self.predict(X)[is_labeled] == np.asarray(y)[is_labeled],
-                weights=(None if sample_weight is None else np.asarray(sample_weight)[is_labeled]),
-            )
-        )
-
-
-class BaseSVC(CallbackSupportMixin, ScoresLabeledRows, BaseEstimator):
+class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
     """Common parameters, checks and prediction; see `SupervisedSVC` for what the parameters mean."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
