@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 import semisvm
 from killed_fits import training
-from semisvm.data import DataError
+from semisvm.errors import DataError
 from semisvm.estimators.registry import available
 from semisvm.tables.files import MANIFEST, to_bytes
 from semisvm.tables.fit import fit_model

@@ -121,7 +121,7 @@ def _write_tables(folder: Path, seed: int) -> tuple[Path, Path]:
     """The table with nine labels in ten left empty, and the rows behind those with their labels."""
     from sklearn.datasets import load_breast_cancer
 
-    from semisvm.data import split
+    from semisvm.datasets import split
 
     samples = load_breast_cancer()
     is_malignant = (samples.target == 0).astype(int)

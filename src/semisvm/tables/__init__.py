@@ -2,5 +2,6 @@
 
 from semisvm.tables.files import load, save
 from semisvm.tables.model import Model
+from semisvm.tables.read_whole import read_dataset, read_frame
 
-__all__ = ["Model", "load", "save"]
+__all__ = ["Model", "load", "read_dataset", "read_frame", "save"]

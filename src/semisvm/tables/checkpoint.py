@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.data.errors import fault
 from semisvm.dual import DualProblem, DualSolution, Status
+from semisvm.errors import fault
 from semisvm.kernels import KernelRows
 from semisvm.kernels.memory import MEGABYTE, budget_bytes
 from semisvm.tables.checkpoint_rows import NotedSource, held_rows, is_on_device, is_steered_by_rows, make_rows

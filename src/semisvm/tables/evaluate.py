@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.data.errors import fault, suggest
 from semisvm.decision import OperatingPoint, Target, measure
+from semisvm.errors import fault, suggest
 from semisvm.estimators.registry import find_method
-from semisvm.tables.chunk import Chunk, Rows
 from semisvm.tables.classes import label_texts, unmark
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.facts import by_class
@@ -20,6 +19,7 @@ from semisvm.tables.merit import Merit, judge
 from semisvm.tables.methods import margins
 from semisvm.tables.model import Model
 from semisvm.tables.progress import Tell, say_nothing
+from semisvm.tables.read import Chunk, RowReader
 from semisvm.tables.training import LIBSVM_MARK
 
 
@@ -83,7 +83,7 @@ def evaluate_file(
     return _judge(model, rows, np.concatenate(scores), np.concatenate(codes))
 
 
-def read_codes(model: Model, rows: Rows, chunk: Chunk, unlabeled: str | None) -> np.ndarray:
+def read_codes(model: Model, rows: RowReader, chunk: Chunk, unlabeled: str | None) -> np.ndarray:
     """Return the class codes of a chunk, -1 where there is no label; a label that is no class is a fault."""
     cells = chunk.y if chunk.frame is None else chunk.frame[model.target]
     if unlabeled is None and sparse.issparse(chunk.X) and LIBSVM_MARK not in model.classes.names:
@@ -99,7 +99,7 @@ def read_codes(model: Model, rows: Rows, chunk: Chunk, unlabeled: str | None) ->
     return codes
 
 
-def _judge(model: Model, rows: Rows, scores: np.ndarray, codes: np.ndarray) -> Evaluation:
+def _judge(model: Model, rows: RowReader, scores: np.ndarray, codes: np.ndarray) -> Evaluation:
     names = model.classes.names
     labeled = codes >= 0
     missing = [name for code, name in enumerate(names) if not (codes == code).any()]

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from semisvm.data.content import read_bytes
-from semisvm.data.errors import DataError, fault
+from semisvm.errors import DataError, fault
+from semisvm.tables.content import read_bytes
 from semisvm.tables.writing import whole_file
 
 FORMAT_VERSION = 1

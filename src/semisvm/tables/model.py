@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.data.errors import DataError, fault
+from semisvm.errors import DataError, fault
 from semisvm.estimators.registry import find_method
-from semisvm.tables.chunk import Chunk, Rows
-from semisvm.tables.chunks import open_rows
 from semisvm.tables.classes import Classes
 from semisvm.tables.encode import CellError, MatrixEncoder, TableEncoder
 from semisvm.tables.methods import margins, score_rows, shape_for
+from semisvm.tables.read import Chunk, RowReader, open_rows
 
 
 @dataclass
@@ -79,7 +78,7 @@ class Model:
 
     # ---- files ----
 
-    def open(self, path: str | Path) -> Rows:
+    def open(self, path: str | Path) -> RowReader:
         """Open a file of rows for this model; a column that the model needs and the file lacks is a fault."""
         is_table = isinstance(self.encoder, TableEncoder)
         rows = open_rows(path, n_features=None if is_table else self.encoder.n_features_in_)
@@ -93,13 +92,13 @@ class Model:
                 raise fault(path, f"there is no column {name!r}, which the model needs", "Add it, or fit without it")
         return rows
 
-    def chunks(self, rows: Rows, also: tuple[str, ...] = ()) -> Any:
+    def chunks(self, rows: RowReader, also: tuple[str, ...] = ()) -> Any:
         """Read rows in chunks, the columns of the model and those named in `also`."""
         if not isinstance(self.encoder, TableEncoder):
             return rows.chunks()
         return rows.chunks(self.encoder.plain_numbers, frozenset(self.encoder.names + also))
 
-    def encode(self, rows: Rows, chunk: Chunk) -> Any:
+    def encode(self, rows: RowReader, chunk: Chunk) -> Any:
         """Encode a chunk; a cell that is not what its column is becomes a sentence with the file and the row."""
         try:
             return self.encoder.transform(chunk.X if chunk.frame is None else chunk.frame)

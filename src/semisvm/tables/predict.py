@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.data.errors import fault
+from semisvm.errors import fault
 from semisvm.kernels.threads import n_threads
-from semisvm.tables.chunk import Chunk, Rows
 from semisvm.tables.model import Model
 from semisvm.tables.progress import Tell, say_nothing
+from semisvm.tables.read import Chunk, RowReader
 from semisvm.tables.writing import check_can_write, whole_file
 
 OUTPUTS = (".csv", ".tsv", ".parquet")
@@ -76,7 +76,9 @@ def predict_file(
     return Summary(n_rows, by_class, n_above, time.perf_counter() - began)
 
 
-def _predictions(model: Model, rows: Rows, keep: tuple[str, ...]) -> Iterator[tuple[Chunk, np.ndarray, np.ndarray]]:
+def _predictions(
+    model: Model, rows: RowReader, keep: tuple[str, ...]
+) -> Iterator[tuple[Chunk, np.ndarray, np.ndarray]]:
     """Yield (chunk, codes, scores) in the order of the file; no more chunks are in memory than there are threads."""
 
     def work(chunk: Chunk) -> tuple[Chunk, np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
-from semisvm.data.errors import fault
+from semisvm.errors import fault
 from semisvm.tables.evaluate import read_codes
 from semisvm.tables.model import Model
 from semisvm.tables.progress import Tell, say_nothing

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.data.errors import DataError
+from semisvm.errors import DataError
 from semisvm.tables.evaluate import Evaluation, evaluate_file
 from semisvm.tables.facts import by_class, describe_scores, now, plain
 from semisvm.tables.methods import margins
