@@ -37,7 +37,7 @@ TARGETS = [
 
 
 class SolvedOnce:
-    """Solutions by problem, for fits to the same rows; a `semisvm.dual.memo.Memory`."""
+    """Solutions by problem, for fits to the same rows; a `semisvm.dual.SolveStore`."""
 
     def __init__(self):
         self.solutions = {}

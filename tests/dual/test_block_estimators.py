@@ -55,7 +55,7 @@ def test_several_classes_are_told_apart_there_too(other_device):
 
 @pytest.mark.many_steps
 def test_more_rows_than_a_block_are_learned_and_scored_there(other_device, monkeypatch):
-    monkeypatch.setattr(predict, "WORTH_A_DEVICE", 1000)
+    monkeypatch.setattr(predict, "DEVICE_PAYS_FROM_VALUES", 1000)
     X, y = few_labels(4000, 3000)
     on_cpu, there = (SupervisedSVC(device=place).fit(X, y) for place in ("cpu", other_device))
     assert np.mean(there.predict(X) == on_cpu.predict(X)) >= 0.999

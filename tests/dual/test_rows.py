@@ -254,7 +254,7 @@ def test_a_row_asked_for_twice_in_one_breath_counts_once():
 
 
 def test_more_rows_than_memory_holds_are_refused():
-    with pytest.raises(ValueError, match="9 kernel rows were asked for where memory holds 8"):
+    with pytest.raises(ValueError, match="9 kernel rows are required, but memory holds only 8"):
         make_rows(8).require(np.arange(9))
 
 

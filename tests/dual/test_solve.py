@@ -197,8 +197,7 @@ def test_the_gap_of_float32_rows_is_the_gap_of_those_rows_after_a_million_steps(
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.2), device=device)
     problem = DualProblem(rows, -sign, np.minimum(0, C * sign), np.maximum(0, C * sign))
     solution = solve(problem, tol=1e-3, time_limit=PATIENCE)
-    rows.require(np.arange(400))
-    K = rows.values[rows.slot].astype(np.float64)
+    K = rows.fetch(np.arange(400)).astype(np.float64)
     gap = gap_by_definition(K, problem.linear, problem.lower, problem.upper, solution.beta)
     assert solution.status is Status.CONVERGED
     assert gap < 1e-3

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from semisvm import LabelMeanSVC, SupervisedSVC
 from semisvm.datasets import load
 from semisvm.decision import Counts, guard, smoothed_cost
-from semisvm.decision.guard_classes import guard_classes, least_possible_cost, smoothed_confusion_cost
+from semisvm.decision.guard import guard_classes, least_possible_cost, smoothed_confusion_cost
 from semisvm.dual import Status
 from semisvm.estimators import guarding
 

@@ -12,7 +12,7 @@ from semisvm.datasets import hide, load, split
 from semisvm.decision import Target
 from semisvm.estimators.preference_loop import PaperRounds
 from semisvm.estimators.preference_target import split_labels
-from semisvm.kernels.rows import KernelRows
+from semisvm.kernels import CachedRows
 
 
 def overlapping(seed=0, n=300, n_labeled=60, share_positive=0.3):
@@ -172,8 +172,8 @@ def test_unlabeled_copies_are_one_row_of_their_weight():
 def test_rounds_share_kernel_rows(monkeypatch):
     """No row is made twice, however many rounds there are."""
     made = []
-    fill = KernelRows._fill
-    monkeypatch.setattr(KernelRows, "_fill", lambda self, slots, rows: (made.extend(rows), fill(self, slots, rows))[1])
+    fill = CachedRows._fill
+    monkeypatch.setattr(CachedRows, "_fill", lambda self, slots, rows: (made.extend(rows), fill(self, slots, rows))[1])
     X, y, _ = overlapping(0, n=600)
     model = PreferenceSVC(calibration="part", random_state=0).fit(X, y)
     assert len(model.history_) > 2

@@ -10,7 +10,6 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semisvm import ProgressiveSVC, SupervisedSVC
 from semisvm.datasets import load
@@ -21,14 +20,6 @@ from semisvm.estimators.progressive import Guesses
 from semisvm.kernels import KernelRows
 
 MAY_BE_ONE_SIDED = pytest.mark.filterwarnings("ignore:.*one side of the boundary:UserWarning")
-
-
-@parametrize_with_checks(
-    [ProgressiveSVC()],
-    expected_failed_checks=lambda estimator: {"check_classifiers_classes": "trains on {-1, +1}: refused by design"},
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def blobs(n=120, n_labeled=10, distance=3.0, seed=0):

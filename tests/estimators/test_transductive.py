@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oracles import naive_kernel, optimum
 from semisvm import SupervisedSVC, TransductiveSVC
@@ -23,14 +22,6 @@ from semisvm.kernels import kernel_rows, make_formula
 
 ALGORITHMS = ("switch", "cccp", "anneal")
 N_CASES, N_UNLABELED = 200, 10
-
-
-@parametrize_with_checks(
-    [TransductiveSVC(), TransductiveSVC(algorithm="cccp"), TransductiveSVC(algorithm="anneal", multi_class="ovo")],
-    expected_failed_checks=lambda estimator: {"check_classifiers_classes": "trains on {-1, +1}: refused by design"},
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 # Ten unlabeled points: every labeling can be tried.

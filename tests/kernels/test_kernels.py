@@ -9,9 +9,9 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from oracles import as_dense, naive_kernel
-from semisvm.kernels import GivenRows, KernelRows, kernel_rows, make_formula, predict, scores_of_new_rows
+from semisvm.kernels import CachedRows, GivenRows, VirtualRows, kernel_rows, make_formula, predict, scores_of_new_rows
 from semisvm.kernels.compiled import rbf_of_dots
-from semisvm.kernels.memory import budget_bytes, free_bytes
+from semisvm.kernels.resources import budget_bytes, free_bytes
 
 PARAMETERS = {
     "linear": {},
@@ -256,6 +256,48 @@ def test_a_precomputed_matrix_that_is_not_square_is_refused(shape):
         kernel_rows(K, make_formula("precomputed", K))
 
 
+# --- what all kinds of rows have in common ---
+
+
+def kinds_of_rows(X):
+    """Rows of the linear kernel of X, of each kind that the host has."""
+    K, formula = X @ X.T, make_formula("linear", X)
+    yield "cached", kernel_rows(X, formula, dtype=np.float64)
+    yield "cached, little memory", kernel_rows(X, formula, dtype=np.float64, cache_size=1e-9)
+    yield "given", kernel_rows(K, make_formula("precomputed", K))
+    yield "virtual", VirtualRows(kernel_rows(X[:-1], formula, dtype=np.float64), np.linalg.pinv(X[:-1].T) @ X[-1])
+
+
+@pytest.mark.parametrize("n_required", [0, 3, 8])
+def test_every_kind_of_rows_gives_the_same_rows_and_products(n_required):
+    X = make_data(20, n_features=4)
+    K, coefficients = X @ X.T, np.linspace(-1, 1, 20)
+    for kind, rows in kinds_of_rows(X):
+        rows.require(np.arange(n_required))
+        assert (rows.n_rows, rows.dtype, rows.home) == (20, np.float64, "cpu"), kind
+        assert rows.capacity in (8, 20)
+        assert_allclose(rows.diagonal, np.diagonal(K), atol=1e-12, err_msg=kind)
+        assert_allclose(rows.fetch(np.array([3, 19, 3])), K[[3, 19, 3]], atol=1e-12, err_msg=kind)
+        assert_allclose(rows.times(coefficients), K @ coefficients, atol=1e-12, err_msg=kind)
+        assert_allclose(rows.times_dense(coefficients), K @ coefficients, atol=1e-12, err_msg=kind)
+
+
+def test_rows_fetched_are_the_callers_own():
+    for kind, rows in kinds_of_rows(make_data(20, n_features=4)):
+        before = rows.fetch(np.arange(20))
+        rows.fetch(np.arange(20))[:] = 0
+        assert_array_equal(rows.fetch(np.arange(20)), before, err_msg=kind)
+
+
+def test_a_product_with_all_rows_in_memory_has_their_precision():
+    X = make_data(20)
+    rows, coefficients = kernel_rows(X, make_formula("linear", X)), np.linspace(-1, 1, 20)
+    assert rows.times_dense(coefficients).dtype == np.float64
+    rows.require(np.arange(20))
+    assert rows.times_dense(coefficients).dtype == np.float32
+    assert_allclose(rows.times_dense(coefficients), X @ X.T @ coefficients, atol=1e-4)
+
+
 # --- parameters ---
 
 
@@ -314,7 +356,7 @@ def test_the_budget_is_in_megabytes_or_a_share_of_what_is_free():
 def test_new_rows_are_scored_as_by_the_double_loop(name, form, block, monkeypatch):
     support, new = FORMS[form](make_data(12)), FORMS[form](make_data(20, seed=1))
     coefficients = np.random.default_rng(0).normal(size=(3, 12))
-    monkeypatch.setattr(predict, "BLOCK_BYTES", 8 * 12 * block)
+    monkeypatch.setattr(predict, "SCORED_BYTES", 8 * 12 * block)
     scores = scores_of_new_rows(new, support, coefficients, make_formula(name, support, **PARAMETERS[name]))
     exact = naive_kernel(name, new, support, **PARAMETERS[name]) @ coefficients.T
     assert scores.shape == (20, 3)
@@ -334,7 +376,7 @@ def test_sparse_new_rows_meet_dense_support_rows_and_the_other_way_round():
 @pytest.mark.parametrize("block", [1, 10**9])
 def test_new_rows_are_scored_by_a_callable_as_it_was_trained(form, block, monkeypatch):
     support, new = FORMS[form](make_data(12)), FORMS[form](make_data(20, seed=1))
-    monkeypatch.setattr(predict, "BLOCK_BYTES", 8 * 12 * block)
+    monkeypatch.setattr(predict, "SCORED_BYTES", 8 * 12 * block)
     formula = make_formula(lambda left, right: as_dense(left @ right.T), support)
     scores = scores_of_new_rows(new, support, np.ones((1, 12)), formula)
     assert_allclose(scores[:, 0], naive_kernel("linear", new, support).sum(axis=1))
@@ -368,6 +410,6 @@ def test_no_new_rows_have_no_scores():
 def test_rows_say_what_they_are():
     X = make_data(30)
     rows = kernel_rows(X, make_formula("linear", X))
-    assert isinstance(rows, KernelRows)
+    assert isinstance(rows, CachedRows)
     assert (rows.n_rows, rows.dtype, rows.n_made) == (30, np.float32, 0)
     assert not rows.is_present.any()

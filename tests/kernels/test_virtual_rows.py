@@ -91,7 +91,7 @@ def test_a_precomputed_kernel_extends_too():
 
 
 def test_weights_of_another_length_are_refused():
-    with pytest.raises(ValueError, match="3 rows were given for 5"):
+    with pytest.raises(ValueError, match="weights has 3 columns, but the kernel has 5 rows"):
         VirtualRows(rows_of(np.eye(5)), np.ones(3))
 
 

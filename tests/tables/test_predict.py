@@ -10,7 +10,7 @@ from semisvm.errors import DataError
 from semisvm.kernels import Formula, scores_of_new_rows
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
-from semisvm.tables.predict import predict_file
+from semisvm.tables.model import predict_file
 from semisvm.tables.training import read_training
 
 

@@ -117,7 +117,7 @@ def test_a_marker_and_a_second_file_make_unlabeled_rows(tmp_path):
 
 def test_costs_are_read_by_class_and_by_matrix(tmp_path):
     classes = Classes(("ham", "spam"), False)
-    assert parse_costs("spam=10, ham=1", classes) == {1: 10.0, 0: 1.0}
+    assert parse_costs("spam=10, ham=1", classes) == {"spam": 10.0, "ham": 1.0}
     path = tmp_path / "costs.csv"
     path.write_text("true,spam,ham\nham,3,0\nspam,0,7\n")
     assert read_cost_matrix(path, classes).tolist() == [[0, 3], [7, 0]]

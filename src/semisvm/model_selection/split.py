@@ -14,6 +14,7 @@ are. Where no row is unlabeled, the splits are scikit-learn's own.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -39,6 +40,13 @@ __all__ = [
     "SemiSupervisedKFold",
     "SemiSupervisedShuffleSplit",
 ]
+
+
+_NO_CALIBRATOR = (
+    "CalibratedClassifierCV counts the marker of unlabeled rows as a class, and its probabilities would be wrong. Use "
+    "semisvm.model_selection.SemiSupervisedCalibratedClassifierCV, or fit the classifier first and pass "
+    "FrozenEstimator(classifier) with labeled rows that it has not seen."
+)
 
 
 class _SemiSupervisedSplitter(BaseCrossValidator):
@@ -68,6 +76,9 @@ class _SemiSupervisedSplitter(BaseCrossValidator):
             The group of each row, labeled or not; only `SemiSupervisedGroupKFold` reads it.
         """
         labels = encode(y, unlabeled=self.unlabeled, n_rows=num_samples(X))
+        # A generator's caller is whoever asks for the next split: here only its name can tell a calibrator apart.
+        if not labels.is_labeled.all() and sys._getframe(1).f_globals.get("__name__") == "sklearn.calibration":
+            raise ValueError(_NO_CALIBRATOR)
         labeled_rows = np.flatnonzero(labels.is_labeled)
         codes = labels.codes[labeled_rows]
         groups = self._read_groups(groups, n_rows=len(labels.codes))

@@ -4,7 +4,7 @@
     classes  (k,)  the distinct texts, numbers in their order, words in theirs; of two, the second is positive
     codes    (n,)  the class of each row as an index, -1 where it has none
 
-Models are trained on codes and speak in texts, so that a label comes out of `predict` as it went into `fit`.
+Estimators are fitted on the names of the classes, in this order, so `predict` gives labels as they were in the table.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ def _with_positive_last(names: list[str], positive: str | None, path: Path) -> l
     return [name for name in names if name != positive] + [positive]
 
 
-def parse_costs(words: str, classes: Classes) -> dict[int, float]:
-    """Read "spam=10,ham=1": what it costs to take a row of each class for another, by code."""
-    costs: dict[int, float] = {}
+def parse_costs(words: str, classes: Classes) -> dict[str, float]:
+    """Read "spam=10,ham=1": what it costs to take a row of each class for another, by class name."""
+    costs: dict[str, float] = {}
     for pair in words.split(","):
         name, equals, amount = (part.strip() for part in pair.rpartition("="))
         value = _number(amount)
@@ -112,8 +112,8 @@ def parse_costs(words: str, classes: Classes) -> dict[int, float]:
         code = int(classes.codes_of([name])[0])
         if code < 0:
             raise DataError(f"--costs: no class is called {name!r}. {suggest(name, classes.names)}.")
-        costs[code] = value
-    missing = [name for code, name in enumerate(classes.names) if code not in costs]
+        costs[classes.names[code]] = value
+    missing = [name for name in classes.names if name not in costs]
     if missing:
         raise DataError(f"--costs: the class {missing[0]!r} has no cost. Give one to each of {list(classes.names)}.")
     return costs
