@@ -92,6 +92,13 @@ def test_text_stays_sparse_and_a_cell_of_the_wrong_kind_is_named():
 # ---- classes ----
 
 
+def test_labels_for_a_fit_keep_the_order_of_the_classes_and_are_missing_where_there_is_none():
+    classes = Classes(("10", "2"), True)  # the positive class comes last, whatever its size
+    labels = classes.categorical(classes.codes_of(["2.0", "", "10"]))
+    assert list(labels.categories) == ["10", "2"]
+    assert labels.tolist() == ["2", np.nan, "10"]
+
+
 def test_labels_are_texts_that_come_out_as_they_went_in(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(
@@ -118,11 +125,13 @@ def test_a_marker_and_a_second_file_make_unlabeled_rows(tmp_path):
 def test_costs_are_read_by_class_and_by_matrix(tmp_path):
     classes = Classes(("ham", "spam"), False)
     assert parse_costs("spam=10, ham=1", classes) == {"spam": 10.0, "ham": 1.0}
+    with pytest.raises(DataError, match="the class 'spam' has two costs"):
+        parse_costs("spam=10,ham=1,spam=2", classes)
     path = tmp_path / "costs.csv"
     path.write_text("true,spam,ham\nham,3,0\nspam,0,7\n")
     assert read_cost_matrix(path, classes).tolist() == [[0, 3], [7, 0]]
     path.write_text("true,spam,ham\nham,3,1\nspam,0,7\n")
-    with pytest.raises(DataError, match="line 2: costs must be numbers from 0 up, and 0 where a class is itself"):
+    with pytest.raises(DataError, match="line 2: costs must be numbers from 0 up, and 0 where the predicted"):
         read_cost_matrix(path, classes)
 
 
@@ -200,7 +209,7 @@ def test_a_file_without_unlabeled_rows_has_nothing_to_suggest(tmp_path):
 def test_a_word_that_seems_to_mark_unlabeled_rows_is_not_taken_for_a_class_in_silence(tmp_path, mark):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n" + "".join(f"{k}.5,{('no', 'yes', mark)[k % 3]}\n" for k in range(30)))
-    with pytest.raises(DataError, match=f"'{re.escape(mark)}' in 10 of 30. Say --unlabeled '{re.escape(mark)}' if"):
+    with pytest.raises(DataError, match=f"'{re.escape(mark)}' in 10 of 30. Set `unlabeled` to '{re.escape(mark)}' if"):
         read_training([path], "y")
     assert read_training([path], "y", unlabeled=mark).n_unlabeled == 10
     assert read_training([path], "y", unlabeled="").classes.names == tuple(sorted(["no", "yes", mark]))

@@ -53,7 +53,8 @@ def read_layout(path: Path, layout: str, *, n_features: int, member: str, classe
 def hash_contents(raw: RawSet) -> str:
     """Return the SHA-256 of the numbers in X and y, whatever the file format and the data types."""
     digest = hashlib.sha256(repr(raw.X.shape).encode())
-    if sparse.issparse(raw.X):
+    is_sparse = sparse.issparse(raw.X)
+    if is_sparse:
         for part, dtype in ((raw.X.indptr, "<i8"), (raw.X.indices, "<i8"), (raw.X.data, "<f8")):
             digest.update(part.astype(dtype).tobytes())
     else:

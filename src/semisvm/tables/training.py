@@ -57,9 +57,7 @@ class Training:
 
         Estimators are fitted on it. Its categories are all classes in their order, so the positive class is the last.
         """
-        import pandas
-
-        return pandas.Categorical.from_codes(self.codes, categories=list(self.classes.names))
+        return self.classes.categorical(self.codes)
 
     @property
     def n_labeled(self) -> int:
