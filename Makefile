@@ -15,7 +15,13 @@ $(VENV)/.%: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
 	@touch $@
 
-demo: $(VENV)/.tables  ## the main job, start to end, on bundled data: a model and a report in semisvm-demo/
+# The stamp of a plain install, which is enough for the command.
+$(VENV)/.core: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+demo: $(VENV)/.core  ## the main job, start to end, on bundled data: a model and a report in semisvm-demo/
 	$(BIN)/semisvm demo
 
 test: $(VENV)/.test  ## every test (the papers' data is used where SEMISVM_DATA or ../shared/data has it)

@@ -253,7 +253,7 @@ def test_help_of_every_command_has_examples(capsys):
 
 def test_debug_shows_the_traceback_and_may_stand_anywhere(place, monkeypatch):
     from semisvm.cli import main
-    from semisvm.data import DataError
+    from semisvm.errors import DataError
 
     monkeypatch.setattr(sys, "argv", ["semisvm", "evaluate", str(place / "absent.skops"), "x.csv", "--debug"])
     with pytest.raises(DataError, match="no such file"):

@@ -8,13 +8,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from semisvm.data import DataError
-from semisvm.tables.chunks import open_rows
+from semisvm.errors import DataError
 from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
 from semisvm.tables.columns import Column, Unused, settle_column
 from semisvm.tables.encode import CellError, TableEncoder
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
+from semisvm.tables.read import open_rows
 from semisvm.tables.suggest import suggest_rows
 from semisvm.tables.training import read_training
 
@@ -136,14 +136,34 @@ def test_arrow_and_the_strict_reader_read_the_same_cells(tmp_path):
     )
     rows = open_rows(path)
     assert rows.names == ("name", "n", "text")
-    assert rows._suits_arrow()
-    fast = pd.concat([chunk.frame for chunk in rows._arrow_chunks(frozenset({"n"}), None)])
-    slow = pd.concat([chunk.frame for chunk in rows._strict_chunks(frozenset({"n"}), None, skip=0)])
+    assert rows.suits_arrow()
+    fast = pd.concat([chunk.frame for chunk in rows.chunks_as_written(frozenset({"n"}), None)])
+    slow = pd.concat([chunk.frame for chunk in rows.chunks_cleaned(frozenset({"n"}), None, skip=0)])
     assert fast["n"].tolist()[::2] == slow["n"].tolist()[::2] == [1.5, -2000.0]
     assert fast["n"].isna().tolist() == slow["n"].isna().tolist()
     for name in ("name", "text"):
         one, other = (frame[name].fillna("").str.strip().str.replace("\r\n", "\n").tolist() for frame in (fast, slow))
         assert one == other
+
+
+@pytest.mark.parametrize("opening", ["a,b", " a, b"])  # Arrow reads the first as it is; a space may precede the second
+def test_a_row_longer_than_arrows_block_and_rows_after_it_are_read(tmp_path, monkeypatch, opening):
+    monkeypatch.setattr("semisvm.tables.read.BLOCK_BYTES", 1000)
+    path = tmp_path / "t.csv"
+    path.write_text(f'{opening}\n1,x\n2,"{"w " * 5000}"\n3,y\n' + "4,z\n" * 1000)
+    frames = [chunk.frame for chunk in open_rows(path).chunks(frozenset({"a"}))]
+    assert [len(text) for text in pd.concat(frames)["b"][:3]] == [1, 10_000, 1]
+    assert sum(map(len, frames)) == 1003
+
+
+@pytest.mark.parametrize("cell", ["1_5", "1e999", "inf", "0x10", "1,5"])
+def test_what_only_looks_like_a_number_is_refused_with_its_line(tmp_path, cell):
+    path = tmp_path / "t.csv"
+    path.write_text(f'a,b\n1,x\n\n"{cell}",y\n')
+    with pytest.raises(DataError, match=f"line 4: column 'a' holds '{cell}' where a finite number is expected"):
+        list(open_rows(path).chunks(frozenset({"a"})))
+    if cell not in ("1e999", "inf", "1,5"):
+        assert settle("1", "2", cell, "1") == Column("c", "category")
 
 
 # ---- rows worth labeling ----

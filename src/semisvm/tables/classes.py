@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.data.errors import DataError, fault, suggest
-from semisvm.data.table import open_table
-from semisvm.data.target import MISSING_SPELLINGS
+from semisvm.errors import DataError, fault, suggest
+from semisvm.tables.delimited import MISSING_SPELLINGS, open_delimited
 
 MOST_CLASSES = 100
 SEEM_EMPTY = frozenset({"?", "-", "--", "unlabeled", "unknown", "none", "todo", "tbd"})
@@ -122,7 +121,7 @@ def parse_costs(words: str, classes: Classes) -> dict[str, float]:
 
 def read_cost_matrix(path: str | Path, classes: Classes) -> np.ndarray:
     """Read a CSV of costs: the first cell of a row names the true class, the header the predicted ones."""
-    table = open_table(path)
+    table = open_delimited(path)
     path, k = Path(path), len(classes.names)
     columns = classes.codes_of(table.names[1:])
     if sorted(columns.tolist()) != list(range(k)):
