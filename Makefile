@@ -31,8 +31,7 @@ test: $(VENV)/.test  ## every test (the papers' data is used where SEMISVM_DATA 
 # On a machine with a CUDA device the same tests run there; without one, on Triton's interpreter.
 test-gpu: $(VENV)/.test $(VENV)/.test-gpu  ## the device solver's tests, on a GPU or on Triton's interpreter
 	$(BIN)/python -c 'import sys, torch; sys.exit(torch.cuda.is_available())' && export TRITON_INTERPRET=1; \
-	$(BIN)/python -m pytest tests/dual/test_block.py tests/dual/test_block_estimators.py tests/dual/test_solve.py \
-		-k "cuda or interpreter or device" $(ARGS)
+	$(BIN)/python -m pytest tests/dual -k "cuda or interpreter or device" $(ARGS)
 
 lint: $(VENV)/.test $(VENV)/.lint  ## style, types, and which way imports point
 	$(BIN)/ruff check .

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semisvm import decision
-from semisvm.decision.operating_point import PROMISES, Level, Status, operating_point
+from semisvm.decision.operating_point import PROMISES, EvidenceLevel, TargetStatus, operating_point
 
 
 def perfect_rows(n_positive, n_negative):
@@ -67,7 +67,7 @@ points = st.builds(
     st.floats(-5, 5) | st.sampled_from([math.inf, -math.inf]),
     st.builds(decision.Counts, cells, cells, cells, cells),
     targets,
-    level=st.sampled_from(get_args(Level)),
+    level=st.sampled_from(get_args(EvidenceLevel)),
     confidence=st.sampled_from([0.5, 0.9, 0.99]),
     reached=st.booleans(),
 )
@@ -91,7 +91,7 @@ def test_every_point_has_exactly_one_status_and_it_agrees_with_the_parts(point):
         "unproven": point.reached and point.target.is_constrained and not is_promise and not is_proved,
     }
     assert [status for status, holds in expected.items() if holds] == [point.status]
-    assert set(expected) == set(get_args(Status))
+    assert set(expected) == set(get_args(TargetStatus))
 
 
 @given(points)
@@ -135,7 +135,7 @@ def test_an_impossible_entry_is_refused(name, value, message):
         decision.OperatingPoint.from_dict(values)
 
 
-@pytest.mark.parametrize("level", get_args(Level))
+@pytest.mark.parametrize("level", get_args(EvidenceLevel))
 def test_every_level_says_how_far_to_trust_it(level):
     point = replace(decision.choose(*perfect_rows(30, 30), min_precision=0.9), level=level)
     assert level in str(point)

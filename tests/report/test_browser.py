@@ -1,4 +1,4 @@
-"""The page in a browser: drawn, moved, without an error or a request; legible narrow, in the dark, by keyboard."""
+"""The page in a browser: charts and slider work without error or request, on a phone, in dark mode, by keyboard."""
 
 import re
 from dataclasses import replace

@@ -13,11 +13,10 @@ from collections.abc import Mapping
 from numpy.typing import ArrayLike
 
 from semisvm.decision.choose import choose_for, measure
-from semisvm.decision.operating_point import Level, OperatingPoint
+from semisvm.decision.operating_point import EvidenceLevel, OperatingPoint
 from semisvm.decision.target import Target
 
 SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED = "supervised", "supervised + threshold", "with unlabeled"
-STEPS = (SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED)
 
 Audit = dict[str, OperatingPoint]
 
@@ -27,7 +26,7 @@ def make_audit(
     supervised: ArrayLike,
     sign: ArrayLike,
     point: OperatingPoint | None,
-    level: Level,
+    level: EvidenceLevel,
     *,
     sets_threshold: bool = True,
 ) -> Audit:

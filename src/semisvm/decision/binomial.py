@@ -42,7 +42,7 @@ MOST_LABELS = 10**9
 class Estimate(NamedTuple):
     """A measured value with its interval.
 
-    Attributes
+    Parameters
     ----------
     value : float
         What was measured; NaN where it is undefined.

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from semisvm.decision.certify import certify
 from semisvm.decision.checks import Floats, check_scores
 from semisvm.decision.counts import count_all, count_at, cuts_between
-from semisvm.decision.operating_point import PROMISES, Level, OperatingPoint, operating_point, show
+from semisvm.decision.operating_point import PROMISES, EvidenceLevel, OperatingPoint, operating_point, show
 from semisvm.decision.target import Target, best_of
 
 
@@ -31,7 +31,7 @@ def choose(
     beta: float = 1.0,
     costs: tuple[float, float] | None = None,
     accept: float | int | None = None,
-    level: Level = "empirical",
+    level: EvidenceLevel = "empirical",
     confidence: float = 0.9,
     reference: ArrayLike | None = None,
     pilot: tuple[ArrayLike, ArrayLike] | None = None,
@@ -91,7 +91,7 @@ def choose_for(
     scores: ArrayLike,
     sign: ArrayLike,
     *,
-    level: Level = "empirical",
+    level: EvidenceLevel = "empirical",
     confidence: float = 0.9,
     reference: ArrayLike | None = None,
     pilot: tuple[ArrayLike, ArrayLike] | None = None,
@@ -102,8 +102,16 @@ def choose_for(
     ----------
     target : Target
         What is asked for.
-    scores, sign, level, confidence, reference, pilot
-        See `choose`.
+    scores, sign : array-like of shape (n,)
+        Scores of labeled rows and their true classes, +1 or -1.
+    level : {"empirical", "cross-fitted", "certified"}, default="empirical"
+        Where the scores come from; see `choose`.
+    confidence : float, default=0.9
+        Of the intervals and of the certificate.
+    reference : array-like, optional
+        Scores of other rows whose ranks set the threshold; see `choose`.
+    pilot : (scores, sign), optional
+        Other labeled rows, for a certificate; see `choose`.
 
     Returns
     -------
@@ -136,7 +144,7 @@ def measure(
     threshold: float = 0.0,
     *,
     target: Target | None = None,
-    level: Level = "empirical",
+    level: EvidenceLevel = "empirical",
     confidence: float = 0.9,
 ) -> OperatingPoint:
     """Return the operating point of a given threshold.
@@ -182,7 +190,7 @@ def _choose_by_rank(
     sign: ArrayLike,
     pool: Floats,
     target: Target,
-    level: Level,
+    level: EvidenceLevel,
     confidence: float,
 ) -> OperatingPoint:
     """Accept as many rows of the pool as asked, or fewer where equal scores would otherwise make them more."""

@@ -24,7 +24,7 @@ from semisvm.decision.checks import Bools, Floats, check_scores_and_sign, check_
 class Counts(NamedTuple):
     """The four cells of a confusion table.
 
-    Attributes
+    Parameters
     ----------
     tp, fp, fn, tn : int or ndarray of int
         True positives, false positives, false negatives and true negatives. Arrays have one entry per candidate.
@@ -70,7 +70,7 @@ class Counts(NamedTuple):
 class Curve(NamedTuple):
     """Every threshold that makes a difference, highest first, with its counts.
 
-    Attributes
+    Parameters
     ----------
     thresholds : ndarray of shape (m + 1,)
         In descending order, from +inf (accept no row) to -inf (accept every row).

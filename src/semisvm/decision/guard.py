@@ -54,7 +54,7 @@ from semisvm.decision.counts import Counts, count_all, count_at
 class Guard:
     """The result of `guard`.
 
-    Attributes
+    Parameters
     ----------
     threshold : float
         The threshold to use: the classifier's own, or an infinite one for a constant.

@@ -25,14 +25,14 @@ from semisvm.decision.counts import Counts
 from semisvm.decision.shortage import explain_thin_evidence
 from semisvm.decision.target import Target, capital, f_name
 
-Level = Literal["empirical", "cross-fitted", "certified"]
-Status = Literal["certified", "reached", "unproven", "missed", "chosen"]
+EvidenceLevel = Literal["empirical", "cross-fitted", "certified"]
+TargetStatus = Literal["certified", "reached", "unproven", "missed", "chosen"]
 
 # The levels at which `reached` is a promise: nothing more has to be proved.
-PROMISES: frozenset[Level] = frozenset({"certified"})
+PROMISES: frozenset[EvidenceLevel] = frozenset({"certified"})
 
 # For each level, how far its numbers can be trusted.
-_CAUTION: dict[Level, str] = {
+_CAUTION: dict[EvidenceLevel, str] = {
     "empirical": "{:.0%} intervals, exact for a threshold fixed beforehand; this one was chosen on the same rows.",
     "cross-fitted": "{:.0%} intervals on out-of-fold scores, exact for a threshold fixed beforehand.",
     "certified": "The promise holds with probability {:.0%} over the draw of the certificate's rows.",
@@ -43,7 +43,7 @@ _CAUTION: dict[Level, str] = {
 class OperatingPoint:
     """A threshold and what is known about it; `str()` gives a summary.
 
-    Attributes
+    Parameters
     ----------
     threshold : float
         A row is accepted (called positive) when its score is above it. Infinite for a constant.
@@ -74,7 +74,7 @@ class OperatingPoint:
 
     threshold: float
     target: Target
-    level: Level
+    level: EvidenceLevel
     confidence: float
     counts: Counts
     precision: Estimate
@@ -85,7 +85,7 @@ class OperatingPoint:
     reason: str = ""
 
     @property
-    def status(self) -> Status:
+    def status(self) -> TargetStatus:
         """What came of the target.
 
         - "certified": the promise is given.
@@ -210,7 +210,7 @@ def operating_point(
     counts: Counts,
     target: Target,
     *,
-    level: Level,
+    level: EvidenceLevel,
     confidence: float,
     reached: bool,
     reason: str = "",
@@ -242,10 +242,10 @@ def operating_point(
     )
 
 
-def check_level(level: Any) -> Level:
+def check_level(level: Any) -> EvidenceLevel:
     """Return the level if it is one of the known ones."""
-    if level not in get_args(Level):
-        raise ValueError(f"level must be one of {', '.join(get_args(Level))}; got {level!r}.")
+    if level not in get_args(EvidenceLevel):
+        raise ValueError(f"level must be one of {', '.join(get_args(EvidenceLevel))}; got {level!r}.")
     return level  # type: ignore[no-any-return]
 
 

@@ -2,8 +2,8 @@
 
 Jinja2 lays out the page, since it escapes every value unless told otherwise, and it is told otherwise only for the
 files of this package. What the charts draw is embedded as JSON with <, > and & written as escapes, so that no value can
-end its element. A Content-Security-Policy allows the package's own three scripts, identified by their hashes, and forbids
-every request. So even text that got through as markup could do nothing.
+end its element. A Content-Security-Policy allows the package's own three scripts, identified by their hashes, and
+forbids every request. So even text that got through as markup could do nothing.
 
 The charts are drawn by Observable Plot (with D3, on which it is built), as published on npm: SVG, so that they print,
 follow the page's colors in dark mode, and hold text that can be read.

@@ -13,7 +13,7 @@ from typing import Any
 from semisvm.estimators.history import RoundRecord
 from semisvm.report.wording import table_cell
 
-MOST_ROUNDS = 400
+MOST_LISTED = 400
 MOST_DRAWN = 8
 # Not drawn: a running number, and what describes the solver rather than the learning.
 NOT_DRAWN = ("round", "n_iter", "gap", "seconds")
@@ -50,7 +50,7 @@ def are_candidates(records: Sequence[RoundRecord]) -> bool:
 
 def describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
     """Return a table of the records, and the columns of numbers that change, for small charts."""
-    shown = [record.as_dict() for record in records[:MOST_ROUNDS]]
+    shown = [record.as_dict() for record in records[:MOST_LISTED]]
     is_listed = are_candidates(records)
     if is_listed:
         known = {name for record in shown for name in record}

@@ -63,11 +63,37 @@ class AuditDisplay:
 
     @classmethod
     def from_summary(cls, summary: FitSummary, *, positive: str | None = None, axes: Any = None) -> AuditDisplay:
-        """Draw the audit that the summary of a fit holds; `positive` names the class where there are several."""
+        """Draw the audit that the summary of a fit holds.
+
+        Parameters
+        ----------
+        summary : FitSummary
+            With audits.
+        positive : str, optional
+            The class to draw; needed for more than two.
+        axes : sequence of three matplotlib.axes.Axes, optional
+            By default new ones.
+
+        Returns
+        -------
+        AuditDisplay
+            The display, drawn.
+        """
         return cls(summary.audits[pick_class(summary.audits, positive, "audits")]).plot(axes)
 
     def plot(self, axes: Any = None) -> AuditDisplay:
-        """Draw on three axes, or on new ones."""
+        """Draw one chart per measure.
+
+        Parameters
+        ----------
+        axes : sequence of three matplotlib.axes.Axes, optional
+            By default new ones.
+
+        Returns
+        -------
+        AuditDisplay
+            The display itself.
+        """
         if axes is None:
             axes = pyplot().subplots(1, 3, sharey=True, figsize=(9, 2.4), layout="constrained")[1]
         self.axes_ = np.atleast_1d(axes)
@@ -142,11 +168,43 @@ class RoundsDisplay:
     def from_summary(
         cls, summary: FitSummary, *, columns: Sequence[str] | None = None, axes: Any = None, **line: Any
     ) -> RoundsDisplay:
-        """Draw the rounds that the summary of a fit holds; the parameters are those of `from_estimator`."""
+        """Draw the rounds that the summary of a fit holds.
+
+        Parameters
+        ----------
+        summary : FitSummary
+            With rounds.
+        columns : list of str, optional
+            Which numbers to draw; by default all that change.
+        axes : sequence of matplotlib.axes.Axes, optional
+            As many as columns; by default new ones.
+        **line : dict
+            Passed to matplotlib's `plot`.
+
+        Returns
+        -------
+        RoundsDisplay
+            The display, drawn.
+        """
         return cls(summary.rounds).plot(columns=columns, axes=axes, **line)
 
     def plot(self, *, columns: Sequence[str] | None = None, axes: Any = None, **line: Any) -> RoundsDisplay:
-        """Draw on `axes`, or on new ones."""
+        """Draw one chart per column.
+
+        Parameters
+        ----------
+        columns : list of str, optional
+            Which numbers to draw; by default all that change.
+        axes : sequence of matplotlib.axes.Axes, optional
+            As many as columns; by default new ones.
+        **line : dict
+            Passed to matplotlib's `plot`.
+
+        Returns
+        -------
+        RoundsDisplay
+            The display itself.
+        """
         names = list(self.columns) if columns is None else list(columns)
         unknown = [name for name in names if name not in self.columns]
         if unknown or not names:

@@ -1,4 +1,4 @@
-"""Precision against recall over all thresholds, and the distribution of the scores, with the threshold in use."""
+"""Precision against recall over all thresholds, with the interval of precision and the threshold in use."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.decision import OperatingPoint, Target, binomial_interval, count_all, measure, precision, recall
-from semisvm.decision.checks import check_scores, check_scores_and_sign
 from semisvm.report.displays.sources import (
     BLUE,
     GREY,
-    INK,
     ORANGE,
     ScoredRows,
     axes_to_draw_on,
@@ -82,8 +80,12 @@ class OperatingPointDisplay:
             Their true classes, +1 or -1.
         point : OperatingPoint, optional
             The operating point to mark. By default `threshold` is measured on these rows.
-        threshold, target, confidence
-            What is measured where no point is given; see `semisvm.decision.measure`.
+        threshold : float, default=0.0
+            The threshold in use.
+        target : Target, optional
+            What it is judged by; by default F1.
+        confidence : float, default=0.9
+            Of the intervals.
         name : str, default=""
             For the legend.
         ax : matplotlib.axes.Axes, optional
@@ -167,7 +169,22 @@ class OperatingPointDisplay:
         )
 
     def plot(self, ax: Any = None, *, name: str | None = None, **line: Any) -> OperatingPointDisplay:
-        """Draw on `ax`, or on new axes."""
+        """Draw the curve and the operating point.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            By default new ones.
+        name : str, optional
+            For the legend; by default the display's own.
+        **line : dict
+            Passed to matplotlib's `plot`.
+
+        Returns
+        -------
+        OperatingPointDisplay
+            The display itself.
+        """
         ax = axes_to_draw_on(ax)
         style = {"color": BLUE, "linewidth": 2, "label": (self.name if name is None else name) or None} | line
         (self.line_,) = ax.plot(self.recall, self.precision, **style)
@@ -194,91 +211,3 @@ class OperatingPointDisplay:
         return ax.errorbar(
             found[0].value, found[1].value, xerr=wings[0], yerr=wings[1], fmt="o", color=ORANGE, capsize=3, label=label
         )
-
-
-class ScoresDisplay:
-    """Histograms of scores, each group as shares of its own rows; made by the `from_...` methods.
-
-    Parameters
-    ----------
-    positive, negative, unlabeled : array-like
-        Scores of the rows of each group; any of them may be empty.
-    threshold : float, default=0.0
-        Rows to its right are accepted; an infinite one is not drawn.
-    name : str, default=""
-        The title.
-
-    Attributes
-    ----------
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
-    """
-
-    def __init__(self, *, positive, negative, unlabeled, threshold: float = 0.0, name: str = "") -> None:
-        self.positive = positive
-        self.negative = negative
-        self.unlabeled = unlabeled
-        self.threshold = threshold
-        self.name = name
-
-    @classmethod
-    def from_scores(
-        cls,
-        scores: ArrayLike,
-        sign: ArrayLike,
-        unlabeled: ArrayLike | None = None,
-        *,
-        threshold: float = 0.0,
-        name: str = "",
-        ax: Any = None,
-        bins: int = 30,
-    ) -> ScoresDisplay:
-        """Draw from scores and true signs (+1, -1) of labeled rows, and scores of unlabeled ones."""
-        vector, is_positive = check_scores_and_sign(scores, sign)
-        pool = np.empty(0) if unlabeled is None or not np.size(unlabeled) else check_scores(unlabeled, "unlabeled")
-        groups = {"positive": vector[is_positive], "negative": vector[~is_positive], "unlabeled": pool}
-        return cls(**groups, threshold=threshold, name=name).plot(ax, bins=bins)
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: Any = None, bins: int = 30
-    ) -> ScoresDisplay:
-        """Draw from a fitted estimator: on the rows it was calibrated on, or on X and y, unlabeled rows included."""
-        return cls._from_rows(score_estimator(estimator, X, y, positive=positive), ax, bins)
-
-    @classmethod
-    def from_summary(
-        cls, summary: FitSummary, *, positive: str | None = None, ax: Any = None, bins: int = 30
-    ) -> ScoresDisplay:
-        """Draw from the summary of a fit; `positive` names the class where there are more than two."""
-        return cls._from_rows(read_scores(summary, positive), ax, bins)
-
-    @classmethod
-    def _from_rows(cls, rows: ScoredRows, ax: Any, bins: int) -> ScoresDisplay:
-        return cls.from_scores(
-            rows.scores, rows.sign, rows.unlabeled, threshold=rows.threshold, name=rows.name, ax=ax, bins=bins
-        )
-
-    def plot(self, ax: Any = None, *, bins: int = 30) -> ScoresDisplay:
-        """Draw on `ax`, or on new axes."""
-        ax = axes_to_draw_on(ax)
-        outline = {"histtype": "step", "linewidth": 2}
-        groups = [
-            ("unlabeled", self.unlabeled, {"color": GREY, "alpha": 0.35}),
-            ("labeled negative", self.negative, {"color": ORANGE} | outline),
-            ("labeled positive", self.positive, {"color": BLUE, "linestyle": "--"} | outline),
-        ]
-        groups = [(label, np.asarray(rows, dtype=np.float64), style) for label, rows, style in groups if len(rows)]
-        edges = np.histogram_bin_edges(np.concatenate([rows for _, rows, _ in groups]), bins=bins)
-        for label, rows, style in groups:
-            ax.hist(
-                rows, bins=edges, weights=np.full(rows.size, 1 / rows.size), label=f"{label} ({rows.size})", **style
-            )
-        if math.isfinite(self.threshold):
-            ax.axvline(self.threshold, color=INK, linewidth=2, label="threshold")
-        ax.set(xlabel="score", ylabel="share of the group's rows", title=self.name)
-        ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
