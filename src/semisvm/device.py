@@ -47,7 +47,7 @@ def resolve(device: str, n_rows: int | None = None) -> str:
     """
     if device == "auto":
         is_large = n_rows is not None and n_rows >= DEVICE_PAYS_FROM_ROWS
-        return "cuda" if is_large and _has_driver() and _missing_package() is None and _n_devices() > 0 else "cpu"
+        return "cuda" if is_large and _has_driver() and _missing_module() is None and _n_devices() > 0 else "cpu"
     if not _DEVICE_NAMES.fullmatch(str(device)):
         raise ValueError(f"device must be 'cpu', 'cuda' or 'auto', got {device!r}.")
     if device != "cpu":
@@ -76,7 +76,7 @@ def on_host(values: Any) -> Any:
 
 
 def _check_usable(device: str) -> None:
-    if (missing := _missing_package()) is not None:
+    if (missing := _missing_module()) is not None:
         raise ValueError(
             f"device={device!r} needs {missing}, which is not installed: pip install 'semisvm[gpu]', or use "
             "device='cpu'."
@@ -97,7 +97,7 @@ def _check_usable(device: str) -> None:
 
 
 @cache
-def _missing_package() -> str | None:
+def _missing_module() -> str | None:
     return next((name for name in ("torch", "triton") if importlib.util.find_spec(name) is None), None)
 
 

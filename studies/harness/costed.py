@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.data import Dataset
+from semisvm.datasets import Dataset
 
 N_LABELED = 10
 DEAREST = 1000.0

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from semisvm.data.named import FOLDER_VARIABLE
+from semisvm.datasets.fetch import FOLDER_VARIABLE
 from studies.harness.machine import PACKAGE, REPOSITORY
 from studies.harness.records import describe_cell
 from studies.harness.tasks import Cell

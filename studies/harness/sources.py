@@ -14,7 +14,6 @@ same draw: the seed of a cell fixes rows, split and hidden labels, whatever the 
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
-from semisvm.data import Dataset, hide, load, split
-from semisvm.data.named import FOLDER_VARIABLE
-from semisvm.data.registry import REGISTRY
+from semisvm.datasets import Dataset, hide, load, split
+from semisvm.datasets.named import find_missing
 from studies.harness.costed import draw_costed, prepared
 from studies.harness.simulate import draw
 
@@ -78,15 +76,10 @@ def missing_data(data: str, data_dir: Path | None = None) -> str:
     """Return what a set's files lack here, and how to get them; "" where it can be drawn from."""
     if data in SIMULATED:
         return ""
-    folder = data_dir or Path(os.environ.get(FOLDER_VARIABLE, ""))
     for name in REUTERS if data == "reuters" else (data,):
-        entry = REGISTRY[name]
-        if not entry.bundled and not (folder / entry.file).is_file():
-            where = "the data folder" if folder.parts else "a data folder, and none is set"
-            return (
-                f"{name!r} is read from {where}; set {FOLDER_VARIABLE} (or --data) to a folder with "
-                f"{entry.file} ({entry.origin})"
-            )
+        remedy = find_missing(name, data_dir)
+        if remedy:
+            return f"{name!r} is not in the data folder. {remedy}"
     return ""
 
 

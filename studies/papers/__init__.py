@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from semisvm.data.errors import suggest
+from semisvm.errors import suggest
 from studies.harness.tasks import Paper, Table
 from studies.papers import cluster_svm, cs4vm, psvm, ptsvm
 

@@ -42,10 +42,10 @@ def load_task(task):
         _, n_rows, kernel = task.split()
         X, truth = make_classification(int(n_rows), 20, n_informative=10, flip_y=0.02, random_state=0)
     else:
-        from semisvm.data import load
+        from semisvm.datasets import load
         from studies.speed.tasks import data_dir
 
-        data, kernel = load(task, data_dir=data_dir()), "linear"
+        data, kernel = load(task, data_home=data_dir()), "linear"
         half = np.random.default_rng(0).permutation(len(data.y))[: len(data.y) // 2]
         X, truth = np.asarray(data.X, dtype=np.float64)[half], data.y[half]
     spread = np.ptp(X, axis=0)

@@ -28,7 +28,7 @@ from scipy.stats import t as student
 from sklearn.svm import SVC
 
 from semisvm import LabelMeanSVC, LaplacianSVC, SupervisedSVC
-from semisvm.data import load
+from semisvm.datasets import load
 from studies.speed.records import append_record, describe_session, read_records
 from studies.speed.tasks import data_dir
 
@@ -99,7 +99,7 @@ def measure(X, y, n_labels, C, seed):
 
 def read(name):
     """Return the scaled columns and the classes as 0, 1, ..."""
-    data = load(name, data_dir=data_dir())
+    data = load(name, data_home=data_dir())
     X = np.asarray(data.X, dtype=np.float64)
     low, high = X.min(axis=0), X.max(axis=0)
     return (X - low) / np.where(high > low, high - low, 1), np.unique(np.asarray(data.y), return_inverse=True)[1]

@@ -57,7 +57,7 @@ def _digest(problem):
 def fit_once(data, parts, level, target, seed):
     """Fit to one split and return what was promised and what the test rows say."""
     from semisvm import PreferenceSVC
-    from semisvm.data import hide
+    from semisvm.datasets import hide
     from semisvm.decision import count_at, precision, recall
 
     task = TASKS["adult"]
@@ -78,11 +78,11 @@ def fit_once(data, parts, level, target, seed):
 
 def run(options):
     """Fit all that is not in the records yet."""
-    from semisvm.data import load, split
+    from semisvm.datasets import load, split
     from semisvm.dual.memo import remembering
 
     session = describe_session()
-    data = load("adult", data_dir=data_dir())
+    data = load("adult", data_home=data_dir())
     done = {_key(record) for record in read_records(options.out)}
     for seed in range(options.seeds):
         parts = split(data.y, labeled=0.1, test=0.1, random_state=seed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from semisvm.data import load
+from semisvm.datasets import load
 from studies.speed.tasks import SEED, data_dir
 
 N_COMPARED = 5_000  # predictions are compared on so many rows at most
@@ -31,7 +31,7 @@ class CellRows:
 
 def load_task(name):
     """Read all labeled rows of a task: X, CSR float64 (n, d), and sign, +1.0 or -1.0 (n,)."""
-    dataset = load(name, data_dir=data_dir())
+    dataset = load(name, data_home=data_dir())
     X = sparse.csr_matrix(dataset.X, dtype=np.float64)
     is_labeled = dataset.y >= 0
     return X[is_labeled], np.where(dataset.y[is_labeled] == 1, 1.0, -1.0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semisvm.data import load
+from semisvm.datasets import load
 from studies.speed.rows import load_task
 from studies.speed.tasks import TASKS, data_dir
 
@@ -27,7 +27,7 @@ class Setting:
         """Read all labeled rows: X and sign, +1.0 or -1.0."""
         if self.positive is None:
             return load_task(self.source)
-        dataset = load(self.source, data_dir=data_dir())
+        dataset = load(self.source, data_home=data_dir())
         X = np.asarray(dataset.X, dtype=np.float64)
         X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
         return X, np.where(np.isin(dataset.y, self.positive), 1.0, -1.0)

@@ -13,7 +13,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Task:
-    """The parameters a set is trained with; `semisvm.data.load` knows its file and its positive class."""
+    """The parameters a set is trained with; `semisvm.datasets.load` knows its file and its positive class."""
 
     C: float
     gamma: float

@@ -57,18 +57,18 @@ def load_task(task):
     """Return X, y (-1 without a label) and the truth of every training row."""
     if task.startswith("growth") or task == "rows":
         return _dense_rows(2_000 if task == "rows" else int(task.split()[1]))
-    from semisvm.data import load
+    from semisvm.datasets import load
     from studies.speed.tasks import data_dir
 
     folder = data_dir()
     if task == "adult":
-        data = load("adult", data_dir=folder)
+        data = load("adult", data_home=folder)
         rows = np.random.default_rng(0).permutation(len(data.y))[:4326]
         return data.X[rows], np.where(np.arange(4326) < 326, data.y[rows], -1), data.y[rows]
     if task == "example":
-        data = load("reuters-transduction", data_dir=folder)
-        return data.X, data.y, np.append(data.y[:10], load("reuters-test", data_dir=folder).y)
-    return _documents(load("reuters-induction", data_dir=folder), load("reuters-train", data_dir=folder))
+        data = load("reuters-transduction", data_home=folder)
+        return data.X, data.y, np.append(data.y[:10], load("reuters-test", data_home=folder).y)
+    return _documents(load("reuters-induction", data_home=folder), load("reuters-train", data_home=folder))
 
 
 def _documents(labeled, train):

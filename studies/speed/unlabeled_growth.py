@@ -45,9 +45,9 @@ def draw(data, n_rows, seed):
 def fit_once(method, n_rows, seed):
     """Fit once in this process, after a warm-up, and return what it took."""
     import semisvm
-    from semisvm.data import load
+    from semisvm.datasets import load
 
-    data = load("ijcnn1", data_dir=data_dir())
+    data = load("ijcnn1", data_home=data_dir())
 
     def model():
         return getattr(semisvm, method.split(",")[0])(costs=COSTS, **METHODS[method])

@@ -72,7 +72,7 @@ BAD_TRAINING = [
     ("t.csv", relabel("big"), FIT, "column 'y' has labels of one class only, 'big'.*Label some rows of another"),
     ("t.csv", relabel(""), FIT, "column 'y' has no label: all 40 cells are empty. Label some"),
     ("t.csv", relabel("?"), (*FIT, "--unlabeled", "?"), r"has no label: all 40 cells are empty or '\?'"),
-    ("t.csv", relabel("-1", "0", "1"), FIT, "holds -1 beside 0 and 1, .*Say --unlabeled -1"),
+    ("t.csv", relabel("-1", "0", "1"), FIT, "holds -1 besides 0 and 1, .*Set --unlabeled to '-1'"),
     ("t.csv", relabel(*(f"0.{i}7" for i in range(40))), FIT, "different values on 40 labeled rows.*few classes"),
     ("t.csv", "a,b,y\n" + ",,big\n,,small\n" * 9, FIT, "no column is left to learn from. Add columns"),
     ("t.csv", "a,b,y\n" + "NaN,NA,big\nnull,nan,small\n" * 9, FIT, "no column is left to learn from"),
@@ -106,7 +106,7 @@ BAD_TRAINING = [
     ("t.parquet", b"PAR1", FIT, "t.parquet: can't be read as a Parquet file"),
     ("t.arff", b"@attribute a real\n@attribute y {b,s}\n@data\n1\n", FIT, "line 4: the row has 1 cells"),
     ("t.libsvm", b"1 1:1\n-1 1:x\n", ("--out", "{tmp}/m2.skops"), "line 2: feature 1 is 'x', not a finite number"),
-    ("t.libsvm", b"1 1:1\n0 1:2\n0 1:3\n", ("--out", "{tmp}/m2.skops"), "one class only, '1'.*--unlabeled ''"),
+    ("t.libsvm", b"1 1:1\n0 1:2\n0 1:3\n", ("--out", "{tmp}/m2.skops"), "one class only, '1'.*--unlabeled to ''"),
     ("t.npz", npz(X=np.eye(3), y=[0, 1]), ("--out", "{tmp}/m2.skops"), "X has 3 rows, but the labels have shape"),
 ]  # fmt: skip
 
@@ -253,7 +253,7 @@ def test_help_of_every_command_has_examples(capsys):
 
 def test_debug_shows_the_traceback_and_may_stand_anywhere(place, monkeypatch):
     from semisvm.cli import main
-    from semisvm.data import DataError
+    from semisvm.errors import DataError
 
     monkeypatch.setattr(sys, "argv", ["semisvm", "evaluate", str(place / "absent.skops"), "x.csv", "--debug"])
     with pytest.raises(DataError, match="no such file"):

@@ -25,7 +25,7 @@ FORMULAS = {
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Blocks of 16 variables, chosen by 4 programs that see 16 variables at a time."""
+    """Blocks of 16 variables, chosen by 4 programs that handle 16 variables at a time."""
     for name, value in {"BLOCK": 16, "SEGMENTS": 4, "SEGMENT_WIDTH": 16}.items():
         monkeypatch.setattr(block_arrays, name, value)
 
@@ -79,7 +79,7 @@ def test_large_problems_end_where_the_cpu_does(n, other_device):
 
 
 def test_equal_rows_with_opposite_boxes_keep_the_sum(other_device):
-    # flat directions: the pair of a variable with itself must never be taken for a gain
+    # flat directions: the pair of a variable with itself must never count as a gain
     X = np.array([[0.0], [0.0], [1.0], [1.0]])
     case = make_case(X, {"name": "rbf", "gamma": 1.0}, [-1, 1, 0.3, -0.2], [0, -2, -1, 0], [2, 0, 1, 2], total=0.5)
     solution = solve(case.problem(), tol=1e-9, device=other_device)
@@ -105,18 +105,18 @@ def test_a_batch_solves_each_problem_as_if_alone(other_device):
     assert [solution.n_iter for solution in again] == [0, 0, 0]
 
 
-def test_many_problems_are_solved_one_by_one_where_they_share_no_rows():
+def test_problems_that_share_no_rows_are_solved_one_by_one():
     cases = [svc_case(seed, n=20) for seed in range(2)]
     found = solve_many([case.problem() for case in cases], tol=1e-6)
     for case, solution in zip(cases, found, strict=True):
         is_certified(case, solution)
 
 
-def test_no_problems_have_no_solutions():
+def test_an_empty_list_of_problems_has_no_solutions():
     assert solve_many([]) == []
 
 
-def test_as_many_starts_as_problems_are_asked_for():
+def test_a_number_of_starts_that_differs_from_the_number_of_problems_is_refused():
     with pytest.raises(ValueError, match="2 starts were given for 1 problems"):
         solve_many([svc_case(n=20).problem()], [None, None])
 
@@ -133,7 +133,7 @@ def test_no_more_steps_are_taken_than_allowed(max_iter, other_device):
     assert solution.objective == pytest.approx(objective_by_definition(case.K, case.linear, solution.beta), abs=1e-9)
 
 
-def test_a_time_limit_and_a_callback_end_a_solve_with_what_there_is(other_device, small_blocks):
+def test_a_time_limit_and_a_callback_end_a_solve_with_a_feasible_point(other_device, small_blocks):
     case = svc_case(n=60)
     late = solve(case.problem(), tol=1e-9, time_limit=1e-9, device=other_device)
     seen = []
@@ -159,9 +159,11 @@ def test_ctrl_c_leaves_a_feasible_point_with_true_scores(other_device, small_blo
 # --- kernel rows on a device ---
 
 
-def test_every_kernel_is_the_naive_one(other_device):
+def test_every_kernel_equals_the_naive_one(other_device):
     for name, parameters in FORMULAS.items():
-        X = np.random.default_rng(0).normal(size=(40, 3)) + (50 if name == "rbf" else 0)  # far off: centered
+        X = np.random.default_rng(0).normal(size=(40, 3)) + (
+            50 if name == "rbf" else 0
+        )  # far from the origin: centered
         rows = rows_on(other_device, X, name, **parameters)
         assert_allclose(rows.fetch(np.arange(40)), naive_kernel(name, X, **parameters), rtol=1e-9, atol=1e-9)
 
@@ -178,7 +180,7 @@ def test_rows_are_the_same_whatever_the_form_of_the_data(other_device):
     assert_allclose(rows_on(other_device, twice).fetch(np.arange(30)), summed, atol=1e-12)
 
 
-def test_matrices_and_functions_of_the_users_own_are_taken_along(other_device):
+def test_precomputed_matrices_and_functions_of_the_user_work_on_the_device(other_device):
     X = np.random.default_rng(0).normal(size=(20, 3))
     K = naive_kernel("rbf", X, gamma=0.5)
     given = kernel_rows(K, make_formula("precomputed", K), device=other_device, dtype=np.float64)
@@ -187,7 +189,7 @@ def test_matrices_and_functions_of_the_users_own_are_taken_along(other_device):
     assert_allclose(own.fetch(np.arange(20)), X @ X.T)
 
 
-def test_rows_are_in_full_precision_whatever_torch_is_allowed_elsewhere(other_device):
+def test_rows_are_in_full_precision_whatever_precision_torch_is_set_to(other_device):
     import torch
 
     X = np.random.default_rng(0).normal(size=(40, 30))
@@ -201,13 +203,13 @@ def test_rows_are_in_full_precision_whatever_torch_is_allowed_elsewhere(other_de
     assert_allclose(rows.fetch(np.arange(40)), X @ X.T, atol=1e-4)
 
 
-def test_a_matrix_that_is_not_square_is_refused_there_too(other_device):
+def test_a_precomputed_matrix_that_is_not_square_is_refused(other_device):
     K = np.ones((3, 4))
     with pytest.raises(ValueError, match="must be a square matrix"):
         kernel_rows(K, make_formula("precomputed", K), device=other_device)
 
 
-def test_the_host_sees_rows_that_are_all_there(other_device):
+def test_rows_on_a_device_look_to_the_host_like_any_rows(other_device):
     for cache_size in (None, 1e-3):
         X = np.random.default_rng(0).normal(size=(30, 3))
         K = naive_kernel("rbf", X, gamma=0.5)
@@ -219,7 +221,7 @@ def test_the_host_sees_rows_that_are_all_there(other_device):
         assert_allclose(rows.times_dense(beta), K @ beta, atol=1e-12)
 
 
-def test_means_behind_the_rows_are_solved_with_as_on_the_cpu(other_device):
+def test_a_problem_with_a_mean_of_rows_has_the_same_solution_as_on_the_cpu(other_device):
     case = svc_case(n=20)
     weights = np.full((1, 20), 1 / 20)
     linear, lower, upper = np.append(case.linear, 0.2), np.append(case.lower, -np.inf), np.append(case.upper, np.inf)
@@ -232,7 +234,7 @@ def test_means_behind_the_rows_are_solved_with_as_on_the_cpu(other_device):
     assert VirtualRows(rows_on(other_device, case.X), weights).home == rows_on(other_device, case.X).home != "cpu"
 
 
-def test_means_behind_some_of_the_rows_are_solved_with_as_on_the_cpu(other_device):
+def test_a_problem_with_some_rows_and_a_mean_has_the_same_solution_as_on_the_cpu(other_device):
     case, chosen = svc_case(n=20), np.array([0, 3, 4, 8, 9, 11, 15, 19])
     weights = np.random.default_rng(0).dirichlet(np.ones(20), size=1)
     linear, lower, upper = (
@@ -255,24 +257,24 @@ def test_new_rows_are_scored_on_the_device(other_device, monkeypatch):
     assert_allclose(there, naive_kernel("rbf", new, support, gamma=0.3) @ coefficients.T, atol=1e-5)
 
 
-# --- what can't be done is said ---
+# --- errors ---
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "CUDA"])
-def test_a_device_that_nobody_knows_is_refused(name):
+def test_an_unknown_device_is_refused(name):
     with pytest.raises(ValueError, match="device must be 'cpu', 'cuda' or 'auto'"):
         devices.resolve(name)
 
 
 def test_a_device_without_torch_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(devices, "_missing_package", lambda: "torch")
+    monkeypatch.setattr(devices, "_missing_module", lambda: "torch")
     with pytest.raises(ValueError, match=r"needs torch, which is not installed: pip install 'semisvm\[gpu\]'"):
         devices.resolve("cuda")
     assert devices.resolve("auto", n_rows=10**6) == "cpu"
 
 
 def test_a_machine_without_a_device_says_so(monkeypatch):
-    monkeypatch.setattr(devices, "_missing_package", lambda: None)
+    monkeypatch.setattr(devices, "_missing_module", lambda: None)
     monkeypatch.setattr(devices, "_n_devices", lambda: 0)
     monkeypatch.delenv("TRITON_INTERPRET", raising=False)
     with pytest.raises(ValueError, match="torch sees no CUDA device here; use device='cpu'"):
@@ -287,8 +289,8 @@ def test_a_machine_without_a_device_says_so(monkeypatch):
         devices.resolve("cuda")
 
 
-def test_auto_takes_a_device_that_is_there_for_problems_that_are_worth_it(monkeypatch):
-    for name, answer in {"_missing_package": None, "_has_driver": True, "_n_devices": 1}.items():
+def test_auto_takes_an_available_device_for_large_problems(monkeypatch):
+    for name, answer in {"_missing_module": None, "_has_driver": True, "_n_devices": 1}.items():
         monkeypatch.setattr(devices, name, lambda answer=answer: answer)
     assert [devices.resolve("auto", n) for n in (None, 100, 50_000)] == ["cpu", "cpu", "cuda"]
     monkeypatch.setattr(devices, "_has_driver", lambda: False)
@@ -335,7 +337,7 @@ def test_a_device_too_full_for_the_data_or_the_blocks_says_what_to_do(other_devi
         rows_on(other_device, case.X)
 
 
-def test_auto_stays_on_the_cpu_where_the_device_is_too_full_or_the_kernel_a_function(monkeypatch):
+def test_auto_stays_on_the_cpu_if_the_device_is_too_full_or_the_kernel_is_a_function(monkeypatch):
     from semisvm.kernels import device_rows
     from semisvm.kernels import rows as host_rows
 
@@ -351,7 +353,7 @@ def test_auto_stays_on_the_cpu_where_the_device_is_too_full_or_the_kernel_a_func
         kernel_rows(X, make_formula("linear", X), device="cuda")
 
 
-def test_torch_tensors_are_taken_to_the_host_and_all_else_is_left():
+def test_tensors_are_copied_to_the_host_and_everything_else_is_left_as_it_is():
     X = [[1.0, 2.0]]
     assert devices.on_host(X) is X
     if importlib.util.find_spec("torch"):

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from semisvm import PreferenceSVC
-from semisvm.data import hide, load, split
+from semisvm.datasets import hide, load, split
 from semisvm.decision import Target
 from semisvm.estimators.preference_loop import PaperRounds
 from semisvm.estimators.preference_target import split_labels
@@ -183,7 +183,7 @@ def test_rounds_share_kernel_rows(monkeypatch):
 @pytest.mark.data
 def test_ijcnn1_gives_about_the_published_f1(paper_data):
     """Published: .65 supervised, .75 with PSVM, means of several draws; one draw is within four points of them."""
-    data = load("ijcnn1", data_dir=paper_data)
+    data = load("ijcnn1", data_home=paper_data)
     parts = split(data.y, labeled=0.1, test=0.1, random_state=0)
     model = PreferenceSVC(C=10, gamma=0.125, calibration="part", random_state=0)
     model.fit(data.X[parts.train], hide(data.y, parts.labeled)[parts.train])

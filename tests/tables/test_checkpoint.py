@@ -11,9 +11,9 @@ import pytest
 
 from killed_fits import training
 from semisvm import ClusterSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
-from semisvm.data import DataError
 from semisvm.dual import pairwise
 from semisvm.dual.memo import remembering
+from semisvm.errors import DataError
 from semisvm.tables.checkpoint import open_checkpoint
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings

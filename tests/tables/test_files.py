@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 import semisvm
 from killed_fits import training
-from semisvm.data import DataError
+from semisvm.errors import DataError
 from semisvm.estimators.registry import available
 from semisvm.tables import FitSummary
 from semisvm.tables.classes import Classes

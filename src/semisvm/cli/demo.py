@@ -120,7 +120,7 @@ def _write_tables(folder: Path, seed: int) -> tuple[Path, Path]:
     """Write the table with 90% of the labels left empty, and a table of those rows with their labels."""
     from sklearn.datasets import load_breast_cancer
 
-    from semisvm.data import split
+    from semisvm.datasets import split
 
     samples = load_breast_cancer()
     is_malignant = (samples.target == 0).astype(int)

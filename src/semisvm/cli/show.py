@@ -76,7 +76,7 @@ def show_comparison(console: Console, found: ComparisonSummary) -> None:
     sign = -1 if found.measure == "cost" else 1
     table = Table("method", f"{found.measure} (90%)", "gain over supervised", "seconds", "", box=None)
     for line in found.methods:
-        low, high = sorted((sign * line.merit.low, sign * line.merit.high))
+        low, high = sorted((sign * line.merit.low + 0.0, sign * line.merit.high + 0.0))  # never "-0.000"
         gap = line.difference
         remarks = ["chosen"] if line.name == found.chosen else []
         remarks += [] if line.reaches_target else ["target not reached"]

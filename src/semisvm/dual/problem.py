@@ -236,6 +236,26 @@ class SolveStore(Protocol):
     to resume a fit: the method runs again from its beginning, the store answers for the solves that were finished, and
     the first solve that was not finished runs as usual. `solve` asks the store before each solve and gives it each
     solution that is worth keeping.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.dual import DualProblem, solve
+    >>> from semisvm.kernels import GivenRows
+    >>> class InMemory:
+    ...     def __init__(self):
+    ...         self.solutions, self.n_asked = [], 0
+    ...     def recall(self, problem, settings):
+    ...         self.n_asked += 1
+    ...         return self.solutions[self.n_asked - 1] if self.n_asked <= len(self.solutions) else None
+    ...     def keep(self, problem, solution):
+    ...         self.solutions.append(solution)
+    >>> problem = DualProblem(GivenRows(np.eye(2)), [-1.0, 1.0], [0.0, -1.0], [1.0, 0.0])
+    >>> store = InMemory()
+    >>> first = solve(problem, store=store)
+    >>> store.n_asked = 0  # the fit begins again
+    >>> solve(problem, store=store) is first
+    True
     """
 
     def recall(self, problem: DualProblem, settings: dict[str, Any], /) -> DualSolution | None:

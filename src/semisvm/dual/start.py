@@ -20,7 +20,7 @@ def feasible_start(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return beta inside the bounds, the scores K beta of the start before that, and the change per data row.
 
-    The scores of beta are therefore scores + K @ change; the solver computes the product where its rows are.
+    The scores of beta are therefore scores + K @ change; each solver computes that product itself.
     """
     if start is None:
         before = np.zeros(problem.n_variables)

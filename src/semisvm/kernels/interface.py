@@ -26,6 +26,20 @@ class KernelRows(Protocol):
         Number of rows that can be in memory at the same time.
     home : str
         Name of the device that holds the rows; "cpu" for the host.
+
+    See Also
+    --------
+    kernel_rows : Make the rows of any kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.kernels import KernelRows, kernel_rows, make_formula
+    >>> def trace(kernel: KernelRows) -> float:
+    ...     return float(kernel.diagonal.sum())
+    >>> X = np.array([[1.0], [2.0]])
+    >>> trace(kernel_rows(X, make_formula("linear", X)))
+    5.0
     """
 
     n_rows: int

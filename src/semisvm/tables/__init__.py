@@ -2,6 +2,7 @@
 
 from semisvm.tables.files import load, save
 from semisvm.tables.model import Model
+from semisvm.tables.read_whole import read_dataset, read_frame
 from semisvm.tables.summary import FitSummary
 
-__all__ = ["FitSummary", "Model", "load", "save"]
+__all__ = ["FitSummary", "Model", "load", "read_dataset", "read_frame", "save"]

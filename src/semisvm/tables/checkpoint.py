@@ -25,9 +25,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from semisvm.data.errors import fault
 from semisvm.dual import DualProblem, DualSolution, Status
 from semisvm.dual.pairwise import WHOLE_GRAM_BYTES
+from semisvm.errors import fault
 from semisvm.kernels import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.resources import MEGABYTE, budget_bytes
 from semisvm.kernels.sources import KernelSource

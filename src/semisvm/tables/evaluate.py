@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.data.errors import DataError, fault
 from semisvm.decision import OperatingPoint, Target, measure
+from semisvm.errors import DataError, fault
 from semisvm.estimators.registry import find_method
-from semisvm.tables.chunk import Rows
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.findings import now, sample_scores
 from semisvm.tables.held_out import Merit, judge, predict_codes, scores_per_class
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing
 from semisvm.tables.model import Model, read_codes
+from semisvm.tables.read import RowReader
 from semisvm.tables.suggest import N_SUGGESTED, suggest_rows
 from semisvm.tables.summary import FitSummary
 
@@ -97,7 +97,7 @@ def evaluate_file(
     return _evaluate(model, rows, np.concatenate(scores), np.concatenate(codes))
 
 
-def _evaluate(model: Model, rows: Rows, scores: np.ndarray, codes: np.ndarray) -> Evaluation:
+def _evaluate(model: Model, rows: RowReader, scores: np.ndarray, codes: np.ndarray) -> Evaluation:
     classes = model.classes.names
     is_labeled = codes >= 0
     missing = [name for code, name in enumerate(classes) if not (codes == code).any()]

@@ -25,8 +25,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from semisvm.data.content import read_bytes
-from semisvm.data.errors import DataError, fault
+from semisvm.errors import DataError, fault
+from semisvm.tables.content import read_bytes
 from semisvm.tables.summary import FitSummary
 from semisvm.tables.version_1 import move_types, name_classes
 from semisvm.tables.writing import whole_file

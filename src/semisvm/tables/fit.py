@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.data.errors import DataError, fault
+from semisvm.errors import DataError, fault
 from semisvm.estimators.registry import Method, available, find_method
 from semisvm.tables.checkpoint import Checkpoint, open_checkpoint
 from semisvm.tables.compare import BASELINE, Comparison, MethodTrial, compare_methods, try_method, tune_kernel

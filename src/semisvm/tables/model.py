@@ -30,15 +30,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.data.errors import DataError, fault, suggest
+from semisvm.errors import DataError, fault, suggest
 from semisvm.estimators.registry import find_method
 from semisvm.kernels.resources import n_threads
-from semisvm.tables.chunk import Chunk, Rows
-from semisvm.tables.chunks import open_rows
 from semisvm.tables.classes import Classes, label_texts, unmark
 from semisvm.tables.encode import CellError, MatrixEncoder, TableEncoder
 from semisvm.tables.held_out import predict_codes
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing, score_rows, shape_for
+from semisvm.tables.read import Chunk, RowReader, open_rows
 from semisvm.tables.summary import FitSummary
 from semisvm.tables.training import LIBSVM_MARK
 from semisvm.tables.writing import check_can_write, whole_file
@@ -118,7 +117,7 @@ class Model:
 
     # ---- files of rows ----
 
-    def open(self, path: str | Path) -> Rows:
+    def open(self, path: str | Path) -> RowReader:
         """Open a file of rows for this model; a missing column that the model needs is an error."""
         is_table = isinstance(self.encoder, TableEncoder)
         rows = open_rows(path, n_features=None if is_table else self.encoder.n_features_in_)
@@ -132,13 +131,13 @@ class Model:
                 raise fault(path, f"there is no column {name!r}, which the model needs", "Add it, or fit without it")
         return rows
 
-    def chunks(self, rows: Rows, also: tuple[str, ...] = ()) -> Any:
+    def chunks(self, rows: RowReader, also: tuple[str, ...] = ()) -> Any:
         """Read rows in chunks, with the columns of the model and those named in `also`."""
         if not isinstance(self.encoder, TableEncoder):
             return rows.chunks()
         return rows.chunks(self.encoder.plain_numbers, frozenset(self.encoder.names + also))
 
-    def encode(self, rows: Rows, chunk: Chunk) -> Any:
+    def encode(self, rows: RowReader, chunk: Chunk) -> Any:
         """Encode a chunk; a cell of the wrong type is an error that names the file and the row."""
         try:
             return self.encoder.transform(chunk.X if chunk.frame is None else chunk.frame)
@@ -151,7 +150,7 @@ class Model:
             raise fault(rows.path, str(error), "Give rows as the model was fitted to") from None
 
 
-def read_codes(model: Model, rows: Rows, chunk: Chunk, unlabeled: str | None) -> np.ndarray:
+def read_codes(model: Model, rows: RowReader, chunk: Chunk, unlabeled: str | None) -> np.ndarray:
     """Return the class of each row of a chunk as an index, -1 for unlabeled rows; an unknown label is an error."""
     cells = chunk.y if chunk.frame is None else chunk.frame[model.target]
     if unlabeled is None and sparse.issparse(chunk.X) and LIBSVM_MARK not in model.classes.names:
@@ -211,7 +210,9 @@ def predict_file(
     return Predicted(n_rows, by_class, n_above, time.perf_counter() - began)
 
 
-def _predictions(model: Model, rows: Rows, keep: tuple[str, ...]) -> Iterator[tuple[Chunk, np.ndarray, np.ndarray]]:
+def _predictions(
+    model: Model, rows: RowReader, keep: tuple[str, ...]
+) -> Iterator[tuple[Chunk, np.ndarray, np.ndarray]]:
     """Yield (chunk, codes, scores) in the order of the file; at most one chunk per thread is in memory."""
 
     def work(chunk: Chunk) -> tuple[Chunk, np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
-from semisvm.data.errors import fault
+from semisvm.errors import fault
 from semisvm.tables.held_out import predict_codes
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, read_codes

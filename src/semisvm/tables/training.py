@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.data.errors import fault
-from semisvm.tables.chunk import Rows
-from semisvm.tables.chunks import open_rows
+from semisvm.errors import fault
 from semisvm.tables.classes import Classes, label_texts, settle_classes, unmark
 from semisvm.tables.columns import Column, Unused, parse_types, settle_column
 from semisvm.tables.encode import MatrixEncoder, TableEncoder
+from semisvm.tables.read import RowReader, open_rows
 
 LIBSVM_MARK = "0"
 
@@ -58,9 +57,7 @@ class Training:
 
         Estimators are fitted on it. Its categories are all classes in their order, so the positive class is the last.
         """
-        import pandas
-
-        return pandas.Categorical.from_codes(self.codes, categories=list(self.classes.names))
+        return self.classes.categorical(self.codes)
 
     @property
     def n_labeled(self) -> int:
@@ -136,7 +133,7 @@ def read_training(
     return _table(read, target, unlabeled, positive, set(drop), parse_types(types or {}), first)
 
 
-def _read_table(file: Rows, first: Rows, target: str, is_unlabeled: bool = False) -> tuple[Any, list[str]]:
+def _read_table(file: RowReader, first: RowReader, target: str, is_unlabeled: bool = False) -> tuple[Any, list[str]]:
     """Return the features of one file as a frame, and its labels as texts."""
     import pandas
 
@@ -157,7 +154,7 @@ def _table(
     positive: str | None,
     drop: set[str],
     types: Mapping[str, Any],
-    first: Rows,
+    first: RowReader,
 ) -> Training:
     import pandas
 
@@ -185,7 +182,7 @@ def _is_like(frame: Any, these: np.ndarray) -> np.ndarray:
     return np.isin(keys, keys[these])
 
 
-def _settle_columns(frame: Any, types: Mapping[str, Any], first: Rows, notes: list[str]) -> list[Column]:
+def _settle_columns(frame: Any, types: Mapping[str, Any], first: RowReader, notes: list[str]) -> list[Column]:
     for name in types:
         first.require(name)
     columns = []
@@ -208,7 +205,11 @@ def _settle_columns(frame: Any, types: Mapping[str, Any], first: Rows, notes: li
 
 
 def _read_matrices(
-    files: list[Rows], unlabeled_files: list[Rows], target: str | None, unlabeled: str | None, positive: str | None
+    files: list[RowReader],
+    unlabeled_files: list[RowReader],
+    target: str | None,
+    unlabeled: str | None,
+    positive: str | None,
 ) -> Training:
     first = files[0]
     parts, texts = list[Any](), list[str]()

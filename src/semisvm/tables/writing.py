@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from semisvm.data.errors import DataError, fault
+from semisvm.errors import DataError, fault
 
 _UNFINISHED = ".unfinished"
 

@@ -1,10 +1,10 @@
-"""The one error of the data layer: a sentence that says where, what, and what to do.
+"""Errors about data: one sentence that says where, what is wrong, and what to do.
 
-A file that can't become (X, y) is refused with a `DataError` whose message reads
+Data that can't be read is refused with a `DataError` whose message reads
 
     <file>, line <n>: <what is wrong>. <What to do about it>.
 
-so that a program can print it as it is, and nobody needs a traceback to mend a table.
+so that a program can print it as it is, and no traceback is needed to repair a file.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class DataError(ValueError):
 
 
 def fault(path: str | Path, reason: str, remedy: str, *, line: int | None = None) -> DataError:
-    """Build the `DataError` for a file: `reason` and `remedy` come without a full stop."""
+    """Build the `DataError` for a file; `reason` and `remedy` come without a full stop."""
     where = f"{path}, line {line}" if line is not None else str(path)
     return DataError(f"{where}: {reason}. {remedy}.")
 
 
 def suggest(wanted: str, there: Iterable[str]) -> str:
-    """Say which names are there, and first those that are spelled much like the `wanted` one."""
+    """List the names that exist, and first those that are spelled much like the `wanted` one."""
     names = list(there)
     if not names:
         return "There are none"
@@ -39,5 +39,5 @@ def suggest(wanted: str, there: Iterable[str]) -> str:
 
 
 def shorten(cell: str, width: int = 40) -> str:
-    """Quote a cell for a message, cut where it is long."""
+    """Quote a cell for a message; a long one is cut."""
     return repr(cell if len(cell) <= width else cell[: width - 3] + "...")

@@ -1,14 +1,14 @@
-"""Which rows are labeled, which are not, and which are kept for the test: a seeded split of y.
+"""Splits of rows into labeled, unlabeled and test rows, drawn with a seed.
 
     labeled     rows whose label the learner sees
-    unlabeled   rows it sees without their label
-    test        rows it does not see
+    unlabeled   rows that the learner sees without their label
+    test        rows that the learner does not see
 
-Rows that have no label in y can serve as unlabeled ones only.
+Rows that have no label in y can only be unlabeled rows.
 
-The test rows are drawn first and the labeled ones after, both from the front of one random order. So
-two splits with the same seed and test size share their test rows, and the smaller labeled set lies
-inside the larger: a learning curve compares like with like.
+The test rows are drawn first and the labeled rows after them, both from the front of one random order. So two splits
+with the same seed and test size have the same test rows, and the smaller labeled set is a part of the larger one: the
+points of a learning curve can be compared.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from sklearn.utils import check_random_state
 from semisvm.labels import Labels, encode
 
 Draw = Literal["random", "stratified", "balanced"]
-Rows = NDArray[np.intp]
-MARKER = -1  # what this library and scikit-learn take for "no label" unless told otherwise
+RowNumbers = NDArray[np.intp]
+MARKER = -1  # the default marker of an unlabeled row, here and in scikit-learn
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
     """Row numbers of the three parts, each in increasing order and no row in two of them."""
 
-    labeled: Rows
-    unlabeled: Rows
-    test: Rows
+    labeled: RowNumbers
+    unlabeled: RowNumbers
+    test: RowNumbers
 
     @property
-    def train(self) -> Rows:
+    def train(self) -> RowNumbers:
         """Rows the learner sees, labeled or not."""
         return np.sort(np.concatenate([self.labeled, self.unlabeled]))
 
@@ -137,7 +137,7 @@ def _count(name: str, size: float, n_rows: int) -> int:
     raise ValueError(f"{name} must be a count of rows, or a share between 0 and 1; got {size!r}.")
 
 
-def _take(pool: Rows, labels: Labels, wanted: int | Mapping, draw: Draw, name: str) -> Rows:
+def _take(pool: RowNumbers, labels: Labels, wanted: int | Mapping, draw: Draw, name: str) -> RowNumbers:
     """Take the `wanted` rows from the front of the pool, class by class unless the draw is random."""
     if isinstance(wanted, int):
         if wanted > len(pool):
@@ -179,7 +179,7 @@ def _proportional(wanted: int, available: NDArray) -> NDArray[np.intp]:
     return counts
 
 
-def _require_each_class(labels: Labels, rows: Rows) -> None:
+def _require_each_class(labels: Labels, rows: RowNumbers) -> None:
     missing = np.setdiff1d(np.arange(labels.n_classes), labels.codes[rows])
     if len(missing):
         raise ValueError(

@@ -1,7 +1,7 @@
-"""From a path to its bytes or its text, decompressed, whatever can go wrong there said plainly.
+"""From a path to its format, its bytes or its text, decompressed; what can go wrong there is said plainly.
 
-Every reader starts here, so that a missing, empty, truncated or wrongly encoded file is described
-once and in the same words for all formats.
+Every reader starts here, so that a missing, empty, truncated or wrongly encoded file is described once and in the same
+words for all formats. A compression suffix comes last and does not count: rows.csv.xz is a CSV file.
 """
 
 from __future__ import annotations
@@ -10,19 +10,57 @@ import codecs
 import zlib
 from importlib import import_module
 from pathlib import Path
+from typing import IO
 
-from semisvm.data.errors import DataError, fault, suggest
+from semisvm.errors import DataError, fault, suggest
 
 # suffix -> the standard library's module that reads it; not every Python is built with all three
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+    ".svm": "libsvm",
+    ".dat": "libsvm",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".arff": "arff",
+}
+FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 
-# UTF-32 first: its little-endian mark begins with UTF-16's
+# UTF-32 first: its little-endian mark begins with that of UTF-16
 FOREIGN_MARKS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
+
+
+def file_format(path: Path, format: str | None = None) -> str:
+    """Return the format that a file's suffix, or `format`, names."""
+    if format is not None:
+        if format not in FORMATS:
+            raise fault(path, f"there is no format {format!r}", suggest(format, FORMATS))
+        return format
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix not in SUFFIXES:
+        reason = f"the suffix {suffix!r} tells no format" if suffix else "the name has no suffix to tell the format"
+        known = ", ".join(SUFFIXES)
+        remedy = f"Rename it, known are {known}; in Python format= can say it too, one of {', '.join(FORMATS)}"
+        raise fault(path, reason, remedy)
+    return SUFFIXES[suffix]
+
+
+def open_stream(path: Path) -> IO[bytes]:
+    """Open a file for reading bytes, decompressed on the way; errors are those of the operating system."""
+    module = COMPRESSIONS.get(path.suffix.lower())
+    return open(path, "rb") if module is None else import_module(module).open(path, "rb")
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -45,7 +83,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """Return a file's text: UTF-8 with or without a byte order mark, every line end made a newline."""
+    """Return a file's text: UTF-8 with or without a byte order mark, with every line end made a newline."""
     content = read_bytes(path)
     for mark, encoding in FOREIGN_MARKS.items():
         if content.startswith(mark):

@@ -1,45 +1,47 @@
-"""What reading gives: rows X, labels y, and the names of both.
+"""A data set in memory: rows X, labels y, and the names of both.
 
     X   (n_rows, n_features)  float array, or CSR matrix with int32 indices
-    y   (n_rows,)             labels in the file's own values
+    y   (n_rows,)             labels
 
-Rows without a label stay in: their y is NaN (numbers) or "" (text) when read from a user's file,
--1 in the named sets. A file read without a target has no labels at all, so all of its y is NaN.
+Rows without a label are kept: their y is -1 in the named sets. In a file of a user it is NaN (numbers) or "" (text).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from semisvm.data.partition import Split
+from semisvm.datasets.splits import Split
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A table ready to learn from.
+    """Rows and labels, ready to learn from.
 
-    Parameters
+    Attributes
     ----------
     name : str
-        What to call it: the name of a named set, or the file's.
-    X : float array or CSR matrix of shape (n_rows, n_features)
+        The name of a named set, or of the file.
+    X : ndarray or csr_matrix of shape (n_rows, n_features)
         Finite numbers.
-    y : array of shape (n_rows,)
-        Labels, with NaN, "" or -1 where there is none.
-    feature_names : sequence of str
-        One for each column of X.
+    y : ndarray of shape (n_rows,)
+        Labels, with NaN, "" or -1 where a row has none.
+    feature_names : sequence of str of length n_features
+        The names of the columns of X.
     target_name : str or None
-        The column y came from; None where the file was read without one.
+        The column that y comes from; None where a file was read without one.
     source : str
         Where the rows come from, in words.
     split : Split or None
-        The split the set was published with, where it has one.
+        The split that the set was published with, if there is exactly one.
+    splits : dict of int to tuple of Split
+        The splits that the set was published with, if there are several, by the number of labeled rows. The sets of the
+        SSL book have them; they have no test rows, since the book scores the unlabeled rows.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Dataset:
     target_name: str | None
     source: str = ""
     split: Split | None = None
+    splits: Mapping[int, tuple[Split, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n_rows, n_features = self.X.shape
@@ -64,9 +67,9 @@ class Dataset:
 
 
 class NumberedNames(Sequence[str]):
-    """Names for columns that have none: x1, x2, ..., counted as LIBSVM files count.
+    """Names for columns that have none: x1, x2, ..., counted from 1 as in LIBSVM files.
 
-    Made when asked for: a sparse row may well have its one value at feature two thousand million.
+    A name is made when it is asked for, because a sparse row may have its only value at feature two billion.
     """
 
     def __init__(self, n_features: int) -> None:
