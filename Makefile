@@ -49,4 +49,4 @@ reproduce: $(VENV)/.test  ## the published tables in small, ours beside theirs (
 	$(BIN)/python -m studies.papers $(or $(ARGS),--quick)
 
 clean:  ## remove the environment and everything made
-	rm -rf $(VENV) build dist reproduce-out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) build dist studies-out .pytest_cache .ruff_cache .mypy_cache .hypothesis

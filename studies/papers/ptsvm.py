@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from studies.harness.tasks import Line, Paper, Reference, Table, Task
 from studies.papers.published import ptsvm as published
+from studies.papers.tasks import Line, Paper, Reference, Table, Task
 
 N_TEST = 600
 LINEAR: dict[str, Any] = {"kernel": "linear", "C": 1.0}

@@ -1,10 +1,10 @@
 """cluster-SVM (Bae, Kim, Shin 2022): k-means labels the unlabeled rows, a support vector machine learns from all."""
 
-from studies.harness.tasks import Paper
 from studies.papers.cluster_svm.acceptance import acceptance, tuning
 from studies.papers.cluster_svm.claims import claims
 from studies.papers.cluster_svm.figures import roc, timing
 from studies.papers.cluster_svm.tables import table_1, table_2, table_3
+from studies.papers.tasks import Paper
 
 
 def paper() -> Paper:

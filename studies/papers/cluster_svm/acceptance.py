@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from studies.harness.simulate import bayes_rate
-from studies.harness.tasks import Line, Reference, Table, Task
 from studies.papers.cluster_svm.figures import RBF_1
 from studies.papers.cluster_svm.settings import (
     ALL_COMPONENTS,
@@ -25,6 +23,8 @@ from studies.papers.cluster_svm.settings import (
     tuned,
     wdbc,
 )
+from studies.papers.simulate import bayes_rate
+from studies.papers.tasks import Line, Reference, Table, Task
 
 SOURCE = "our notes"
 DIAGONAL = {"covariance_type": "diag"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from studies.harness.tasks import Line, Reference, Table
 from studies.papers.cluster_svm.settings import (
     ALL_COMPONENTS,
     HIDDEN,
@@ -14,6 +13,7 @@ from studies.papers.cluster_svm.settings import (
     linear_cluster,
     simulated,
 )
+from studies.papers.tasks import Line, Reference, Table
 
 OUTPERFORMS = Reference(0.0, kind="above", source="sections 4.1 and 4.2, 'outperforms'")
 BY_STATISTIC = Reference(0.0, kind="above", source="section 3, 'outperforms the eigenvalue-based one'")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from studies.harness.methods import LINEAR_C
-from studies.harness.tasks import Task
+from studies.papers.methods import LINEAR_C
+from studies.papers.tasks import Task
 
 HIDDEN = (0.80, 0.90, 0.95)
 LINEAR = {"kernel": "linear", "C": "cv"}

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from studies.harness.simulate import bayes_rate
-from studies.harness.tasks import Kind, Line, Reference, Table, Task
 from studies.papers.cluster_svm.settings import (
     ALL_COMPONENTS,
     LINEAR,
@@ -19,6 +17,8 @@ from studies.papers.cluster_svm.settings import (
     simulated,
 )
 from studies.papers.published import cluster_svm as published
+from studies.papers.simulate import bayes_rate
+from studies.papers.tasks import Kind, Line, Reference, Table, Task
 
 SLACK = 0.01  # a mean over few test rows may lie a little above the Bayes rate
 # Means over 100 and over 500 test rows of one population can't differ as the printed ones of A2 do.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from studies.harness.tasks import Paper
 from studies.papers.cs4vm.summary import summary
 from studies.papers.cs4vm.tables import cost_tables, expected, table_3
+from studies.papers.tasks import Paper
 
 
 def paper() -> Paper:

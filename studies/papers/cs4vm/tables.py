@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from studies.harness.tasks import Line, Reference, Table
 from studies.papers.cs4vm.settings import BY_NAME, METHODS, QUICK_SETS, SELDOM, task
 from studies.papers.published import cs4vm as published
 from studies.papers.published import cs4vm_expected as prototype
+from studies.papers.tasks import Line, Reference, Table
 
 REPEATS = {"table-1": 100, "table-2": 30}  # as in the paper
 QUICK_REPEATS = 10

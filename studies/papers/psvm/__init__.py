@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from studies.harness.tasks import Paper
 from studies.papers.psvm.expected import expected
 from studies.papers.psvm.figures import figure_6, figure_7
 from studies.papers.psvm.tables import preferences, table_5, table_6, variants
+from studies.papers.tasks import Paper
 
 
 def paper() -> Paper:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from studies.harness.tasks import Line, Reference, Table, Task
 from studies.papers.psvm.settings import (
     BEST,
     LITERAL,
@@ -19,7 +18,9 @@ from studies.papers.psvm.settings import (
     task,
 )
 from studies.papers.psvm.tables import MEASURES, THRESHOLDED, preferring
-from studies.papers.published import psvm_expected, read_table
+from studies.papers.published import psvm as published
+from studies.papers.published import read_table
+from studies.papers.tasks import Line, Reference, Table, Task
 
 TOLERANCE = 0.02
 NOT_ADJUSTED = "no adjusting"
@@ -40,7 +41,7 @@ def expected() -> Table:
 
 
 def _variants() -> Iterator[Line]:
-    for variant, *values in read_table(psvm_expected.EXPECTED):
+    for variant, *values in read_table(published.EXPECTED):
         for name, value in zip(SETS, values, strict=True):
             if name == "mnist" and variant in NOT_RUN:
                 continue
@@ -76,7 +77,7 @@ def _cell(variant: str, name: str) -> tuple[str, str, Task]:
 
 
 def _preferences() -> Iterator[Line]:
-    for asked, level, *values in read_table(psvm_expected.PREFERENCES):
+    for asked, level, *values in read_table(published.PREFERENCES):
         for measure, value in zip(MEASURES, values, strict=True):
             reference = Reference(float(value), TOLERANCE, "tolerance", SOURCE)
             setting = f"adult, {asked} {level} asked for"

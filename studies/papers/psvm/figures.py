@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from studies.harness.compare import Comparison, Results
-from studies.harness.tasks import Figure, Line, Reference, Table
-from studies.papers.psvm.settings import BEST, SEEDS, SETS, psvm, seeds, task
-from studies.papers.psvm.transductive import tsvm_line
+from studies.papers.compare import Comparison
+from studies.papers.psvm.settings import BEST, SEEDS, SETS, psvm, seeds, task, tsvm_line
+from studies.papers.tasks import Figure, Line, Reference, Table
 
 SHARES = (0.05, 0.075, 0.10, 0.125, 0.15)
 MNIST_SHARES = (0.05, 0.10, 0.15)
@@ -57,7 +56,7 @@ def figure_7() -> Table:
     return Table("figure-7", title, tuple(lines), FIGURE_SEEDS, figure=Figure("gains", alt, say_gains))
 
 
-def say_seconds(comparisons: Sequence[Comparison], _: Results) -> str:
+def say_seconds(comparisons: Sequence[Comparison]) -> str:
     """Return by how much PSVM is the faster one where both ran; "" where none did."""
     seconds = {(c.line.setting, c.line.method): c.summary.mean for c in comparisons if c.summary is not None}
     factors = {
@@ -74,7 +73,7 @@ def say_seconds(comparisons: Sequence[Comparison], _: Results) -> str:
     )
 
 
-def say_gains(comparisons: Sequence[Comparison], _: Results) -> str:
+def say_gains(comparisons: Sequence[Comparison]) -> str:
     """Return whether the gain falls as labels grow, set by set; "" where a set lacks two shares."""
     means: dict[str, dict[float, float]] = {}
     for c in comparisons:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from studies.harness.tasks import Line, Reference, Table, Task
 from studies.papers.psvm.settings import (
     BEST,
     FEWER,
@@ -17,9 +16,10 @@ from studies.papers.psvm.settings import (
     psvm,
     seeds,
     task,
+    tsvm_line,
 )
-from studies.papers.psvm.transductive import tsvm_line
 from studies.papers.published import psvm as published
+from studies.papers.tasks import Line, Reference, Table, Task
 
 PROTEIN = (
     "class 1 is the nearest of the three to the published value (0.18 over seeds; class 2 gives 0.45, class 0 0.62); "
