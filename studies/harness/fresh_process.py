@@ -141,8 +141,10 @@ def main() -> None:
         answer = {"outcome": "done", "result": result}
     except (Exception, SystemExit) as error:
         # by name: this module is `__main__` here and has another copy under its own name
-        outcome = "not available" if type(error).__name__ == NotAvailableError.__name__ else "failed"
-        answer = {"outcome": outcome, "why": without_paths(f"{type(error).__name__}: {error}")}
+        if type(error).__name__ == NotAvailableError.__name__:
+            answer = {"outcome": "not available", "why": str(error)}
+        else:
+            answer = {"outcome": "failed", "why": without_paths(f"{type(error).__name__}: {error}")}
     print("\n" + json.dumps(answer))
 
 

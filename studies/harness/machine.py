@@ -74,6 +74,11 @@ def name_session(session: dict[str, Any]) -> str:
     )
 
 
+def is_same_session(record: dict[str, Any], session: dict[str, Any]) -> bool:
+    """Return whether a record was made from the same source on the same machine."""
+    return all(record.get(key) == session[key] for key in ("commit", "source", "machine"))
+
+
 def without_paths(text: str) -> str:
     """Return an error's text with every absolute path cut to its last part."""
     return re.sub(r"(?<![\w.])(?:[A-Za-z]:\\|/)(?:[^\s/\\'\"():,]+[/\\])+", "", text)

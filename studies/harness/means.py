@@ -1,18 +1,14 @@
 """Records summarized: what is kept in the repository in place of the records.
 
-`Summary` describes the values of one number over the seeds of a cell. `table_of_means` makes a CSV table of any file of
-records, with one row per cell and measure:
+`Summary` describes the values of one number over the seeds of a task. `write_means` summarizes any file of records:
 
-    python -m studies.harness.means studies-out/speed/cluster.jsonl studies/speed/results/cluster.csv
+    python -m studies.harness.means studies-out/speed/growth.jsonl studies/speed/results/growth.json
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from studies.harness.machine import name_session
-from studies.harness.records import is_done, read_records, task_key
+from studies.harness.records import is_done, read_records, record_key, task_key
 
-DIGITS = 6
-COLUMNS = ("task", "measure", "n", "mean", "sd", "min", "median", "max")
+DIGITS = 5
+COLUMNS = ("n", "mean", "sd", "min", "median", "max")
 
 
 @dataclass(frozen=True)
@@ -61,32 +57,40 @@ def summarize(values: Sequence[float]) -> Summary:
     return Summary(len(numbers), float(numbers.mean()), sd, float(median), float(low), float(high), above)
 
 
-def table_of_means(records: Iterable[Mapping[str, Any]]) -> str:
-    """Return the finished records as CSV, one row per cell and measure, after one comment line per session."""
-    done = [record for record in records if is_done(record)]
-    values: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for record in done:
+def write_means(records: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write the means of finished records as JSON, one task per line; the last record of a cell counts."""
+    last = {record_key(record): record for record in records if is_done(record)}
+    tasks: dict[str, dict[str, list[float]]] = {}
+    for record in last.values():
+        found = tasks.setdefault(task_key(record["task"]), {})
         for name, value in flatten(record.get("measures", {})):
-            values[task_key(record["task"]), name].append(value)
-    text = io.StringIO()
-    for session in dict.fromkeys(f"{record['date'][:10]}: {name_session(dict(record))}" for record in done):
-        text.write(f"# {session}\n")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for (task, name), found in values.items():
-        numbers = summarize(found)
-        shown = (numbers.mean, numbers.sd, min(found), numbers.median, max(found))
-        writer.writerow([task, name, numbers.n, *(f"{value:.{DIGITS}g}" for value in shown)])
-    return text.getvalue()
+            found.setdefault(name, []).append(value)
+    sessions = dict.fromkeys(f"{record['date'][:10]}: {name_session(dict(record))}" for record in last.values())
+    lines = [f'"sessions": {json.dumps(list(sessions), indent=1)}', f'"columns": {json.dumps(COLUMNS)}']
+    rows = [
+        f'{{"task":{task},"measures":{json.dumps({n: _row(v) for n, v in found.items()}, separators=(",", ":"))}}}'
+        for task, found in tasks.items()
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cells = ",\n".join(rows)
+    path.write_text("{\n" + ",\n".join(lines) + f',\n"cells": [\n{cells}\n]\n}}\n', encoding="utf-8")
 
 
 def read_means(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of such a table; `task` is an object again, and numbers are numbers."""
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    """Return one object per task: `task`, and `measures` with {name: {column: number}}."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    named = content["columns"]
     return [
-        {name: value if name == "measure" else json.loads(value) for name, value in row.items()}
-        for row in csv.DictReader(lines)
+        {"task": cell["task"]}
+        | {"measures": {name: dict(zip(named, row, strict=True)) for name, row in cell["measures"].items()}}
+        for cell in content["cells"]
     ]
+
+
+def _row(values: list[float]) -> list[float]:
+    found = summarize(values)
+    shown = (found.mean, found.sd, min(values), found.median, max(values))
+    return [found.n, *(float(f"{value:.{DIGITS}g}") for value in shown)]
 
 
 def flatten(measures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
@@ -101,9 +105,9 @@ def flatten(measures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 def main() -> None:
     """Write the means of a file of records."""
     if len(sys.argv) != 3:
-        sys.exit("usage: python -m studies.harness.means RECORDS.jsonl MEANS.csv")
+        sys.exit("usage: python -m studies.harness.means RECORDS.jsonl MEANS.json")
     source, target = map(Path, sys.argv[1:])
-    target.write_text(table_of_means(read_records(source)), encoding="utf-8")
+    write_means(read_records(source), target)
 
 
 if __name__ == "__main__":

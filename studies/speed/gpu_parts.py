@@ -16,8 +16,7 @@ from semisvm.dual import DualProblem, solve
 from semisvm.kernels import kernel_rows, make_formula
 from studies.speed.gpu_ceilings import roofline
 from studies.speed.gpu_seeds import seeds
-from studies.speed.rows import load_task
-from studies.speed.tasks import TASKS
+from studies.speed.paper_sets import PAPER_SETS, load_signed
 
 TOL = 1e-3
 MILLION = {"rows": 1_000_000, "features": 100, "informative": 20, "shift": 0.45, "C": 1.0, "gamma": 0.01}
@@ -48,22 +47,25 @@ def solve_on(device, X, sign, C, gamma):
 
 def supervised(timed, compare):
     """All rows of each set; objective and decisions beside the CPU solver's."""
-    for name, task in TASKS.items():
-        X, sign = load_task(name)
+    for name, paper_set in PAPER_SETS.items():
+        X, sign = load_signed(name)
         X = X.astype(np.float32)
         there = torch.from_numpy(X.toarray()).cuda()
-        measures, found = timed(partial(solve_on, "cuda", there, sign, task.C, task.gamma))
-        kernel, _ = timed(partial(problem_on, "cuda", there, sign, task.C, task.gamma))
+        measures, found = timed(partial(solve_on, "cuda", there, sign, paper_set.C, paper_set.gamma))
+        kernel, _ = timed(partial(problem_on, "cuda", there, sign, paper_set.C, paper_set.gamma))
         measures |= {"kernel_seconds": kernel["seconds"], **facts_of(found)}
         if compare:
             began = time.perf_counter()
-            reference = solve_on("cpu", X, sign, task.C, task.gamma)
+            reference = solve_on("cpu", X, sign, paper_set.C, paper_set.gamma)
             measures |= {
                 "cpu_seconds": time.perf_counter() - began,
                 "objective_off": abs(found.objective / reference.objective - 1),
                 "decisions_equal": np.mean((found.decision_values > 0) == (reference.decision_values > 0)),
             }
-        yield {"set": name, "rows": X.shape[0], "features": X.shape[1], "C": task.C, "gamma": task.gamma}, measures
+        yield (
+            {"set": name, "rows": X.shape[0], "features": X.shape[1], "C": paper_set.C, "gamma": paper_set.gamma},
+            measures,
+        )
 
 
 def facts_of(found):
@@ -79,8 +81,8 @@ def facts_of(found):
 
 def psvm(timed, compare):
     """Fits with 10% of the rows for testing, 10% labeled and the rest unlabeled, from arrays of the host."""
-    for name, task in TASKS.items():
-        X, sign = load_task(name)
+    for name, paper_set in PAPER_SETS.items():
+        X, sign = load_signed(name)
         X = X.toarray().astype(np.float32) if name == "mnist" else X  # as `semisvm.data.load` gives them
         order = np.random.default_rng(0).permutation(len(sign))
         tenth = len(sign) // 10
@@ -90,7 +92,7 @@ def psvm(timed, compare):
         X_rest, X_test = X[rest], X[test]
         for calibration in ("part", "cross"):
             estimator = PreferenceSVC(
-                C=task.C, gamma=task.gamma, calibration=calibration, device="cuda", random_state=0
+                C=paper_set.C, gamma=paper_set.gamma, calibration=calibration, device="cuda", random_state=0
             )
             measures, model = timed(partial(estimator.fit, X_rest, labels))
             measures |= {

@@ -12,8 +12,7 @@ from semisvm.dual import run_together, solve
 from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.preference_loop import PaperRounds
 from semisvm.kernels import kernel_rows, make_formula
-from studies.speed.rows import load_task
-from studies.speed.tasks import TASKS
+from studies.speed.paper_sets import PAPER_SETS, load_signed
 
 N_SEEDS = 20
 TOL = 1e-3
@@ -57,13 +56,13 @@ def run_seed(seed, kernel, sign, C):
 
 def seeds(timed, compare):
     """All seeds as one batch, kernel included; and one after the other on the same kernel, for comparison."""
-    task = TASKS["adult"]
-    X, sign = load_task("adult")
+    paper_set = PAPER_SETS["adult"]
+    X, sign = load_signed("adult")
     there = torch.from_numpy(X.toarray().astype(np.float32)).cuda()
 
     def runs():
-        kernel = kernel_rows(there, make_formula("rbf", np.zeros((1, 1)), gamma=task.gamma), device="cuda")
-        return [lambda seed=seed: run_seed(seed, kernel, sign, task.C) for seed in range(N_SEEDS)]
+        kernel = kernel_rows(there, make_formula("rbf", np.zeros((1, 1)), gamma=paper_set.gamma), device="cuda")
+        return [lambda seed=seed: run_seed(seed, kernel, sign, paper_set.C) for seed in range(N_SEEDS)]
 
     for way in ("one batch", "one by one"):
         measures, found = timed(lambda way=way: run_together(runs()) if way == "one batch" else [r() for r in runs()])

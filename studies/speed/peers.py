@@ -1,24 +1,24 @@
-"""The competitors, each with the input form it is fastest on.
+"""The solvers that are compared, each with the input form that it is fastest on.
 
     ours         semisvm.SupervisedSVC
     libsvm       scikit-learn's SVC
     onedal-f32   scikit-learn-intelex's SVC, single precision throughout
     onedal-f64   the same in double precision
 
-A solver is written "name" or "name:form"; the second lets a claim about input forms be measured again
-(`--solvers libsvm:dense64 libsvm:csr64`). The forms chosen, by single fits of 1,500 to 3,000 rows:
+A solver is written "name" or "name:form"; the second allows to measure a claim about input forms again
+(`--solvers libsvm:dense64 libsvm:csr64`). The forms were chosen by single fits of 1,500 to 3,000 rows:
 
 - libsvm: dense float64 on all four sets, even where rows are 90% zeros (adult 0.46 s against 0.62 s for
   CSR, ijcnn1 0.041 against 0.049, protein 0.78 against 5.3, at 3,000 rows; mnist 0.39 against 1.2 at
   1,500).
 - onedal: dense. At 1,500 rows CSR is as fast on adult and ijcnn1 within the noise, slower on protein, and
-  2 to 2.6 times slower on mnist. It computes in the precision of X: gradient and kernel cache alike.
-- ours: dense float32, the precision its kernel rows are made in. CSR makes kernel rows about as fast
+  2 to 2.6 times slower on mnist. It computes in the precision of X, both gradient and kernel cache.
+- ours: dense float32, the precision of its kernel rows. CSR makes kernel rows about as fast
   (1,024 rows of 6,000); whole fits have not been compared.
 
-`cache_size` is in MiB for the peers, in millions of bytes (5% less) for ours. LIBSVM keeps float32 rows in
-it. oneDAL keeps rows of X's precision (so float64 gets half as many) and never fewer than its working
-set of up to 2,048, however small the cache asked for.
+`cache_size` is in MiB for the others, in millions of bytes (5% less) for ours. LIBSVM keeps float32 rows in
+it. oneDAL keeps rows in the precision of X (so float64 gets half as many) and never fewer than its working
+set of up to 2,048, however small the cache.
 """
 
 import contextlib
@@ -26,6 +26,8 @@ import logging
 from importlib import import_module
 
 import numpy as np
+
+from studies.harness.fresh_process import NotAvailableError
 
 DEFAULT_FORM = {"ours": "dense32", "libsvm": "dense64", "onedal-f32": "dense32", "onedal-f64": "dense64"}
 FORMS = ("dense32", "dense64", "csr32", "csr64")
@@ -35,12 +37,8 @@ CLASSES = {
     "onedal-f32": ("sklearnex.svm", "SVC"),
     "onedal-f64": ("sklearnex.svm", "SVC"),
 }
-# What sklearnex passes on for "no limit". A fit that ends there did not end by itself.
+# What sklearnex passes on for "no limit". A fit that reaches it did not end by itself.
 ONEDAL_MAX_ITER = 10_000
-
-
-class SolverUnavailableError(Exception):
-    """The solver's package cannot be imported here."""
 
 
 def parse_solver(text):
@@ -67,15 +65,15 @@ def make_solver(name, C, gamma, tol, cache_mb):
     try:
         estimator = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise SolverUnavailableError(f"{name}: {module}.{attribute} cannot be imported") from error
+        raise NotAvailableError(f"{name}: {module}.{attribute} cannot be imported") from error
     return estimator(C=C, kernel="rbf", gamma=gamma, tol=tol, cache_size=cache_mb)
 
 
 @contextlib.contextmanager
 def witnessed(name):
-    """Watch a fit, and raise RuntimeError where a oneDAL solver handed the work to scikit-learn.
+    """Watch a fit, and raise RuntimeError if a oneDAL solver left the work to scikit-learn.
 
-    sklearnex falls back in silence where oneDAL cannot take a problem; its log is the public record of
+    sklearnex falls back silently where oneDAL can't take a problem; its log is the public record of
     who did the work.
     """
     if not name.startswith("onedal"):
@@ -106,5 +104,5 @@ def signed_coefficients(model):
 
 
 def ended_by_itself(name, model):
-    """Tell whether the fit stopped on its own criterion, not on an iteration limit nobody asked for."""
+    """Return whether the fit stopped by its own criterion, not at an iteration limit that was not requested."""
     return not (name.startswith("onedal") and int(np.max(model.n_iter_)) >= ONEDAL_MAX_ITER)
