@@ -52,7 +52,7 @@ KNOWN_ROWS = (0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999)
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One draw: training rows with the labels a method may see (-1: none), their true ones, and test rows.
+    """One draw: training rows with the labels that a method may see (-1: none), their true labels, and test rows.
 
     costs   of a missed row of class 1 and of an accepted row of class 0, where the task is about costs
     """

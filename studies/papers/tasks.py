@@ -115,7 +115,7 @@ class Line:
     task       what gives our number; None if no version of this library can, and `why` says so
     against    if given, our number is the difference to this task's score, seed by seed
     bound      no honest mean can be above it (a Bayes rate): above it, something is wrong
-    mark       "as printed", "as reproduced", "beside": whether the setting is the paper's own
+    mark       "as printed", "as reproduced", "for comparison": whether the setting is the paper's own
     note       a sentence for the reader: what was tried where the numbers differ
     quick      part of the quick run
     steady     false if rounding decides the result, so that machines differ: shown, never enforced

@@ -1,9 +1,9 @@
-"""What bounds the device solver: bytes and operations of its parts against ceilings measured on the same machine.
+"""What limits the GPU solver: bytes and operations of its parts against ceilings measured on the same machine.
 
-copy         device to device, bytes read and written: the ceiling of all that moves memory
-product      a large float32 matrix product through the library: the ceiling of the kernel matrix
-chain        the time of one reduction over a block by one program: three of them, one after the other, are the floor
-             of a pairwise step
+copy         device to device, bytes read and written: the ceiling of everything that moves memory
+product      a large float32 matrix product by the library: the ceiling of the kernel matrix
+chain        the time of one reduction over a block by one program: three of them, one after the other, are the least
+             time of a pairwise step
 """
 
 import numpy as np

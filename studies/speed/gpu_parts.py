@@ -1,7 +1,7 @@
-"""The parts of the device benchmark: each yields (cell, measures), one for each thing it times.
+"""The parts of the GPU benchmark: each yields (task, measures) for every task that it times.
 
-A part is called as part(timed, compare): timed(run) gives the measures of repeated runs and the last result; `compare`
-says whether the CPU solver is run beside it.
+A part is called as part(timed, compare): timed(run) returns the measures of repeated runs and the last result;
+`compare` says whether the CPU solver runs as well.
 """
 
 import time
@@ -23,7 +23,7 @@ MILLION = {"rows": 1_000_000, "features": 100, "informative": 20, "shift": 0.45,
 
 
 def describe_device():
-    """What the device is."""
+    """Return name, memory and versions of the device."""
     facts = torch.cuda.get_device_properties(0)
     return {
         "name": facts.name,
@@ -35,18 +35,18 @@ def describe_device():
 
 
 def problem_on(device, X, sign, C, gamma):
-    """The C-SVC on all rows; kernel rows are made here."""
+    """Return the C-SVC on all rows; kernel rows are made here."""
     rows = kernel_rows(X, make_formula("rbf", np.zeros((1, 1)), gamma=gamma), device=device)
     return DualProblem(rows, -sign, np.minimum(0, C * sign), np.maximum(0, C * sign))
 
 
 def solve_on(device, X, sign, C, gamma):
-    """Kernel rows and solution."""
+    """Make kernel rows and solve."""
     return solve(problem_on(device, X, sign, C, gamma), tol=TOL)
 
 
 def supervised(timed, compare):
-    """All rows of each set; objective and decisions beside the CPU solver's."""
+    """All rows of each set; objective and decisions compared with the CPU solver's."""
     for name, paper_set in PAPER_SETS.items():
         X, sign = load_signed(name)
         X = X.astype(np.float32)
@@ -69,7 +69,7 @@ def supervised(timed, compare):
 
 
 def facts_of(found):
-    """What a solution says of itself."""
+    """Return steps, gap, objective, support and status of a solution."""
     return {
         "steps": found.n_iter,
         "gap": found.gap,
@@ -80,7 +80,7 @@ def facts_of(found):
 
 
 def psvm(timed, compare):
-    """Fits with 10% of the rows for testing, 10% labeled and the rest unlabeled, from arrays of the host."""
+    """Fits with 10% of the rows for testing, 10% labeled and the rest unlabeled, from arrays in main memory."""
     for name, paper_set in PAPER_SETS.items():
         X, sign = load_signed(name)
         X = X.toarray().astype(np.float32) if name == "mnist" else X  # as `semisvm.data.load` gives them

@@ -32,8 +32,9 @@ def run_command(*arguments):
     """Run the command `semisvm` in this process."""
     from semisvm.cli import main
 
+    sys.argv = ["semisvm", *arguments]
     try:
-        main(list(arguments))
+        main()
     except SystemExit as end:
         if end.code:
             raise

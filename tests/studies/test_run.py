@@ -10,7 +10,6 @@ from collections import Counter
 
 import pytest
 
-from studies.harness.pool import DIED, ONE_THREAD, run_in_pool
 from studies.harness.records import read_records, record_key
 from studies.papers.run import records_path, run_cell, run_tables
 from studies.papers.tasks import Cell, Line, Paper, Reference, Table, Task, cells_of
@@ -85,46 +84,6 @@ def test_a_cell_that_raises_is_recorded_and_the_others_go_on(tmp_path):
     (failed, done) = read_records(records_path(tmp_path, paper_of()))
     assert (failed["outcome"], done["outcome"]) == ("failed", "done")
     assert "C" in failed["why"]
-
-
-def run_or_die(number):
-    """Return the number and the process; a negative number ends the process."""
-    if number < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return {"number": number, "process": os.getpid(), "threads": os.environ["OMP_NUM_THREADS"]}
-
-
-def failed_number(number, why):
-    return {"number": number, "why": why}
-
-
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-@pytest.mark.parametrize("workers", [1, 3])
-def test_a_cell_that_ends_its_process_fails_alone_and_the_others_are_run(workers):
-    numbers = [1, 2, -1, 3, 4, -2, 5]
-    found = list(run_in_pool(run_or_die, numbers, workers=workers, failed=failed_number))
-    assert sorted(record["number"] for record in found) == sorted(numbers)
-    assert {record["number"] for record in found if record.get("why") == DIED} == {-1, -2}
-
-
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_a_worker_killed_from_outside_is_replaced_and_its_cell_run_again():
-    found = []
-    for record in run_in_pool(run_or_die, list(range(6)), workers=1, failed=failed_number):
-        found.append(record)
-        if len(found) == 1:
-            os.kill(record["process"], signal.SIGKILL)
-    assert sorted(record["number"] for record in found) == list(range(6))
-    assert len({record["process"] for record in found if "process" in record}) >= 2
-    assert not any("why" in record for record in found)
-
-
-def test_workers_have_one_thread_and_the_environment_that_is_given():
-    (found,) = run_in_pool(run_or_die, [1], workers=1, failed=failed_number)
-    assert found["threads"] == ONE_THREAD["OMP_NUM_THREADS"] == "1"
-    assert found["process"] != os.getpid()
-    (found,) = run_in_pool(run_or_die, [1], workers=1, failed=failed_number, environment={"OMP_NUM_THREADS": "7"})
-    assert found["threads"] == "7"
 
 
 def test_what_can_not_run_here_is_recorded_once_with_the_remedy(tmp_path, monkeypatch):

@@ -28,15 +28,15 @@ from studies.papers.tasks import Figure, Line, Reference, Table, Task
 SIZES = tuple(range(100, 1001, 100))
 QUICK_SIZES = (200, 1000)
 RBF_1 = {"kernel": "rbf", "gamma": "median", "C": 1.0}
-TWICE = {"repeats": 2}  # the second fit is free of first calls
+TWICE = {"repeats": 2}  # the second fit is not slowed down by first calls
 ALIKE = 2.0  # times within this factor are comparable
 LINEAR = 0.25  # growth is linear if its exponent is this near to 1
 Times = dict[tuple[str, str], dict[int, float]]  # mean seconds by set and method, then by rows
-ONE_SPLIT = "the published curve is one split; a gain above 0.01 comes up in about one split in four"
+ONE_SPLIT = "the published curve is one split; a gain above 0.01 occurs in about one of four splits"
 
 
 def timing() -> Table:
-    """Return the timing figure: seconds of a fit for 100 to 1000 rows, nine labels in ten hidden."""
+    """Return the timing figure: seconds per fit for 100 to 1000 rows, nine labels in ten hidden."""
     linear: dict[str, Any] = {"kernel": "linear", "C": 0.01}
     methods: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "A1": {
@@ -65,13 +65,13 @@ def timing() -> Table:
         for n in SIZES
         for label, (method, params) in columns.items()
     ]
-    alt = "Seconds of a fit against the number of rows, both logarithmic, for four methods on A1 and on B1"
-    title = "Seconds of a fit against the number of rows (Figure 2)"
+    alt = "Seconds per fit against the number of rows, both logarithmic, for four methods on A1 and on B1"
+    title = "Seconds per fit against the number of rows (Figure 2)"
     return Table("timing", title, tuple(lines), 10, 1, Figure("seconds", alt, say_timing))
 
 
 def roc() -> Table:
-    """Return the ROC figure as areas under the curve; the curves are in the records."""
+    """Return the ROC figure as areas under the curve; the curves are in the results."""
     lines = [
         *_roc_lines(
             "standardized, RBF, C=1",
@@ -110,12 +110,12 @@ def _roc_lines(
 
 def _claim(setting: str, name: str, task: Task, supervised: Task, quick: bool) -> Line:
     claim = Reference(0.0, kind="above", source="section 5.2, 'much-improved'")
-    label = f"{name}, less supervised"
+    label = f"{name}, minus supervised"
     return Line("roc", setting, label, "auc", task, claim, against=supervised, note=ONE_SPLIT, quick=quick)
 
 
 def say_roc(comparisons: Sequence[Comparison]) -> str:
-    """Return what the mean areas say of "much-improved"; "" where nothing has run."""
+    """Return what the mean areas say about "much-improved"; "" if nothing has run."""
     claims = [(c, c.summary) for c in comparisons if c.line.against is not None and c.summary is not None]
     if not claims:
         return ""
@@ -124,16 +124,16 @@ def say_roc(comparisons: Sequence[Comparison]) -> str:
     shares = sorted(summary.above for _, summary in claims)
     gains = [f"{summary.mean:+.3f} ({c.line.setting}; {c.line.method.split(', ')[1]})" for c, summary in claims]
     return (
-        f'The paper calls the proposed curve "much-improved" on the supervised one, after one split: over '
-        f"{_range([str(n) for n in splits])} splits the difference of mean areas is {', '.join(gains)}, which is for "
-        f"the claim in {count['reproduced']} of {len(claims)} settings, against it in {count['differs']} and undecided "
-        f"in {count['close']}, and the proposed area is the larger one in "
+        f'The paper calls the proposed curve "much-improved" over the supervised one, after one split. Over '
+        f"{_range([str(n) for n in splits])} splits the difference of mean areas is {', '.join(gains)}. This supports "
+        f"the claim in {count['reproduced']} of {len(claims)} settings, contradicts it in {count['differs']} and "
+        f"leaves it undecided in {count['close']}; the proposed area is the larger one in "
         f"{_range([f'{100 * share:.0f}%' for share in shares])} of the splits."
     )
 
 
 def say_timing(comparisons: Sequence[Comparison]) -> str:
-    """Return which claims of section 4.3 our times bear out at the largest size; "" where methods are missing."""
+    """Return which claims of section 4.3 our times support at the largest size; "" if methods are missing."""
     times: Times = defaultdict(dict)
     for c in comparisons:
         if c.summary is not None and c.line.task is not None:
@@ -143,12 +143,12 @@ def say_timing(comparisons: Sequence[Comparison]) -> str:
     if len(common) < 2:
         return ""
     judged = list(_timing_claims(times, needed, sorted(common)))
-    told = "; ".join(
-        f"{side} the paper's saying {', '.join(f'that {claim}' for claim, holds in judged if holds is wanted)}"
-        for side, wanted in (("for", True), ("against", False))
+    sides = [
+        f"{word} that {', that '.join(claim for claim, holds in judged if holds is wanted)}"
+        for word, wanted in (("support", True), ("contradict", False))
         if any(holds is wanted for _, holds in judged)
-    )
-    return f"At {max(common)} rows our times speak {told}; it prints no times to draw beside ours."
+    ]
+    return f"At {max(common)} rows our times {'; they '.join(sides)}. The paper prints no times to compare with."
 
 
 def _timing_claims(times: Times, needed: list[tuple[str, str]], sizes: list[int]) -> Iterator[tuple[str, bool]]:

@@ -1,4 +1,4 @@
-"""The cells of the tables beside the means of a prototype: within 0.02 of each, for the same variant."""
+"""The cells of the tables compared with the means of a prototype: within 0.02 of each, for the same variant."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from studies.papers.tasks import Line, Reference, Table, Task
 TOLERANCE = 0.02
 NOT_ADJUSTED = "no adjusting"
 SOURCE = "our notes"
-FOUR_SEEDS = "the expectation is itself a mean of four seeds, and this variant swings from seed to seed"
+FOUR_SEEDS = "the expectation is itself a mean of four seeds, and this variant varies a lot between seeds"
 FIRST_KEPT = (
     "of two rounds the answer is the one with the better F1 on the calibration rows, on Protein always the first; the "
     "prototype's value is near that of the second"
 )
-NOT_RUN = ("part-rebuild-paper", "full-grow-paper")  # on MNIST: minutes a fit, for no table of the paper
+NOT_RUN = ("part-rebuild-paper", "full-grow-paper")  # on MNIST: minutes per fit, for no table of the paper
 RULE_NAMES = {parameter: name for name, parameter in RULES.items()}
 
 
 def expected() -> Table:
     """Return the expectations."""
-    title = "The same cells beside the means of our prototype, within 0.02 (ours, not the paper's)"
+    title = "The same cells and the means of our prototype, within 0.02 (ours, not the paper's)"
     return Table("expected", title, (*_variants(), *_preferences()), SEEDS, QUICK_SEEDS)
 
 

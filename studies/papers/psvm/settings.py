@@ -1,7 +1,8 @@
 """The tasks of PSVM: one split for all, the kernels of its Table 2, and its variants as parameters.
 
-Where the paper is silent: the adjusting step takes the threshold with the best F1 ("best F1"), which reproduces every
-set; its own rule, read literally, raises the smaller of precision and recall to the larger ("literal rule").
+Where the paper does not say: the adjusting step takes the threshold with the best F1 ("best F1"), which reproduces
+every set; its own rule, in its literal reading, raises the smaller of precision and recall to the larger ("literal
+rule").
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from studies.papers.tasks import Line, Reference, Task
 SETS = tuple(published.PARAMS)
 TENTH = 0.1
 SEEDS = 10
-FEWER = {"adult": 4, "mnist": 4}  # where a fit takes ten seconds, or MNIST's minute and gigabytes
-QUICK_SET, QUICK_SEEDS = "ijcnn1", 3  # seconds a fit
+FEWER = {"adult": 4, "mnist": 4}  # where a fit takes ten seconds, or on MNIST a minute and gigabytes
+QUICK_SET, QUICK_SEEDS = "ijcnn1", 3  # seconds per fit
 BEST, LITERAL = "best F1", "literal rule"
 TSVM_SEEDS = 4
 TSVM_NOTE = "TSVM fixes the share of positives among the unlabeled rows to that of the labeled ones"
@@ -35,13 +36,13 @@ def task(name: str, method: str, labeled: float = TENTH, **more: Any) -> Task:
 
 
 def psvm(name: str, rule: str = BEST, labeled: float = TENTH, **more: Any) -> Task:
-    """Return PSVM as the paper recommends it, but for `more`: half of the labels calibrate, soft labels stay."""
+    """Return PSVM as the paper recommends it, except for `more`: half of the labels calibrate, soft labels stay."""
     how = {"calibration": "part", "pool": "grow", "adjust": RULES[rule]} | more
     return task(name, "preference", labeled, **how)
 
 
 def seeds(name: str) -> int | None:
-    """Return how often a set's tasks are repeated at most; None for as often as the table says."""
+    """Return how often a set's tasks are repeated at most; None for the number of the table."""
     return FEWER.get(name)
 
 

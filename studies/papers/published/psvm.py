@@ -44,7 +44,7 @@ protein | 0.51 0.24 | 0.51 0.50 | 0.25 0.24
 # set: C, gamma (Table 2)
 PARAMS = {"adult": (100.0, 0.5), "ijcnn1": (10.0, 0.125), "mnist": (10.0, 0.125), "protein": (10.0, 0.25)}
 
-# What a right implementation gives: means of four seeds, measured with a prototype (ours, not the paper's).
+# What a correct implementation gives: means of four seeds, measured with a prototype (ours, not the paper's).
 # variant | adult | ijcnn1 | mnist | protein: F1
 EXPECTED = """
 supervised         | 0.517 0.665 0.838 0.181
