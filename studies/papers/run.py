@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended: cells asked for, done now, done before, failed, and those that can't run here."""
+    """How a run ended: cells requested, done now, done before, failed, and those that can't run here."""
 
     asked: int = 0
     done: int = 0

@@ -172,7 +172,7 @@ def _reuters(seed: int, draw: str, positive: int = 0, negative: int = 0) -> Samp
 
 
 def _random_documents(seed: int, positive: int, negative: int) -> tuple[csr_matrix, NDArray, int]:
-    """Five and five labeled documents, and as many unlabeled ones as are asked for or left."""
+    """Return five labeled documents per class, and as many unlabeled ones as requested or left."""
     pool = _load("reuters-train")
     order = np.random.default_rng(seed).permutation(len(pool.y))
     of_class = [order[pool.y[order] == label] for label in (1, 0)]

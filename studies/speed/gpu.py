@@ -31,7 +31,7 @@ from studies.speed.runs import make_parser
 
 
 def main(argv=None):
-    """Run the parts asked for; return the exit status."""
+    """Run the chosen parts; return the exit status."""
     parser = make_parser("gpu", __doc__)
     add = parser.add_argument
     add("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=" ".join(PARTS))

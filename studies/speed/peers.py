@@ -53,7 +53,7 @@ def parse_solver(text):
 
 
 def convert(X, form):
-    """Return CSR float64 rows in the form asked for."""
+    """Return CSR float64 rows in another form."""
     dtype = np.float32 if form.endswith("32") else np.float64
     X = X.astype(dtype, copy=False)
     return X.toarray() if form.startswith("dense") else X

@@ -1,11 +1,18 @@
 """The published tables as data: arithmetic that their own numbers must satisfy, and names that must be unique."""
 
+from pathlib import Path
+
 import pytest
 
 from studies.papers import PAPERS, find_paper
+from studies.papers.drawings import draw_figures
 from studies.papers.methods import PAPER_METHODS
+from studies.papers.pages import render_page
 from studies.papers.published import cluster_svm, cs4vm, psvm, ptsvm
+from studies.papers.results import read_results
 from studies.papers.samples import SIMULATED
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "results"
 
 
 def test_errors_of_table_2_follow_from_its_precision_and_recall():
@@ -76,6 +83,15 @@ def test_every_line_has_a_name_of_its_own_and_a_task_that_is_known(name):
     for line in lines:
         assert line.task is not None or line.why
         assert all(task.method in PAPER_METHODS for task in line.tasks)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_page_in_the_docs_is_made_from_the_results_next_to_it(name):
+    pytest.importorskip("matplotlib")
+    paper, results = find_paper(name), read_results(DOCS / f"{name}.json")
+    page = render_page(paper, results, drawings=draw_figures(paper, results))
+    assert page == (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    assert "pending" not in page
 
 
 def test_simulated_and_bundled_papers_need_no_data_folder():

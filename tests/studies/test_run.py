@@ -30,10 +30,10 @@ def run(paper, out, **how):
 
 def test_cells_run_are_recorded_and_never_run_again(tmp_path):
     paper = paper_of(GOOD)
-    told = []
-    first = run(paper, tmp_path, progress=lambda done, total: told.append((done, total)))
+    seen = []
+    first = run(paper, tmp_path, progress=lambda done, total: seen.append((done, total)))
     assert (first.done, first.failed, first.is_complete) == (2, 0, True)
-    assert told == [(0, 2), (1, 2), (2, 2)]
+    assert seen == [(0, 2), (1, 2), (2, 2)]
     before = records_path(tmp_path, paper).read_bytes()
     again = run(paper, tmp_path)
     assert (again.done, again.before, again.is_complete) == (0, 2, True)
