@@ -15,7 +15,13 @@ $(VENV)/.%: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
 	@touch $@
 
-demo: $(VENV)/.tables  ## the main job, start to end, on bundled data: a model and a report in semisvm-demo/
+# The stamp of a plain install, which is enough for the command.
+$(VENV)/.core: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+demo: $(VENV)/.core  ## the main job, start to end, on bundled data: a model and a report in semisvm-demo/
 	$(BIN)/semisvm demo
 
 test: $(VENV)/.test  ## every test (the papers' data is used where SEMISVM_DATA or ../shared/data has it)
@@ -25,8 +31,7 @@ test: $(VENV)/.test  ## every test (the papers' data is used where SEMISVM_DATA 
 # On a machine with a CUDA device the same tests run there; without one, on Triton's interpreter.
 test-gpu: $(VENV)/.test $(VENV)/.test-gpu  ## the device solver's tests, on a GPU or on Triton's interpreter
 	$(BIN)/python -c 'import sys, torch; sys.exit(torch.cuda.is_available())' && export TRITON_INTERPRET=1; \
-	$(BIN)/python -m pytest tests/dual/test_block.py tests/dual/test_block_estimators.py tests/dual/test_solve.py \
-		-k "cuda or interpreter or device" $(ARGS)
+	$(BIN)/python -m pytest tests/dual -k "cuda or interpreter or device" $(ARGS)
 
 lint: $(VENV)/.test $(VENV)/.lint  ## style, types, and which way imports point
 	$(BIN)/ruff check .

@@ -21,7 +21,7 @@ from semisvm.kernels import kernel_rows, make_formula
 
 @dataclass(frozen=True)
 class Case:
-    """A problem in the open: the naive kernel matrix beside what the library is given."""
+    """A problem with its naive kernel matrix, from which the oracles compute."""
 
     X: np.ndarray
     kernel: dict
@@ -112,7 +112,7 @@ def random_boxes(rng, n):
 
 
 def random_total(rng, lower, upper):
-    """A sum that can be had: most often in the middle, sometimes at one end."""
+    """A sum that the bounds allow: usually in the middle, sometimes at one end."""
     share = rng.choice([0.0, 1.0, *rng.random(8)])
     low, high = np.clip(lower, -5, None), np.clip(upper, None, 5)
     return float(np.sum(low + share * (high - low)) if 0 < share < 1 else (lower if share == 0 else upper).sum())
@@ -129,7 +129,7 @@ def is_feasible(case, beta):
 
 
 def is_certified(case, solution):
-    """Everything the solution says of itself, computed afresh from the naive kernel matrix."""
+    """Check everything the solution says of itself against the naive kernel matrix."""
     scores = scores_by_definition(case.K, solution.beta, case.row)
     size = 1e-9 * (1 + np.abs(case.K).max() * np.abs(solution.beta).sum() + np.abs(case.linear).max(initial=0))
     is_feasible(case, solution.beta)

@@ -3,8 +3,8 @@
     python killed_fits.py FOLDER METHOD N_ROWS N_KILLS
 
 Prints JSON: how many times it was killed, and whether the two models are the same to the last bit. Children are forked
-from a process that has imported and compiled everything, so that what is killed is a fit and not an import. It must run
-on one thread (OMP_NUM_THREADS=1, NUMBA_NUM_THREADS=1): threads do not survive a fork.
+from a process that has imported and compiled everything, so that a fit is killed and not an import. It must run on one
+thread (OMP_NUM_THREADS=1, NUMBA_NUM_THREADS=1): threads do not survive a fork.
 """
 
 import json
@@ -73,7 +73,7 @@ def main(folder: Path, method: str, n_rows: int, n_kills: int) -> None:
         time.sleep(chance.uniform(0.2, 0.95) * seconds)
         os.kill(child, signal.SIGKILL)
         status = os.waitpid(child, 0)[1]
-        if os.WIFEXITED(status):  # it was done before the axe fell
+        if os.WIFEXITED(status):  # it was done before the kill
             (folder / "parts.skops").unlink()
             continue
         kills += 1

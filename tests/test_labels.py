@@ -273,3 +273,12 @@ def test_an_estimator_on_encode_passes_all_of_scikit_learns_checks_but_the_one_o
     failed = {result["check_name"]: str(result["exception"]) for result in results if result["status"] == "failed"}
     assert set(failed) == {"check_classifiers_classes"}
     assert "y holds only -1 and +1" in failed["check_classifiers_classes"]
+
+
+def test_a_categorical_keeps_the_order_of_the_categories_that_are_in_use():
+    cells = pd.Categorical(["spam", None, "ham", "spam"], categories=["unused", "spam", "ham"])
+    for y in (cells, pd.Series(cells)):
+        labels = encode(y)
+        assert labels.classes.tolist() == ["spam", "ham"]
+        assert labels.codes.tolist() == [0, -1, 1, 0]
+    assert encode(pd.Categorical([3, 1, 3], categories=[3, 2, 1])).classes.tolist() == [3, 1]

@@ -1,7 +1,7 @@
 """What a target says: its classes, a code for each row, and which rows carry no label.
 
     y        (n,)  the user's target: labels, with markers where a row has none
-    classes  (k,)  the distinct labels, sorted, in the user's dtype
+    classes  (k,)  the distinct labels in the user's dtype: sorted, or in the order of a pandas Categorical's categories
     codes    (n,)  intp; classes[codes[i]] is the label of row i, and codes[i] = -1 where there is none
     sign     (n,)  int8; +1 on the positive class, -1 on every other labeled row, 0 on unlabeled rows
 
@@ -28,7 +28,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-__all__ = ["UNLABELED_CODE", "Labels", "encode"]
+__all__ = ["UNLABELED_CODE", "Labels", "encode", "find_labeled"]
 
 UNLABELED_CODE = -1
 
@@ -97,16 +97,12 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> Labels:
     """
     marker = _check_marker(unlabeled)
     is_labeled, values = _read(y)
-    if n_rows is not None and n_rows != is_labeled.size:
-        raise ValueError(
-            "Found input variables with inconsistent numbers of samples: "
-            f"X has {n_rows} rows and y has {is_labeled.size}."
-        )
+    _check_length(is_labeled.size, n_rows)
     is_marked = _find_unlabeled(values, marker)
     labels = _settle_dtype(values[~is_marked])
     is_labeled[is_labeled] = ~is_marked
 
-    classes, codes_of_labeled = _index_classes(labels)
+    classes, codes_of_labeled = _index_classes(labels, _categories(y))
     if classes.tolist() == [1] and marker == -1 and _holds_minus_one(values[is_marked]):
         raise ValueError(
             "y holds only -1 and +1, and -1 marks unlabeled rows (unlabeled=-1), which leaves one class. "
@@ -117,6 +113,37 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> Labels:
     codes = np.full(is_labeled.size, UNLABELED_CODE, dtype=np.intp)
     codes[is_labeled] = codes_of_labeled
     return Labels(classes, codes)
+
+
+def find_labeled(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> np.ndarray:
+    """Tell which rows of a target carry a label, whatever the labels are: y may hold a single class.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        As for `encode`.
+    unlabeled : number, string, or None, NaN, NA
+        The marker of rows without a label.
+    n_rows : int, optional
+        How many rows X has, where y must match it.
+
+    Returns
+    -------
+    is_labeled : ndarray of shape (n,)
+        True where a row carries a label.
+    """
+    marker = _check_marker(unlabeled)
+    is_labeled, values = _read(y)
+    _check_length(is_labeled.size, n_rows)
+    is_labeled[is_labeled] = ~_find_unlabeled(values, marker)
+    return is_labeled
+
+
+def _check_length(n_labels: int, n_rows: int | None) -> None:
+    if n_rows is not None and n_rows != n_labels:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows and y has {n_labels}."
+        )
 
 
 def _read(y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -238,12 +265,20 @@ def _settle_dtype(labels: np.ndarray) -> np.ndarray:
     return labels
 
 
-def _index_classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give the sorted distinct labels, and each label's place among them."""
-    if labels.dtype.kind in "OU":
+def _categories(y: Any) -> list[Any] | None:
+    """Give the categories of a pandas Categorical (or a Series of them) in their order; None for other targets."""
+    categories = getattr(getattr(y, "dtype", None), "categories", None)
+    return None if categories is None or not hasattr(y, "isna") else categories.tolist()
+
+
+def _index_classes(labels: np.ndarray, categories: list[Any] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Give the distinct labels, sorted or in the order of the categories, and each label's place among them."""
+    if categories is not None or labels.dtype.kind in "OU":
         # Hashing a million strings is many times faster than sorting them.
         texts = labels.tolist()
-        code_of = {text: code for code, text in enumerate(sorted(set(texts)))}
+        distinct = set(texts)
+        ordered = sorted(distinct) if categories is None else [one for one in categories if one in distinct]
+        code_of = {text: code for code, text in enumerate(ordered)}
         codes = np.fromiter(map(code_of.__getitem__, texts), dtype=np.intp, count=len(texts))
         return np.array(list(code_of), dtype=labels.dtype), codes
     if labels.dtype.kind == "f" and np.isinf(labels).any():

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from semisvm.data.errors import suggest
+from semisvm.errors import suggest
 from studies.papers import cluster_svm, cs4vm, psvm, ptsvm
 from studies.papers.tasks import Paper, Table
 

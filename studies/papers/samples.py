@@ -22,7 +22,6 @@ The CS4VM paper does not say how its sets were prepared; each choice is the one 
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -33,9 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
-from semisvm.data import Dataset, hide, load, split
-from semisvm.data.named import FOLDER_VARIABLE
-from semisvm.data.registry import REGISTRY
+from semisvm.datasets import Dataset, hide, load, split
+from semisvm.datasets.named import find_missing
 from studies.papers.simulate import simulate
 
 REUTERS = ("reuters-train", "reuters-test", "reuters-induction")
@@ -89,15 +87,10 @@ def missing_data(data: str, data_dir: Path | None = None) -> str:
     """Return which file of a set is missing here and how to get it; "" if the set can be drawn from."""
     if data in SIMULATED:
         return ""
-    folder = data_dir or Path(os.environ.get(FOLDER_VARIABLE, ""))
     for name in REUTERS if data == "reuters" else (data,):
-        entry = REGISTRY[name]
-        if not entry.bundled and not (folder / entry.file).is_file():
-            where = "the data folder" if folder.parts else "a data folder, and none is set"
-            return (
-                f"{name!r} is read from {where}; set {FOLDER_VARIABLE} (or --data) to a folder with "
-                f"{entry.file} ({entry.origin})"
-            )
+        remedy = find_missing(name, data_dir)
+        if remedy:
+            return f"{name!r} is not in the data folder. {remedy}"
     return ""
 
 

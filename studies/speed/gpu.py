@@ -4,7 +4,7 @@
     psvm         complete fits of PreferenceSVC with 10% of the labels, from arrays in main memory: the paper's
     algorithm
                  (calibration="part") and the default one
-    seeds        20 seeds of the paper's algorithm on Adult, as one batch on one kernel
+    seeds        20 seeds of a supervised SVM on 10% of Adult, as one batch on one kernel
     million      a million rows x 100 features, whose kernel matrix does not fit
     roofline     bytes and operations of the parts against the machine's measured ceilings
 

@@ -12,10 +12,10 @@ import triton
 
 from semisvm.dual import DualProblem, block_arrays, solve
 from semisvm.kernels import kernel_rows, make_formula
-from semisvm.kernels.gram import BAND
+from semisvm.kernels.torch_source import BAND
 from studies.speed.paper_sets import PAPER_SETS, load_signed
 
-KERNELS = ("choose", "gather", "solve_blocks", "spread")
+KERNELS = ("choose_blocks", "gather", "solve_blocks", "spread")
 TOL = 1e-3
 
 

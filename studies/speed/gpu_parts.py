@@ -83,7 +83,7 @@ def psvm(timed, compare):
     """Fits with 10% of the rows for testing, 10% labeled and the rest unlabeled, from arrays in main memory."""
     for name, paper_set in PAPER_SETS.items():
         X, sign = load_signed(name)
-        X = X.toarray().astype(np.float32) if name == "mnist" else X  # as `semisvm.data.load` gives them
+        X = X.toarray().astype(np.float32) if name == "mnist" else X  # as `semisvm.datasets.load` gives them
         order = np.random.default_rng(0).permutation(len(sign))
         tenth = len(sign) // 10
         test, rest = order[:tenth], order[tenth:]

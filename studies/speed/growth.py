@@ -57,7 +57,7 @@ def draw_b1(n_rows, seed):
 
 def draw_ijcnn1(n_rows, seed):
     """Return rows of IJCNN1, and a target in which five rows of each class are labeled."""
-    from semisvm.data import load
+    from semisvm.datasets import load
 
     data = load("ijcnn1")
     rows = np.random.default_rng(seed).permutation(data.X.shape[0])[:n_rows]

@@ -44,7 +44,7 @@ def load_rows(task):
         _, n_rows, kernel = task.split()
         X, truth = make_classification(int(n_rows), 20, n_informative=10, flip_y=0.02, random_state=0)
     else:
-        from semisvm.data import load
+        from semisvm.datasets import load
 
         data, kernel = load(task), "linear"
         half = np.random.default_rng(0).permutation(len(data.y))[: len(data.y) // 2]

@@ -28,7 +28,7 @@ from scipy.stats import t as student
 from sklearn.svm import SVC
 
 from semisvm import LabelMeanSVC, LaplacianSVC, SupervisedSVC
-from semisvm.data import load
+from semisvm.datasets import load
 from studies.harness.machine import describe_session
 from studies.harness.records import Journal, cell_key, done_keys, read_records
 from studies.harness.tables import markdown_table

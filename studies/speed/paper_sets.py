@@ -24,7 +24,7 @@ CSR_PARTS = ("data", "indices", "indptr", "shape")
 
 @dataclass(frozen=True)
 class PaperSet:
-    """The parameters that a set is trained with; `semisvm.data.load` knows its file and its positive class."""
+    """The parameters that a set is trained with; `semisvm.datasets.load` knows its file and its positive class."""
 
     C: float
     gamma: float
@@ -62,7 +62,7 @@ def load_signed(name: str) -> tuple[Any, Any]:
     import numpy as np
     from scipy import sparse
 
-    from semisvm.data import load
+    from semisvm.datasets import load
 
     dataset = load(name)
     X = sparse.csr_matrix(dataset.X, dtype=np.float64)

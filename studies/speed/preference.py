@@ -31,7 +31,7 @@ WARM_UP_ROWS = 1_500
 
 def load_rows(name):
     """Return X, y with -1 on unlabeled rows, and the test rows with their labels."""
-    from semisvm.data import hide, load, split
+    from semisvm.datasets import hide, load, split
 
     data = load(name)
     parts = split(data.y, labeled=0.1, test=0.1, random_state=SEED)

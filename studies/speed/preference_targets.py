@@ -59,7 +59,7 @@ def _digest(problem):
 def fit_once(data, parts, level, target, seed):
     """Fit to one split and return what was promised and what the test rows say; None for what is not defined."""
     from semisvm import PreferenceSVC
-    from semisvm.data import hide
+    from semisvm.datasets import hide
     from semisvm.decision import count_at, precision, recall
 
     paper_set = PAPER_SETS["adult"]
@@ -83,7 +83,7 @@ def _defined(value):
 
 def run(options):
     """Fit everything that is not on record yet."""
-    from semisvm.data import load, split
+    from semisvm.datasets import load, split
     from semisvm.dual.memo import remembering
 
     data = load("adult")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semisvm.data import load
+from semisvm.datasets import load
 from studies.speed.paper_sets import PAPER_SETS, load_signed
 
 

@@ -55,7 +55,7 @@ def load_rows(task):
     """Return X, y (-1 without a label) and the true class of every training row."""
     if task.startswith("growth") or task == "rows":
         return _dense_rows(2_000 if task == "rows" else int(task.split()[1]))
-    from semisvm.data import load
+    from semisvm.datasets import load
 
     if task == "adult":
         data = load("adult")

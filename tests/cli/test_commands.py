@@ -1,4 +1,4 @@
-"""The command line as a person meets it: what it prints, and how it ends."""
+"""The command line: what it prints, and how it ends."""
 
 import json
 import signal
@@ -21,21 +21,21 @@ def test_info_names_versions_memory_and_gpu(capsys):
 
 
 @pytest.mark.parametrize("arguments", [("nonsense",), ("demo", "--seed", "x"), ("--nonsense",), ("fit",)])
-def test_bad_words_end_with_a_sentence_and_code_2(capsys, arguments):
+def test_bad_arguments_end_with_a_sentence_and_code_2(capsys, arguments):
     done = run_command(capsys, *arguments)
     assert done.code == 2
     assert "Error" in done.err
     assert "Traceback" not in done.err
 
 
-def test_without_words_it_shows_its_help(capsys):
+def test_help_lists_every_command(capsys):
     done = run_command(capsys, "--help")
     assert done.code == 0
-    for command in ("demo", "fit", "predict", "evaluate", "compare", "suggest", "report", "reproduce", "info"):
+    for command in ("demo", "fit", "predict", "evaluate", "compare", "suggest", "report", "info"):
         assert command in done.out
 
 
-def test_help_waits_for_none_of_the_libraries_that_learn():
+def test_help_does_not_import_the_numerical_libraries():
     code = "import sys; sys.argv = ['semisvm', '--help']; from semisvm.cli import main"
     code += "\ntry: main()\nexcept SystemExit: pass"
     code += "\nprint([name for name in ('numpy', 'sklearn', 'pandas', 'rich') if name in sys.modules])"
@@ -43,36 +43,36 @@ def test_help_waits_for_none_of_the_libraries_that_learn():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_reached_by_few_labels_is_not_told_as_if_it_were_proven(tmp_path, capsys):
+def test_a_target_reached_on_few_labels_is_not_called_proven(tmp_path, capsys):
     data, out = write_rows(tmp_path / "t.csv", overlap=0.3), tmp_path / "m.skops"
     done = run_command(capsys, "fit", data, "--target", "y", "--min-recall", "0.9", "--out", out)
     told = " ".join(done.out.split())
     assert done.code == 0
     assert "Reached on the labeled rows, not proven: recall at least 0.9." in told
-    assert "these labels can't rule out a miss" in told
-    assert "recall 0.9 takes 22 positive rows without one error" in told  # 0.9^22 < 0.1 < 0.9^21
+    assert "can't rule out a miss" in told
+    assert "at least 22" in told  # labels that prove a recall of 0.9: 0.9^22 < 0.1 < 0.9^21
     assert "The unlabeled rows were tried and are not used" in told
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--certify", "0.1"), "say which by --min-precision or --min-recall"),
-        (("--certify", "90", "--min-recall", "0.9"), "a risk between 0 and 1, such as 0.1; got 90"),
+        (("--confidence", "0.9"), "set it by --min-precision or --min-recall"),
+        (("--confidence", "90", "--min-recall", "0.9"), "a probability between 0 and 1, such as 0.9; got 90"),
     ],
 )
-def test_a_certificate_needs_a_target_and_a_risk(tmp_path, capsys, words, said):
+def test_a_certificate_needs_a_target_and_a_probability(tmp_path, capsys, words, said):
     data = write_rows(tmp_path / "t.csv")
     done = run_command(capsys, "fit", data, "--target", "y", "--out", tmp_path / "m.skops", *words)
     assert done.code == 2
     assert said in " ".join(done.err.split())
 
 
-def test_what_errors_cost_is_told_of_rows_that_were_not_seen(tmp_path, capsys):
+def test_evaluate_shows_the_cost_per_row(tmp_path, capsys):
     data, out = write_rows(tmp_path / "t.csv"), tmp_path / "m.skops"
     costs = ("--costs", "yes=5,no=1", "--method", "supervised")
     assert run_command(capsys, "fit", data, "--target", "y", "--out", out, *costs).code == 0
-    assert "cost a row" in run_command(capsys, "evaluate", out, data).out
+    assert "cost per row" in run_command(capsys, "evaluate", out, data).out
 
 
 def write_rows(path, n_rows=60, overlap=1.0):
@@ -96,7 +96,7 @@ def test_a_target_that_is_not_reached_ends_with_code_1_and_a_model(tmp_path, cap
     assert run_command(capsys, "evaluate", out, data).code == 1
 
 
-def test_json_is_all_there_is_on_stdout(tmp_path, capsys):
+def test_stdout_holds_nothing_but_json(tmp_path, capsys):
     data, out = write_rows(tmp_path / "t.csv"), tmp_path / "m.skops"
     for words in (
         ("fit", data, "--target", "y", "--method", "supervised", "--out", out),
@@ -113,11 +113,11 @@ def test_json_is_all_there_is_on_stdout(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("words", [("--positive", "no"), ("--positive", "yes")])
-def test_the_positive_class_is_the_one_that_is_said(tmp_path, capsys, words):
+def test_the_positive_class_can_be_chosen(tmp_path, capsys, words):
     data, out = write_rows(tmp_path / "t.csv"), tmp_path / "m.skops"
     fit = ("fit", data, "--target", "y", "--method", "supervised", "--out", out, *words)
     done = run_command(capsys, *fit, "--json")
-    assert json.loads(done.out)["facts"]["positive"] == words[1]
+    assert json.loads(done.out)["summary"]["positive"] == words[1]
     run_command(capsys, "predict", out, data, "--out", tmp_path / "p.csv")
     rows = [line.split(",") for line in (tmp_path / "p.csv").read_text().splitlines()[1:]]
     assert all((label == f'"{words[1]}"') == (above == "true") for label, _, above in rows)
@@ -141,7 +141,7 @@ def test_ctrl_c_writes_the_best_so_far_and_ends_with_130(tmp_path):
     assert "Model:" in printed
 
 
-def test_progress_is_told_once_a_second_has_passed(monkeypatch, capsys):
+def test_progress_is_shown_after_a_second(monkeypatch, capsys):
     clock = [0.0]
     monkeypatch.setattr("semisvm.cli.screen.time.monotonic", lambda: clock[0])
     screen = Screen()

@@ -33,13 +33,13 @@ def test_fit_finds_out_what_the_columns_are_and_says_what_it_left_out(mails, cap
     out = folder / "auto.skops"
     done = run_command(capsys, "fit", folder / "mails.csv", "--target", "label", "--out", out, "--json")
     assert done.code == 0, done.err
-    facts = json.loads(done.out)["facts"]
-    types = {column["name"]: column["type"] for column in facts["data"]["features"]}
+    summary = json.loads(done.out)["summary"]
+    types = {column["name"]: column["type"] for column in summary["data"]["features"]}
     assert types == {"sent": "date", "country": "category", "size": "number", "subject": "text"}
-    notes = " ".join(facts["notes"])
+    notes = " ".join(summary["notes"])
     for words in ("'id' is different in every row", "'urgent' holds 'no' in every row", "'unknown' counts as an empty"):
         assert words in notes
-    assert facts["method"]["name"] == facts["comparison"]["chosen"]
+    assert summary["method"]["name"] == summary["comparison"]["chosen"]
     assert out.exists()
 
 
@@ -59,7 +59,7 @@ def test_evaluate_says_whether_the_recall_that_was_asked_for_is_there(mails, mod
     done = run_command(capsys, "evaluate", model, mails[0] / "new.csv", "--json")
     found = json.loads(done.out)
     assert done.code == (0 if found["reached"] else 1)
-    assert found["reached"] == (found["operating_point"]["recall"]["value"] >= 0.9)
+    assert found["reached"] == (found["operating_points"]["spam"]["recall"]["value"] >= 0.9)
     assert found["rows"] == 300
     told = run_command(capsys, "evaluate", model, mails[0] / "new.csv")
     assert "recall at least 0.9" in told.out
@@ -90,9 +90,9 @@ def test_suggested_rows_are_filled_in_and_fed_back(mails, model, capsys):
         capsys, "fit", folder / "mails.csv", out, "--target", "label", "--method", "supervised", "--json",
         "--out", folder / "again.skops",
     )  # fmt: skip
-    facts = json.loads(again.out)["facts"]
-    assert facts["data"]["rows"] == 240
-    assert any("12 unlabeled rows come again" in note for note in facts["notes"])
+    summary = json.loads(again.out)["summary"]
+    assert summary["data"]["rows"] == 240
+    assert any("12 unlabeled rows occur again" in note for note in summary["notes"])
 
 
 def test_report_is_one_file_with_or_without_rows(mails, model, capsys):

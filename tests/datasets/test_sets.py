@@ -1,13 +1,16 @@
 """Named sets have the rows, features and classes that were counted when their files were made."""
 
+import lzma
+
 import numpy as np
 import pytest
 import sklearn.datasets
 from numpy.testing import assert_array_equal
 from scipy.sparse import issparse
 
-from semisvm.data import DataError, load, names
-from semisvm.data.registry import ENTRIES, REGISTRY
+from semisvm.datasets import available, describe, load
+from semisvm.datasets.catalog import CATALOG, SETS
+from semisvm.errors import DataError
 
 BUNDLED = {
     "iris": ((150, 4), [50, 50, 50]),
@@ -52,9 +55,33 @@ PAPERS = {
 }
 
 
+# the SSL book: (rows, features), class -> rows, numbers of labels -> number of splits
+SSL_BOOK = {
+    "ssl-digit1": ((1500, 241), {1: 734, 0: 766}, {10: 12, 100: 12}),
+    "ssl-usps": ((1500, 241), {1: 300, 0: 1200}, {10: 12, 100: 12}),
+    "ssl-coil2": ((1500, 241), {1: 750, 0: 750}, {10: 12, 100: 12}),
+    "ssl-bci": ((400, 117), {1: 200, 0: 200}, {10: 12, 100: 12}),
+    "ssl-g241c": ((1500, 241), {1: 750, 0: 750}, {10: 12, 100: 12}),
+    "ssl-g241d": ((1500, 241), {1: 748, 0: 752}, {10: 12, 100: 12}),
+    "ssl-coil": ((1500, 241), dict.fromkeys(range(6), 250), {10: 12, 100: 12}),
+    "ssl-text": ((1500, 11960), {1: 750, 0: 750}, {10: 12, 100: 12}),
+    "ssl-secstr": ((83679, 315), {1: 35823, 0: 47856}, {100: 10, 1000: 10, 10000: 10}),
+}
+
+
 def test_the_names_are_those_tested_here():
-    assert set(names()) == set(BUNDLED) | set(PAPERS)
-    assert len(names()) == len(ENTRIES) == len(REGISTRY)
+    assert set(available()) == set(BUNDLED) | set(PAPERS) | set(SSL_BOOK)
+    assert len(available()) == len(SETS) == len(CATALOG)
+
+
+@pytest.mark.parametrize("name", available())
+def test_every_set_says_where_it_comes_from_and_on_which_terms(name):
+    one = describe(name)
+    text = str(one)
+    assert "Terms: " in text
+    assert one.source in text
+    assert "scikit-learn" in one.source or "https://" in one.source or "http://" in one.source or name == "tutorial"
+    assert ("Download: http" in text) == (one.download is not None)
 
 
 @pytest.mark.parametrize("name", BUNDLED)
@@ -72,7 +99,7 @@ def test_bundled_sets_need_no_folder(name, monkeypatch):
 @pytest.mark.parametrize("name", PAPERS)
 def test_rows_features_and_classes_are_as_counted(name, paper_data):
     shape, counts = PAPERS[name]
-    dataset = load(name, data_dir=paper_data)
+    dataset = load(name, data_home=paper_data)
     classes, rows = np.unique(dataset.y, return_counts=True)
     assert dataset.X.shape == shape
     assert dict(zip(classes.tolist(), rows.tolist(), strict=True)) == counts
@@ -87,7 +114,7 @@ def test_rows_features_and_classes_are_as_counted(name, paper_data):
     [("adult", "psvm/a9a.libsvm.bz2", 1), ("protein", "psvm/protein.libsvm.bz2", 1)],
 )
 def test_sparse_sets_equal_what_scikit_learn_reads(name, file, positive, paper_data):
-    ours = load(name, data_dir=paper_data)
+    ours = load(name, data_home=paper_data)
     X, y = sklearn.datasets.load_svmlight_file(str(paper_data / file), n_features=ours.X.shape[1], zero_based=False)
     assert (ours.X != X).nnz == 0
     assert_array_equal(ours.y == 1, y == positive)
@@ -96,7 +123,7 @@ def test_sparse_sets_equal_what_scikit_learn_reads(name, file, positive, paper_d
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "positive"), [("german", 1), ("liver-disorders", -1), ("clean1", 1)])
 def test_dense_sets_equal_what_numpy_reads(name, positive, paper_data):
-    ours = load(name, data_dir=paper_data)
+    ours = load(name, data_home=paper_data)
     theirs = np.loadtxt(paper_data / "cs4vm" / f"{name}.csv.xz", delimiter=",", skiprows=1)
     assert_array_equal(ours.X, theirs[:, :-1])
     assert_array_equal(ours.y == 1, theirs[:, -1] == positive)
@@ -104,7 +131,7 @@ def test_dense_sets_equal_what_numpy_reads(name, positive, paper_data):
 
 @pytest.mark.data
 def test_mnist_is_odd_against_even_with_pixels_between_0_and_1(paper_data):
-    ours = load("mnist", data_dir=paper_data)
+    ours = load("mnist", data_home=paper_data)
     raw = np.load(paper_data / "psvm" / "mnist.npz")
     assert ours.X.dtype == np.float32
     assert (ours.X.min(), ours.X.max()) == (0.0, 1.0)
@@ -121,7 +148,7 @@ def test_the_bundled_wdbc_is_the_papers_file(paper_data):
 
 @pytest.mark.data
 def test_the_tutorial_comes_with_its_split(paper_data):
-    tutorial = load("tutorial", data_dir=paper_data)
+    tutorial = load("tutorial", data_home=paper_data)
     parts = tutorial.split
     assert [len(parts.labeled), len(parts.unlabeled), len(parts.test)] == [6, 20, 100]
     assert [tutorial.y[rows].sum() for rows in (parts.labeled, parts.unlabeled, parts.test)] == [3, 14, 70]
@@ -130,8 +157,31 @@ def test_the_tutorial_comes_with_its_split(paper_data):
 
 @pytest.mark.data
 def test_the_unlabeled_documents_are_the_test_documents(paper_data):
-    transduction, test = (load(f"reuters-{part}", data_dir=paper_data) for part in ("transduction", "test"))
+    transduction, test = (load(f"reuters-{part}", data_home=paper_data) for part in ("transduction", "test"))
     assert (transduction.X[10:] != test.X).nnz == 0
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", SSL_BOOK)
+def test_sets_of_the_ssl_book_come_with_its_splits(name, paper_data):
+    shape, counts, n_splits = SSL_BOOK[name]
+    data = load(name, data_home=paper_data)
+    classes, rows = np.unique(data.y, return_counts=True)
+    assert data.X.shape == shape
+    assert dict(zip(classes.tolist(), rows.tolist(), strict=True)) == counts
+    assert {n_labeled: len(splits) for n_labeled, splits in data.splits.items()} == n_splits
+    for n_labeled, splits in data.splits.items():
+        for parts in splits:
+            assert len(parts.labeled) == n_labeled
+            assert_array_equal(parts.train, np.arange(shape[0]))
+            assert set(data.y[parts.labeled]) == set(counts)  # every class has a label
+
+
+@pytest.mark.data
+def test_residues_are_one_hot_by_place(paper_data):
+    codes = np.load(paper_data / "ssl_book" / "secstr.npz")["T"][:50]
+    expected = (codes[:, :, None] == np.arange(21)).reshape(50, -1)
+    assert_array_equal(load("ssl-secstr", data_home=paper_data).X[:50].toarray(), expected)
 
 
 @pytest.mark.data
@@ -145,15 +195,17 @@ def test_the_folder_is_found_by_the_environment_variable(paper_data, monkeypatch
 
 def test_without_a_folder_the_error_says_what_to_set_and_where_the_data_is_from(monkeypatch):
     monkeypatch.delenv("SEMISVM_DATA", raising=False)
-    with pytest.raises(DataError, match=r"Set SEMISVM_DATA .* psvm/a9a\.libsvm\.bz2, from a9a of https://.*libsvm"):
+    with pytest.raises(DataError, match=r"set SEMISVM_DATA .* psvm/a9a\.libsvm\.bz2, from a9a of https://.*libsvm"):
         load("adult")
 
 
 def test_a_folder_or_file_that_is_not_there_is_named(tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"absent: no such folder .* SEMISVM_DATA .* cs4vm/german\.csv\.xz"):
-        load("german", data_dir=tmp_path / "absent")
+        load("german", data_home=tmp_path / "absent")
     monkeypatch.setenv("SEMISVM_DATA", str(tmp_path))
-    with pytest.raises(DataError, match=r"german\.csv\.xz: no such file .* SEMISVM_DATA .* from the LAMDA"):
+    with pytest.raises(
+        DataError, match=r"german\.csv\.xz: no such file .* SEMISVM_DATA .* from german.mat of https://github.com"
+    ):
         load("german")
 
 
@@ -161,7 +213,30 @@ def test_another_file_under_the_same_name_is_refused(tmp_path):
     (tmp_path / "ptsvm").mkdir()
     (tmp_path / "ptsvm" / "tutorial.csv").write_text("x1,x2,y,role\n1,2,1,test\n")
     with pytest.raises(DataError, match=r"1 rows x 2 features, but 'tutorial' has 126 x 2\. This is another file"):
-        load("tutorial", data_dir=tmp_path)
+        load("tutorial", data_home=tmp_path)
+
+
+@pytest.mark.data
+def test_a_packed_file_is_known_by_its_contents_as_well_and_one_changed_number_is_refused(tmp_path, paper_data):
+    """Anyone may pack a set again from its public source: the numbers must be the same, not the bytes of the file."""
+    (tmp_path / "cs4vm").mkdir()
+    text = lzma.decompress((paper_data / "cs4vm" / "house.csv.xz").read_bytes()).decode()
+    path = tmp_path / "cs4vm" / "house.csv.xz"
+    path.write_bytes(lzma.compress(text.replace("\n", "\r\n").encode(), preset=0))
+    assert_array_equal(load("house", data_home=tmp_path).X, load("house", data_home=paper_data).X)
+    header, first, *rest = text.splitlines()
+    changed = ",".join(["7", *first.split(",")[1:]])
+    path.write_bytes(lzma.compress("\n".join([header, changed, *rest]).encode()))
+    with pytest.raises(DataError, match=r"house\.csv\.xz: wrong checksum: this is not the file that 'house'"):
+        load("house", data_home=tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"not xz", lzma.compress(b"x1,x2\n1,two\n")])
+def test_a_file_that_can_not_be_read_is_refused_with_a_sentence(tmp_path, content):
+    (tmp_path / "cs4vm").mkdir()
+    (tmp_path / "cs4vm" / "house.csv.xz").write_bytes(content)
+    with pytest.raises(DataError, match=r"house\.csv\.xz: .*This is another file of that name"):
+        load("house", data_home=tmp_path)
 
 
 def test_an_unknown_name_gets_the_nearest_ones():

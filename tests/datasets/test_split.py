@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from semisvm.data import hide, split
+from semisvm.datasets import hide, split
 
 Y = np.repeat([0, 1, 2], [60, 30, 10])
 

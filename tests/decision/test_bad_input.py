@@ -11,7 +11,7 @@ ROWS = [
     (([1.0, np.nan, 2.0], SIGN), "scores must be finite: 1 of 3 are NaN or infinite"),
     (([1.0, np.inf, -np.inf], SIGN), "scores must be finite: 2 of 3 are NaN or infinite"),
     ((SCORES, [1, -1]), "scores and sign differ in length"),
-    (([[1.0, 2.0, 3.0]], SIGN), "scores must be one number a row"),
+    (([[1.0, 2.0, 3.0]], SIGN), "scores must be one number per row"),
     (([], []), "scores is empty"),
     ((SCORES, [1, 0, -1]), r"sign must be \+1 or -1 on every row, found 0; leave unlabeled rows out"),
     ((SCORES, [1, 2, -1]), r"sign must be \+1 or -1 on every row, found 2"),
@@ -68,7 +68,7 @@ def test_questions_that_have_no_answer(asked, message):
         decision.choose(SCORES, SIGN, **asked)
 
 
-def test_a_threshold_that_is_no_number():
+def test_a_threshold_that_is_not_a_number():
     with pytest.raises(ValueError, match="threshold must be a number"):
         decision.count_at(SCORES, SIGN, np.nan)
 
@@ -90,6 +90,6 @@ def test_a_given_threshold_is_not_certified():
         ),
     ],
 )
-def test_arithmetic_that_makes_no_sense(call, message):
+def test_arithmetic_without_an_answer(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -2,8 +2,8 @@
 
 Each world is drawn 2,000 times. The share of draws whose certified threshold breaks the promise must stay
 below the risk plus three standard errors of that share: 0.1 + 3 sqrt(0.1 * 0.9 / 2000) = 0.120. Two worlds
-sit a hair below the target at every threshold, where every certificate is a breach, and procedures that are
-broken on purpose fail the same check, so that it is known to be able to fail.
+are just below the target at every threshold, so that every certificate is a breach. Procedures that are broken
+on purpose fail the same check, which shows that the check can fail.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ CONFIDENCE = 0.9
 MOST_BREACHES = 0.1 + 3 * np.sqrt(0.1 * 0.9 / DRAWS)
 TARGET = 0.8
 LEVELS = 12  # of the worlds with ties
-EAGER = (0.0, 1.0)  # costs that want as few negatives accepted as the promise allows
+EAGER = (0.0, 1.0)  # costs that make it accept as few negatives as the promise allows
 
 
 class World(NamedTuple):
@@ -106,7 +106,7 @@ def test_certified_precision_needs_no_monotone_scores_with_a_reference():
 
 
 @pytest.mark.parametrize("name", ["at the boundary", "at the boundary, tied"])
-def test_the_check_has_teeth_at_the_boundary(name):
+def test_at_the_boundary_the_check_comes_close_to_failing(name):
     """Exact tests use most of the risk they are given where every certificate is a breach."""
     assert 0.04 < share_of_breaches(PRECISION_WORLDS[name], certify_precision, n=400) <= MOST_BREACHES
 
@@ -175,10 +175,10 @@ def test_both_promises_hold_together():
         reached += point.reached
         breaches += point.reached and not kept
     assert breaches / DRAWS <= MOST_BREACHES
-    assert reached > DRAWS / 20, "a promise never made is easily kept"
+    assert reached > DRAWS / 20, "a promise that is never made is easily kept"
 
 
-def test_a_tie_across_the_first_rank_does_not_end_the_sequence_before_it_began():
+def test_a_tie_across_the_first_rank_does_not_end_the_sequence_at_its_start():
     scores = np.repeat([3.0, 2.0, 1.0], 100)
     sign = np.where(np.arange(300) < 100, 1, -1)
     point = decision.choose(scores, sign, min_precision=0.8, level="certified")

@@ -1,4 +1,4 @@
-"""Choosing: against a search by hand over all thresholds, and what no transformation may change."""
+"""Choosing: against a search by hand over all thresholds, and invariances."""
 
 import json
 
@@ -91,7 +91,7 @@ def test_accepting_a_number_of_rows_never_accepts_more_and_keeps_ties_together(r
     assert point.reached == (accepted == number)
 
 
-def test_a_share_is_rounded_down_but_to_no_less_than_a_row():
+def test_a_share_is_rounded_down_to_one_row_at_least():
     scores, sign = np.arange(100.0), np.where(np.arange(100) % 2, 1, -1)
     assert decision.choose(scores, sign, accept=0.29).counts.accepted == 29
     assert decision.choose(scores, sign, accept=0.001).counts.accepted == 1
@@ -105,7 +105,7 @@ def test_rows_to_accept_are_counted_in_the_reference_pool():
     assert point.counts == decision.Counts(tp=1, fp=1, fn=1, tn=1)
 
 
-def test_dear_misses_make_the_honest_answer_a_constant():
+def test_expensive_misses_make_the_best_answer_a_constant():
     point = decision.choose([3.0, 2.0, 1.0, 0.0], [1, -1, -1, 1], costs=(100.0, 1.0))
     assert point.threshold == -np.inf
     assert point.is_constant
@@ -131,7 +131,7 @@ def test_measuring_a_given_threshold_judges_it_by_the_target():
 
 
 @pytest.mark.parametrize("level", ["empirical", "cross-fitted"])
-def test_the_level_is_carried_and_told(level):
+def test_the_level_is_kept_and_shown(level):
     point = decision.choose([4, 3, 2, 1], [1, 1, -1, -1], min_precision=0.9, level=level)
     assert point.level == level
     assert level in str(point)

@@ -1,4 +1,4 @@
-"""Counting at all thresholds: against naive counting, scikit-learn, and what no transformation may change."""
+"""Counting at all thresholds: against naive counting and scikit-learn, and invariances."""
 
 import numpy as np
 import pytest
@@ -87,3 +87,38 @@ def test_f_and_accuracy_agree_with_scikit_learn(beta, threshold):
 def test_expected_cost_is_the_mean_of_the_costs_of_the_rows():
     counts = decision.count_at([3, 2, 1, 0, -1], [1, -1, 1, -1, 1], 0.5)
     assert decision.expected_cost(counts, (10.0, 3.0)) == pytest.approx((3.0 + 10.0) / 5)
+
+
+MEASURES = {
+    "precision": decision.precision,
+    "recall": decision.recall,
+    "f_score": decision.f_score,
+    "accuracy": decision.accuracy,
+    "expected_cost": lambda counts: decision.expected_cost(counts, (2.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("cells", [(0, 0, 0, 0), (0, 0, 0, 10), (0, 3, 0, 7), (0, 0, 4, 6), (2, 1, 3, 4)])
+def test_a_measure_without_a_denominator_is_undefined_and_no_error(name, cells):
+    tp, fp, fn, _ = cells
+    denominators = {
+        "precision": tp + fp,
+        "recall": tp + fn,
+        "f_score": tp + fp + fn,
+        "accuracy": sum(cells),
+        "expected_cost": sum(cells),
+    }
+    value = MEASURES[name](decision.Counts(*cells))
+    assert np.isnan(value) == (denominators[name] == 0)
+    as_array = MEASURES[name](decision.Counts(*(np.array([cell, 1]) for cell in cells)))
+    np.testing.assert_array_equal(as_array[0], value)
+    assert not np.isnan(as_array[1])
+
+
+@pytest.mark.parametrize("cells", [(0, 0, 0, 0), (0, 0, 0, 10)])
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+def test_an_undefined_f_may_be_anything(cells, beta):
+    value, low, high = decision.estimate_f(decision.Counts(*cells), beta)
+    assert np.isnan(value)
+    assert (low, high) == (0.0, 1.0)

@@ -1,4 +1,4 @@
-"""The guard against constants: its formula by hand, and when it gives way."""
+"""The guard against constants: its formula by hand, and when a constant replaces the classifier."""
 
 import numpy as np
 import pytest
@@ -37,20 +37,20 @@ def test_equal_costs_keep_the_models_own_threshold():
     assert verdict.reason == ""
 
 
-def test_a_dear_class_is_predicted_everywhere_and_the_reason_says_why():
+def test_an_expensive_class_is_predicted_everywhere_and_the_reason_says_why():
     verdict = decision.guard(SCORES, SIGN, costs=(500.0, 1.0))
     assert verdict.threshold == -np.inf
     assert verdict.constant == "positive"
-    assert "Calling every row positive costs 0.5 a row" in verdict.reason
+    assert "Calling every row positive costs 0.5 per row" in verdict.reason
     assert "5 labeled positives can't promise a rate of missed positives below 1/7" in verdict.reason
 
 
 def test_the_guard_is_the_same_for_the_other_class():
-    dear_positive = decision.guard(SCORES, SIGN, costs=(500.0, 1.0))
-    dear_negative = decision.guard(-SCORES, -SIGN, costs=(1.0, 500.0))
-    assert dear_negative.threshold == -dear_positive.threshold
-    assert dear_negative.best_cut_cost == pytest.approx(dear_positive.best_cut_cost)
-    assert "accepted negatives below 1/7" in dear_negative.reason
+    expensive_positive = decision.guard(SCORES, SIGN, costs=(500.0, 1.0))
+    expensive_negative = decision.guard(-SCORES, -SIGN, costs=(1.0, 500.0))
+    assert expensive_negative.threshold == -expensive_positive.threshold
+    assert expensive_negative.best_cut_cost == pytest.approx(expensive_positive.best_cut_cost)
+    assert "accepted negatives below 1/7" in expensive_negative.reason
 
 
 def test_scaling_both_costs_changes_no_verdict():

@@ -1,4 +1,4 @@
-"""Exact intervals against SciPy's, and the coverage they promise, summed exactly or simulated."""
+"""Exact intervals against SciPy's, and the coverage they promise, simulated."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_intervals_of_arrays_are_those_of_their_entries():
         assert (low[index], high[index]) == decision.binomial_interval(*record)
 
 
-def test_no_trial_tells_nothing():
+def test_without_a_trial_the_interval_is_everything():
     assert decision.binomial_interval(0, 0) == (0.0, 1.0)
 
 
@@ -72,8 +72,8 @@ def test_the_interval_of_f_covers_as_often_as_it_says(table, beta):
     assert covered >= 0.9 - 3 * np.sqrt(0.09 / len(usable))
 
 
-def test_the_interval_of_f1_is_not_wider_than_it_need_be():
-    """Coverage near the stated one at a middling F1: the carried-over interval is no loose bound."""
+def test_the_interval_of_f1_is_not_wider_than_necessary():
+    """Coverage is close to the stated one at a medium F1: the transformed interval is not a loose bound."""
     table = (0.4, 0.1, 0.1, 0.4)
     population = decision.f_score(decision.Counts(*table))
     draws = np.random.default_rng(3).multinomial(400, table, size=1000)

@@ -1,11 +1,11 @@
 """The certificate beside MAPIE's `BinaryClassificationController`, on the same rows and at the same confidence.
 
 MAPIE tests the thresholds of a grid with the same exact binomial p-value and corrects for their number: by Holm's
-procedure, or in a fixed sequence. Recall needs no correction (`certify` has the argument), so what MAPIE certifies
-on its grid must be certified here as well, and no more rows need be accepted. MAPIE finds the number of errors by
-rounding n (1 - tp / n) up, which now and then counts an error that is not there: its p-value lies between that of
-tp and that of tp - 1 successes. A row is accepted at score >= threshold there and at score > threshold here; no two
-scores of these worlds are equal.
+procedure, or in a fixed sequence. Recall needs no correction (`certify` has the proof), so what MAPIE certifies on its
+grid must be certified here as well, without accepting more rows. MAPIE computes the number of errors by rounding
+n (1 - tp / n) up, which sometimes counts one error too many: its p-value lies between that of tp and that of tp - 1
+successes. A row is accepted at score >= threshold there and at score > threshold here; no two scores of these worlds
+are equal.
 """
 
 import numpy as np
@@ -23,13 +23,13 @@ CONFIDENCE = 0.9
 RISK = 1 - CONFIDENCE
 WORLDS = 300
 MOST_BREACHES = RISK + 3 * np.sqrt(RISK * (1 - RISK) / WORLDS)
-GRID = np.linspace(0, 0.99, 100)  # as MAPIE has it by default
-# For precision, thresholds above which there are rows: MAPIE's Holm stops at the NaN of one that accepts none.
+GRID = np.linspace(0, 0.99, 100)  # MAPIE's default
+# For precision, only thresholds that accept some rows: MAPIE's Holm stops at the NaN of one that accepts none.
 ACCEPTING_GRID = np.linspace(0.3, 0.8, 26)
 ROWS = 120
 SHARE = 0.4
 POSITIVE, NEGATIVE = stats.beta(4, 2), stats.beta(2, 4)
-EAGER = (0.0, 1.0)  # costs that want as few negatives accepted as the promise allows
+EAGER = (0.0, 1.0)  # costs that make it accept as few negatives as the promise allows
 
 
 def draw(rng, n=ROWS):
@@ -106,7 +106,7 @@ def test_what_mapie_certifies_for_recall_is_certified_here(target):
 
 
 def breaches(thresholds, truth, target):
-    """The share of worlds whose threshold breaks the promise; None, nothing promised, breaks none."""
+    """The share of worlds whose threshold breaks the promise; None means that nothing was promised."""
     return np.mean([threshold is not None and truth(threshold) < target for threshold in thresholds])
 
 

@@ -1,6 +1,6 @@
 """With an order learned from a pilot the certificate keeps its promise in any world, and gains where the top is bad.
 
-As in test_decision_certify.py each world is drawn 2,000 times, and breaches may be 0.120 of the draws at most.
+As in test_certify.py each world is drawn 2,000 times, and at most 0.120 of the draws may be breaches.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from decision.test_certify import (
 from decision.test_certify import certify_precision as from_the_top
 from semisvm import decision
 from semisvm.decision.binomial import fewest_that_pass, tail
-from semisvm.decision.pilot import order_by_pilot
+from semisvm.decision.certify import order_by_pilot
 
 RNG_SEED = 9
 
@@ -29,7 +29,7 @@ def bad_top(scores):
 
 
 def just_below_at_the_best(scores):
-    """The best precision of all, from 0.5 up, is a hair below the target: every certificate is a breach."""
+    """The best precision of all, from 0.5 up, is just below the target: every certificate is a breach."""
     return np.where(scores > 0.5, TARGET - 1e-9, 0.3)
 
 
@@ -67,8 +67,8 @@ def test_the_promise_holds_with_thresholds_from_a_reference(name):
     assert share_of_breaches(world, procedure, n=200, with_reference=True) <= MOST_BREACHES
 
 
-def test_the_check_has_teeth_at_the_boundary():
-    """Where every certificate is a breach the test's risk is used; a start picked on the rows themselves breaks it."""
+def test_at_the_boundary_the_check_comes_close_to_failing_and_a_pilot_of_the_same_rows_fails():
+    """Where every certificate is a breach, the test's risk is used up; a start picked on the same rows exceeds it."""
     world, rng = WORLDS["just below at the best"], np.random.default_rng(RNG_SEED)
     assert share_of_breaches(world, with_pilot_of(world, rng, n_pilot=400), n=400) > 0.04
 
@@ -79,7 +79,7 @@ def test_the_check_has_teeth_at_the_boundary():
     assert share_of_breaches(world, its_own_pilot, n=400) > 1.5 * MOST_BREACHES
 
 
-def test_a_misleading_pilot_costs_power_and_no_promise():
+def test_a_misleading_pilot_costs_power_but_breaks_no_promise():
     world, rng = WORLDS["falling and rising"], np.random.default_rng(RNG_SEED)
     procedure = with_pilot_of(world, rng, n_pilot=100, distort=lambda scores: -scores)
     assert share_of_breaches(world, procedure, n=300, with_reference=True) <= MOST_BREACHES
@@ -92,24 +92,24 @@ def mean_recall(world, procedure, n, draws=200):
     return np.mean([point.recall.value if point.reached else 0.0 for point in points])
 
 
-def test_a_bad_top_is_no_hindrance():
+def test_a_bad_top_does_not_prevent_a_certificate():
     world, rng = WORLDS["bad top"], np.random.default_rng(RNG_SEED)
     assert mean_recall(world, from_the_top, n=400) < 0.1
     assert mean_recall(world, with_pilot_of(world, rng, n_pilot=400), n=400) > 0.4
-    # the scores of another model rank as well, on whatever scale they are
+    # the scores of another model serve as well, whatever their scale
     other = with_pilot_of(world, rng, n_pilot=400, distort=lambda scores: np.exp(3 * scores) - 7)
     assert mean_recall(world, other, n=400) > 0.4
 
 
 @pytest.mark.parametrize("name", ["rising", "steep"])
 @pytest.mark.parametrize("n", [100, 400])
-def test_where_the_top_is_best_a_pilot_costs_next_to_nothing(name, n):
+def test_where_the_top_is_best_a_pilot_costs_almost_nothing(name, n):
     world, rng = PRECISION_WORLDS[name], np.random.default_rng(RNG_SEED)
     present = mean_recall(world, from_the_top, n)
     assert mean_recall(world, with_pilot_of(world, rng, n_pilot=n), n) > present - 0.03
 
 
-def test_the_order_starts_where_the_pilot_is_surest_and_goes_down():
+def test_the_order_starts_where_the_pilot_promises_most_and_goes_down():
     rng = np.random.default_rng(RNG_SEED)
     scores, sign = World(bad_top).draw(rng, 2000)
     order = order_by_pilot(2000, scores, sign > 0, None, TARGET, 0.1, 20)
@@ -119,7 +119,7 @@ def test_the_order_starts_where_the_pilot_is_surest_and_goes_down():
 
 
 @pytest.mark.parametrize("trials", [1, 7, 11, 60, 500])
-def test_the_fewest_that_pass_do_and_one_less_does_not(trials):
+def test_the_fewest_that_pass_do_pass_and_one_less_does_not(trials):
     fewest = fewest_that_pass(trials, TARGET, 0.1)
     passes = [tail(k, trials, TARGET) <= 0.1 for k in range(trials + 1)]
     assert fewest == (passes.index(True) if any(passes) else trials + 1)

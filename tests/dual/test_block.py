@@ -1,7 +1,6 @@
 """The solver for devices: blocks smaller than the problem, rows that do not fit, many problems at once, limits."""
 
 import importlib.util
-import threading
 
 import numpy as np
 import pytest
@@ -12,9 +11,8 @@ from sklearn.datasets import make_classification
 from dual_cases import is_certified, is_feasible, make_case, svc_case
 from oracles import naive_kernel, objective_by_definition, optimum
 from semisvm import device as devices
-from semisvm.dual import DualProblem, Status, block_arrays, run_together, solve, solve_many
+from semisvm.dual import DualProblem, Status, block_arrays, solve, solve_many
 from semisvm.kernels import kernel_rows, make_formula, predict, scores_of_new_rows
-from semisvm.kernels.device_rows import home_of
 from semisvm.kernels.virtual import VirtualRows
 
 FORMULAS = {
@@ -27,8 +25,8 @@ FORMULAS = {
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Blocks of 16 variables, chosen by 4 programs that see 16 variables at a time."""
-    for name, value in {"BLOCK": 16, "SEGMENTS": 4, "WIDTH": 16}.items():
+    """Blocks of 16 variables, chosen by 4 programs that handle 16 variables at a time."""
+    for name, value in {"BLOCK": 16, "SEGMENTS": 4, "SEGMENT_WIDTH": 16}.items():
         monkeypatch.setattr(block_arrays, name, value)
 
 
@@ -81,7 +79,7 @@ def test_large_problems_end_where_the_cpu_does(n, other_device):
 
 
 def test_equal_rows_with_opposite_boxes_keep_the_sum(other_device):
-    # flat directions: the pair of a variable with itself must never be taken for a gain
+    # flat directions: the pair of a variable with itself must never count as a gain
     X = np.array([[0.0], [0.0], [1.0], [1.0]])
     case = make_case(X, {"name": "rbf", "gamma": 1.0}, [-1, 1, 0.3, -0.2], [0, -2, -1, 0], [2, 0, 1, 2], total=0.5)
     solution = solve(case.problem(), tol=1e-9, device=other_device)
@@ -107,55 +105,20 @@ def test_a_batch_solves_each_problem_as_if_alone(other_device):
     assert [solution.n_iter for solution in again] == [0, 0, 0]
 
 
-def test_many_problems_are_solved_one_by_one_where_they_share_no_rows():
+def test_problems_that_share_no_rows_are_solved_one_by_one():
     cases = [svc_case(seed, n=20) for seed in range(2)]
     found = solve_many([case.problem() for case in cases], tol=1e-6)
     for case, solution in zip(cases, found, strict=True):
         is_certified(case, solution)
 
 
-def test_no_problems_have_no_solutions():
+def test_an_empty_list_of_problems_has_no_solutions():
     assert solve_many([]) == []
 
 
-def test_as_many_starts_as_problems_are_asked_for():
+def test_a_number_of_starts_that_differs_from_the_number_of_problems_is_refused():
     with pytest.raises(ValueError, match="2 starts were given for 1 problems"):
         solve_many([svc_case(n=20).problem()], [None, None])
-
-
-def test_runs_whose_solves_meet_find_what_they_find_alone(device):
-    case = svc_case(n=16)
-    rows = rows_on(device, case.X)
-
-    def run(C, n_solves):
-        found = None
-        for factor in range(1, n_solves + 1):
-            size = factor * C
-            found = solve(DualProblem(rows, case.linear, size * case.lower, size * case.upper), found, tol=1e-4)
-        return found.objective
-
-    plans = [(0.1, 1), (0.2, 3), (1.0, 2)]
-    together = run_together([lambda plan=plan: run(*plan) for plan in plans])
-    for (C, n_solves), objective in zip(plans, together, strict=True):
-        size = C * n_solves
-        best = optimum(case.K, case.linear, size * case.lower, size * case.upper)[1]
-        assert objective == pytest.approx(best, rel=1e-4)
-
-
-def test_an_error_of_one_run_reaches_the_caller_and_holds_up_nobody():
-    case = svc_case(n=20)
-    done = threading.Event()
-
-    def good():
-        solve(case.problem(), tol=1e-3)
-        done.set()
-
-    def bad():
-        raise ArithmeticError("of its own")
-
-    with pytest.raises(ArithmeticError, match="of its own"):
-        run_together([good, bad])
-    assert done.is_set()
 
 
 # --- limits ---
@@ -170,7 +133,7 @@ def test_no_more_steps_are_taken_than_allowed(max_iter, other_device):
     assert solution.objective == pytest.approx(objective_by_definition(case.K, case.linear, solution.beta), abs=1e-9)
 
 
-def test_a_time_limit_and_a_callback_end_a_solve_with_what_there_is(other_device, small_blocks):
+def test_a_time_limit_and_a_callback_end_a_solve_with_a_feasible_point(other_device, small_blocks):
     case = svc_case(n=60)
     late = solve(case.problem(), tol=1e-9, time_limit=1e-9, device=other_device)
     seen = []
@@ -196,9 +159,11 @@ def test_ctrl_c_leaves_a_feasible_point_with_true_scores(other_device, small_blo
 # --- kernel rows on a device ---
 
 
-def test_every_kernel_is_the_naive_one(other_device):
+def test_every_kernel_equals_the_naive_one(other_device):
     for name, parameters in FORMULAS.items():
-        X = np.random.default_rng(0).normal(size=(40, 3)) + (50 if name == "rbf" else 0)  # far off: centered
+        X = np.random.default_rng(0).normal(size=(40, 3)) + (
+            50 if name == "rbf" else 0
+        )  # far from the origin: centered
         rows = rows_on(other_device, X, name, **parameters)
         assert_allclose(rows.fetch(np.arange(40)), naive_kernel(name, X, **parameters), rtol=1e-9, atol=1e-9)
 
@@ -215,7 +180,7 @@ def test_rows_are_the_same_whatever_the_form_of_the_data(other_device):
     assert_allclose(rows_on(other_device, twice).fetch(np.arange(30)), summed, atol=1e-12)
 
 
-def test_matrices_and_functions_of_the_users_own_are_taken_along(other_device):
+def test_precomputed_matrices_and_functions_of_the_user_work_on_the_device(other_device):
     X = np.random.default_rng(0).normal(size=(20, 3))
     K = naive_kernel("rbf", X, gamma=0.5)
     given = kernel_rows(K, make_formula("precomputed", K), device=other_device, dtype=np.float64)
@@ -224,7 +189,7 @@ def test_matrices_and_functions_of_the_users_own_are_taken_along(other_device):
     assert_allclose(own.fetch(np.arange(20)), X @ X.T)
 
 
-def test_rows_are_in_full_precision_whatever_torch_is_allowed_elsewhere(other_device):
+def test_rows_are_in_full_precision_whatever_precision_torch_is_set_to(other_device):
     import torch
 
     X = np.random.default_rng(0).normal(size=(40, 30))
@@ -238,27 +203,25 @@ def test_rows_are_in_full_precision_whatever_torch_is_allowed_elsewhere(other_de
     assert_allclose(rows.fetch(np.arange(40)), X @ X.T, atol=1e-4)
 
 
-def test_a_matrix_that_is_not_square_is_refused_there_too(other_device):
+def test_a_precomputed_matrix_that_is_not_square_is_refused(other_device):
     K = np.ones((3, 4))
     with pytest.raises(ValueError, match="must be a square matrix"):
         kernel_rows(K, make_formula("precomputed", K), device=other_device)
 
 
-def test_the_host_sees_rows_that_are_all_there(other_device):
+def test_rows_on_a_device_look_to_the_host_like_any_rows(other_device):
     for cache_size in (None, 1e-3):
         X = np.random.default_rng(0).normal(size=(30, 3))
         K = naive_kernel("rbf", X, gamma=0.5)
         rows = rows_on(other_device, X, cache_size=cache_size)
         beta = np.random.default_rng(1).normal(size=30)
-        out = np.empty((4, 30))
-        rows.source.write(np.array([3, 1, 4, 1]), out)
-        assert_allclose(out, K[[3, 1, 4, 1]], atol=1e-12)
-        assert_allclose(rows.values[rows.slot[[2, 7]]], K[[2, 7]], atol=1e-12)
+        rows.require(np.arange(30))
+        assert_allclose(rows.fetch(np.array([3, 1, 4, 1])), K[[3, 1, 4, 1]], atol=1e-12)
         assert_allclose(rows.times(beta), K @ beta, atol=1e-12)
-        assert_allclose(rows.values @ beta, K @ beta, atol=1e-12)
+        assert_allclose(rows.times_dense(beta), K @ beta, atol=1e-12)
 
 
-def test_means_behind_the_rows_are_solved_with_as_on_the_cpu(other_device):
+def test_a_problem_with_a_mean_of_rows_has_the_same_solution_as_on_the_cpu(other_device):
     case = svc_case(n=20)
     weights = np.full((1, 20), 1 / 20)
     linear, lower, upper = np.append(case.linear, 0.2), np.append(case.lower, -np.inf), np.append(case.upper, np.inf)
@@ -268,11 +231,25 @@ def test_means_behind_the_rows_are_solved_with_as_on_the_cpu(other_device):
     ]
     assert found[1].objective == pytest.approx(found[0].objective, rel=1e-6)
     assert_allclose(found[1].scores, found[0].scores, atol=1e-3)
-    assert home_of(VirtualRows(rows_on(other_device, case.X), weights)) == home_of(rows_on(other_device, case.X))
+    assert VirtualRows(rows_on(other_device, case.X), weights).home == rows_on(other_device, case.X).home != "cpu"
+
+
+def test_a_problem_with_some_rows_and_a_mean_has_the_same_solution_as_on_the_cpu(other_device):
+    case, chosen = svc_case(n=20), np.array([0, 3, 4, 8, 9, 11, 15, 19])
+    weights = np.random.default_rng(0).dirichlet(np.ones(20), size=1)
+    linear, lower, upper = (
+        np.append(part[chosen], end) for part, end in zip(case.parts, (0.2, -np.inf, np.inf), strict=True)
+    )
+    found = [
+        solve(DualProblem(VirtualRows(rows_on(place, case.X), weights, rows=chosen), linear, lower, upper), tol=1e-5)
+        for place in ("cpu", other_device)
+    ]
+    assert found[1].objective == pytest.approx(found[0].objective, rel=1e-6)
+    assert_allclose(found[1].scores, found[0].scores, atol=1e-3)
 
 
 def test_new_rows_are_scored_on_the_device(other_device, monkeypatch):
-    monkeypatch.setattr(predict, "WORTH_A_DEVICE", 1)
+    monkeypatch.setattr(predict, "DEVICE_PAYS_FROM_VALUES", 1)
     rng = np.random.default_rng(0)
     new, support, coefficients = rng.normal(size=(50, 4)), rng.normal(size=(30, 4)), rng.normal(size=(2, 30))
     formula = make_formula("rbf", support, gamma=0.3)
@@ -280,24 +257,24 @@ def test_new_rows_are_scored_on_the_device(other_device, monkeypatch):
     assert_allclose(there, naive_kernel("rbf", new, support, gamma=0.3) @ coefficients.T, atol=1e-5)
 
 
-# --- what can't be done is said ---
+# --- errors ---
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "CUDA"])
-def test_a_device_that_nobody_knows_is_refused(name):
+def test_an_unknown_device_is_refused(name):
     with pytest.raises(ValueError, match="device must be 'cpu', 'cuda' or 'auto'"):
         devices.resolve(name)
 
 
 def test_a_device_without_torch_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(devices, "_missing", lambda: "torch")
+    monkeypatch.setattr(devices, "_missing_module", lambda: "torch")
     with pytest.raises(ValueError, match=r"needs torch, which is not installed: pip install 'semisvm\[gpu\]'"):
         devices.resolve("cuda")
     assert devices.resolve("auto", n_rows=10**6) == "cpu"
 
 
 def test_a_machine_without_a_device_says_so(monkeypatch):
-    monkeypatch.setattr(devices, "_missing", lambda: None)
+    monkeypatch.setattr(devices, "_missing_module", lambda: None)
     monkeypatch.setattr(devices, "_n_devices", lambda: 0)
     monkeypatch.delenv("TRITON_INTERPRET", raising=False)
     with pytest.raises(ValueError, match="torch sees no CUDA device here; use device='cpu'"):
@@ -308,15 +285,15 @@ def test_a_machine_without_a_device_says_so(monkeypatch):
     with pytest.raises(ValueError, match="needs TRITON_INTERPRET=1"):
         devices.resolve("interpreter")
     monkeypatch.setenv("TRITON_INTERPRET", "1")
-    with pytest.raises(ValueError, match="out of use while TRITON_INTERPRET=1"):
+    with pytest.raises(ValueError, match="can't be used while TRITON_INTERPRET=1"):
         devices.resolve("cuda")
 
 
-def test_auto_takes_a_device_that_is_there_for_problems_that_are_worth_it(monkeypatch):
-    for name, answer in {"_missing": None, "_driver_is_there": True, "_n_devices": 1}.items():
+def test_auto_takes_an_available_device_for_large_problems(monkeypatch):
+    for name, answer in {"_missing_module": None, "_has_driver": True, "_n_devices": 1}.items():
         monkeypatch.setattr(devices, name, lambda answer=answer: answer)
     assert [devices.resolve("auto", n) for n in (None, 100, 50_000)] == ["cpu", "cpu", "cuda"]
-    monkeypatch.setattr(devices, "_driver_is_there", lambda: False)
+    monkeypatch.setattr(devices, "_has_driver", lambda: False)
     assert devices.resolve("auto", 50_000) == "cpu"
 
 
@@ -329,12 +306,12 @@ def test_rows_on_a_device_are_not_solved_on_the_cpu(other_device):
 def test_a_device_too_full_for_the_matrix_makes_rows_instead(other_device, monkeypatch):
     import torch
 
-    from semisvm.kernels.gram import DataSource
+    from semisvm.kernels.torch_source import TorchDataSource
 
     def full(self, out):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(DataSource, "write_all", full)
+    monkeypatch.setattr(TorchDataSource, "write_all", full)
     case = svc_case(n=16)
     rows = rows_on(other_device, case.X)
     assert not rows.is_whole
@@ -345,7 +322,7 @@ def test_a_device_too_full_for_the_data_or_the_blocks_says_what_to_do(other_devi
     import torch
 
     from semisvm.kernels.device_rows import DeviceRows
-    from semisvm.kernels.gram import DataSource
+    from semisvm.kernels.torch_source import TorchDataSource
 
     def full(*arguments):
         raise torch.OutOfMemoryError("CUDA out of memory")
@@ -355,27 +332,28 @@ def test_a_device_too_full_for_the_data_or_the_blocks_says_what_to_do(other_devi
     monkeypatch.setattr(DeviceRows, "empty", full)
     with pytest.raises(MemoryError, match=r"does not fit the memory of device .* set cache_size"):
         solve(problem)
-    monkeypatch.setattr(DataSource, "__init__", full)
+    monkeypatch.setattr(TorchDataSource, "__init__", full)
     with pytest.raises(MemoryError, match="The data of 16 rows does not fit"):
         rows_on(other_device, case.X)
 
 
-def test_auto_stays_on_the_cpu_where_the_device_is_too_full_or_the_kernel_a_function(monkeypatch):
-    from semisvm.kernels import device_rows, training
+def test_auto_stays_on_the_cpu_if_the_device_is_too_full_or_the_kernel_is_a_function(monkeypatch):
+    from semisvm.kernels import device_rows
+    from semisvm.kernels import rows as host_rows
 
     def full(*arguments, **settings):
         raise MemoryError
 
-    monkeypatch.setattr(training, "resolve", lambda device, n_rows: "cpu" if device == "cpu" else "cuda")
+    monkeypatch.setattr(host_rows, "resolve", lambda device, n_rows: "cpu" if device == "cpu" else "cuda")
     monkeypatch.setattr(device_rows, "device_rows", full)
     X = np.ones((3, 2))
-    assert device_rows.home_of(kernel_rows(X, make_formula("linear", X), device="auto")) is None
-    assert device_rows.home_of(kernel_rows(X, make_formula(lambda a, b: a @ b.T, X), device="auto")) is None
+    assert kernel_rows(X, make_formula("linear", X), device="auto").home == "cpu"
+    assert kernel_rows(X, make_formula(lambda a, b: a @ b.T, X), device="auto").home == "cpu"
     with pytest.raises(MemoryError):
         kernel_rows(X, make_formula("linear", X), device="cuda")
 
 
-def test_torch_tensors_are_taken_to_the_host_and_all_else_is_left():
+def test_tensors_are_copied_to_the_host_and_everything_else_is_left_as_it_is():
     X = [[1.0, 2.0]]
     assert devices.on_host(X) is X
     if importlib.util.find_spec("torch"):

@@ -1,4 +1,4 @@
-"""Estimators on a device: the same models as on the CPU, from any kind of input, with the rounds there too."""
+"""Estimators on a device: the same models as on the CPU, from any kind of input, all rounds on the device."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def fit_on(device, estimator, X, y):
     return type(estimator)(**estimator.get_params() | settings).fit(X, y)
 
 
-def test_the_supervised_machine_is_the_same(other_device):
+def test_the_supervised_machine_is_the_same_as_on_the_cpu(other_device):
     X, y = few_labels(20, 10)
     on_cpu, there = (fit_on(place, SupervisedSVC(), X, y) for place in ("cpu", other_device))
     assert_allclose(there.decision_function(X), on_cpu.decision_function(X), atol=1e-4)
@@ -46,7 +46,7 @@ def test_every_method_decides_as_on_the_cpu(name, other_device):
 
 
 @pytest.mark.many_steps
-def test_several_classes_are_told_apart_there_too(other_device):
+def test_several_classes_are_predicted_as_on_the_cpu(other_device):
     X, y = few_labels(200, 80, n_classes=4)
     for estimator in (SupervisedSVC(multi_class="ovr"), SelfTrainingSVC()):
         on_cpu, there = (fit_on(place, estimator, X, y) for place in ("cpu", other_device))
@@ -54,8 +54,8 @@ def test_several_classes_are_told_apart_there_too(other_device):
 
 
 @pytest.mark.many_steps
-def test_more_rows_than_a_block_are_learned_and_scored_there(other_device, monkeypatch):
-    monkeypatch.setattr(predict, "WORTH_A_DEVICE", 1000)
+def test_more_rows_than_a_block_are_trained_and_scored_on_the_device(other_device, monkeypatch):
+    monkeypatch.setattr(predict, "DEVICE_PAYS_FROM_VALUES", 1000)
     X, y = few_labels(4000, 3000)
     on_cpu, there = (SupervisedSVC(device=place).fit(X, y) for place in ("cpu", other_device))
     assert np.mean(there.predict(X) == on_cpu.predict(X)) >= 0.999
@@ -63,7 +63,7 @@ def test_more_rows_than_a_block_are_learned_and_scored_there(other_device, monke
 
 
 @pytest.mark.many_steps
-def test_tensors_and_sparse_rows_are_taken_as_arrays_are(other_device):
+def test_tensors_and_sparse_rows_give_the_same_model_as_arrays(other_device):
     import torch
 
     X, y = few_labels(60, 40)

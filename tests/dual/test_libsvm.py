@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from dual_cases import KERNELS, svc_case
 from oracles import objective_by_definition
-from semisvm.data import load
+from semisvm.datasets import load
 from semisvm.dual import DualProblem, Status, solve
 from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
 
@@ -40,7 +40,7 @@ def test_float32_rows_at_the_usual_tolerance_give_libsvms_objective():
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "C", "gamma"), [("adult", 100, 0.5), ("ijcnn1", 10, 0.125), ("protein", 10, 0.25)])
 def test_a_tenth_of_the_papers_sets_gives_libsvms_objective_and_predictions(name, C, gamma, paper_data):
-    data = load(name, data_dir=paper_data)
+    data = load(name, data_home=paper_data)
     order = np.random.default_rng(0).permutation(np.flatnonzero(data.y >= 0))
     train, held_out = order[: len(order) // 10], order[-3000:]
     X, sign = data.X[train], 2.0 * data.y[train] - 1

@@ -1,4 +1,4 @@
-"""Problems and solves that make no sense are refused with a sentence."""
+"""Invalid problems and solves are refused with an error that says why."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ BAD_PROBLEMS = {
 
 
 @pytest.mark.parametrize("name", BAD_PROBLEMS)
-def test_a_problem_that_makes_no_sense_is_refused(name):
+def test_an_invalid_problem_is_refused(name):
     changes, sentence = BAD_PROBLEMS[name]
     parts = {"linear": np.zeros(3), "lower": np.zeros(3), "upper": np.ones(3)} | changes
     with pytest.raises(ValueError, match=sentence):
@@ -61,7 +61,7 @@ def test_a_total_that_only_rounding_puts_out_of_reach_is_accepted():
     ],
     ids=str,
 )
-def test_a_solve_that_makes_no_sense_is_refused(arguments, sentence):
+def test_an_invalid_solve_is_refused(arguments, sentence):
     problem = DualProblem(ROWS, np.array([-1.0, 1, 0]), np.zeros(3), np.ones(3), total=1)
     with pytest.raises(ValueError, match=sentence):
         solve(problem, **arguments)

@@ -1,4 +1,4 @@
-"""`repair` carries coefficients into new bounds and touches few of them."""
+"""`repair` carries coefficients into new bounds and changes few of them."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_repair_moves_one_coefficient_after_the_other_most_downhill_first(start)
 
 @given(starts())
 @settings(max_examples=300, deadline=None)
-def test_repair_is_content_with_a_right_sum_and_with_its_own_answer(start):
+def test_repair_changes_neither_a_right_sum_nor_its_own_result(start):
     beta, lower, upper, total, gradient = start
     clipped = np.clip(beta, lower, upper)
     assert_array_equal(repair(beta, lower, upper, clipped.sum(), gradient), clipped)

@@ -65,7 +65,7 @@ def is_feasible(problem, beta):
 
 
 def is_consistent(problem, solution, K, atol=1e-7):
-    """A solution that ended early is still a feasible point, and what it says of it is true."""
+    """A solution that ended early is still a feasible point, and its scores, objective and gap are true."""
     is_feasible(problem, solution.beta)
     assert_allclose(solution.scores, scores_by_definition(K, solution.beta, problem.row), rtol=0, atol=atol)
     assert solution.objective == pytest.approx(
@@ -76,11 +76,11 @@ def is_consistent(problem, solution, K, atol=1e-7):
 
 
 class Watched:
-    """A source that notes which rows it was asked to write, and can be made to misbehave at one of the calls."""
+    """A source that records which rows it was asked to write, and can be made to fail at one of the calls."""
 
-    def __init__(self, rows, at_call=None, misbehave=None):
+    def __init__(self, rows, at_call=None, fail=None):
         self.source, self.written, self.n_calls = rows.source, [], 0
-        self.at_call, self.misbehave = at_call, misbehave
+        self.at_call, self.fail = at_call, fail
         rows.source = self
 
     def __getattr__(self, name):
@@ -94,7 +94,7 @@ class Watched:
         self.source.write_at(rows, values, slots)
         if self.n_calls == self.at_call:
             values[slots[len(slots) // 2 :]] = np.nan  # half-way through
-            self.misbehave()
+            self.fail()
         self.written.extend(np.asarray(rows).tolist())
 
 
@@ -131,7 +131,7 @@ def test_memory_for_a_few_float32_rows_gives_the_same_optimum(capacity):
     holds_what_it_says(rows, naive(), atol=3e-6)
 
 
-def test_rows_shared_by_three_variables_and_a_total_survive_little_memory():
+def test_rows_shared_by_three_variables_and_a_total_are_solved_in_little_memory():
     rng = np.random.default_rng(0)
     row = rng.permutation(np.repeat(np.arange(0, N, 2), 3))  # half of the rows unused
     linear, width = rng.normal(size=len(row)), rng.uniform(0, 1, size=len(row))
@@ -144,7 +144,7 @@ def test_rows_shared_by_three_variables_and_a_total_survive_little_memory():
     is_consistent(problems[1], little, naive())
 
 
-def test_a_sequence_of_problems_in_little_memory_stays_true():
+def test_a_sequence_of_problems_in_little_memory_gives_true_solutions():
     rng = np.random.default_rng(0)
     few, plenty = make_rows(16), make_rows()
     sign = make_data()[1].copy()
@@ -166,7 +166,7 @@ LARGE = 1500
 
 @pytest.fixture
 def lazy(monkeypatch):
-    """No matrix is so small that all of its rows are made at once."""
+    """The rows of small matrices are made on demand too."""
     monkeypatch.setattr(pairwise, "WHOLE_GRAM_BYTES", 0)
 
 
@@ -181,7 +181,7 @@ def test_no_row_is_made_twice_and_a_second_problem_finds_those_of_the_first():
     n_made = rows.n_made
     again = solve(DualProblem(rows, *svc_parts(sign)), start=first.beta, tol=1e-3)
     assert (again.n_iter, rows.n_made) == (0, n_made)
-    cold = solve(DualProblem(rows, *svc_parts(sign)), tol=1e-3)  # other rows are at hand, so it goes another way
+    cold = solve(DualProblem(rows, *svc_parts(sign)), tol=1e-3)  # other rows are in memory, so it takes other steps
     assert cold.objective == pytest.approx(first.objective, rel=1e-5)
     assert rows.n_made <= n_made + 0.05 * LARGE
     n_made = rows.n_made
@@ -203,7 +203,7 @@ def test_few_support_rows_leave_most_of_the_matrix_unmade():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.usefixtures("lazy")
-def test_rows_brought_in_as_they_are_asked_for_give_the_same_optimum(dtype):
+def test_rows_made_on_demand_give_the_same_optimum(dtype):
     rows = make_rows(n=N, dtype=dtype)
     problem = svc_problem(rows)
     solution = solve(problem, tol=1e-6 if dtype == np.float64 else 1e-3)
@@ -218,12 +218,12 @@ def test_rows_brought_in_as_they_are_asked_for_give_the_same_optimum(dtype):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_rows_asked_for_are_there_afterwards(seed):
+def test_required_rows_are_in_memory_afterwards(seed):
     rng = np.random.default_rng(seed)
     rows = make_rows(12)
     for _ in range(40):
         asked = rng.choice(N, size=rng.integers(1, 13), replace=False)
-        if rng.random() < 0.5:  # some that are there, some that are not
+        if rng.random() < 0.5:  # some in memory, some not
             present = np.flatnonzero(rows.is_present)[:6]
             asked = np.concatenate([present, np.setdiff1d(asked, present)])[:12]
         rows.clock += int(rng.integers(0, 2))
@@ -233,7 +233,7 @@ def test_rows_asked_for_are_there_afterwards(seed):
     assert rows.n_evicted == rows.n_made - rows.is_present.sum() > 0
 
 
-def test_the_row_used_longest_ago_goes_first():
+def test_the_row_used_longest_ago_is_evicted_first():
     rows = make_rows(8)
     for clock, row in enumerate([3, 1, 4, 15, 9, 2, 6, 5]):
         rows.clock = clock
@@ -246,7 +246,7 @@ def test_the_row_used_longest_ago_goes_first():
     assert not rows.is_present[1]
 
 
-def test_a_row_asked_for_twice_in_one_breath_counts_once():
+def test_a_row_required_twice_in_one_call_is_made_once():
     rows = make_rows(8)
     rows.require(np.array([5] * 9))
     assert rows.n_made == 1
@@ -254,12 +254,12 @@ def test_a_row_asked_for_twice_in_one_breath_counts_once():
 
 
 def test_more_rows_than_memory_holds_are_refused():
-    with pytest.raises(ValueError, match="9 kernel rows were asked for where memory holds 8"):
+    with pytest.raises(ValueError, match="9 kernel rows are required, but memory holds only 8"):
         make_rows(8).require(np.arange(9))
 
 
 @pytest.mark.parametrize("capacity", [8, 100, None])
-def test_products_need_no_row_to_be_there(capacity):
+def test_products_need_no_row_in_memory(capacity):
     rows = make_rows(capacity)
     beta = np.random.default_rng(0).normal(size=N) * (np.arange(N) % 3 == 0)
     rows.require(np.arange(0, 16, 2))
@@ -280,7 +280,7 @@ def test_the_limit_on_steps_ends_with_a_feasible_point(max_iter, capacity):
     is_consistent(problem, solution, naive())
 
 
-def test_a_solve_in_short_legs_ends_where_one_in_a_single_leg_does():
+def test_a_solve_in_many_short_parts_ends_where_a_single_solve_does():
     problem = svc_problem(make_rows())
     solution = solve(problem, tol=1e-6, max_iter=0)
     objectives = [solution.objective]
@@ -328,7 +328,7 @@ def test_a_callback_sees_steps_and_gap_and_can_stop():
     is_feasible(problem, solution.beta)
 
 
-def test_a_callback_that_says_nothing_changes_nothing():
+def test_a_callback_that_returns_none_changes_nothing():
     problem = svc_problem(make_rows())
     calls = []
     watched = solve(problem, tol=1e-6, callback=lambda *seen: calls.append(seen))
@@ -336,7 +336,7 @@ def test_a_callback_that_says_nothing_changes_nothing():
     assert_array_equal(watched.beta, solve(problem, tol=1e-6).beta)
 
 
-def test_an_error_in_a_callback_is_the_callers():
+def test_an_error_in_a_callback_reaches_the_caller():
     with pytest.raises(ZeroDivisionError):
         solve(svc_problem(make_rows()), callback=lambda n_iter, gap: 1 / 0)
 
@@ -366,7 +366,7 @@ def test_ctrl_c_during_a_callback_ends_the_solve(at_call, capacity):
 
 @pytest.mark.parametrize("capacity", [10, 40, None])
 @pytest.mark.parametrize("at_call", [1, 2, 3, 10])
-def test_ctrl_c_while_rows_are_made_spoils_no_row(at_call, capacity):
+def test_ctrl_c_while_rows_are_made_leaves_no_wrong_row(at_call, capacity):
     rows = make_rows(capacity)
     watched = Watched(rows, at_call, interrupt)
     problem = svc_problem(rows)
@@ -381,7 +381,7 @@ def test_ctrl_c_while_rows_are_made_spoils_no_row(at_call, capacity):
 
 
 @pytest.mark.parametrize("delay", [0.3, 0.8])
-def test_a_real_ctrl_c_ends_a_long_solve_with_what_there_is(delay):
+def test_a_real_ctrl_c_ends_a_long_solve_with_the_solution_so_far(delay):
     problem = hard_problem()
     problem.kernel.require(np.arange(problem.kernel.n_rows))
     timer = threading.Timer(delay, signal.raise_signal, [signal.SIGINT])

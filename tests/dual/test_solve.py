@@ -1,5 +1,6 @@
-"""The dual solver finds the optimum, and what it says about it is true."""
+"""The dual solver finds the optimum, and its certificate is true."""
 
+import inspect
 from dataclasses import replace
 
 import numpy as np
@@ -18,10 +19,11 @@ from dual_cases import (
     usable,
 )
 from oracles import gap_by_definition, naive_kernel, optimum
-from semisvm.dual import DualProblem, Status
+from semisvm import dual
+from semisvm.dual import DualProblem, Status, pairwise_kernel
 from semisvm.kernels import kernel_rows, make_formula
 
-PATIENCE = 300  # seconds after which a solve that does not end is a failure, on a busy machine too
+PATIENCE = 300  # seconds after which a solve counts as endless, even on a busy machine
 
 # --- against a general-purpose QP solver ---
 
@@ -62,7 +64,7 @@ def test_hard_margin_problems_have_no_upper_bounds_at_all(solve):
         assert_allclose(sign * solution.decision_values, np.maximum(1, sign * solution.decision_values), atol=1e-5)
 
 
-def test_two_points_have_the_optimum_one_writes_down(solve):
+def test_two_points_have_the_optimum_known_in_closed_form(solve):
     # f = +-1 at the two points: beta = 2 / |x - z|^2, here 2 / 4
     case = make_case(np.array([[1.0], [-1.0]]), {"name": "linear"}, [-1, 1], [0, -9], [9, 0])
     solution = solve(case.problem(), tol=1e-12)
@@ -101,7 +103,7 @@ def test_no_variables_at_all_score_zero(solve):
 
 
 def test_an_equality_piece_is_met(solve):
-    # f(x_0) = 0.25, beside a C-SVC on the other rows
+    # f(x_0) = 0.25, together with a C-SVC on the other rows
     case = svc_case()
     linear, lower, upper = (part.copy() for part in case.parts)
     linear[0], lower[0], upper[0] = -0.25, -np.inf, np.inf
@@ -120,7 +122,7 @@ def test_the_optimum_is_found_whatever_the_scale_of_the_kernel(scale, solve):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_kernel_that_is_not_finite_is_refused_and_not_spun_on(bad, solve):
+def test_a_kernel_that_is_not_finite_is_refused(bad, solve):
     case = svc_case()
     K = case.K.copy()
     K[3, 5] = K[5, 3] = bad
@@ -175,7 +177,7 @@ def ends_well(case, solve):
     is_certified(case, solution)
 
 
-# --- starting from somewhere ---
+# --- warm starts ---
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -197,8 +199,7 @@ def test_the_gap_of_float32_rows_is_the_gap_of_those_rows_after_a_million_steps(
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.2), device=device)
     problem = DualProblem(rows, -sign, np.minimum(0, C * sign), np.maximum(0, C * sign))
     solution = solve(problem, tol=1e-3, time_limit=PATIENCE)
-    rows.require(np.arange(400))
-    K = rows.values[rows.slot].astype(np.float64)
+    K = rows.fetch(np.arange(400)).astype(np.float64)
     gap = gap_by_definition(K, problem.linear, problem.lower, problem.upper, solution.beta)
     assert solution.status is Status.CONVERGED
     assert gap < 1e-3
@@ -240,7 +241,7 @@ def test_a_warm_start_ends_where_a_cold_one_does(seed, solve):
 
 
 @pytest.mark.many_steps
-def test_a_solution_on_other_rows_still_starts_a_true_solve(solve):
+def test_a_solution_on_other_rows_starts_a_solve_that_ends_at_the_optimum(solve):
     case = svc_case(n=40)
     row = np.arange(20)
     parts = [part[:20] for part in case.parts]
@@ -304,3 +305,19 @@ def test_rows_that_no_variable_uses_change_nothing_and_are_scored(solve):
     assert_allclose(second.beta, first.beta, atol=1e-7)
     new_scores = naive_kernel("rbf", new, case.X, gamma=0.5) @ second.beta
     assert_allclose(second.decision_values[:10], new_scores + second.bias, atol=1e-9)
+
+
+# --- how deep the call is ---
+
+
+def test_three_python_frames_lie_between_the_caller_and_the_compiled_steps(monkeypatch):
+    compiled, frames = pairwise_kernel.pairwise_steps, []
+
+    def record_frames(*arguments):
+        frames.extend(frame.function for frame in inspect.stack()[1:])
+        return compiled(*arguments)
+
+    monkeypatch.setattr(pairwise_kernel, "pairwise_steps", record_frames)
+    dual.solve(svc_case(n=20).problem())
+    here = test_three_python_frames_lie_between_the_caller_and_the_compiled_steps.__name__
+    assert frames[: frames.index(here)] == ["step", "solve_pairwise", "solve"]

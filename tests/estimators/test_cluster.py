@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import f_classif
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from paper_designs import draw_a1, draw_a2, draw_b1, draw_b2, mean_accuracy, one_accuracy
 from semisvm import ClusterSVC, SupervisedSVC
@@ -24,19 +23,6 @@ from semisvm.estimators.cluster_search import deal_folds
 from semisvm.estimators.embed import Components, f_statistic, kernel_pca, median_gamma, select_components
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.labels import encode
-
-MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabeled rows here"}
-
-
-@parametrize_with_checks(
-    [
-        ClusterSVC(random_state=0),
-        ClusterSVC(n_clusters=5, embed=None, kernel="linear", multi_class="ovo", empty="drop"),
-    ],
-    expected_failed_checks=lambda estimator: MINUS_ONE_IS_UNLABELED,
-)
-def test_scikit_learn_accepts_it(estimator, check):
-    check(estimator)
 
 
 def few_labels(seed=0, n=240, centers=4, n_labels=24):

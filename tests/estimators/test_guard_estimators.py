@@ -11,9 +11,9 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm import LabelMeanSVC, SupervisedSVC
-from semisvm.data import load
+from semisvm.datasets import load
 from semisvm.decision import Counts, guard, smoothed_cost
-from semisvm.decision.guard_classes import guard_classes, least_possible_cost, smoothed_confusion_cost
+from semisvm.decision.guard import guard_classes, least_possible_cost, smoothed_confusion_cost
 from semisvm.dual import Status
 from semisvm.estimators import guarding
 
@@ -359,7 +359,7 @@ def test_rows_of_more_weight_make_their_class_more_common(estimator):
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["heart", "diabetes", "ionosphere"])
 def test_at_large_costs_the_guarded_machines_cost_what_always_positive_does(paper_data, name):
-    data = load(name, data_dir=paper_data)
+    data = load(name, data_home=paper_data)
     X = np.asarray(data.X, dtype=np.float64)
     X = (X - X.min(axis=0)) / np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1)
     y = np.full(len(data.y) // 2, -1)

@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from label_mean_primals import Equation6, Equation7, Labeled
 from semisvm import LabelMeanSVC, SupervisedSVC
-from semisvm.data import load
+from semisvm.datasets import load
 from semisvm.dual import Status, solve
 from semisvm.estimators import rounds as rounds_module
 from semisvm.estimators.binary import BinaryTask
@@ -191,7 +191,7 @@ KNOWN = [
 @functools.cache
 def halves(name, folder):
     """Even rows to train on, the first ten of them that make up the classes labeled; odd rows to test on."""
-    data = load(name, data_dir=folder)
+    data = load(name, data_home=folder)
     X = np.asarray(data.X, dtype=np.float64)
     X = (X - X.min(axis=0)) / np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1)
     X_train, truth, n_positive = X[::2], data.y[::2], N_POSITIVE.get(name, 5)

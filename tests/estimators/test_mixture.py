@@ -11,22 +11,11 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from paper_designs import draw_a1, draw_a2, draw_b1, mean_accuracy
 from semisvm import MixtureClassifier
 from semisvm.estimators import mixture_em
 from semisvm.estimators.gaussians import KINDS
-
-MINUS_ONE_IS_UNLABELED = {"check_classifiers_classes": "trains on {-1, +1}, and -1 marks unlabeled rows here"}
-
-
-@parametrize_with_checks(
-    [MixtureClassifier(), MixtureClassifier(2, covariance_type="full", random_state=0)],
-    expected_failed_checks=lambda estimator: MINUS_ONE_IS_UNLABELED,
-)
-def test_scikit_learn_accepts_it(estimator, check):
-    check(estimator)
 
 
 def blobs(seed, n=60, p=3, n_classes=3, n_labels=12, spread=1.0):

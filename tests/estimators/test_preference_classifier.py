@@ -14,28 +14,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from estimators.test_preference import three_classes
 from estimators.test_preference_loop import overlapping
 from semisvm import PreferenceClassifier, PreferenceSVC
 from semisvm.decision import choose
 from semisvm.estimators.preference_learner import ALL, ClassifierLearner
-
-ROWS_ARE_COUNTED = "the threshold counts rows and folds are dealt by rows, whatever their weights"
-NOT_KEPT = {
-    "check_classifiers_classes": "trains on {-1, +1}, where -1 marks unlabeled rows: refused, never guessed",
-    "check_sample_weight_equivalence_on_dense_data": ROWS_ARE_COUNTED,
-    "check_sample_weight_equivalence_on_sparse_data": ROWS_ARE_COUNTED,
-}
-
-
-@parametrize_with_checks(
-    [PreferenceClassifier(LogisticRegression(), calibration="part")], expected_failed_checks=lambda e: NOT_KEPT
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
 
 CLASSIFIERS = [
     GaussianNB(),

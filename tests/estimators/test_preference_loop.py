@@ -8,11 +8,11 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from semisvm import PreferenceSVC
-from semisvm.data import hide, load, split
+from semisvm.datasets import hide, load, split
 from semisvm.decision import Target
 from semisvm.estimators.preference_loop import PaperRounds
 from semisvm.estimators.preference_target import split_labels
-from semisvm.kernels.rows import KernelRows
+from semisvm.kernels import CachedRows
 
 
 def overlapping(seed=0, n=300, n_labeled=60, share_positive=0.3):
@@ -172,8 +172,8 @@ def test_unlabeled_copies_are_one_row_of_their_weight():
 def test_rounds_share_kernel_rows(monkeypatch):
     """No row is made twice, however many rounds there are."""
     made = []
-    fill = KernelRows._fill
-    monkeypatch.setattr(KernelRows, "_fill", lambda self, slots, rows: (made.extend(rows), fill(self, slots, rows))[1])
+    fill = CachedRows._fill
+    monkeypatch.setattr(CachedRows, "_fill", lambda self, slots, rows: (made.extend(rows), fill(self, slots, rows))[1])
     X, y, _ = overlapping(0, n=600)
     model = PreferenceSVC(calibration="part", random_state=0).fit(X, y)
     assert len(model.history_) > 2
@@ -183,7 +183,7 @@ def test_rounds_share_kernel_rows(monkeypatch):
 @pytest.mark.data
 def test_ijcnn1_gives_about_the_published_f1(paper_data):
     """Published: .65 supervised, .75 with PSVM, means of several draws; one draw is within four points of them."""
-    data = load("ijcnn1", data_dir=paper_data)
+    data = load("ijcnn1", data_home=paper_data)
     parts = split(data.y, labeled=0.1, test=0.1, random_state=0)
     model = PreferenceSVC(C=10, gamma=0.125, calibration="part", random_state=0)
     model.fit(data.X[parts.train], hide(data.y, parts.labeled)[parts.train])

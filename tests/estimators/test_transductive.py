@@ -11,11 +11,10 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oracles import naive_kernel, optimum
 from semisvm import SupervisedSVC, TransductiveSVC
-from semisvm.data import load
+from semisvm.datasets import load
 from semisvm.decision.binomial import binomial_interval
 from semisvm.dual import DualProblem, Status, solve
 from semisvm.estimators import rounds as rounds_module
@@ -23,14 +22,6 @@ from semisvm.kernels import kernel_rows, make_formula
 
 ALGORITHMS = ("switch", "cccp", "anneal")
 N_CASES, N_UNLABELED = 200, 10
-
-
-@parametrize_with_checks(
-    [TransductiveSVC(), TransductiveSVC(algorithm="cccp"), TransductiveSVC(algorithm="anneal", multi_class="ovo")],
-    expected_failed_checks=lambda estimator: {"check_classifiers_classes": "trains on {-1, +1}: refused by design"},
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 # Ten unlabeled points: every labeling can be tried.
@@ -227,7 +218,7 @@ def test_labels_harden_as_the_temperature_falls():
 @pytest.fixture(scope="module")
 def reuters(paper_data):
     names = ("reuters-train", "reuters-induction", "reuters-test", "reuters-transduction")
-    return {name.removeprefix("reuters-"): load(name, data_dir=paper_data) for name in names}
+    return {name.removeprefix("reuters-"): load(name, data_home=paper_data) for name in names}
 
 
 # Rows of the training file that are also among the ten labeled documents.
@@ -283,7 +274,7 @@ def test_svmlights_file_trains_unchanged(reuters, paper_data):
 @pytest.mark.parametrize(("C", "test_errors"), [(1, 15), (10, 14), (100, 15)])
 def test_tutorial(paper_data, C, test_errors):
     """Ten positives are forced on fourteen: four errors at least."""
-    data = load("tutorial", data_dir=paper_data)
+    data = load("tutorial", data_home=paper_data)
     rows = np.concatenate([data.split.labeled, data.split.unlabeled])
     y = np.where(np.isin(rows, data.split.labeled), data.y[rows], -1)
     model = TransductiveSVC(C, kernel="linear").fit(data.X[rows], y)

@@ -9,9 +9,9 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from oracles import as_dense, naive_kernel
-from semisvm.kernels import GivenRows, KernelRows, kernel_rows, make_formula, predict, scores_of_new_rows
+from semisvm.kernels import CachedRows, GivenRows, VirtualRows, kernel_rows, make_formula, predict, scores_of_new_rows
 from semisvm.kernels.compiled import rbf_of_dots
-from semisvm.kernels.memory import budget_bytes, free_bytes
+from semisvm.kernels.resources import budget_bytes, free_bytes
 
 PARAMETERS = {
     "linear": {},
@@ -46,7 +46,7 @@ def all_rows(rows):
 
 
 def float32_error(name, X, K):
-    """What float32 can promise: a few roundings of numbers of the size of |x|^2, carried through the formula."""
+    """The accuracy of float32: a few roundings of numbers of the size of |x|^2, propagated through the formula."""
     size = (as_dense(X) ** 2).sum(axis=1).max()
     gamma = PARAMETERS[name].get("gamma", 1.0)
     return {
@@ -77,7 +77,7 @@ def test_rows_are_those_of_the_double_loop(name, form, n_features):
 
 @pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 127, 128, 129, 300, 513])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_batches_and_tiles_have_remainders(n, dtype):
+def test_rows_that_do_not_fill_a_batch_or_tile_are_right(n, dtype):
     X = make_data(n, 5, share_of_zeros=0.8)
     X[0] = 0  # an empty row
     K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
@@ -101,7 +101,7 @@ def test_a_row_is_the_same_whatever_batch_it_came_in():
         assert_array_equal(alone.values[alone.slot[i]], together.values[together.slot[i]])
 
 
-def test_empty_rows_and_empty_columns_of_a_sparse_matrix_count():
+def test_empty_rows_and_empty_columns_of_a_sparse_matrix_are_kept():
     X = sparse.csr_matrix((6, 4))
     rows = kernel_rows(X, make_formula("rbf", X, gamma=1.0))
     assert_array_equal(all_rows(rows), np.ones((6, 6)))
@@ -117,8 +117,8 @@ def test_one_feature_is_enough(form):
 
 @pytest.mark.parametrize("name", PARAMETERS)
 @pytest.mark.parametrize("n_features", [5_000, 100_000])
-def test_a_hundred_thousand_features_are_no_obstacle(name, n_features):
-    # past some number of features products are left to SciPy
+def test_rows_of_a_hundred_thousand_features_are_right(name, n_features):
+    # above some number of features SciPy computes the products
     rng = np.random.default_rng(0)
     X = sparse.random_array((150, n_features), density=10 / n_features, rng=rng, data_sampler=rng.normal, format="csr")
     K = naive_kernel(name, X[:, np.unique(X.indices)], **PARAMETERS[name])
@@ -130,16 +130,16 @@ def test_a_hundred_thousand_features_are_no_obstacle(name, n_features):
 @pytest.mark.parametrize("n_features", [10, 200])
 @pytest.mark.parametrize("zeros", [0.0, 0.9], ids=["full", "mostly zeros"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
-def test_a_large_common_offset_costs_the_rbf_kernel_nothing(zeros, dtype, n_features):
+def test_a_large_common_offset_costs_the_rbf_kernel_no_digits(zeros, dtype, n_features):
     X = make_data(60, n_features, share_of_zeros=zeros) / np.sqrt(n_features / 10)
-    X[:, 0] += 3e4  # a column in other units: distances are as before, norms are not
+    X[:, 0] += 3e4  # a large offset changes the norms but not the distances
     X = X.astype(dtype)
     rows = all_rows(kernel_rows(X, make_formula("rbf", X, gamma=0.3)))
     assert_allclose(rows, naive_kernel("rbf", X, gamma=0.3), rtol=0, atol=1e-5)
 
 
-def test_the_users_matrix_is_left_alone():
-    # unsorted, with an entry in two parts
+def test_the_users_matrix_is_not_changed():
+    # unsorted, with one entry stored in two parts
     X = sparse.csr_matrix(
         (np.array([1, 2, 3, 4], dtype=np.float32), np.array([2, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 3)
     )
@@ -151,7 +151,7 @@ def test_the_users_matrix_is_left_alone():
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
-def test_arrays_that_may_not_be_written_serve(form):
+def test_read_only_arrays_are_accepted(form):
     X = FORMS[form](make_data())
     for array in (X,) if form == "dense" else (X.data, X.indices, X.indptr):
         array.flags.writeable = False
@@ -159,7 +159,7 @@ def test_arrays_that_may_not_be_written_serve(form):
     assert_allclose(rows, naive_kernel("rbf", X, gamma=0.3), atol=1e-5)
 
 
-def test_whole_numbers_serve():
+def test_integers_are_accepted():
     X = np.arange(12).reshape(4, 3)
     assert_allclose(
         all_rows(kernel_rows(X, make_formula("rbf", X, gamma=0.01))),
@@ -179,7 +179,7 @@ def compiled_exponential(distances, gamma=1.0):
 
 
 def test_the_compiled_exponential_is_exact_to_single_precision():
-    # The argument is rounded too, and its error, relative, comes back times the argument.
+    # The argument is rounded too; its relative error is multiplied by the argument.
     distances = np.linspace(0, 87, 200_001).astype(np.float32)
     exact = np.exp(-distances.astype(np.float64))
     assert_allclose(compiled_exponential(distances) / exact, 1, rtol=0, atol=5e-7 + 1.5e-7 * 87)
@@ -198,7 +198,7 @@ def test_the_compiled_exponential_stays_finite_and_in_order(gamma):
     assert_allclose(values, np.exp(-gamma * distances), rtol=0, atol=2e-6)
 
 
-def test_no_distance_is_one_and_rounding_below_no_distance_too():
+def test_a_distance_of_zero_or_below_zero_by_rounding_gives_one():
     assert compiled_exponential(np.array([0.0]))[0] == 1
     dots = np.array([1.0001], dtype=np.float32)
     rbf_of_dots(dots, np.ones(1, dtype=np.float32), np.float32(1), 5.0)
@@ -217,7 +217,7 @@ def test_a_callable_takes_two_blocks_of_rows(form):
     assert_allclose(all_rows(rows), K)
 
 
-def test_a_callable_that_returns_too_few_values_is_told_so():
+def test_a_callable_that_returns_too_few_values_is_refused():
     X = make_data()
     with pytest.raises(ValueError, match=r"returned an array of shape \(50,\) for blocks of 50 and 50 rows"):
         kernel_rows(X, make_formula(lambda left, right: np.ones(len(left)), X))
@@ -256,6 +256,48 @@ def test_a_precomputed_matrix_that_is_not_square_is_refused(shape):
         kernel_rows(K, make_formula("precomputed", K))
 
 
+# --- what all kinds of rows have in common ---
+
+
+def kinds_of_rows(X):
+    """Rows of the linear kernel of X, of each kind that the host has."""
+    K, formula = X @ X.T, make_formula("linear", X)
+    yield "cached", kernel_rows(X, formula, dtype=np.float64)
+    yield "cached, little memory", kernel_rows(X, formula, dtype=np.float64, cache_size=1e-9)
+    yield "given", kernel_rows(K, make_formula("precomputed", K))
+    yield "virtual", VirtualRows(kernel_rows(X[:-1], formula, dtype=np.float64), np.linalg.pinv(X[:-1].T) @ X[-1])
+
+
+@pytest.mark.parametrize("n_required", [0, 3, 8])
+def test_every_kind_of_rows_gives_the_same_rows_and_products(n_required):
+    X = make_data(20, n_features=4)
+    K, coefficients = X @ X.T, np.linspace(-1, 1, 20)
+    for kind, rows in kinds_of_rows(X):
+        rows.require(np.arange(n_required))
+        assert (rows.n_rows, rows.dtype, rows.home) == (20, np.float64, "cpu"), kind
+        assert rows.capacity in (8, 20)
+        assert_allclose(rows.diagonal, np.diagonal(K), atol=1e-12, err_msg=kind)
+        assert_allclose(rows.fetch(np.array([3, 19, 3])), K[[3, 19, 3]], atol=1e-12, err_msg=kind)
+        assert_allclose(rows.times(coefficients), K @ coefficients, atol=1e-12, err_msg=kind)
+        assert_allclose(rows.times_dense(coefficients), K @ coefficients, atol=1e-12, err_msg=kind)
+
+
+def test_rows_fetched_are_the_callers_own():
+    for kind, rows in kinds_of_rows(make_data(20, n_features=4)):
+        before = rows.fetch(np.arange(20))
+        rows.fetch(np.arange(20))[:] = 0
+        assert_array_equal(rows.fetch(np.arange(20)), before, err_msg=kind)
+
+
+def test_a_product_with_all_rows_in_memory_has_their_precision():
+    X = make_data(20)
+    rows, coefficients = kernel_rows(X, make_formula("linear", X)), np.linspace(-1, 1, 20)
+    assert rows.times_dense(coefficients).dtype == np.float64
+    rows.require(np.arange(20))
+    assert rows.times_dense(coefficients).dtype == np.float32
+    assert_allclose(rows.times_dense(coefficients), X @ X.T @ coefficients, atol=1e-4)
+
+
 # --- parameters ---
 
 
@@ -273,7 +315,7 @@ def test_gamma_scale_of_constant_data_is_one_as_in_scikit_learn():
 
 
 @pytest.mark.parametrize("gamma", [0, -1.0, math.nan, "wide", math.inf])
-def test_a_gamma_that_makes_no_sense_is_refused(gamma):
+def test_an_invalid_gamma_is_refused(gamma):
     with pytest.raises(ValueError, match="gamma must be"):
         make_formula("rbf", make_data(), gamma=gamma)
 
@@ -290,7 +332,7 @@ def test_a_negative_degree_is_refused():
 
 
 @pytest.mark.parametrize("cache_size", [0, -1, math.nan, -math.inf])
-def test_a_cache_of_no_size_is_refused(cache_size):
+def test_an_invalid_cache_size_is_refused(cache_size):
     X = make_data()
     with pytest.raises(ValueError, match="cache_size must be a positive number"):
         kernel_rows(X, make_formula("linear", X), cache_size=cache_size)
@@ -314,7 +356,7 @@ def test_the_budget_is_in_megabytes_or_a_share_of_what_is_free():
 def test_new_rows_are_scored_as_by_the_double_loop(name, form, block, monkeypatch):
     support, new = FORMS[form](make_data(12)), FORMS[form](make_data(20, seed=1))
     coefficients = np.random.default_rng(0).normal(size=(3, 12))
-    monkeypatch.setattr(predict, "BLOCK_BYTES", 8 * 12 * block)
+    monkeypatch.setattr(predict, "SCORED_BYTES", 8 * 12 * block)
     scores = scores_of_new_rows(new, support, coefficients, make_formula(name, support, **PARAMETERS[name]))
     exact = naive_kernel(name, new, support, **PARAMETERS[name]) @ coefficients.T
     assert scores.shape == (20, 3)
@@ -334,7 +376,7 @@ def test_sparse_new_rows_meet_dense_support_rows_and_the_other_way_round():
 @pytest.mark.parametrize("block", [1, 10**9])
 def test_new_rows_are_scored_by_a_callable_as_it_was_trained(form, block, monkeypatch):
     support, new = FORMS[form](make_data(12)), FORMS[form](make_data(20, seed=1))
-    monkeypatch.setattr(predict, "BLOCK_BYTES", 8 * 12 * block)
+    monkeypatch.setattr(predict, "SCORED_BYTES", 8 * 12 * block)
     formula = make_formula(lambda left, right: as_dense(left @ right.T), support)
     scores = scores_of_new_rows(new, support, np.ones((1, 12)), formula)
     assert_allclose(scores[:, 0], naive_kernel("linear", new, support).sum(axis=1))
@@ -360,7 +402,7 @@ def test_no_support_rows_score_zero():
     assert_array_equal(scores_of_new_rows(X, X[:0], np.empty((2, 0)), make_formula("linear", X)), np.zeros((5, 2)))
 
 
-def test_no_new_rows_have_no_scores():
+def test_an_empty_block_of_new_rows_has_no_scores():
     X = make_data(5)
     assert scores_of_new_rows(X[:0], X, np.ones((2, 5)), make_formula("linear", X)).shape == (0, 2)
 
@@ -368,6 +410,6 @@ def test_no_new_rows_have_no_scores():
 def test_rows_say_what_they_are():
     X = make_data(30)
     rows = kernel_rows(X, make_formula("linear", X))
-    assert isinstance(rows, KernelRows)
+    assert isinstance(rows, CachedRows)
     assert (rows.n_rows, rows.dtype, rows.n_made) == (30, np.float32, 0)
     assert not rows.is_present.any()

@@ -36,7 +36,7 @@ def test_a_mean_in_the_linear_kernel_is_the_mean_vector(as_input):
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 9), m=st.integers(1, 3), budget=st.sampled_from([None, 1e-4]))
-def test_any_kernel_extends_by_its_definition_in_whatever_order_rows_are_asked_for(seed, n, m, budget):
+def test_any_kernel_extends_by_its_definition_in_whatever_order_rows_are_required(seed, n, m, budget):
     rng = np.random.default_rng(seed)
     X, weights = rng.normal(size=(n, 2)), rng.normal(size=(m, n))
     data = rows_of(X, "rbf", cache_size=budget)
@@ -91,7 +91,7 @@ def test_a_precomputed_kernel_extends_too():
 
 
 def test_weights_of_another_length_are_refused():
-    with pytest.raises(ValueError, match="3 rows were given for 5"):
+    with pytest.raises(ValueError, match="weights has 3 columns, but the kernel has 5 rows"):
         VirtualRows(rows_of(np.eye(5)), np.ones(3))
 
 

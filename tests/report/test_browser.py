@@ -1,14 +1,17 @@
-"""The page in a browser: drawn, moved, without an error or a request; legible narrow, in the dark, by keyboard."""
+"""The page in a browser: charts and slider work without error or request, on a phone, in dark mode, by keyboard."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import sync_playwright
 
 import browser
-from report_facts import binary_facts, comparison, multiclass_facts
-from semisvm.report import render, write_report
-from semisvm.report.thresholds import read_scores, tabulate
+from report_summaries import EMPTY, binary_summary, make_comparison, multiclass_summary
+from semisvm.estimators.history import RoundRecord
+from semisvm.report import render_page, write_report
+from semisvm.report.thresholds import UsableScores, tabulate
+from semisvm.tables.summary import ErrorCosts, FeatureSummary, Suggestion
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 WIDE, NARROW = {"width": 1100, "height": 900}, {"width": 360, "height": 740}
@@ -62,19 +65,19 @@ def chromium():
 
 @pytest.fixture
 def show(chromium, tmp_path):
-    """Open the page of some facts; whatever it complains of or asks for fails the test at its end."""
+    """Open the page of a summary; an error or a request of the page fails the test at its end."""
     complaints, contexts = [], []
 
-    def open_page(facts, *, viewport=WIDE, colors="light", scripts=True):
+    def open_page(summary, *, viewport=WIDE, colors="light", scripts=True):
         context = chromium.new_context(viewport=viewport, color_scheme=colors, java_script_enabled=scripts)
         contexts.append(context)
         page = context.new_page()
-        path = write_report(facts, tmp_path / "report.html", force=True)
+        path = write_report(summary, tmp_path / "report.html", force=True)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: complaints.append(dialog.message) or dialog.dismiss())
         page.on("request", lambda request: request.url == path.as_uri() or complaints.append(request.url))
-        # what the browser reports to no one else, such as an observer that sets itself off
+        # errors that are reported nowhere else, such as an observer that triggers itself
         page.add_init_script("window.addEventListener('error', (event) => console.error(event.message))")
         page.goto(path.as_uri())
         return page
@@ -90,13 +93,14 @@ def text(page, selector):
 
 
 def test_moving_the_slider_shows_what_that_threshold_gives(show):
-    facts = binary_facts()
-    page = show(facts)
-    point = facts["operating_point"]
-    table = tabulate(read_scores(facts["scores"]), confidence=0.9, beta=1.0, chosen=point["threshold"])
+    summary = binary_summary()
+    page = show(summary)
+    point = summary.operating_points["malignant"]
+    scores = UsableScores.of(summary.scores["malignant"])
+    table = tabulate(scores, confidence=0.9, beta=1.0, chosen=point.threshold)
     columns, slider = table.columns, page.locator("[data-slider]")
     assert slider.input_value() == str(table.chosen)
-    assert text(page, "td[data-now=recall] .value") == f"{point['recall']['value']:.3f}"
+    assert text(page, "td[data-now=recall] .value") == f"{point.recall.value:.3f}"
     curve = page.locator("[data-chart=curve] svg").inner_html()
     bins = page.locator("[data-chart=bins]").inner_html()
     seen = set()
@@ -115,14 +119,14 @@ def test_moving_the_slider_shows_what_that_threshold_gives(show):
     assert len(seen) == 3
     page.wait_for_function("before => document.querySelector('[data-chart=curve] svg').innerHTML !== before", arg=curve)
     page.wait_for_function("before => document.querySelector('[data-chart=bins]').innerHTML !== before", arg=bins)
-    assert text(page, "td[data-chosen=recall] .value") == f"{point['recall']['value']:.3f}"
+    assert text(page, "td[data-chosen=recall] .value") == f"{point.recall.value:.3f}"
     page.locator("[data-reset]").click()
     assert slider.input_value() == str(table.chosen)
-    assert text(page, "td[data-now=recall] .value") == f"{point['recall']['value']:.3f}"
+    assert text(page, "td[data-now=recall] .value") == f"{point.recall.value:.3f}"
 
 
 def test_the_slider_is_moved_by_keys_and_read_aloud(show):
-    page = show(binary_facts())
+    page = show(binary_summary())
     slider = page.locator("[data-slider]")
     before = int(slider.input_value())
     slider.focus()
@@ -134,7 +138,7 @@ def test_the_slider_is_moved_by_keys_and_read_aloud(show):
 
 
 def test_a_click_on_the_curve_moves_there(show):
-    page = show(binary_facts())
+    page = show(binary_summary())
     chart = page.locator("[data-chart=curve]")
     box = chart.bounding_box()
     chart.click(position={"x": box["width"] * 0.5, "y": 40})
@@ -142,7 +146,7 @@ def test_a_click_on_the_curve_moves_there(show):
 
 
 def test_costs_can_be_tried_out(show):
-    page = show(binary_facts() | {"costs": {"missed": 10, "accepted": 1}})
+    page = show(replace(binary_summary(), costs=ErrorCosts(10, 1)))
     assert page.locator("[data-cost=missed]").input_value() == "10"
     page.locator("[data-slider]").fill("57")
     before = float(text(page, "td[data-now=cost] .value"))
@@ -153,7 +157,7 @@ def test_costs_can_be_tried_out(show):
 
 
 def test_a_class_is_chosen_and_alone_is_shown(show):
-    page = show(multiclass_facts())
+    page = show(multiclass_summary())
     assert page.locator("article:visible").count() == 1
     page.select_option("#which", label="virginica")
     assert text(page, "article:visible .soft") == "Class virginica"
@@ -166,32 +170,31 @@ def test_a_class_is_chosen_and_alone_is_shown(show):
 
 
 @pytest.mark.parametrize(
-    "facts",
-    [binary_facts() | {"comparison": comparison()}, multiclass_facts(), {}],
+    "summary",
+    [replace(binary_summary(), comparison=make_comparison()), multiclass_summary(), EMPTY],
     ids=["binary", "multiclass", "empty"],
 )
 @pytest.mark.parametrize("colors", ["light", "dark"])
-def test_text_stands_out_from_what_is_behind_it(show, facts, colors):
-    page = show(facts, colors=colors)
+def test_text_has_enough_contrast_and_controls_have_names(show, summary, colors):
+    page = show(summary, colors=colors)
     page.locator("details").evaluate_all("all => all.forEach((part) => { part.open = true; })")
     assert page.evaluate(CONTRAST) == []
     assert page.evaluate(UNNAMED) == []
 
 
 def test_dark_is_dark_and_paper_is_white(show):
-    page = show(binary_facts(), colors="dark")
+    page = show(binary_summary(), colors="dark")
     back = "() => getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(back) != "rgb(255, 255, 255)"
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate(back) == "rgb(255, 255, 255)"
 
 
-@pytest.mark.parametrize("facts", [binary_facts(), multiclass_facts(["long " * 20, "x" * 200, "c"])])
-def test_nothing_sticks_out_on_a_phone(show, facts):
-    facts["data"]["features"] = [{"name": "f" * 300, "type": "number"}]
-    facts["notes"] = ["w" * 300]
-    facts["comparison"] = comparison()
-    page = show(facts, viewport=NARROW)
+@pytest.mark.parametrize("summary", [binary_summary(), multiclass_summary(["long " * 20, "x" * 200, "c"])])
+def test_nothing_is_wider_than_a_phone(show, summary):
+    data = replace(summary.data, features=(FeatureSummary("f" * 300, "number"),))
+    summary = replace(summary, data=data, notes=("w" * 300,), comparison=make_comparison())
+    page = show(summary, viewport=NARROW)
     page.locator("details").evaluate_all("all => all.forEach((part) => { part.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
     narrow = page.locator("[data-chart=curve] svg").first.bounding_box()["width"]
@@ -202,18 +205,20 @@ def test_nothing_sticks_out_on_a_phone(show, facts):
 
 
 def test_every_chart_is_drawn(show):
-    page = show(binary_facts() | {"comparison": comparison()})
+    page = show(replace(binary_summary(), comparison=make_comparison()))
     page.locator("[data-chart=comparison] svg").wait_for()
     count = {"audit": 3, "curve": 1, "bins": 2, "rounds": 4, "comparison": 1}
     assert {name: page.locator(f"[data-chart={name}] svg").count() for name in count} == count
 
 
 def test_hostile_names_neither_run_nor_break_the_page(show):
-    facts = multiclass_facts([HOSTILE, "b", "c"])
-    facts["rounds"] = [{HOSTILE: float(k)} for k in range(4)]
-    facts["title"] = facts["positive"] = HOSTILE
-    facts["suggest"] = [{"row": 1, "score": 0.5, "values": {HOSTILE: HOSTILE}}]
-    page = show(facts)
+    summary = replace(
+        multiclass_summary([HOSTILE, "b", "c"]),
+        title=HOSTILE,
+        rounds=tuple(RoundRecord(HOSTILE, k, 1, 0.1, 0.1, None, {HOSTILE: float(k)}) for k in range(4)),
+        suggestions=(Suggestion(1, 0.5, HOSTILE, {HOSTILE: HOSTILE}),),
+    )
+    page = show(summary)
     assert page.title() == HOSTILE
     assert page.locator("img").count() == 0
     assert HOSTILE in text(page, "[data-chart=rounds] .chart-title")
@@ -226,7 +231,7 @@ def test_markup_smuggled_in_could_neither_run_nor_ask_for_anything(chromium):
     requests, refusals = [], []
     page.on("requestfinished", lambda request: requests.append(request.url))
     page.on("console", lambda message: refusals.append(message.text))
-    page.set_content(render({"title": "plain"}).replace("<main", smuggled + "<main"))
+    page.set_content(render_page(replace(EMPTY, title="plain")).replace("<main", smuggled + "<main"))
     assert page.title() == "plain"
     assert requests == []
     assert len([line for line in refusals if "Content Security Policy" in line]) >= 2
@@ -234,7 +239,7 @@ def test_markup_smuggled_in_could_neither_run_nor_ask_for_anything(chromium):
 
 
 def test_without_scripts_the_tables_hold_the_figures(show):
-    page = show(multiclass_facts(), scripts=False)
+    page = show(multiclass_summary(), scripts=False)
     assert page.locator("article:visible").count() == 3
     assert "Scripts are switched off" in text(page, "noscript")
     assert re.search(r"\(chosen\)", page.content())

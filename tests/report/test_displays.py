@@ -1,7 +1,8 @@
-"""Displays show what the estimator holds: the curve, the point, the spread, the audit, the rounds."""
+"""Displays show what an estimator or a summary holds: the curve, the point, the scores, the audit, the rounds."""
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -13,10 +14,12 @@ from sklearn.metrics import precision_recall_curve
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from report_facts import draw_scores
+from report_summaries import binary_summary, draw_scores, multiclass_summary
 from semisvm import PreferenceSVC, ProgressiveSVC, SupervisedSVC
 from semisvm.decision import Target
+from semisvm.estimators.history import RoundRecord
 from semisvm.report import AuditDisplay, OperatingPointDisplay, RoundsDisplay, ScoresDisplay
+from semisvm.report.wording import verdict
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +64,7 @@ def test_the_point_drawn_is_the_estimators_own(preference, ax):
     np.testing.assert_allclose(drawn, (point.recall.value, point.precision.value))
     assert display.ax_ is ax
     assert display.figure_ is ax.figure
-    assert "recall at least 0.95: reached" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert verdict(point).headline in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def test_on_given_rows_the_point_is_what_predict_gives(preference, ax):
@@ -93,7 +96,7 @@ def test_each_of_many_classes_has_its_own_picture(ax):
         OperatingPointDisplay.from_estimator(model)
     with pytest.raises(ValueError, match="positive must name one of the classes"):
         AuditDisplay.from_estimator(model)
-    with pytest.raises(ValueError, match="is no class"):
+    with pytest.raises(ValueError, match="is not a class"):
         ScoresDisplay.from_estimator(model, positive="rose")
 
 
@@ -135,12 +138,35 @@ def test_rounds_draw_the_figures_that_change(cancer):
     name = "candidates"
     line = display.axes_[list(display.columns).index(name)].lines[0]
     assert line.get_ydata().tolist() == [record[name] for record in history if name in record]
-    many = RoundsDisplay([{"problem": p, "x": k} for p in "ab" for k in range(3)]).plot()
+    many = RoundsDisplay([RoundRecord(p, k, 1, 0.1, 0.1, None, {"x": k}) for p in "ab" for k in range(3)]).plot()
     assert [line.get_ydata().tolist() for line in many.axes_[0].lines] == [[0, 1, 2], [0, 1, 2]]
     one = RoundsDisplay.from_estimator(model, columns=[name])
     assert one.axes_.size == 1
-    with pytest.raises(ValueError, match="no figure called 'nonsense' changes"):
+    with pytest.raises(ValueError, match="no number called 'nonsense' changes"):
         one.plot(columns=["nonsense"])
+
+
+def test_a_summary_is_drawn_as_it_is(ax):
+    summary = binary_summary()
+    point = summary.operating_points["malignant"]
+    display = OperatingPointDisplay.from_summary(summary, ax=ax)
+    assert display.point is point
+    assert len(display.line_.get_xdata()) == len(set(summary.scores["malignant"].labeled))
+    scores = ScoresDisplay.from_summary(summary)
+    assert (scores.threshold, len(scores.unlabeled)) == (point.threshold, 512)
+    assert AuditDisplay.from_summary(summary).audit == summary.audits["malignant"]
+    assert RoundsDisplay.from_summary(summary).columns["n_positive"]["malignant vs benign"][0] == (1, 162)
+
+
+def test_the_class_of_a_summary_to_draw_is_named_where_there_are_several():
+    summary = multiclass_summary()
+    display = OperatingPointDisplay.from_summary(summary, positive="virginica")
+    assert display.point is summary.operating_points["virginica"]
+    for draw in (OperatingPointDisplay, ScoresDisplay, AuditDisplay):
+        with pytest.raises(ValueError, match="positive must name one of the classes"):
+            draw.from_summary(summary)
+        with pytest.raises(ValueError, match="there is nothing to draw"):
+            draw.from_summary(replace(summary, scores={}, audits={}))
 
 
 def test_what_can_not_be_drawn_is_refused_with_a_sentence(cancer):
@@ -159,8 +185,9 @@ def test_what_can_not_be_drawn_is_refused_with_a_sentence(cancer):
 def test_matplotlib_is_imported_when_a_picture_is_drawn_and_not_before():
     code = """
 import sys, semisvm.report
+from semisvm.estimators.history import RoundRecord
 from semisvm.report import RoundsDisplay
-display = RoundsDisplay([{"x": 1}, {"x": 2}])
+display = RoundsDisplay([RoundRecord("a vs b", k, 1, 0.1, 0.1, None, {"x": k}) for k in range(2)])
 assert "matplotlib" not in sys.modules and "jinja2" not in sys.modules
 sys.modules["matplotlib.pyplot"] = None
 try:

@@ -1,16 +1,19 @@
-"""The page as text: what it says, what it says of missing parts, and that nothing from the data can become markup."""
+"""The page as text: what it says, what it says about missing parts, and that no text of the data becomes markup."""
 
 import hashlib
-import json
 import re
+from dataclasses import fields, is_dataclass, replace
 
 import pytest
 
-from report_facts import answer, binary_facts, comparison, multiclass_facts
 from report_html import HOSTILE, read_html, without_scripts
-from semisvm.report import render, write_report
-from semisvm.report.render import SCRIPTS, _asset
+from report_summaries import EMPTY, answer, answers, binary_summary, make_comparison, multiclass_summary
+from semisvm.decision import WITH_UNLABELED, OperatingPoint, choose
+from semisvm.estimators.history import RoundRecord
+from semisvm.report import render_page, write_report
+from semisvm.report.page import SCRIPTS, _asset
 from semisvm.report.wording import verdict
+from semisvm.tables.summary import FitSummary
 
 
 def words(page):
@@ -22,7 +25,7 @@ def words(page):
 
 
 def test_the_target_and_whether_it_is_reached_come_first():
-    told = words(render(binary_facts()))
+    told = words(render_page(binary_summary()))
     headline = "Reached on the labeled rows, not proven: recall at least 0.97."
     assert told.index(headline) < told.index("What to do:") < told.index("Where the gain comes from")
     assert "90% interval 0.861 to 1.000" in told
@@ -41,29 +44,47 @@ def test_the_target_and_whether_it_is_reached_come_first():
     ],
 )
 def test_the_headline_says_what_was_found_and_no_more(how, headline):
-    assert verdict(answer(**how)["operating_point"])["headline"] == headline
+    assert verdict(answer(**how)[0]).headline == headline
 
 
 def test_a_target_whose_interval_goes_below_it_is_not_called_reached_without_saying_so():
-    point = answer(min_recall=0.97)["operating_point"]
-    assert point["reached"]
-    assert point["recall"]["low"] < 0.97
-    assert "below the 0.97 that was asked" in verdict(point)["sentence"]
-    assert "recall 0.97 takes 76 positive rows without one error" in verdict(point)["advice"]  # 0.97^76 < 0.1 < 0.97^75
+    point = answer(min_recall=0.97)[0]
+    assert point.reached
+    assert point.recall.low < 0.97
+    assert f"interval of recall starts at {point.recall.low:.3f}, below 0.97" in verdict(point).sentence
+    assert "takes at least 76, all of them right" in verdict(point).sentence  # 0.97^76 < 0.1 < 0.97^75
+    assert "confidence=0.9; on the command line --confidence 0.9" in verdict(point).advice
 
 
-def test_every_part_of_the_facts_is_shown():
-    facts = binary_facts() | {"guard": {"choice": "label mean", "own_cost": 0.125}}
-    told = words(render(facts))
+def test_the_labels_that_would_prove_a_target_are_said_once():
+    """In the reason where the labels are too few for any proof, else in the advice: 30 positives, 2 of them missed."""
+    few = answer(min_recall=0.97)[0]
+    enough = choose([*range(60)], [-1] * 28 + [1, 1] + [-1] * 2 + [1] * 28, min_recall=0.9, costs=(0, 1))
+    assert (few.status, enough.status) == ("unproven", "unproven")
+    assert few.reason
+    assert not enough.reason
+    assert "To prove" not in verdict(few).advice
+    assert "To prove recall 0.9 takes at least 22 positive rows, all of them right." in verdict(enough).advice
+
+
+def test_how_thin_the_evidence_is_stands_in_the_sentence():
+    point = choose([3.0, 2.0, 1.0, 0.0], [1, 1, -1, -1], min_precision=0.95, level="cross-fitted")
+    assert point.status == "unproven"
+    assert point.reason
+    assert point.reason in verdict(point).sentence
+
+
+def test_every_part_of_the_summary_is_shown():
+    told = words(render_page(replace(binary_summary(), guard={"choice": "label mean", "own_cost": 0.125})))
     for part in (
-        "wdbc.csv, 569 rows, 57 labeled, 512 not",
-        "The unlabeled rows did not help: the gain is the threshold's.",
+        "wdbc.csv, 569 rows: 57 labeled, 512 unlabeled",
+        "The unlabeled rows did not help: the gain comes from the threshold.",
         "Supervised + threshold",
         "worst concavity",
         "label mean",
         "own cost",
         "PSVM",
-        "A least recall was asked for.",
+        "A minimum recall was asked for.",
         "3.21 seconds",
         "scikit-learn",
         "n positive",
@@ -71,99 +92,107 @@ def test_every_part_of_the_facts_is_shown():
         assert part in told, part
 
 
-def test_audit_rows_hold_the_figures_of_the_facts():
-    facts = binary_facts()
-    told = words(render(facts))
-    for row in facts["audit"]:
-        for measure in ("precision", "recall", "f_score"):
-            estimate = row[measure]
-            assert f"{estimate['value']:.3f} {estimate['low']:.3f} to {estimate['high']:.3f}" in told
+def test_audit_rows_hold_the_figures_of_the_summary():
+    summary = binary_summary()
+    told = words(render_page(summary))
+    for point in summary.audits["malignant"].values():
+        for value, low, high in (point.precision, point.recall, point.f_score):
+            assert f"{value:.3f} {low:.3f} to {high:.3f}" in told
 
 
 def test_where_costs_were_asked_the_audit_is_of_costs():
-    facts = binary_facts(costs=(10.0, 1.0))
-    told = words(render(facts))
-    costs = [row["cost"] for row in facts["audit"]]
-    assert f"Cost a row: {costs[0]['value']:.3f}, then {costs[1]['value']:.3f}" in told
-    for cost in costs:
-        assert f"{cost['value']:.3f} {cost['low']:.3f} to {cost['high']:.3f}" in told
+    summary = binary_summary(costs=(10.0, 1.0))
+    told = words(render_page(summary))
+    costs = [point.cost for point in summary.audits["malignant"].values()]
+    assert f"Cost per row: {costs[0].value:.3f}, then {costs[1].value:.3f}" in told
+    for value, low, high in costs:
+        assert f"{value:.3f} {low:.3f} to {high:.3f}" in told
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_methods_compared_are_shown_with_costs_the_right_way_round(sign):
-    told = words(render(binary_facts() | {"comparison": comparison(sign)}))
+    told = words(render_page(replace(binary_summary(), comparison=make_comparison(sign))))
     assert "transductive 0.940 0.900 to 0.980 +0.030 −0.010 to +0.060" in told
     assert "cluster 0.880 0.840 to 0.920" in told
     assert "target not reached" in told
-    assert "laplacian was left out: knows no costs." in told
-    assert "Methods compared" not in words(render(binary_facts()))
+    assert "laplacian was left out: takes no costs." in told
+    assert "Methods compared" not in words(render_page(binary_summary()))
 
 
 def test_unlabeled_rows_that_change_nothing_are_said_to():
-    facts = binary_facts()
-    facts["audit"][2] = facts["audit"][1] | {"step": "with unlabeled"}
-    assert "The last step changes nothing" in words(render(facts))
-    assert "The last step changes nothing" not in words(render(binary_facts()))
+    summary = binary_summary()
+    supervised, threshold, _ = summary.audits["malignant"].items()
+    idle = dict([supervised, threshold, (WITH_UNLABELED, threshold[1])])
+    assert "The last step changes nothing" in words(render_page(replace(summary, audits={"malignant": idle})))
+    assert "The last step changes nothing" not in words(render_page(summary))
 
 
-def test_many_classes_have_an_answer_each():
-    told = words(render(multiclass_facts()))
+def test_each_of_many_classes_has_its_own_answer():
+    told = words(render_page(multiclass_summary()))
     for name in ("setosa", "versicolor", "virginica"):
         assert f"Class {name}" in told
 
 
-def test_a_class_may_be_called_like_a_part_of_the_facts():
+def test_a_class_may_have_the_name_of_a_part_of_the_summary():
     names = ("labeled", "level", "threshold")
-    told = words(render(multiclass_facts(names)))
+    told = words(render_page(multiclass_summary(names)))
     assert all(f"Class {name}" in told for name in names)
 
 
 @pytest.mark.parametrize(
-    "part", ["data", "operating_point", "audit", "scores", "rounds", "suggest", "method", "classes"]
+    ("part", "told"),
+    [
+        ("audits", "No audit was stored"),
+        ("scores", "No scores of labeled rows were stored"),
+        ("rounds", "This method has no rounds"),
+        ("suggestions", "No rows were picked for labeling"),
+        ("operating_points", "Nothing was measured."),
+        ("data", "No features were stored"),
+    ],
 )
-def test_a_missing_part_is_said_to_be_missing(part):
-    facts = binary_facts()
-    del facts[part]
-    assert render(facts) == render(facts | {part: None})
-    told = words(render(facts))
-    said = {
-        "audit": "No audit was stored",
-        "scores": "No scores of labeled rows were stored",
-        "rounds": "This method has no rounds",
-        "suggest": "No rows were picked for labeling",
-        "operating_point": "No target was set.",
-        "data": "No features were stored",
-    }
-    assert said.get(part, "Model card") in told
+def test_a_missing_part_is_said_to_be_missing(part, told):
+    summary = replace(binary_summary(), **{part: getattr(EMPTY, part)})
+    assert told in words(render_page(summary))
+    assert told not in words(render_page(binary_summary()))
 
 
-def test_no_facts_at_all_make_a_page_that_says_so():
-    told = words(render({}))
-    assert "No target was set." in told
+def test_an_empty_summary_makes_a_page_that_says_so():
+    told = words(render_page(EMPTY))
+    assert "Nothing was measured." in told
     assert "No audit was stored" in told
 
 
 def test_scores_of_one_class_are_said_to_judge_nothing():
-    facts = binary_facts()
-    facts["scores"]["sign"] = [1] * 57
-    assert "all of one class" in words(render(facts))
+    summary = binary_summary()
+    sample = replace(summary.scores["malignant"], sign=(1,) * 57)
+    assert "all of one class" in words(render_page(replace(summary, scores={"malignant": sample})))
+
+
+def test_scores_that_are_not_finite_are_left_out():
+    summary = binary_summary()
+    sample = summary.scores["malignant"]
+    sample = replace(sample, labeled=(float("nan"), *sample.labeled[1:]), unlabeled=(float("inf"), *sample.unlabeled))
+    assert "Measured on 56 labeled rows" in words(render_page(replace(summary, scores={"malignant": sample})))
 
 
 def poison(value):
-    """The same facts with every name and every text hostile, but for those that steer the page."""
+    """The same summary with every text hostile, except those of operating points, which are not free texts."""
+    if isinstance(value, OperatingPoint):
+        return replace(value, reason=HOSTILE)
     if isinstance(value, str):
-        return value if value in ("cross-fitted", "inf", "-inf") else HOSTILE + value
+        return value if value == "cross-fitted" else HOSTILE + value
+    if is_dataclass(value):
+        return replace(value, **{one.name: poison(getattr(value, one.name)) for one in fields(value)})
     if isinstance(value, dict):
-        return {name: poison(part) for name, part in value.items()}
-    return [poison(part) for part in value] if isinstance(value, list) else value
+        return {poison(name): poison(part) for name, part in value.items()}
+    return tuple(map(poison, value)) if type(value) is tuple else value
 
 
-@pytest.mark.parametrize("facts", [binary_facts(), multiclass_facts()])
-def test_no_text_of_the_data_becomes_markup(facts):
-    facts = poison(facts)
-    facts["rounds"] = [{HOSTILE: HOSTILE, "x": k} for k in range(3)]
-    facts["method"]["parameters"] = {HOSTILE: HOSTILE}
-    page = without_scripts(render(facts))
+@pytest.mark.parametrize("summary", [binary_summary(), multiclass_summary()], ids=["binary", "multiclass"])
+def test_no_text_of_the_data_becomes_markup(summary):
+    summary = poison(replace(summary, comparison=make_comparison(), guard={"a": "b"}))
+    rounds = tuple(RoundRecord(HOSTILE, k, 1, 0.1, 0.1, None, {HOSTILE: HOSTILE, "x": k}) for k in range(3))
+    page = without_scripts(render_page(replace(summary, rounds=rounds)))
     tree = read_html(page)
     assert len(list(tree.iter("script"))) == 1 + len(SCRIPTS)
     assert not list(tree.iter("img"))
@@ -174,7 +203,7 @@ def test_no_text_of_the_data_becomes_markup(facts):
 def test_the_policy_forbids_the_network_and_allows_these_scripts_alone():
     policy = next(
         element.get("content")
-        for element in read_html(render(binary_facts())).iter("meta")
+        for element in read_html(render_page(binary_summary())).iter("meta")
         if element.get("http-equiv") == "Content-Security-Policy"
     )
     assert policy.startswith("default-src 'none';")
@@ -185,7 +214,7 @@ def test_the_policy_forbids_the_network_and_allows_these_scripts_alone():
 
 
 def test_the_page_names_no_address_to_fetch_from():
-    page = without_scripts(render(binary_facts()))
+    page = without_scripts(render_page(binary_summary()))
     assert not re.search(r"""(src|href)\s*=\s*["']?(?!#)\w""", page)
     assert "@import" not in page
     assert "url(" not in page
@@ -196,23 +225,29 @@ def test_the_chart_library_is_the_published_one_with_its_license(name):
     licenses = _asset("LICENSES.txt")
     digest = hashlib.sha256((_asset(name) + "\n").encode()).hexdigest()
     assert re.search(rf"^{re.escape(name)} .*\n  sha256 {digest}$", licenses, re.MULTILINE)
-    assert "Permission to use, copy, modify" in words(render({}))
+    assert "Permission to use, copy, modify" in words(render_page(EMPTY))
 
 
 def test_a_report_is_written_whole_and_never_over_another_without_force(tmp_path):
     path = tmp_path / "report.html"
-    assert write_report(binary_facts(), path) == path
+    assert write_report(binary_summary(), path) == path
     first = path.read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="exists"):
-        write_report({}, path)
+        write_report(EMPTY, path)
     assert path.read_text(encoding="utf-8") == first
-    write_report({}, path, force=True)
-    assert path.read_text(encoding="utf-8") == render({})
+    write_report(EMPTY, path, force=True)
+    assert path.read_text(encoding="utf-8") == render_page(EMPTY)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_equal_facts_make_equal_pages_and_are_left_as_they_were():
-    facts = binary_facts()
-    before = json.dumps(facts)
-    assert render(facts) == render(json.loads(before))
-    assert json.dumps(facts) == before
+def test_equal_summaries_make_equal_pages_also_after_a_trip_through_json():
+    summary = replace(binary_summary(), comparison=make_comparison(-1))
+    assert render_page(summary) == render_page(FitSummary.from_json(summary.to_json()))
+    assert render_page(summary) == render_page(replace(binary_summary(), comparison=make_comparison(-1)))
+
+
+def test_more_than_two_classes_are_answered_in_their_order():
+    names = ("b", "a", "c")
+    summary = replace(multiclass_summary(names), **answers({name: answer() for name in sorted(names)}))
+    told = words(render_page(summary))
+    assert told.index("Class b") < told.index("Class a") < told.index("Class c")

@@ -1,4 +1,4 @@
-"""A fit that was cut off goes on where it was, and ends as if nothing had happened."""
+"""A fit that was killed continues where it stopped, and ends with the same model."""
 
 import json
 import os
@@ -11,16 +11,16 @@ import pytest
 
 from killed_fits import training
 from semisvm import ClusterSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
-from semisvm.data import DataError
 from semisvm.dual import pairwise
 from semisvm.dual.memo import remembering
+from semisvm.errors import DataError
 from semisvm.tables.checkpoint import open_checkpoint
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 
 
 def test_killed_at_ten_random_moments_it_ends_with_the_same_model(tmp_path):
-    script = Path(__file__).parent / "killed_fits.py"
+    script = Path(__file__).parents[1] / "killed_fits.py"
     environment = os.environ | {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "NUMBA")}
     words = [sys.executable, str(script), str(tmp_path), "transductive", "250", "10"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment)
@@ -32,11 +32,11 @@ def test_killed_at_ten_random_moments_it_ends_with_the_same_model(tmp_path):
 
 
 class CutOffError(Exception):
-    """Stands for a process that is gone."""
+    """Stands for the end of a killed process."""
 
 
 class CutOff:
-    """A memory that fails at one of its solves, as a killed process does."""
+    """A store that fails at one of the solves, as a killed process does."""
 
     def __init__(self, memory, at):
         self.memory, self.left = memory, at
@@ -62,11 +62,11 @@ METHODS = [
 
 @pytest.mark.parametrize("rows_in_memory", ["all", "some"])
 @pytest.mark.parametrize("estimator", METHODS, ids=lambda one: type(one).__name__)
-def test_every_method_goes_on_to_the_last_bit(tmp_path, monkeypatch, estimator, rows_in_memory):
-    """Where only some kernel rows are in memory they steer the solver, and must be there again."""
+def test_every_method_ends_with_the_same_model_to_the_last_bit(tmp_path, monkeypatch, estimator, rows_in_memory):
+    """If only some kernel rows are in memory they influence the solver, so they must be restored."""
     if rows_in_memory == "some":
         monkeypatch.setattr(pairwise, "WHOLE_GRAM_BYTES", 1000)
-        monkeypatch.setattr("semisvm.tables.checkpoint_rows.WHOLE_GRAM_BYTES", 1000)
+        monkeypatch.setattr("semisvm.tables.checkpoint.WHOLE_GRAM_BYTES", 1000)
         monkeypatch.setattr(pairwise, "FIRST_BATCH", 16)
     rows = training(300)
     X, y = rows.rows.to_numpy(), rows.codes
@@ -86,7 +86,7 @@ def test_every_method_goes_on_to_the_last_bit(tmp_path, monkeypatch, estimator, 
             np.testing.assert_allclose(resumed, whole, rtol=0, atol=1e-9 if has_means else 0)
 
 
-def test_a_solve_that_is_of_another_problem_is_not_taken_from_memory(tmp_path):
+def test_the_solution_of_another_problem_is_not_taken_from_the_store(tmp_path):
     rows = training(200)
     X, y = rows.rows.to_numpy(), rows.codes
     with remembering(open_checkpoint(tmp_path / "c", "digest", resume=True)):
@@ -102,9 +102,9 @@ def test_the_checkpoint_of_another_fit_is_refused_and_one_that_is_there_is_not_o
     rows = training(200)
     folder = tmp_path / "c"
     fit_model(rows, Settings(), method="supervised", checkpoint=folder)
-    with pytest.raises(DataError, match=r"there is a checkpoint already\. Go on with it by --resume"):
+    with pytest.raises(DataError, match=r"there is a checkpoint already\. Continue it \(`resume`\)"):
         fit_model(rows, Settings(), method="supervised", checkpoint=folder)
-    with pytest.raises(DataError, match=r"the checkpoint is of another fit: .* Use the same command"):
+    with pytest.raises(DataError, match=r"the checkpoint is of another fit: .* Fit as before"):
         fit_model(rows, Settings(C=2.0), method="supervised", checkpoint=folder, resume=True)
 
 

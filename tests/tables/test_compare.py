@@ -1,6 +1,7 @@
-"""Comparing methods: what is measured, what is chosen, what is said, and what Ctrl-C leaves."""
+"""Comparing methods: what is measured, what is chosen, what is said, and what Ctrl-C leaves behind."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,22 +10,23 @@ from sklearn.metrics import balanced_accuracy_score
 from killed_fits import training
 from semisvm.decision import Estimate
 from semisvm.estimators.registry import find_method
-from semisvm.tables.compare import Comparison, Entry, compare_methods
-from semisvm.tables.cross import CrossFit, cross_fit, make_bench
-from semisvm.tables.findings import compared
+from semisvm.tables.compare import Comparison, MethodTrial, compare_methods, tune_kernel
+from semisvm.tables.findings import say_gain
 from semisvm.tables.fit import compare_on, fit_model
-from semisvm.tables.merit import judge
-from semisvm.tables.methods import Settings, margins
-from semisvm.tables.tune import tune
+from semisvm.tables.held_out import HeldOutScores, judge, make_bench, score_held_out
+from semisvm.tables.methods import Settings, lead_per_class
+
+THREE = ("low", "mid", "high")
+TWO = ("no", "yes")
 
 
 def test_merit_is_scikit_learns_balanced_accuracy_and_the_mean_cost():
     rng = np.random.default_rng(0)
     codes, predicted = rng.integers(0, 3, 200), rng.integers(0, 3, 200)
-    assert judge(predicted, codes, 3).mean == pytest.approx(balanced_accuracy_score(codes, predicted))
+    assert judge(predicted, codes, THREE).mean == pytest.approx(balanced_accuracy_score(codes, predicted))
     matrix = np.array([[0, 1, 5], [2, 0, 3], [10, 1, 0]])
-    assert judge(predicted, codes, 3, matrix).mean == pytest.approx(-matrix[codes, predicted].mean())
-    each = judge(predicted, codes, 3, {0: 1.0, 1: 2.0, 2: 3.0}).mean
+    assert judge(predicted, codes, THREE, matrix).mean == pytest.approx(-matrix[codes, predicted].mean())
+    each = judge(predicted, codes, THREE, {"low": 1.0, "mid": 2.0, "high": 3.0}).mean
     assert each == pytest.approx(-np.mean((codes + 1) * (predicted != codes)))
 
 
@@ -34,15 +36,15 @@ def test_the_interval_of_a_merit_covers_the_truth_as_often_as_it_says():
     for _ in range(400):
         codes = (rng.random(120) < 0.3).astype(int)
         right = rng.random(120) < np.where(codes == 1, 0.7, 0.9)
-        found = judge(np.where(right, codes, 1 - codes), codes, 2).estimate()
+        found = judge(np.where(right, codes, 1 - codes), codes, TWO).estimate()
         inside += found.low <= 0.8 <= found.high
     assert inside / 400 > 0.86
 
 
 def entry(name, right, codes):
-    """A method on the bench that predicts the rows in `right` right."""
-    cross = CrossFit(np.arange(len(codes)), right, 0.0)
-    return Entry(find_method(name), cross, judge(np.where(right, codes, 1 - codes), codes, 2), points={})
+    """A method in a comparison that predicts the rows in `right` right."""
+    scores = HeldOutScores(np.arange(len(codes)), right, 0.0)
+    return MethodTrial(find_method(name), scores, judge(np.where(right, codes, 1 - codes), codes, TWO), points={})
 
 
 def test_the_simplest_method_within_one_standard_error_of_the_best_is_chosen():
@@ -64,8 +66,8 @@ def test_the_simplest_method_within_one_standard_error_of_the_best_is_chosen():
     assert isinstance(worse.difference(worse.entries[1]), Estimate)
 
 
-def test_a_best_without_a_fault_on_few_labels_is_no_reason_to_leave_the_supervised_machine():
-    """Its own standard error is next to nothing; that of the difference is not."""
+def test_a_best_method_without_errors_on_few_labels_does_not_replace_the_supervised_method():
+    """Its own standard error is almost 0; that of the difference is not."""
     codes = np.repeat([0, 1], 6)
     rows = np.arange(12)
     found = Comparison("balanced accuracy")
@@ -78,51 +80,51 @@ def test_the_audit_has_a_threshold_only_where_the_model_has_one():
     rows = training(300)
     for settings, steps in (
         (Settings(), ["supervised", "with unlabeled"]),
-        (Settings(costs={0: 1.0, 1: 5.0}), ["supervised", "with unlabeled"]),
+        (Settings(costs={"no": 1.0, "yes": 5.0}), ["supervised", "with unlabeled"]),
         (Settings(min_recall=0.6), ["supervised", "supervised + threshold", "with unlabeled"]),
     ):
-        facts = fit_model(rows, settings, method="self-training").model.facts
-        assert [line["step"] for line in facts["audit"]] == steps
-    alone = fit_model(rows, Settings(), method="supervised").model.facts
-    assert [line["step"] for line in alone["audit"]] == ["supervised"]
+        summary = fit_model(rows, settings, method="self-training").model.summary
+        assert list(summary.audits["yes"]) == steps
+    alone = fit_model(rows, Settings(), method="supervised").model.summary
+    assert list(alone.audits["yes"]) == ["supervised"]
 
 
 def test_what_the_comparison_has_said_of_the_chosen_method_is_not_said_again():
-    notes = fit_model(training(300), Settings(), method="auto").model.facts["notes"]
-    asked = fit_model(training(300), Settings(), method="transductive").model.facts["notes"]
+    notes = fit_model(training(300), Settings(), method="auto").model.summary.notes
+    asked = fit_model(training(300), Settings(), method="transductive").model.summary.notes
     assert sum("a gain of" in note for note in notes) == 1
     assert sum("a gain of" in note for note in asked) == 1
 
 
 def test_a_certificate_is_given_by_the_method_that_has_one():
     with pytest.raises(ValueError, match="The method 'cluster' gives no certificate"):
-        fit_model(training(300), Settings(min_recall=0.5, certify=0.1), method="cluster")
-    point = fit_model(training(600), Settings(min_recall=0.5, certify=0.1)).model.facts["operating_point"]
-    assert point["level"] == "certified"
+        fit_model(training(300), Settings(min_recall=0.5, confidence=0.9), method="cluster")
+    summary = fit_model(training(600), Settings(min_recall=0.5, confidence=0.9)).model.summary
+    assert summary.operating_points["yes"].level == "certified"
 
 
 def test_out_of_fold_scores_never_saw_the_label_of_their_row():
-    """Flip one label: the score of its own row stays, for the fits that scored it did not have it."""
+    """Flip one label: the score of its own row stays, because the fits that scored it did not see it."""
     rows = training(300)
-    X, codes = rows.rows.to_numpy(), rows.codes
-    row = int(np.flatnonzero(codes == 1)[0])
-    bench = make_bench(X, codes, 2)
-    flipped = codes.copy()
-    flipped[row] = 0
+    X = rows.rows.to_numpy()
+    row = int(np.flatnonzero(rows.codes == 1)[0])
+    bench = make_bench(X, rows.labels)
+    flipped = rows.labels
+    flipped[row] = "no"
     method = find_method("supervised")
-    one = cross_fit(method, Settings(kernel="rbf"), bench)
-    other = cross_fit(method, Settings(kernel="rbf"), type(bench)(X, flipped, 2, bench.folds))
+    one = score_held_out(method, Settings(kernel="rbf"), bench)
+    other = score_held_out(method, Settings(kernel="rbf"), replace(bench, labels=flipped))
     place = list(one.rows).index(row)
     assert one.scores[place] == other.scores[place]
     assert not np.array_equal(one.scores, other.scores)
 
 
-def test_a_large_pool_is_thinned_for_the_comparison_and_not_for_the_model():
+def test_a_large_pool_is_sampled_for_the_comparison_and_not_for_the_model():
     rows = training(500)
     fitted = fit_model(rows, Settings(), method="self-training", most_unlabeled=50)
-    notes = " ".join(fitted.model.facts["notes"])
+    notes = " ".join(fitted.model.summary.notes)
     assert f"50 of {rows.n_unlabeled} unlabeled rows" in notes
-    assert fitted.model.facts["scores"]["n_unlabeled"] == rows.n_unlabeled
+    assert fitted.model.summary.scores["yes"].n_unlabeled == rows.n_unlabeled
 
 
 def test_one_label_of_a_class_is_too_few_to_compare_and_enough_to_fit():
@@ -130,10 +132,10 @@ def test_one_label_of_a_class_is_too_few_to_compare_and_enough_to_fit():
     rows.codes[np.flatnonzero(rows.codes == 1)[1:]] = -1
     fitted = fit_model(rows, Settings(), method="auto")
     assert fitted.model.method == "supervised"
-    assert fitted.model.facts["operating_point"] is None
+    assert fitted.model.summary.operating_points == {}
     assert fitted.reached
-    assert not fit_model(rows, Settings(min_recall=0.5), method="supervised").reached  # nobody can tell
-    assert "a class has a single labeled row" in fitted.model.facts["method"]["why"]
+    assert not fit_model(rows, Settings(min_recall=0.5), method="supervised").reached  # it was not measured
+    assert "a class has a single labeled row" in fitted.model.summary.method.why
 
 
 @pytest.mark.parametrize(
@@ -144,26 +146,26 @@ def test_one_label_of_a_class_is_too_few_to_compare_and_enough_to_fit():
         (90, "Held-out"),
     ],
 )
-def test_a_method_that_was_asked_for_and_is_worse_than_supervised_is_not_passed_over_in_silence(every, said):
+def test_that_a_method_is_worse_than_supervised_is_said_even_if_it_was_asked_for(every, said):
     codes, rows = np.repeat([0, 1], 100), np.arange(200)
-    told = compared(entry("transductive", rows % every != 0, codes), entry("supervised", rows % 20 != 0, codes))
+    told = say_gain(entry("transductive", rows % every != 0, codes), entry("supervised", rows % 20 != 0, codes))
     assert re.search(said, told[0])
 
 
 def test_costs_are_what_auto_lowers():
     rows = training(300)
-    found = compare_on(rows, Settings(costs={0: 1.0, 1: 20.0}), ["supervised", "transductive"])
+    found = compare_on(rows, Settings(costs={"no": 1.0, "yes": 20.0}), ["supervised", "transductive"])
     assert found.measure == "cost"
     blind = compare_on(rows, Settings(), ["supervised", "transductive"])
     for priced, plain in zip(found.entries, blind.entries, strict=True):  # a miss costs twenty false alarms
-        assert priced.points[1].counts.fn < plain.points[1].counts.fn
-        assert priced.points[1].counts.fp > plain.points[1].counts.fp
+        assert priced.points["yes"].counts.fn < plain.points["yes"].counts.fn
+        assert priced.points["yes"].counts.fp > plain.points["yes"].counts.fp
 
 
 def test_tuning_takes_what_predicts_held_out_labels_best():
     rows = training(300)
-    bench = make_bench(rows.rows.to_numpy(), rows.codes, 2)
-    tuned = tune(bench, Settings(kernel="rbf"))
+    bench = make_bench(rows.rows.to_numpy(), rows.labels)
+    tuned = tune_kernel(bench, Settings(kernel="rbf"))
     before, after = (
         compare_methods(bench, settings, ["supervised"]).baseline.merit.mean
         for settings in (Settings(kernel="rbf"), tuned)
@@ -173,14 +175,14 @@ def test_tuning_takes_what_predicts_held_out_labels_best():
 
 def test_margins_are_above_zero_exactly_where_a_class_wins():
     scores = np.random.default_rng(0).normal(size=(50, 4))
-    assert ((margins(scores) > 0) == (scores == scores.max(axis=1, keepdims=True))).all()
+    assert ((lead_per_class(scores) > 0) == (scores == scores.max(axis=1, keepdims=True))).all()
 
 
 # ---- Ctrl-C ----
 
 
 class Patience:
-    """A `tell` that presses Ctrl-C when it has heard enough of one thing."""
+    """A `tell` that presses Ctrl-C after some words have come a number of times."""
 
     def __init__(self, words, times):
         self.words, self.left = words, times
@@ -196,16 +198,16 @@ def test_ctrl_c_in_the_fit_keeps_the_rounds_so_far():
     rows = training(600)
     fitted = fit_model(rows, Settings(), method="transductive", tell=Patience("Fitting", 6))
     assert fitted.was_stopped
-    assert any("best so far" in note for note in fitted.model.facts["notes"])
+    assert any("best so far" in note for note in fitted.model.summary.notes)
     assert set(fitted.model.predict(rows.rows)) == {"no", "yes"}
 
 
 def test_ctrl_c_in_the_comparison_takes_the_best_of_the_methods_that_are_done():
     fitted = fit_model(training(300), Settings(), method="auto", tell=Patience("Comparing: self-training, fold 2", 1))
     assert fitted.was_stopped
-    compared = [line["name"] for line in fitted.model.facts["comparison"]["methods"]]
+    compared = [line.name for line in fitted.model.summary.comparison.methods]
     assert compared == ["supervised", "mixture"]
-    assert fitted.model.facts["operating_point"] is not None
+    assert list(fitted.model.summary.operating_points) == ["yes"]
 
 
 def test_ctrl_c_before_anything_is_done_leaves_nothing():

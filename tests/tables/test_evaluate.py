@@ -1,15 +1,17 @@
-"""A model held against other rows: what was asked is what is measured, and the report says whose figures are whose."""
+"""A model on other rows: the target of the fit is what is measured, and the report says which figures are whose."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from semisvm.report import render
-from semisvm.tables.evaluate import evaluate_file
+from semisvm.estimators.history import RoundRecord
+from semisvm.report import render_page
+from semisvm.tables.evaluate import evaluate_file, summary_on
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.training import read_training
-from semisvm.tables.update import facts_on
 
 
 def write_three(path, n_rows, seed, share_labeled):
@@ -38,30 +40,36 @@ def test_of_several_classes_what_was_asked_is_measured_on_the_rows_above_each_th
     found = evaluate_file(model, path)
     for code, name in enumerate(model.classes.names):
         is_above = scores[:, code] > 0
-        assert found.points[code].counts.accepted == is_above.sum()
-        assert found.points[code].counts.tp == (is_above & (frame["y"] == name)).sum()
+        assert found.points[name].counts.accepted == is_above.sum()
+        assert found.points[name].counts.tp == (is_above & (frame["y"] == name)).sum()
     assert found.below_all == (scores.max(axis=1) < 0).sum() > 0
     assert found.confusion.sum() == len(frame)
-    assert "A row that is above none still has the label of the nearest class" in " ".join(model.facts["notes"])
+    assert "A row that is above none still gets the label of the nearest class" in " ".join(model.summary.notes)
 
 
 def test_a_report_on_other_rows_says_which_figures_are_of_the_fit(three):
     model, path = three
-    facts = facts_on(model, path)
-    assert facts["title"] == "y in held-out.csv, by a model of fit.csv"
-    assert facts["data"] == model.facts["data"]
-    first, *rest = facts["notes"]
-    assert first.startswith(f"Operating point and scores are measured on the {evaluate_file(model, path).rows} labeled")
+    summary = summary_on(model, path)
+    assert summary.title == "y in held-out.csv, by a model of fit.csv"
+    assert summary.data == model.summary.data
+    assert summary.audits == model.summary.audits
+    first, *rest = summary.notes
+    seen = evaluate_file(model, path)
+    assert first.startswith(f"The operating point and the scores are measured on the {seen.rows} labeled rows")
     assert "the audit, the method and the model card are those of the fit" in first
-    assert all(note.startswith("Of the fit: ") for note in rest)
+    assert all(note.startswith("About the fit: ") for note in rest)
+    assert summary.operating_points == seen.points
+    assert len(summary.scores["red"].labeled) == seen.rows
+    assert len(summary.suggestions) == 10
 
 
-def test_ways_that_were_tried_are_not_told_as_rounds(three):
+def test_alternatives_that_were_tried_are_not_shown_as_rounds(three):
     model, _ = three
-    assert all("candidate" in record for record in model.facts["rounds"])
-    page = render(model.facts)
+    assert all("candidate" in record.details for record in model.summary.rounds)
+    page = render_page(model.summary)
     assert "Ways to use the unlabeled rows" in page
     assert "What each round did" not in page
-    assert '"rounds":[]' in page  # no line is drawn from one way to the next
-    rounds = render(model.facts | {"rounds": [{"round": 0, "loss": 2.0}, {"round": 1, "loss": 1.0}]})
+    assert '"rounds":[]' in page  # no line is drawn from one alternative to the next
+    records = tuple(RoundRecord("red vs rest", k, 1, 0.1, 0.1, details={"loss": 2.0 - k}) for k in (0, 1))
+    rounds = render_page(replace(model.summary, rounds=records))
     assert "What each round did" in rounds

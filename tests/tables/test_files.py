@@ -1,24 +1,30 @@
-"""Model files: whole, without pickle, and of known types only."""
+"""Model files: complete, without pickle, and of known types only."""
 
 import io
 import json
 import os
 import pickle
 import zipfile
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import semisvm
 from killed_fits import training
-from semisvm.data import DataError
+from semisvm.errors import DataError
 from semisvm.estimators.registry import available
+from semisvm.tables import FitSummary
+from semisvm.tables.classes import Classes
 from semisvm.tables.files import MANIFEST, to_bytes
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
+from semisvm.tables.model import predict_file
 from semisvm.tables.writing import whole_file
 
 
@@ -29,7 +35,7 @@ def test_every_method_comes_back_from_its_file_as_it_went_in(tmp_path, name):
     back = semisvm.load(semisvm.save(model, tmp_path / "m.skops"))
     np.testing.assert_array_equal(back.decision_function(rows.rows), model.decision_function(rows.rows))
     assert list(back.predict(rows.rows)) == list(model.predict(rows.rows))
-    assert back.facts == model.facts
+    assert back.summary.as_dict() == model.summary.as_dict()
 
 
 def test_estimators_and_pipelines_of_the_library_are_saved_too(tmp_path):
@@ -44,11 +50,11 @@ def test_the_manifest_says_what_the_model_is(tmp_path):
     model = fit_model(training(160), Settings(min_recall=0.8), method="transductive").model
     path = semisvm.save(model, tmp_path / "m.skops")
     manifest = json.loads(zipfile.ZipFile(path).read(MANIFEST))
-    assert manifest["format"] == 1
+    assert manifest["format"] == 2
     assert manifest["classes"] == ["no", "yes"]
     assert manifest["data"]["features"][0] == {"name": "a", "type": "number"}
-    assert manifest["operating_point"]["target"]["min_recall"] == 0.8
-    assert [line["step"] for line in manifest["audit"]] == ["supervised", "supervised + threshold", "with unlabeled"]
+    assert manifest["operating_points"]["yes"]["target"]["min_recall"] == 0.8
+    assert list(manifest["audits"]["yes"]) == ["supervised", "supervised + threshold", "with unlabeled"]
 
 
 def test_types_that_are_not_ours_are_refused(tmp_path):
@@ -56,7 +62,7 @@ def test_types_that_are_not_ours_are_refused(tmp_path):
     foreign.friend = os.system
     with pytest.raises(DataError, match="holds objects of a type that is not of this library"):
         semisvm.load(semisvm.save(foreign, tmp_path / "f.skops"))
-    assert semisvm.load(semisvm.save(SVC(), tmp_path / "svc.skops")).C == 1.0  # skops knows it to be harmless
+    assert semisvm.load(semisvm.save(SVC(), tmp_path / "svc.skops")).C == 1.0  # on the list of skops
 
 
 def test_a_pickle_is_no_model_and_is_never_opened(tmp_path):
@@ -95,9 +101,56 @@ def test_an_existing_file_is_replaced_only_by_force_and_only_by_a_whole_one(tmp_
     assert isinstance(semisvm.load(semisvm.save(SVC(), path, force=True)), SVC)
 
 
-def test_what_a_killed_run_left_is_cleared_by_the_next(tmp_path):
-    gone = 2**22 - 1  # beyond any process
+def test_the_unfinished_file_of_a_killed_run_is_deleted_by_the_next(tmp_path):
+    gone = 2**22 - 1  # no process has this number
     (tmp_path / f".m.skops.{gone}.unfinished").write_bytes(b"half")
-    (tmp_path / f".m.skops.{os.getpid()}0.unfinished").write_bytes(b"of another, perhaps alive")
+    (tmp_path / f".m.skops.{os.getpid()}0.unfinished").write_bytes(b"of another process")
     semisvm.save(SVC(), tmp_path / "m.skops")
     assert not (tmp_path / f".m.skops.{gone}.unfinished").exists()
+
+
+# ---- files of version 0.1 ----
+
+VERSION_1 = Path(__file__).with_name("version_1")  # model files, their rows, and the predictions, made by semisvm 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("two-classes", "two.csv"),
+        ("auto-costs", "two.csv"),
+        ("three-classes", "three.csv"),
+        ("three-supervised", "three.csv"),
+    ],
+)
+def test_a_model_file_of_version_0_1_is_read_and_predicts_as_it_did(tmp_path, name, rows):
+    """Its estimator was fitted on codes; now it gives the class names itself."""
+    model = semisvm.load(VERSION_1 / f"{name}.skops")
+    predict_file(model, VERSION_1 / rows, tmp_path / "p.csv")
+    found, expected = (pd.read_csv(path) for path in (tmp_path / "p.csv", VERSION_1 / f"{name}-predicted.csv"))
+    assert list(found["label"]) == list(expected["label"])
+    assert list(found["above"]) == list(expected["above"])
+    np.testing.assert_allclose(found["score"], expected["score"], rtol=1e-5)
+    X = model.encoder.transform(pd.read_csv(VERSION_1 / rows, dtype=str))
+    assert set(model.estimator.predict(X)) <= set(model.classes.names)
+    assert model.estimator.classes_.tolist() == list(model.classes.names)
+    clone(model.estimator)  # every parameter of this version is there
+    again = semisvm.load(semisvm.save(model, tmp_path / "again.skops"))
+    assert again.summary.as_dict() == model.summary.as_dict()
+    np.testing.assert_array_equal(again.scores_of(X), model.scores_of(X))
+
+
+def test_a_method_that_was_renamed_since_version_0_1_is_found(tmp_path):
+    facts = json.loads(zipfile.ZipFile(VERSION_1 / "two-classes.skops").read("semisvm/facts.json"))
+    facts["method"]["name"] = "cost"
+    assert FitSummary.from_dict(facts).method.name == "label-mean"
+
+
+def test_estimators_in_a_model_know_the_classes_by_name_with_the_positive_one_last():
+    rows = training(160)
+    rows.classes = Classes(("yes", "no"), False)  # the order of the classes is not that of the alphabet
+    model = fit_model(rows, Settings(), method="supervised").model
+    assert model.estimator.classes_.tolist() == ["yes", "no"]
+    labels = model.estimator.predict(model.encoder.transform(rows.rows))
+    assert list(labels) == list(model.predict(rows.rows))
+    assert (labels == "no").mean() == pytest.approx((model.decision_function(rows.rows) > 0).mean())

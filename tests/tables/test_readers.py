@@ -16,7 +16,9 @@ from scipy.sparse import random as random_sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from files import npz_bytes, parquet_bytes, write
-from semisvm.data import DataError, read, read_delimited, read_libsvm, read_table
+from semisvm.errors import DataError
+from semisvm.tables.read_arrays import read_libsvm
+from semisvm.tables.read_whole import read_dataset, read_frame
 
 COMPRESS = {"": lambda content: content, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
@@ -37,7 +39,7 @@ def frame():
 def test_delimited_text_is_read_as_pandas_reads_it(tmp_path, frame, suffix, delimiter, ending):
     text = frame.to_csv(index=False, sep=delimiter)
     path = write(tmp_path, "mails" + suffix + ending, COMPRESS[ending](text.encode()))
-    table = read(path, target="kind")
+    table = read_dataset(path, target="kind")
     theirs = pd.read_csv(io.StringIO(text), sep=delimiter)
     assert_array_equal(table.X, frame[list("abcd")].to_numpy())  # what was written, to the last digit
     assert_allclose(table.X, theirs[list("abcd")].to_numpy(), rtol=1e-15)
@@ -63,14 +65,14 @@ def test_libsvm_text_is_read_as_scikit_learn_reads_it(tmp_path, ending):
 
 
 def test_one_value_far_out_costs_no_more_than_one_value(tmp_path):
-    rows = read(write(tmp_path, "rows.libsvm", "1 2000000000:0.5\n"))
+    rows = read_dataset(write(tmp_path, "rows.libsvm", "1 2000000000:0.5\n"))
     assert rows.X.shape == (1, 2_000_000_000)
     assert rows.feature_names[-1] == "x2000000000"
 
 
 @pytest.mark.parametrize("name", ["rows.svmlight", "rows.dat"])
 def test_svmlight_comments_query_ids_blank_lines_and_a_byte_order_mark_are_passed_over(tmp_path, name):
-    rows = read(write(tmp_path, name, "\ufeff# made by hand\n+1 qid:4 1:0.5 3:2 # first\n\n0 2:1\n-1\n"))
+    rows = read_dataset(write(tmp_path, name, "\ufeff# made by hand\n+1 qid:4 1:0.5 3:2 # first\n\n0 2:1\n-1\n"))
     assert_array_equal(rows.X.toarray(), [[0.5, 0, 2], [0, 1, 0], [0, 0, 0]])
     assert_array_equal(rows.y, [1, 0, -1])
 
@@ -87,7 +89,7 @@ def test_svmlight_comments_query_ids_blank_lines_and_a_byte_order_mark_are_passe
 )
 def test_npz_numbers_become_the_smallest_float_that_holds_them(tmp_path, dtype, expected):
     X = np.arange(12).reshape(4, 3).astype(dtype)
-    rows = read(write(tmp_path, "rows.npz", npz_bytes(X=X, y=np.array([0, 1, 1, 0], dtype=np.uint8))))
+    rows = read_dataset(write(tmp_path, "rows.npz", npz_bytes(X=X, y=np.array([0, 1, 1, 0], dtype=np.uint8))))
     assert rows.X.dtype == expected
     assert_array_equal(rows.X, X)
     assert_array_equal(rows.y, [0, 1, 1, 0])
@@ -96,13 +98,13 @@ def test_npz_numbers_become_the_smallest_float_that_holds_them(tmp_path, dtype, 
 
 def test_npz_labels_may_be_text_and_have_another_name(tmp_path):
     path = write(tmp_path, "rows.npz", npz_bytes(X=np.eye(3), kind=np.array(["a", "", "b"])))
-    assert read(path, target="kind").y.tolist() == ["a", "", "b"]
+    assert read_dataset(path, target="kind").y.tolist() == ["a", "", "b"]
 
 
 def test_parquet_is_read_as_pandas_reads_it(tmp_path, frame):
     path = tmp_path / "mails.parquet"
     frame.assign(whole=range(40), yes=frame["a"] > 0).to_parquet(path)
-    table = read(path, target="kind")
+    table = read_dataset(path, target="kind")
     assert_array_equal(table.X[:, :4], frame[list("abcd")].to_numpy())
     assert_array_equal(table.X[:, 4], range(40))
     assert_array_equal(table.X[:, 5], frame["a"] > 0)
@@ -115,12 +117,12 @@ def test_parquet_is_read_as_pandas_reads_it(tmp_path, frame):
         (pd.array([1, None, 0], dtype="Int64"), [1.0, np.nan, 0.0]),
         (pd.Series(["a", None, "b"]), ["a", "", "b"]),
         (pd.Categorical(["a", None, "b"]), ["a", "", "b"]),
-        (pd.array([True, None, False], dtype="boolean"), ["True", "", "False"]),
+        (pd.array([True, None, False], dtype="boolean"), ["true", "", "false"]),
     ],
 )
 def test_parquet_labels_that_are_missing_stay_missing(tmp_path, labels, expected):
     path = write(tmp_path, "rows.parquet", parquet_bytes(a=[1.0, 2.0, 3.0], y=labels))
-    assert_array_equal(read(path, target="y").y, expected)
+    assert_array_equal(read_dataset(path, target="y").y, expected)
 
 
 ARFF = """% weather
@@ -141,13 +143,13 @@ ARFF = """% weather
 
 def test_arff_is_read_as_scipy_reads_it(tmp_path):
     path = write(tmp_path, "weather.arff", ARFF)
-    table = read(path, target="play")
+    table = read_dataset(path, target="play")
     theirs, meta = scipy_arff.loadarff(io.StringIO(ARFF))
     assert table.feature_names == tuple(meta.names()[:3])
     for i, name in enumerate(table.feature_names):
         assert_array_equal(table.X[:, i], theirs[name].astype(float))
     assert table.y.tolist() == ["yes, sir", "no", ""]
-    assert read_table(path)["play"].isna().tolist() == [False, False, True]
+    assert read_frame(path)["play"].isna().tolist() == [False, False, True]
 
 
 # ---- labels, header and line ends ----
@@ -172,13 +174,13 @@ def test_arff_is_read_as_scipy_reads_it(tmp_path):
 )
 def test_labels_keep_the_users_values(tmp_path, cells, expected, kind):
     text = "a,y\n" + "".join(f'{i},"{cell}"\n' for i, cell in enumerate(cells))
-    y = read(write(tmp_path, "t.csv", text), target="y").y
+    y = read_dataset(write(tmp_path, "t.csv", text), target="y").y
     assert y.dtype.kind == kind
     assert_array_equal(y, expected)
 
 
 def test_without_a_target_every_row_is_unlabeled(tmp_path):
-    table = read(write(tmp_path, "t.csv", "a,b\n1,2\n3,4\n"))
+    table = read_dataset(write(tmp_path, "t.csv", "a,b\n1,2\n3,4\n"))
     assert_array_equal(table.X, [[1, 2], [3, 4]])
     assert np.isnan(table.y).all()
     assert table.target_name is None
@@ -187,7 +189,7 @@ def test_without_a_target_every_row_is_unlabeled(tmp_path):
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_line_ends_byte_order_marks_and_quoted_line_breaks_are_handled(tmp_path, newline):
     text = '\ufeff\n"first\nname",b,y\n1,"2","two\nlines"\n\n3, 4 ,plain'
-    table = read(write(tmp_path, "t.csv", text.replace("\n", newline)), target="y")
+    table = read_dataset(write(tmp_path, "t.csv", text.replace("\n", newline)), target="y")
     assert table.feature_names == ("first\nname", "b")
     assert_array_equal(table.X, [[1, 2], [3, 4]])
     assert table.y.tolist() == ["two\nlines", "plain"]
@@ -196,57 +198,40 @@ def test_line_ends_byte_order_marks_and_quoted_line_breaks_are_handled(tmp_path,
 def test_the_line_of_a_fault_counts_blank_and_quoted_lines(tmp_path):
     path = write(tmp_path, "t.csv", 'a,y\n\n1,"x\ny"\n\ntwo,z\n')
     with pytest.raises(DataError, match="line 6: column 'a' holds 'two'"):
-        read(path, target="y")
+        read_dataset(path, target="y")
 
 
 def test_format_overrules_the_suffix(tmp_path):
     path = write(tmp_path, "rows.txt", "a\tb\n1\t2\n")
-    assert_array_equal(read(path, format="tsv").X, [[1, 2]])
-    assert_array_equal(read_delimited(path).X, [[1, 2]])
+    assert_array_equal(read_dataset(path, format="tsv").X, [[1, 2]])
+    assert_array_equal(read_dataset(path, format="csv").X, [[1, 2]])  # the header tells the delimiter
 
 
 def test_a_table_of_any_kind_comes_as_a_frame(tmp_path):
     path = write(tmp_path, "t.csv", "city;size;when\nRome;3;2020-01-01\n;NA;None\n")
-    frame = read_table(path)
+    frame = read_frame(path)
     assert list(frame.columns) == ["city", "size", "when"]
     assert frame["size"].tolist()[0] == 3.0
     assert frame.isna().to_numpy().tolist() == [[False] * 3, [True, True, False]]
-    long = read_table(write(tmp_path, "mails.csv", "mail,y\n" + "w" * 200_000 + ",1\n"))
+    long = read_frame(write(tmp_path, "mails.csv", "mail,y\n" + "w" * 200_000 + ",1\n"))
     assert len(long["mail"][0]) == 200_000
     parquet = tmp_path / "t.parquet"
     frame.to_parquet(parquet)
-    pd.testing.assert_frame_equal(read_table(parquet), frame)
+    pd.testing.assert_frame_equal(read_frame(parquet), frame)
 
 
 # ---- what is imported when ----
 
 
-def test_importing_the_layer_imports_neither_pandas_nor_pyarrow():
+def test_importing_the_readers_imports_neither_pandas_nor_pyarrow():
     # scikit-learn imports pandas for itself where there is one: let it be loaded before we look
     program = (
         "import sys; sys.modules['pandas'] = sys.modules['pyarrow'] = None\n"
         "import sklearn.utils.multiclass\n"
         "del sys.modules['pandas'], sys.modules['pyarrow']\n"
-        "import semisvm.data\n"
-        "assert not {'pandas', 'pyarrow', 'sklearn.datasets'} & set(sys.modules)\n"
+        "import semisvm.datasets\n"
+        "assert not {'pandas', 'pyarrow', 'pooch', 'sklearn.datasets'} & set(sys.modules)\n"
+        "import semisvm.tables.read_whole\n"
+        "assert not {'pandas', 'pyarrow'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_text_and_arrays_need_no_pandas_and_tables_say_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    assert read(write(tmp_path, "t.csv", "a,y\n1,2\n"), target="y").X.shape == (1, 1)
-    assert read(write(tmp_path, "t.libsvm", "1 1:1\n")).X.shape == (1, 1)
-    assert read(write(tmp_path, "t.npz", npz_bytes(X=np.eye(2), y=[0, 1]))).X.shape == (2, 2)
-    assert read(write(tmp_path, "t.arff", ARFF), target="play").X.shape == (3, 3)
-    with pytest.raises(DataError, match=r'needs pandas, which is not installed\. .*pip install "semisvm\[tables\]"'):
-        read_table(tmp_path / "t.csv")
-    with pytest.raises(DataError, match="needs pandas"):
-        read(write(tmp_path, "t.parquet", b"PAR1"))
-
-
-def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(DataError, match=r"needs pyarrow.*semisvm\[tables\]"):
-        read(write(tmp_path, "t.parquet", b"PAR1"))

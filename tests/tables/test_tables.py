@@ -8,13 +8,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from semisvm.data import DataError
-from semisvm.tables.chunks import open_rows
+from semisvm.errors import DataError
 from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
 from semisvm.tables.columns import Column, Unused, settle_column
 from semisvm.tables.encode import CellError, TableEncoder
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
+from semisvm.tables.read import open_rows
 from semisvm.tables.suggest import suggest_rows
 from semisvm.tables.training import read_training
 
@@ -92,6 +92,13 @@ def test_text_stays_sparse_and_a_cell_of_the_wrong_kind_is_named():
 # ---- classes ----
 
 
+def test_labels_for_a_fit_keep_the_order_of_the_classes_and_are_missing_where_there_is_none():
+    classes = Classes(("10", "2"), True)  # the positive class comes last, whatever its size
+    labels = classes.categorical(classes.codes_of(["2.0", "", "10"]))
+    assert list(labels.categories) == ["10", "2"]
+    assert labels.tolist() == ["2", np.nan, "10"]
+
+
 def test_labels_are_texts_that_come_out_as_they_went_in(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(
@@ -117,12 +124,14 @@ def test_a_marker_and_a_second_file_make_unlabeled_rows(tmp_path):
 
 def test_costs_are_read_by_class_and_by_matrix(tmp_path):
     classes = Classes(("ham", "spam"), False)
-    assert parse_costs("spam=10, ham=1", classes) == {1: 10.0, 0: 1.0}
+    assert parse_costs("spam=10, ham=1", classes) == {"spam": 10.0, "ham": 1.0}
+    with pytest.raises(DataError, match="the class 'spam' has two costs"):
+        parse_costs("spam=10,ham=1,spam=2", classes)
     path = tmp_path / "costs.csv"
     path.write_text("true,spam,ham\nham,3,0\nspam,0,7\n")
     assert read_cost_matrix(path, classes).tolist() == [[0, 3], [7, 0]]
     path.write_text("true,spam,ham\nham,3,1\nspam,0,7\n")
-    with pytest.raises(DataError, match="line 2: costs must be numbers from 0 up, and 0 where a class is itself"):
+    with pytest.raises(DataError, match="line 2: costs must be numbers from 0 up, and 0 where the predicted"):
         read_cost_matrix(path, classes)
 
 
@@ -136,14 +145,34 @@ def test_arrow_and_the_strict_reader_read_the_same_cells(tmp_path):
     )
     rows = open_rows(path)
     assert rows.names == ("name", "n", "text")
-    assert rows._suits_arrow()
-    fast = pd.concat([chunk.frame for chunk in rows._arrow_chunks(frozenset({"n"}), None)])
-    slow = pd.concat([chunk.frame for chunk in rows._strict_chunks(frozenset({"n"}), None, skip=0)])
+    assert rows.suits_arrow()
+    fast = pd.concat([chunk.frame for chunk in rows.chunks_as_written(frozenset({"n"}), None)])
+    slow = pd.concat([chunk.frame for chunk in rows.chunks_cleaned(frozenset({"n"}), None, skip=0)])
     assert fast["n"].tolist()[::2] == slow["n"].tolist()[::2] == [1.5, -2000.0]
     assert fast["n"].isna().tolist() == slow["n"].isna().tolist()
     for name in ("name", "text"):
         one, other = (frame[name].fillna("").str.strip().str.replace("\r\n", "\n").tolist() for frame in (fast, slow))
         assert one == other
+
+
+@pytest.mark.parametrize("opening", ["a,b", " a, b"])  # Arrow reads the first as it is; a space may precede the second
+def test_a_row_longer_than_arrows_block_and_rows_after_it_are_read(tmp_path, monkeypatch, opening):
+    monkeypatch.setattr("semisvm.tables.read.BLOCK_BYTES", 1000)
+    path = tmp_path / "t.csv"
+    path.write_text(f'{opening}\n1,x\n2,"{"w " * 5000}"\n3,y\n' + "4,z\n" * 1000)
+    frames = [chunk.frame for chunk in open_rows(path).chunks(frozenset({"a"}))]
+    assert [len(text) for text in pd.concat(frames)["b"][:3]] == [1, 10_000, 1]
+    assert sum(map(len, frames)) == 1003
+
+
+@pytest.mark.parametrize("cell", ["1_5", "1e999", "inf", "0x10", "1,5"])
+def test_what_only_looks_like_a_number_is_refused_with_its_line(tmp_path, cell):
+    path = tmp_path / "t.csv"
+    path.write_text(f'a,b\n1,x\n\n"{cell}",y\n')
+    with pytest.raises(DataError, match=f"line 4: column 'a' holds '{cell}' where a finite number is expected"):
+        list(open_rows(path).chunks(frozenset({"a"})))
+    if cell not in ("1e999", "inf", "1,5"):
+        assert settle("1", "2", cell, "1") == Column("c", "category")
 
 
 # ---- rows worth labeling ----
@@ -180,7 +209,7 @@ def test_a_file_without_unlabeled_rows_has_nothing_to_suggest(tmp_path):
 def test_a_word_that_seems_to_mark_unlabeled_rows_is_not_taken_for_a_class_in_silence(tmp_path, mark):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n" + "".join(f"{k}.5,{('no', 'yes', mark)[k % 3]}\n" for k in range(30)))
-    with pytest.raises(DataError, match=f"'{re.escape(mark)}' in 10 of 30. Say --unlabeled '{re.escape(mark)}' if"):
+    with pytest.raises(DataError, match=f"'{re.escape(mark)}' in 10 of 30. Set `unlabeled` to '{re.escape(mark)}' if"):
         read_training([path], "y")
     assert read_training([path], "y", unlabeled=mark).n_unlabeled == 10
     assert read_training([path], "y", unlabeled="").classes.names == tuple(sorted(["no", "yes", mark]))

@@ -1,22 +1,19 @@
-"""The command line: parse, call one function, exit code.
+"""The command line: parse, call one function, print, exit code.
 
-Commands are small files of their own; this one only gathers them and sees to it that no traceback reaches a user.
+This module gathers the commands and makes sure that no traceback reaches a user.
 Exit codes: 0 done, 1 a target that was asked for is not met, 2 bad input, 130 stopped by Ctrl-C.
 """
 
+import re
 import sys
 
 import click
 
-from semisvm.cli.compare import compare
-from semisvm.cli.demo import demo
-from semisvm.cli.evaluate import evaluate
-from semisvm.cli.fit import fit
-from semisvm.cli.info import info
-from semisvm.cli.options import examples
-from semisvm.cli.predict import predict
-from semisvm.cli.report import report
-from semisvm.cli.suggest import suggest
+from semisvm.cli.apply import evaluate_command, predict_command, report_command, suggest_command
+from semisvm.cli.demo import demo_command
+from semisvm.cli.info import info_command
+from semisvm.cli.learn import compare_command, fit_command
+from semisvm.cli.options import list_examples
 
 DEBUG = "--debug"
 EXAMPLES = (
@@ -27,10 +24,10 @@ EXAMPLES = (
 
 
 @click.group(
-    epilog=examples(*EXAMPLES), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    epilog=list_examples(*EXAMPLES), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(package_name="semisvm")
-@click.option(DEBUG, is_flag=True, help="Show the traceback of an error; may stand anywhere.")
+@click.option(DEBUG, is_flag=True, help="Show the traceback of an error; may be given anywhere.")
 def commands(debug: bool) -> None:
     """Semi-supervised support vector machines: few labels, many unlabeled rows.
 
@@ -38,12 +35,27 @@ def commands(debug: bool) -> None:
     """
 
 
-for command in (demo, fit, predict, evaluate, compare, suggest, report, info):
+for command in (
+    demo_command,
+    fit_command,
+    predict_command,
+    evaluate_command,
+    compare_command,
+    suggest_command,
+    report_command,
+    info_command,
+):
     commands.add_command(command)
 
 
+def _name_options(message: str) -> str:
+    """Write the parameters that the library names in a message, such as `min_recall`, as options: --min-recall."""
+    flags = {one.name: one.opts[0] for command in commands.commands.values() for one in command.params}
+    return re.sub("`([a-z_]+)`", lambda found: flags.get(found[1], found[0]), message)
+
+
 def main() -> None:
-    """The `semisvm` command."""
+    """Run the `semisvm` command."""
     arguments = sys.argv[1:]
     debug = DEBUG in arguments
     try:
@@ -56,17 +68,17 @@ def main() -> None:
         sys.exit(2)
     except click.exceptions.Exit as ending:
         sys.exit(ending.exit_code)
-    except BrokenPipeError:  # whoever read our output has enough
+    except BrokenPipeError:  # the reader of the output closed it, as `head` does
         sys.exit(0)
     except (ValueError, OSError) as error:
         if debug:
             raise
         remedy = "" if isinstance(error, ValueError) else ". Check the disk, and whether its folders can be written to."
-        click.echo(f"Error: {error}{remedy}", err=True)
+        click.echo(f"Error: {_name_options(str(error))}{remedy}", err=True)
         sys.exit(2)
     except Exception as error:
         if debug:
             raise
         told = f"{type(error).__name__}: {error}".rstrip(": ")
-        click.echo(f"Error: something went wrong here, not in your data ({told}). Add {DEBUG} for details.", err=True)
+        click.echo(f"Error: this is a bug in semisvm, not in your data ({told}). Add {DEBUG} for details.", err=True)
         sys.exit(2)

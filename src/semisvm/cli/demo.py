@@ -1,44 +1,45 @@
 """`semisvm demo`: the main job, start to end, on data that comes with scikit-learn.
 
-Breast-cancer samples with nine labels in ten hidden, and a promise to keep: find at least 97 in 100 of the malignant
-ones. What `semisvm fit` does is done here by the same functions, into a folder of its own. The labels that were hidden
-then tell, as they never can in earnest, what the chosen threshold really gives.
+Breast-cancer samples with 90% of the labels hidden, and a target: find at least 97% of the malignant samples. The same
+functions as in `semisvm fit` are called, and write into a new folder. The hidden labels, which do not exist in a real
+case, then show what the chosen threshold gives.
 """
 
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen
 
+if TYPE_CHECKING:
+    from semisvm.decision import Estimate
+
 SHARE_LABELED = 0.1
 MIN_RECALL = 0.97
 TARGET, POSITIVE, NEGATIVE = "diagnosis", "malignant", "benign"
-N_SUGGESTED = 10
 FOLDER = "semisvm-demo"
 
 
-@click.command(short_help="The main job on bundled data, in seconds.")
-@click.option("--seed", default=0, show_default=True, help="Which tenth of the rows keeps its labels.")
-@click.option(
-    "--out", type=shared.FILE, metavar="DIR", help=f"A folder to make; by default {FOLDER}, or {FOLDER}-2 ..."
-)
-def demo(seed: int, out: Path | None) -> None:
-    """Few labels, a recall to reach, and what comes of it: breast cancer, in seconds.
+@click.command("demo", short_help="The main job on bundled data, in seconds.")
+@click.option("--seed", default=0, show_default=True, help="Draws the rows that keep their labels.")
+@click.option("--out", type=shared.FILE, metavar="DIR", help=f"A new folder; by default {FOLDER}, or {FOLDER}-2 ...")
+def demo_command(seed: int, out: Path | None) -> None:
+    """Fit breast-cancer data with few labels and a recall to reach, in seconds.
 
-    Writes the table, the model and the report into a new folder; nothing that exists is touched.
+    Writes the table, the model and the report into a new folder; existing files are not changed.
     """
     from semisvm.decision import labels_needed
     from semisvm.report import write_report
     from semisvm.tables import save
     from semisvm.tables.fit import fit_model
     from semisvm.tables.methods import Settings
-    from semisvm.tables.suggest import suggest_training_rows
+    from semisvm.tables.suggest import N_SUGGESTED, suggest_training_rows
     from semisvm.tables.training import read_training
 
     screen = Screen()
@@ -54,53 +55,51 @@ def demo(seed: int, out: Path | None) -> None:
         fitted = fit_model(training, Settings(min_recall=MIN_RECALL, seed=seed), tell=screen.tell)
         baseline = fit_model(training, Settings(seed=seed), method="supervised", tell=screen.tell)
         save(fitted.model, model_file)
-        suggested = [one.as_dict() for one in suggest_training_rows(fitted.model, training, N_SUGGESTED)]
-        write_report(fitted.model.facts | {"suggest": suggested}, report)
-    _show(screen, fitted.model, baseline.model, hidden)
-    n_positive = sum(fitted.model.facts["operating_point"]["counts"][cell] for cell in ("tp", "fn"))
+        suggestions = tuple(suggest_training_rows(fitted.model, training, N_SUGGESTED))
+        write_report(replace(fitted.model.summary, suggestions=suggestions), report)
+    _show_demo(screen, fitted.model, baseline.model, hidden)
+    n_positive = fitted.model.summary.operating_points[POSITIVE].counts.positives
     screen.console.print(
         f"\n[bold]What to take from it[/]\nRead the interval, not the point: {n_positive} malignant rows among the "
         f"labels can't tell a recall of {MIN_RECALL} from one somewhat below.\nWhere it matters:\n"
-        f"1. Label more rows, the most telling first, and fit both files together:\n"
+        f"1. Label more rows, the most informative first, and fit both files together:\n"
         f"   semisvm suggest {model_file} {table} -n 50 --out to-label.csv\n"
-        f"2. Ask for a promise: add --certify 0.1. It is given only where labels kept apart prove it, for this recall\n"
-        f"   at least {labels_needed(MIN_RECALL)} malignant ones; until then the answer says how many are lacking.\n"
+        f"2. Ask for a certificate: add --confidence 0.9. It is given only if labels kept for it prove the target;\n"
+        f"   for this recall at least {labels_needed(MIN_RECALL)} malignant ones are needed. Otherwise the answer "
+        f"says how many are missing.\n"
         f"3. Ask for more than you need: a higher --min-recall leaves room for chance, and costs precision.\n",
         soft_wrap=True,
     )
     screen.say(f"Model:   {model_file}\nReport:  {report}   (open it in a browser; it needs no network)")
 
 
-def _show(screen: Screen, model: Any, baseline: Any, hidden: Path) -> None:
-    """What the labels say, and what the hidden ones say of the same."""
+def _show_demo(screen: Screen, model: Any, baseline: Any, hidden: Path) -> None:
+    """Print what the labels say, and what the hidden labels say about it."""
     from rich.table import Table
 
-    from semisvm.cli.show import show_estimate, show_fit
+    from semisvm.cli.show import format_estimate, show_fit
     from semisvm.tables.evaluate import evaluate_file
 
     console = screen.console
-    show_fit(console, model.facts)
+    show_fit(console, model.summary)
     console.print("\n[bold]What the hidden labels say[/] (never used above)")
     grid = Table("", "precision", "recall", "F1", box=None, padding=(0, 2, 0, 0))
     for name, one in (("supervised, threshold 0", baseline), ("with the chosen threshold", model)):
-        point = evaluate_file(one, hidden).as_dict()["operating_point"]
-        grid.add_row(name, *(show_estimate(point[measure]) for measure in ("precision", "recall", "f_score")))
+        point = evaluate_file(one, hidden).points[POSITIVE]
+        grid.add_row(name, *map(format_estimate, (point.precision, point.recall, point.f_score)))
     console.print(grid)
-    console.print(_say_truth(model.facts["operating_point"]["recall"], point["recall"]["value"]))
+    console.print(_say_truth(model.summary.operating_points[POSITIVE].recall, point.recall.value))
 
 
-def _say_truth(promised: dict[str, float], found: float) -> str:
-    """Whether the recall that was asked for is kept, and whether the labels could have told."""
-    is_inside = promised["low"] <= found <= promised["high"]
-    told = f"{'inside' if is_inside else 'outside'} the interval that the labels gave"
-    verdict = "kept" if found >= MIN_RECALL else "missed"
-    return (
-        f"Asked {MIN_RECALL}, found {found:.3f}: {verdict}, {told} ({promised['low']:.2f} to {promised['high']:.2f})."
-    )
+def _say_truth(promised: Estimate, found: float) -> str:
+    """Say whether the recall that was asked for is kept, and whether it is in the interval."""
+    told = f"{'inside' if promised.low <= found <= promised.high else 'outside'} the interval that the labels gave"
+    kept = "kept" if found >= MIN_RECALL else "missed"
+    return f"Asked {MIN_RECALL}, found {found:.3f}: {kept}, {told} ({promised.low:.2f} to {promised.high:.2f})."
 
 
 def _make_folder(out: Path | None) -> Path:
-    """A new folder: the one asked for, or the first of its kind that is not there yet."""
+    """Create a new folder: the one asked for, or the first default name that is not taken."""
     if out is not None:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise click.UsageError(f"{out} exists and is not an empty folder: choose another --out.")
@@ -118,10 +117,10 @@ def _make_folder(out: Path | None) -> Path:
 
 
 def _write_tables(folder: Path, seed: int) -> tuple[Path, Path]:
-    """The table with nine labels in ten left empty, and the rows behind those with their labels."""
+    """Write the table with 90% of the labels left empty, and a table of those rows with their labels."""
     from sklearn.datasets import load_breast_cancer
 
-    from semisvm.data import split
+    from semisvm.datasets import split
 
     samples = load_breast_cancer()
     is_malignant = (samples.target == 0).astype(int)

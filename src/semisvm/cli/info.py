@@ -1,13 +1,13 @@
-"""`semisvm info`: what is installed and what the machine offers."""
+"""`semisvm info`: installed versions and the machine."""
 
 import importlib.metadata
 import platform
 
 import click
 
-from semisvm.cli.options import as_json, examples
+from semisvm.cli.options import json_option, list_examples
 
-PACKAGES = (
+REPORTED_PACKAGES = (
     "semisvm",
     "numpy",
     "scipy",
@@ -22,21 +22,20 @@ PACKAGES = (
 )
 
 
-@click.command(epilog=examples("semisvm info", "semisvm info --json"))
-@as_json
-def info(as_json: bool) -> None:
-    """Versions, threads, memory and GPU, for a bug report."""
+@click.command("info", epilog=list_examples("semisvm info", "semisvm info --json"))
+@json_option
+def info_command(as_json: bool) -> None:
+    """Print versions, threads, memory and GPU, for a bug report."""
     from semisvm.cli.screen import Screen
-    from semisvm.kernels.memory import free_bytes
-    from semisvm.kernels.threads import n_threads
+    from semisvm.kernels.resources import free_bytes, n_threads
 
-    facts = {"python": platform.python_version(), "system": platform.platform()}
-    facts |= {name: _version(name) for name in PACKAGES}
-    facts |= {"threads": str(n_threads()), "free memory": f"{free_bytes() / 1e9:.1f} GB", "GPU": _gpu()}
+    found = {"python": platform.python_version(), "system": platform.platform()}
+    found |= {name: _version(name) for name in REPORTED_PACKAGES}
+    found |= {"threads": str(n_threads()), "free memory": f"{free_bytes() / 1e9:.1f} GB", "GPU": _gpu()}
     if as_json:
-        Screen(as_json).show_json(facts)
+        Screen(as_json).show_json(found)
         return
-    for name, value in facts.items():
+    for name, value in found.items():
         click.echo(f"{name:<14}{value}")
 
 

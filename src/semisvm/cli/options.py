@@ -1,4 +1,4 @@
-"""The options that several commands share, and what they mean to `semisvm.tables`."""
+"""The options that several commands share, and what they mean for `semisvm.tables`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,28 @@ import click
 FILE = click.Path(path_type=Path)
 KERNELS = ("linear", "rbf", "poly", "sigmoid")
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object to stdout, for machines.")
-force = click.option("--force", is_flag=True, help="Replace files that exist.")
-unlabeled = click.option(
-    "--unlabeled", metavar="MARK", help="What marks a row without a label, beside an empty cell; in LIBSVM text 0."
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object to stdout, for programs.")
+force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
+unlabeled_option = click.option(
+    "--unlabeled", metavar="MARK", help="What marks an unlabeled row, besides an empty cell; in LIBSVM text 0."
 )
 
 
-def examples(*lines: str) -> str:
-    """Return the end of a help text: command lines, each on its own."""
+class MethodOption(click.Option):
+    """An option whose help lists the methods of the registry, which is read only if the help is shown."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the help with the names of the methods for {methods}."""
+        from semisvm.estimators.registry import available
+
+        names = [method.name for method in available()]
+        record = super().get_help_record(ctx)
+        listed = ", ".join(names[:-1]) + f" or {names[-1]}"
+        return None if record is None else (record[0], record[1].replace("{methods}", listed))
+
+
+def list_examples(*lines: str) -> str:
+    """Return the end of a help text: example command lines."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
@@ -32,27 +45,34 @@ def _several(*decorators: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-training = _several(
+training_options = _several(
     click.argument("data", nargs=-1, required=True, type=FILE, metavar="DATA..."),
     click.option("--target", metavar="COL", help="The column of the labels. LIBSVM and npz files need none."),
-    unlabeled,
-    click.option("--unlabeled-data", multiple=True, type=FILE, metavar="FILE", help="More rows, none of them labeled."),
-    click.option("--positive", metavar="CLASS", help="Of two classes, the one that precision and recall are of."),
-    click.option("--drop", multiple=True, metavar="COL", help="Leave a column out; may be given again."),
+    unlabeled_option,
+    click.option("--unlabeled-data", multiple=True, type=FILE, metavar="FILE", help="Further rows, all unlabeled."),
+    click.option("--positive", metavar="CLASS", help="Of two classes, the one that precision and recall refer to."),
+    click.option("--drop", multiple=True, metavar="COL", help="Leave a column out; may be given more than once."),
     click.option(
-        "--type", "types", multiple=True, metavar="COL=TYPE", help="Say what a column is: number, category, date, text."
+        "--type",
+        "types",
+        multiple=True,
+        metavar="COL=TYPE",
+        help="Set the type of a column: number, category, date, text.",
     ),
     click.option("--min-precision", type=float, metavar="P", help="The precision to reach, above 0, at most 1."),
     click.option("--min-recall", type=float, metavar="R", help="The recall to reach, above 0, at most 1."),
     click.option(
-        "--certify",
+        "--confidence",
         type=float,
-        metavar="RISK",
-        help="Promise that target: 0.1 for 90% certainty. Half of the labels are kept apart for the proof.",
+        metavar="P",
+        help="Certify the target: with 0.9 it holds with a probability of 90%. Half of the labels serve as proof.",
     ),
-    click.option("--costs", metavar="CLASS=COST,...", help="What taking a row of each class for another costs."),
+    click.option("--costs", metavar="CLASS=COST,...", help="What it costs to take a row of each class for another."),
     click.option(
-        "--cost-matrix", type=FILE, metavar="FILE", help="CSV of costs: a row a true class, a column a predicted one."
+        "--cost-matrix",
+        type=FILE,
+        metavar="FILE",
+        help="CSV of costs: one row per true class, one column per predicted class.",
     ),
     click.option(
         "--kernel", type=click.Choice(KERNELS), help="By default linear for sparse rows (text), rbf otherwise."
@@ -60,7 +80,7 @@ training = _several(
     click.option("--C", "C", type=float, default=1.0, show_default=True, help="The price of an error on a label."),
     click.option("--gamma", type=float, help="Width of the rbf kernel; by default from the rows' variance."),
     click.option("--tune", is_flag=True, help="Choose C and gamma by cross-validation on the labels."),
-    click.option("--device", default="auto", show_default=True, help="Where to solve: auto, cpu or cuda."),
+    click.option("--device", default="auto", show_default=True, help="Where to compute: auto, cpu or cuda."),
     click.option("--seed", type=int, default=0, show_default=True, help="Makes every random choice repeatable."),
     click.option(
         "--max-unlabeled",
@@ -72,21 +92,22 @@ training = _several(
 )
 
 
-def read_training(options: dict[str, Any]) -> tuple[Any, Any]:
+def read_training_options(options: dict[str, Any]) -> tuple[Any, Any]:
     """Return the training rows and the settings that the options ask for."""
     from semisvm.decision import Target
-    from semisvm.tables import training as rows
     from semisvm.tables.classes import parse_costs, read_cost_matrix
     from semisvm.tables.methods import Settings
+    from semisvm.tables.training import read_training
 
     Target(options["min_precision"], options["min_recall"])  # refuses before anything is read
-    if options["certify"] is not None and not 0 < options["certify"] < 1:
-        raise click.UsageError(f"--certify is a risk between 0 and 1, such as 0.1; got {options['certify']:g}.")
-    if options["certify"] is not None and options["min_precision"] is options["min_recall"] is None:
-        raise click.UsageError("--certify promises a target: say which by --min-precision or --min-recall.")
+    confidence = options["confidence"]
+    if confidence is not None and not 0 < confidence < 1:
+        raise click.UsageError(f"--confidence is a probability between 0 and 1, such as 0.9; got {confidence:g}.")
+    if confidence is not None and options["min_precision"] is options["min_recall"] is None:
+        raise click.UsageError("--confidence certifies a target: set it by --min-precision or --min-recall.")
     if options["costs"] and options["cost_matrix"]:
-        raise click.UsageError("--costs and --cost-matrix say the same thing twice: give one of them.")
-    found = rows.read_training(
+        raise click.UsageError("--costs and --cost-matrix both set the costs: give one of them.")
+    found = read_training(
         options["data"],
         options["target"],
         unlabeled=options["unlabeled"],
@@ -107,7 +128,7 @@ def read_training(options: dict[str, Any]) -> tuple[Any, Any]:
         costs=costs,
         min_precision=options["min_precision"],
         min_recall=options["min_recall"],
-        certify=options["certify"],
+        confidence=confidence,
         seed=options["seed"],
         device=options["device"],
     )

@@ -1,7 +1,7 @@
-"""What the person at the terminal sees: results on stdout, progress on stderr.
+"""What a person at the terminal sees: results on stdout, progress on stderr.
 
-Progress begins once something has taken a second. On a terminal it is one line that is drawn again and goes away; in
-a log, where nothing can be drawn again, a plain line every few seconds.
+Progress is shown once something has taken a second. On a terminal it is one line that is redrawn, and removed at the
+end; elsewhere, such as in a log file, it is a plain line every few seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-PATIENCE = 1.0  # seconds without a word
+PATIENCE = 1.0  # seconds before progress is shown
 BETWEEN_LINES = 5.0
 WIDE = 120
 
@@ -41,12 +41,12 @@ class Screen:
         is_terminal = sys.stdout.isatty()
         return Console(highlight=False, soft_wrap=not is_terminal, width=None if is_terminal else WIDE)
 
-    def show_json(self, facts: Any) -> None:
-        """Print the one object that a machine reads."""
-        click.echo(json.dumps(facts, allow_nan=False))
+    def show_json(self, values: Any) -> None:
+        """Print the JSON object."""
+        click.echo(json.dumps(values, allow_nan=False))
 
     def say(self, words: str) -> None:
-        """Print a sentence for people; to stderr where stdout is for a machine."""
+        """Print a sentence for people; to stderr if stdout is for JSON."""
         click.echo(words, err=self.as_json)
 
     def warn(self, words: str) -> None:
@@ -64,7 +64,7 @@ class Screen:
                 self._progress = None
 
     def tell(self, what: str, done: int | None = None, total: int | None = None, unit: str = "") -> None:
-        """Take note of progress; the `tell` that models are given."""
+        """Show progress: the `tell` that `semisvm.tables` calls."""
         now = time.monotonic()
         if now - self.began < PATIENCE:
             return
@@ -72,7 +72,7 @@ class Screen:
             self._draw(what, done, total, unit)
         elif now - self.spoke >= BETWEEN_LINES:
             self.spoke = now
-            click.echo(f"{what}: {_count(done, total, unit)}({now - self.began:.0f} s)", err=True)
+            click.echo(f"{what}: {_progress_count(done, total, unit)}({now - self.began:.0f} s)", err=True)
 
     def _draw(self, what: str, done: int | None, total: int | None, unit: str) -> None:
         if self._progress is None:
@@ -91,9 +91,9 @@ class Screen:
             if self._task is not None:
                 self._progress.remove_task(self._task)
             self._what, self._task = what, self._progress.add_task(what, total=total, count="")
-        count = f"{_count(done, total, unit)}({time.monotonic() - self.began:.0f} s)"
+        count = f"{_progress_count(done, total, unit)}({time.monotonic() - self.began:.0f} s)"
         self._progress.update(self._task, completed=done or 0, total=total, count=count)
 
 
-def _count(done: int | None, total: int | None, unit: str) -> str:
+def _progress_count(done: int | None, total: int | None, unit: str) -> str:
     return "" if not done else f"{done:,} " + ("" if total is None else f"of {total:,} ") + (f"{unit} " if unit else "")

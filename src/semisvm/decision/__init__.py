@@ -1,21 +1,49 @@
 """Scores and true signs -> thresholds, with what they are expected to give and how sure that is.
 
-Pure arithmetic: no estimator, no randomness, nothing that trains. `choose` is the front door; `certify` makes
-promises; `adjust` is PSVM's step inside its loop; `guard` asks whether a constant would do better.
+Pure arithmetic: no estimator, no training, nothing random.
+
+    choose, choose_for   find a threshold for what is asked
+    measure              what a given threshold gives
+    certify              a threshold with a promise
+    adjust               PSVM's step inside its loop
+    guard                would a constant cost less?
+    make_audit           where a gain comes from
+
+Probabilities are always given as a `confidence`.
 """
 
 from semisvm.decision.adjust import adjust
-from semisvm.decision.binomial import Estimate, binomial_interval, labels_needed
+from semisvm.decision.audit import (
+    SUPERVISED,
+    SUPERVISED_THRESHOLD,
+    WITH_UNLABELED,
+    Audit,
+    changed_by_unlabeled,
+    make_audit,
+)
+from semisvm.decision.binomial import Estimate, binomial_interval, estimate_cost, estimate_f, labels_needed
 from semisvm.decision.certify import certify
 from semisvm.decision.choose import choose, choose_for, measure
-from semisvm.decision.counts import Counts, Curve, count_all, count_at
+from semisvm.decision.counts import (
+    Counts,
+    Curve,
+    accuracy,
+    count_all,
+    count_at,
+    expected_cost,
+    f_score,
+    precision,
+    recall,
+)
 from semisvm.decision.guard import Guard, guard, smoothed_cost
-from semisvm.decision.intervals import estimate_cost, estimate_f
-from semisvm.decision.measures import accuracy, expected_cost, f_score, precision, recall
 from semisvm.decision.operating_point import OperatingPoint
 from semisvm.decision.target import Target, best_of
 
 __all__ = [
+    "SUPERVISED",
+    "SUPERVISED_THRESHOLD",
+    "WITH_UNLABELED",
+    "Audit",
     "Counts",
     "Curve",
     "Estimate",
@@ -27,6 +55,7 @@ __all__ = [
     "best_of",
     "binomial_interval",
     "certify",
+    "changed_by_unlabeled",
     "choose",
     "choose_for",
     "count_all",
@@ -37,6 +66,7 @@ __all__ = [
     "f_score",
     "guard",
     "labels_needed",
+    "make_audit",
     "measure",
     "precision",
     "recall",

@@ -1,57 +1,63 @@
-"""Thresholds whose true precision or recall is at least what was asked, with probability 1 - risk.
+"""Thresholds whose true precision or recall is at least what was asked, with probability `confidence`.
 
-    risk          1 - confidence, the chance that the returned threshold breaks the promise
-    precision(t)  P(positive | score > t) and recall(t) = P(score > t | positive), of the population
+    risk          1 - confidence, the probability that the returned threshold breaks the promise
+    precision(t)  P(positive | score > t), and recall(t) = P(score > t | positive), in the population
     tail          P(Bin(m, target) >= k), the exact p-value of "the true rate is below the target"
 
-The rows are independent draws of what the threshold will be used on, and were used for nothing else: neither
-to train nor to tune, and not as unlabeled rows either.
+The rows are independent draws from the population that the threshold will be used on, and they were used for nothing
+else: neither for training nor for tuning, and not as unlabeled rows either.
 
-**Recall: every threshold at once.** Given the number of positives n+, their scores are n+ independent
-draws. Let t* be the infimum of the thresholds with recall below the target; P(score > t) is continuous from
-the right, so recall(t*) <= target. Recall only falls as t rises: a threshold that breaks the promise is at
-or past t* and accepts no more positives than t* does, whose number is Bin(n+, recall(t*)). So all
-thresholds that accept c positives or more, with P(Bin(n+, target) >= c) <= risk, are good together with
-probability 1 - risk. That they sit between the scores of these very positives changes nothing: the argument
-is made at t*, which does not move. No order, no grid, no assumption. (They are Wilks' tolerance limits of
-1941.)
+**Recall: all thresholds at once.** Given the number of positives n+, their scores are n+ independent draws. Let t* be
+the infimum of the thresholds with recall below the target; P(score > t) is continuous from the right, so recall(t*) <=
+target. Recall only falls as t rises. So a threshold that breaks the promise is at or above t*, and accepts no more
+positives than t* does, whose number is Bin(n+, recall(t*)). Therefore all thresholds that accept at least c positives,
+with P(Bin(n+, target) >= c) <= risk, are good together with probability 1 - risk. It does not matter that they lie
+between the scores of these very positives: the argument is made at t*, which does not move. No order, no grid and no
+assumption is needed. (These are the tolerance limits of Wilks, 1941.)
 
-**Precision: few thresholds in a fixed order.** Precision may fall and rise again, so thresholds are tested
-one after the other until one fails (fixed-sequence testing: Maurer, Hothorn and Lehmacher 1995; in this use
-"Learn then Test", Angelopoulos et al. 2021). A false threshold can only be returned if the *first* false
-one of the sequence passed: one test, so the whole family costs one risk.
+**Precision: a few thresholds in a fixed order.** Precision may fall and rise again, so thresholds are tested one after
+the other until one fails (fixed-sequence testing: Maurer, Hothorn and Lehmacher 1995; in this use "Learn then Test",
+Angelopoulos et al. 2021). A false threshold can be returned only if the *first* false one in the sequence passed its
+test: one test, so the whole family has one risk.
 
-- Thresholds and an order from elsewhere are constants to these rows. Given how many rows are accepted at t,
-  the positives among them are Bin(accepted, precision(t)): the test is exact, and which threshold is the
-  first false one is not random. No assumption, neither on the scores nor on where thresholds and order come
-  from. With `reference` (the unlabeled rows' scores) the thresholds are its ranks, from high to low. With
-  `pilot` (scores and signs of other labels) the order is learned too: it starts where the pilot promises most
-  and goes down from there (`pilot.py`). That matters where a model is not sure of its own highest scores.
-- Thresholds at ranks of the rows' own scores, from high to low. The threshold of rank k is the score of rank
-  k + 1 *itself*, not a midpoint: given it and the number of rows above it, those rows are independent draws
-  of what lies above it, so each test is exact, ties included. (A midpoint peeks at the lowest accepted
-  score.) But which threshold is the first false one now depends on the scores, hence possibly on the
-  counts. Let t0 be where precision first falls to the target (inside a tie, part of it: break ties at random
-  for the argument). Given how many rows lie above t0, each is positive with probability `target`,
-  independently. If below t0 no score has a share of positives above the target, each further row adds less
-  than such a draw, whatever the scores, and the count at the first false threshold is at most Bin(accepted,
-  target) in distribution. (Dropping thresholds that accept too few rows to pass, as ties can make them,
-  looks at scores only and leaves this as it is.) So the promise is exact where a higher score never means a
-  smaller chance of being positive; pass `reference` or `pilot` to need not even that.
+- Thresholds and an order that come from elsewhere are constants with respect to these rows. Given how many rows are
+  accepted at t, the positives among them are Bin(accepted, precision(t)): the test is exact, and which threshold is the
+  first false one is not random. No assumption is needed, neither on the scores nor on the source of thresholds and
+  order. With `reference` (the scores of the unlabeled rows) the thresholds are at its ranks, from high to low. With
+  `pilot` (scores and signs of other labels) the order is learned as well: it starts where the pilot promises most and
+  goes down from there (see below). That matters where a model is wrong about its own highest scores.
+- Thresholds at ranks of the rows' own scores, from high to low. The threshold of rank k is the score of rank k + 1
+  *itself*, not a midpoint: given it and the number of rows above it, those rows are independent draws from what lies
+  above it, so each test is exact, ties included. (A midpoint would use the lowest accepted score.) But which threshold
+  is the first false one now depends on the scores, and so possibly on the counts. Let t0 be where precision first falls
+  to the target (inside a tie, a part of it: break ties at random for the argument). Given how many rows lie above t0,
+  each is positive with probability `target`, independently. If below t0 no score has a share of positives above the
+  target, each further row adds less than such a draw, whatever the scores are, and the count at the first false
+  threshold is at most Bin(accepted, target) in distribution. (Dropping thresholds that accept too few rows to pass,
+  which ties can cause, looks at scores only and does not change this.) So the promise is exact where a higher score
+  never means a smaller probability of being positive. With `reference` or `pilot` not even that is needed.
 
-All thresholds that pass are good *together*, so the best F-beta among them may be picked on the same rows.
-Both targets at once: half the risk for each, since a threshold may break either promise and the two chances
-add.
+All thresholds that pass are good *together*, so the best F-beta among them may be picked on the same rows. For both
+targets at once, each gets half the risk, since a threshold may break either promise and the two probabilities add up.
 
-Honest limits. A perfect record of m accepted rows certifies only if target^m <= risk: 11 rows for precision
-0.8 at 90%, 22 for 0.9, 45 for 0.95. With 30% positives and a good classifier (area under the ROC curve
-0.92), 60 labels certify precision 0.8 at 90% one time in four, 100 labels one in two, 200 four in five.
-A pilot as large as the certificate, with a reference, was simulated where higher scores are surer (10 to 50%
-positive, precision 0.7 to 0.9, 200 draws a case). The mean recall certified is that of the reference alone: 0.140
-and 0.142 for 60 rows, 0.425 and 0.409 for 400; in the worst case it is 0.07 less for 60 rows, 0.055 for 120, none
-for 400. The rows' own ranks give more where rows are few, 0.195 for 60, at the price of their assumption. Where 2%
-of all rows, whatever their class, have the highest scores, 800 rows certify a mean of 0.32 with a pilot and 0.01
-without. The constants of `pilot.py` were picked among four on these same cases.
+**The order learned from a pilot.** A fixed sequence is worth as much as its first test. From the highest threshold down
+it certifies nothing if a model is wrong about its own highest scores. So for each rank the pilot makes a promise: by
+how many standard deviations the positives expected among the accepted rows exceed the fewest that pass the test. The
+expected count is beta-binomial (with Jeffreys' prior), so that the pilot's own chance is part of the deviation and a
+perfect record of five rows promises less than a good one of a hundred. The sequence starts at the highest threshold
+that is almost sure to pass, or else at the most promising one, and goes down, toward recall, as long as there is hope.
+Pilot and pool are matched by rank, so that scores of other models, such as those of folds, need not be on one scale.
+How well they match affects the power only: the certificate's rows play no part in any of this.
+
+**Limits.** A perfect record of m accepted rows certifies only if target^m <= risk: 11 rows for precision 0.8 at 90%, 22
+for 0.9, 45 for 0.95. With 30% positives and a good classifier (area under the ROC curve 0.92), 60 labels certify
+precision 0.8 at 90% one time in four, 100 labels one time in two, 200 labels four times in five. A pilot as large as
+the certificate, with a reference, was simulated where higher scores are more reliable (10 to 50% positive, precision
+0.7 to 0.9, 200 draws per case). The mean certified recall is that of the reference alone: 0.140 and 0.142 for 60 rows,
+0.425 and 0.409 for 400; in the worst case it is 0.07 less for 60 rows, 0.055 less for 120, and not less for 400. The
+rows' own ranks give more where rows are few, 0.195 for 60, at the price of their assumption. Where 2% of all rows,
+whatever their class, have the highest scores, 800 rows certify a mean of 0.32 with a pilot and 0.01 without. The
+constants of the pilot were picked among four on these same cases.
 """
 
 import math
@@ -59,16 +65,20 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from semisvm.decision.binomial import labels_needed, tail
+from semisvm.decision.binomial import fewest_that_pass, labels_needed, tail
 from semisvm.decision.checks import Bools, Floats, check_confidence, check_scores, check_scores_and_sign
 from semisvm.decision.counts import Counts, Curve, count_all, count_each
 from semisvm.decision.operating_point import OperatingPoint, operating_point
-from semisvm.decision.pilot import order_by_pilot
 from semisvm.decision.shortage import explain_shortage
 from semisvm.decision.target import Target, best_of
 
-# Fine enough to lose little recall, and no threshold costs anything but the chance to fail on the way.
+# Fine enough to lose little recall; a threshold costs nothing but the chance to fail on the way.
 N_THRESHOLDS = 20
+
+# Promises of a pilot, in standard deviations.
+SURE = 2.5  # a test that passes 199 times in 200
+HOPELESS = -2.0  # one that fails 49 times in 50
+N_RANKS = 200  # at which promises are compared
 
 
 def certify(
@@ -85,24 +95,46 @@ def certify(
 
     Parameters
     ----------
-    scores, sign : array-like of shape (n,)
-        The certificate's rows, used for nothing else.
+    scores : array-like of shape (n,)
+        Scores of the certificate's rows, which were used for nothing else.
+    sign : array-like of shape (n,)
+        Their true classes, +1 or -1.
     target : Target
         With min_precision, min_recall or both; beta or costs pick among the certified thresholds.
-    confidence : float
-        1 - risk.
+    confidence : float, default=0.9
+        Probability with which the promise holds, over the draw of the rows.
     reference : array-like, optional
         Scores of other rows (the unlabeled pool) whose ranks set the thresholds tried for precision.
     pilot : (scores, sign), optional
-        Of other labeled rows, held out or out of fold: where to start for precision. Any rows but these will do.
-    n_thresholds : int
-        How many are tried for precision.
+        Other labeled rows, held out or out of fold: where to start for precision. They must not be the
+        certificate's rows.
+    n_thresholds : int, default=20
+        How many thresholds are tried for precision.
 
     Returns
     -------
     OperatingPoint
-        Of level "certified". Where not `reached`, the empirical choice for the same target, with the reason
-        and the number of labels a certificate would take; its intervals then promise nothing jointly.
+        Of level "certified". If not `reached`, it is the empirical choice for the same target, with the reason and
+        the number of labels that a certificate would need; its intervals then promise nothing jointly.
+
+    References
+    ----------
+    S. S. Wilks, "Determination of sample sizes for setting tolerance limits", Annals of Mathematical Statistics 12,
+    1941. :doi:`10.1214/aoms/1177731788`
+
+    A. N. Angelopoulos, S. Bates, E. J. Candes, M. I. Jordan and L. Lei, "Learn then test: calibrating predictive
+    algorithms to achieve risk control", 2021. :doi:`10.48550/arXiv.2110.01052`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.decision import Target, certify
+    >>> scores = np.linspace(1, -1, 200)
+    >>> sign = np.where(scores > 0, 1, -1)
+    >>> certify(scores, sign, Target(min_precision=0.9)).status
+    'certified'
+    >>> certify(scores[::10], sign[::10], Target(min_precision=0.9)).status
+    'missed'
     """
     vector, positive = check_scores_and_sign(scores, sign)
     confidence = check_confidence(confidence)
@@ -167,18 +199,18 @@ def _stop(counts: Counts, target: Target, risk: float) -> Counts | None:
 def _sequence(
     vector: Floats, positive: Bools, pool: Floats | None, target: float, risk: float, n_thresholds: int
 ) -> Curve:
-    """Return the thresholds to test for precision, from high to low, chosen without a look at the labels."""
+    """Return the thresholds to test for precision, from high to low, chosen without looking at the labels."""
     if pool is None:
         ordered = np.sort(vector)[::-1]
         ranks = spaced_ranks(vector.size, target, risk, n_thresholds)
     else:
         ordered = np.sort(pool)[::-1]
-        # how many of these rows a rank of the pool accepts is random: start a standard deviation out
+        # How many of these rows a rank of the pool accepts is random: start one standard deviation further down.
         ranks = spaced_ranks(vector.size, target, risk, n_thresholds, margin=1.0)
         ranks = np.maximum(1, np.round(ranks * (pool.size / vector.size))).astype(int)
-    # strictly above the score that follows the rank; nothing follows the last
+    # Accepted are scores strictly above the one that follows the rank; nothing follows the last.
     thresholds = np.unique(np.append(ordered, -np.inf)[ranks])[::-1]
-    # a tie across the first rank leaves too few rows, or none, above it: such a test could only fail
+    # A tie across the first rank leaves too few rows above it, or none: such a test could only fail.
     thresholds = thresholds[np.searchsorted(-ordered, -thresholds) >= ranks[0]]
     return Curve(thresholds, count_each(vector, positive, thresholds))
 
@@ -186,12 +218,12 @@ def _sequence(
 def spaced_ranks(
     n: int, target: float, risk: float, n_thresholds: int = N_THRESHOLDS, margin: float = 0.0
 ) -> NDArray[np.int64]:
-    """Return the ranks at which precision is tested: geometric, from the first that may well pass, to n.
+    """Return the ranks at which precision is tested: geometric, from the first that is likely to pass, to n.
 
-    A sequence that fails its first test certifies nothing, so the first should forgive an error or two; but a
-    far rank asks the precision of many rows. The first therefore forgives e errors, e up to 3, if the rank
-    that takes is within n / (10 e). (Simulated with 60 to 2,000 rows, 10 to 50% positive, targets 0.7 to 0.9:
-    the mean recall of the certified threshold is within 0.03 of that of the best e for each case.)
+    A sequence that fails its first test certifies nothing, so the first test should allow an error or two; but a high
+    rank demands the precision of many rows. So the first rank allows e errors, e up to 3, if the rank that this needs
+    is within n / (10 e). (Simulated with 60 to 2,000 rows, 10 to 50% positive, targets 0.7 to 0.9: the mean recall of
+    the certified threshold is within 0.03 of that of the best e for each case.)
     """
     first = labels_needed(target, confidence=1 - risk) or n
     for errors in (1, 2, 3):
@@ -202,3 +234,39 @@ def spaced_ranks(
         first = int(forgiving[0])
     first = min(n, round(first + margin * math.sqrt(first)))
     return np.unique(np.round(np.geomspace(first, n, n_thresholds)).astype(np.int64))
+
+
+def order_by_pilot(
+    n: int, pilot: Floats, positive: Bools, pool: Floats | None, target: float, risk: float, n_thresholds: int
+) -> Floats:
+    """Return the thresholds to test for precision, in the order of testing.
+
+    `n` is the number of the certificate's rows, `pilot` and `positive` are other labeled rows, and `pool` are scores of
+    unlabeled rows by the model that will decide; without them the pilot's scores are used.
+    """
+    source = pilot if pool is None else pool
+    ranks = np.unique(np.round(np.geomspace(1, n, N_RANKS)).astype(np.int64))
+    expected = count_each(pilot, positive, _thresholds_at(pilot, ranks / n))
+    ordered = np.sort(source)
+    accepted = source.size - np.searchsorted(ordered, _thresholds_at(source, ranks / n), side="right")
+    promise = _promise(np.round(accepted * (n / source.size)), expected.tp, expected.fp, target, risk)
+    is_sure = promise >= SURE
+    start = int(np.argmax(is_sure if is_sure.any() else promise))
+    end = int(np.flatnonzero((promise >= HOPELESS) | (np.arange(ranks.size) == start))[-1])
+    tested = np.geomspace(ranks[start], ranks[end], n_thresholds) / n
+    return np.unique(_thresholds_at(source, tested))[::-1]
+
+
+def _thresholds_at(scores: Floats, shares: Floats) -> Floats:
+    """Return the thresholds above which these shares of the scores lie, or smaller shares where scores are equal."""
+    ranks = np.maximum(1, np.round(shares * scores.size)).astype(np.int64)
+    return np.append(np.sort(scores)[::-1], -np.inf)[ranks]
+
+
+def _promise(trials: Floats, hits: Floats, misses: Floats, target: float, risk: float) -> Floats:
+    """Return by how many standard deviations the expected positives exceed the fewest that pass."""
+    total = hits + misses + 1.0
+    rate = (hits + 0.5) / total
+    variance = trials * rate * (1 - rate) * (1 + np.maximum(trials - 1, 0) / (total + 1))
+    excess = trials * rate - fewest_that_pass(trials, target, risk) + 0.5  # half a row: counts are integers
+    return np.where(trials > 0, excess / np.sqrt(np.maximum(variance, 0.25)), -np.inf)

@@ -1,7 +1,7 @@
-"""What every function of this package asks of its input, said in one sentence when it is not so.
+"""Checks of input, shared by the functions of this package; each raises a ValueError of one sentence.
 
-scores  (n,)  real, finite; larger means "more likely positive"
-sign    (n,)  +1 or -1, the true class of each row; unlabeled rows have no place here
+scores  (n,)  real and finite; larger means "more likely positive"
+sign    (n,)  +1 or -1, the true class of each row; unlabeled rows are left out
 """
 
 import math
@@ -15,10 +15,10 @@ Bools = NDArray[np.bool_]
 
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
-    """Return `scores` as a float64 vector, or raise."""
+    """Return `scores` as a float64 vector."""
     vector = np.asarray(scores, dtype=np.float64)
     if vector.ndim != 1:
-        raise ValueError(f"{name} must be one number a row, got an array of shape {vector.shape}.")
+        raise ValueError(f"{name} must be one number per row, got an array of shape {vector.shape}.")
     if vector.size == 0:
         raise ValueError(f"{name} is empty: at least one row is needed.")
     bad = int(np.count_nonzero(~np.isfinite(vector)))
@@ -28,7 +28,7 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
 
 
 def check_scores_and_sign(scores: ArrayLike, sign: ArrayLike) -> tuple[Floats, Bools]:
-    """Return the scores as float64 and "is this row positive", both (n,), or raise."""
+    """Return the scores as float64 and "is this row positive", both of shape (n,)."""
     vector = check_scores(scores)
     labels = np.asarray(sign)
     if labels.shape != vector.shape:
@@ -46,7 +46,7 @@ def check_scores_and_sign(scores: ArrayLike, sign: ArrayLike) -> tuple[Floats, B
 
 
 def check_target_rate(value: float | None, name: str) -> float | None:
-    """Return a precision or recall that may be asked for: None, or a number in (0, 1]."""
+    """Return a requested precision or recall: None, or a number in (0, 1]."""
     if value is None:
         return None
     if not _is_number(value) or not 0.0 < value <= 1.0:
@@ -62,14 +62,14 @@ def check_confidence(confidence: float) -> float:
 
 
 def check_threshold(threshold: float) -> float:
-    """Return a threshold: any number, the two infinities included, but not NaN."""
+    """Return a threshold: any number, infinities included, but not NaN."""
     if not _is_number(threshold) or math.isnan(threshold):
         raise ValueError(f"threshold must be a number, got {threshold!r}.")
     return float(threshold)
 
 
 def check_costs(costs: Any) -> tuple[float, float]:
-    """Return (cost of a missed positive, cost of an accepted negative): finite, not below 0, not both 0."""
+    """Return (cost of a missed positive, cost of an accepted negative): finite, not negative, not both 0."""
     try:
         missed_positive, accepted_negative = (float(cost) for cost in costs)
     except (TypeError, ValueError):
@@ -88,12 +88,12 @@ def check_beta(beta: float) -> float:
 
 
 def check_accept(accept: float | int) -> float | int:
-    """Return a share of rows in (0, 1] as a float, or a number of rows from 1 on as an int."""
+    """Return a share of rows in (0, 1] as a float, or a number of rows, at least 1, as an int."""
     if not _is_number(accept):
         raise ValueError(f"accept must be a share of rows in (0, 1] or a number of rows, got {accept!r}.")
     is_count = isinstance(accept, (int, np.integer))
     if accept < 1 if is_count else not 0 < accept <= 1:
-        raise ValueError(f"accept must be a float in (0, 1] (a share) or an int from 1 (rows), got {accept!r}.")
+        raise ValueError(f"accept must be a float in (0, 1] (a share) or an int of at least 1 (rows), got {accept!r}.")
     return int(accept) if is_count else float(accept)
 
 

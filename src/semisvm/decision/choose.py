@@ -1,12 +1,12 @@
-"""Choose a threshold from scores and true signs, for what is asked.
+"""Choose a threshold from scores and true signs.
 
-    minimum precision, minimum recall, or both    -> best F-beta (or least cost) among those that give it
+    minimum precision, minimum recall, or both    -> best F-beta (or lowest cost) among those that give it
     nothing, or beta                              -> best F-beta
-    costs = (missed positive, accepted negative)  -> least expected cost, the two constants included
+    costs = (missed positive, accepted negative)  -> lowest expected cost, the two constants included
     accept = a share or a number of rows          -> by rank
 
-Among equally good thresholds the highest is taken. Where no threshold gives what is asked, the nearest is
-returned with `reached` False and the reason.
+Among equally good thresholds the highest is taken. If no threshold gives what is asked, the nearest is returned, with
+`reached` False and the reason.
 """
 
 import math
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from semisvm.decision.certify import certify
 from semisvm.decision.checks import Floats, check_scores
 from semisvm.decision.counts import count_all, count_at, cuts_between
-from semisvm.decision.operating_point import Level, OperatingPoint, operating_point, show
+from semisvm.decision.operating_point import PROMISES, EvidenceLevel, OperatingPoint, operating_point, show
 from semisvm.decision.target import Target, best_of
 
 
@@ -31,29 +31,56 @@ def choose(
     beta: float = 1.0,
     costs: tuple[float, float] | None = None,
     accept: float | int | None = None,
-    level: Level = "empirical",
+    level: EvidenceLevel = "empirical",
     confidence: float = 0.9,
     reference: ArrayLike | None = None,
     pilot: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> OperatingPoint:
-    """Return the threshold that answers best, with what it is expected to give.
+    """Return the best threshold for what is asked, with what it is expected to give.
 
     Parameters
     ----------
-    scores, sign : array-like of shape (n,)
-        Scores of labeled rows and their true signs, +1 or -1.
-    min_precision, min_recall, beta, costs, accept
-        What is asked, see above.
-    level : {"empirical", "cross-fitted", "certified"}
-        Where the scores come from, which only the caller knows: held out, out of fold, or from rows used for
-        nothing else. "certified" is the work of `certify`, the other two differ in name only.
-    confidence : float
+    scores : array-like of shape (n,)
+        Scores of labeled rows.
+    sign : array-like of shape (n,)
+        Their true classes, +1 or -1.
+    min_precision, min_recall : float, optional
+        Lowest precision and recall that are good enough.
+    beta : float, default=1.0
+        Among thresholds that are good enough, F-beta is maximized.
+    costs : (float, float), optional
+        Cost of a missed positive and of an accepted negative; the expected cost is minimized instead of F-beta.
+    accept : float or int, optional
+        A share or a number of rows to accept, by rank.
+    level : {"empirical", "cross-fitted", "certified"}, default="empirical"
+        Where the scores come from, which only the caller knows: held out, out of fold, or from rows that were used
+        for nothing else. "certified" calls `certify`; the other two differ in name only.
+    confidence : float, default=0.9
         Of the intervals and of the certificate.
     reference : array-like, optional
-        Scores of other rows, the unlabeled pool as a rule, whose ranks set the threshold: `accept` then
-        counts these rows, and a certificate for precision needs no assumption.
+        Scores of other rows, usually the unlabeled pool, whose ranks set the threshold: `accept` then counts these
+        rows, and a certificate for precision needs no assumption.
     pilot : (scores, sign), optional
-        Of other labeled rows, from which a certificate for precision learns where to start (`certify`).
+        Other labeled rows, from which a certificate for precision learns where to start (see `certify`).
+
+    Returns
+    -------
+    OperatingPoint
+        The threshold, and whether it gives what was asked.
+
+    See Also
+    --------
+    choose_for : The same for a `Target`.
+    measure : For a threshold that is given.
+
+    Examples
+    --------
+    >>> from semisvm.decision import choose
+    >>> point = choose([4.0, 3.0, 2.0, 1.0], [1, 1, -1, 1], min_recall=0.6)
+    >>> point.threshold, point.reached
+    (-inf, True)
+    >>> choose([4.0, 3.0, 2.0, 1.0], [1, 1, -1, 1], min_precision=0.9).threshold
+    2.5
     """
     target = Target(min_precision, min_recall, beta, costs, accept)
     return choose_for(target, scores, sign, level=level, confidence=confidence, reference=reference, pilot=pilot)
@@ -64,12 +91,39 @@ def choose_for(
     scores: ArrayLike,
     sign: ArrayLike,
     *,
-    level: Level = "empirical",
+    level: EvidenceLevel = "empirical",
     confidence: float = 0.9,
     reference: ArrayLike | None = None,
     pilot: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> OperatingPoint:
-    """Return what `choose` does, for a target that is there already."""
+    """Return what `choose` returns, for a target that is given as a whole.
+
+    Parameters
+    ----------
+    target : Target
+        What is asked for.
+    scores, sign : array-like of shape (n,)
+        Scores of labeled rows and their true classes, +1 or -1.
+    level : {"empirical", "cross-fitted", "certified"}, default="empirical"
+        Where the scores come from; see `choose`.
+    confidence : float, default=0.9
+        Of the intervals and of the certificate.
+    reference : array-like, optional
+        Scores of other rows whose ranks set the threshold; see `choose`.
+    pilot : (scores, sign), optional
+        Other labeled rows, for a certificate; see `choose`.
+
+    Returns
+    -------
+    OperatingPoint
+        The threshold, and whether it gives what was asked.
+
+    Examples
+    --------
+    >>> from semisvm.decision import Target, choose_for
+    >>> choose_for(Target(min_precision=0.9), [4.0, 3.0, 2.0, 1.0], [1, 1, -1, 1]).threshold
+    2.5
+    """
     if level == "certified":
         return certify(scores, sign, target, confidence=confidence, reference=reference, pilot=pilot)
     if target.accept is not None:
@@ -90,11 +144,39 @@ def measure(
     threshold: float = 0.0,
     *,
     target: Target | None = None,
-    level: Level = "empirical",
+    level: EvidenceLevel = "empirical",
     confidence: float = 0.9,
 ) -> OperatingPoint:
-    """Return the operating point of a threshold that is given, judged by `target` (default: best F1)."""
-    if level == "certified":
+    """Return the operating point of a given threshold.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+        Scores of labeled rows.
+    sign : array-like of shape (n,)
+        Their true classes, +1 or -1.
+    threshold : float, default=0.0
+        The threshold to measure. It may be infinite.
+    target : Target, optional
+        What it is judged by; by default F1.
+    level : {"empirical", "cross-fitted"}, default="empirical"
+        Where the scores come from.
+    confidence : float, default=0.9
+        Of the intervals.
+
+    Returns
+    -------
+    OperatingPoint
+        What the threshold gives, and whether it meets the target.
+
+    Examples
+    --------
+    >>> from semisvm.decision import measure
+    >>> point = measure([4.0, 3.0, 2.0, 1.0], [1, 1, -1, 1], 1.5)
+    >>> round(point.precision.value, 3), round(point.recall.value, 3)
+    (0.667, 0.667)
+    """
+    if level in PROMISES:
         raise ValueError("a given threshold is measured, not certified: use certify.")
     target = target or Target()
     counts = count_at(scores, sign, threshold)
@@ -108,10 +190,10 @@ def _choose_by_rank(
     sign: ArrayLike,
     pool: Floats,
     target: Target,
-    level: Level,
+    level: EvidenceLevel,
     confidence: float,
 ) -> OperatingPoint:
-    """Accept as many rows of the pool as asked, or fewer where equal scores would make them more."""
+    """Accept as many rows of the pool as asked, or fewer where equal scores would otherwise make them more."""
     asked = target.accept
     assert asked is not None
     if isinstance(asked, int):
@@ -124,7 +206,7 @@ def _choose_by_rank(
     accepted = np.concatenate([np.cumsum(sizes[::-1])[::-1], [0]])
     cut = int(np.flatnonzero(accepted <= number)[0])
     reached = bool(accepted[cut] == number)
-    reason = "" if reached else f"Equal scores stay together: {accepted[cut]} rows accepted where {number} were asked."
+    reason = "" if reached else f"Equal scores stay together: {accepted[cut]} rows are accepted instead of {number}."
     threshold = float(cuts_between(distinct)[cut])
     counts = count_at(scores, sign, threshold)
     return operating_point(
@@ -135,7 +217,7 @@ def _choose_by_rank(
 def _with_reason(
     point: OperatingPoint, subject: str = "No threshold gives", rest: str = "The nearest gives"
 ) -> OperatingPoint:
-    """Say what is missing, and what there is instead."""
+    """Add what is missing, and what there is instead."""
     asked = [
         ("precision", point.target.min_precision, point.precision),
         ("recall", point.target.min_recall, point.recall),

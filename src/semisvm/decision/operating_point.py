@@ -1,34 +1,39 @@
 """A threshold with what it is expected to give, how sure that is, and whether it is what was asked for.
 
-Three levels, from the least to the most that is promised:
+Levels, from the weakest promise to the strongest:
 
-    empirical      measured on the calibration rows the threshold was chosen on
-    cross-fitted   the same arithmetic on out-of-fold scores: every label trains and every label measures
-    certified      a confidence bound, made on rows used for nothing else (`certify` has the argument)
+    empirical      measured on the calibration rows that the threshold was chosen on
+    cross-fitted   the same arithmetic on out-of-fold scores: every label is used for training and for measuring
+    certified      a confidence bound from rows that were used for nothing else (`certify` has the proof)
 
-The intervals of the first two are exact for a threshold fixed beforehand; choosing it on the same rows makes
-them flatter it, and out-of-fold scores come from one model a fold, which the arithmetic takes for one.
-A certified measure's interval is [target, 1], which is all that is promised of it.
+The intervals of the first two are exact for a threshold that was fixed beforehand. Choosing it on the same rows makes
+it look better than it is, and out-of-fold scores come from one model per fold, while the arithmetic treats them as
+those of one model. The interval of a certified measure is [target, 1]: that is all that is promised.
 
-`reached` says what was seen, not what is sure: where the rows behind it are so few that even a perfect record
-would prove nothing, it stays True and `reason` says so.
+`reached` says what was seen, not what is sure. Where it rests on so few rows that even a record without an error would
+prove nothing, `reached` stays True and `reason` says so.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from semisvm.decision.binomial import Estimate, estimate
+from semisvm.decision.binomial import Estimate, estimate_cost, estimate_f, estimate_rate
 from semisvm.decision.checks import check_confidence
 from semisvm.decision.counts import Counts
-from semisvm.decision.intervals import estimate_cost, estimate_f
 from semisvm.decision.shortage import explain_thin_evidence
 from semisvm.decision.target import Target, capital, f_name
 
-Level = Literal["empirical", "cross-fitted", "certified"]
+EvidenceLevel = Literal["empirical", "cross-fitted", "certified"]
+TargetStatus = Literal["certified", "reached", "unproven", "missed", "chosen"]
 
-_CAUTION = {
-    "empirical": "{:.0%} intervals, exact for a threshold fixed beforehand; this one saw the same rows.",
+# The levels at which `reached` is a promise: nothing more has to be proved.
+PROMISES: frozenset[EvidenceLevel] = frozenset({"certified"})
+
+# For each level, how far its numbers can be trusted.
+_CAUTION: dict[EvidenceLevel, str] = {
+    "empirical": "{:.0%} intervals, exact for a threshold fixed beforehand; this one was chosen on the same rows.",
     "cross-fitted": "{:.0%} intervals on out-of-fold scores, exact for a threshold fixed beforehand.",
     "certified": "The promise holds with probability {:.0%} over the draw of the certificate's rows.",
 }
@@ -36,14 +41,40 @@ _CAUTION = {
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """A threshold (score > threshold is positive) and what is known of it; `str()` gives the summary.
+    """A threshold and what is known about it; `str()` gives a summary.
 
-    `reason` says why the target is not reached, or on how few labels it rests; it is empty otherwise.
+    Parameters
+    ----------
+    threshold : float
+        A row is accepted (called positive) when its score is above it. Infinite for a constant.
+    target : Target
+        What was asked for.
+    level : {"empirical", "cross-fitted", "certified"}
+        What the numbers rest on.
+    confidence : float
+        Of the intervals, or of the certificate.
+    counts : Counts
+        What the threshold does to the labeled rows.
+    precision, recall, f_score : Estimate
+        What it gives on them, with intervals.
+    cost : Estimate or None
+        The expected cost per row, where the target has costs.
+    reached : bool
+        Whether the target is met on the labeled rows; at level "certified", whether it is certified.
+    reason : str
+        Why the target is not reached, or on how few labels it rests; empty otherwise.
+
+    Examples
+    --------
+    >>> from semisvm.decision import choose
+    >>> point = choose([4.0, 3.0, 2.0, 1.0], [1, 1, -1, 1], min_precision=0.9)
+    >>> point.threshold, point.precision.value, point.status
+    (2.5, 1.0, 'unproven')
     """
 
     threshold: float
     target: Target
-    level: Level
+    level: EvidenceLevel
     confidence: float
     counts: Counts
     precision: Estimate
@@ -54,8 +85,32 @@ class OperatingPoint:
     reason: str = ""
 
     @property
+    def status(self) -> TargetStatus:
+        """What came of the target.
+
+        - "certified": the promise is given.
+        - "reached": the labels show it, and so does the whole interval of every measure that was asked for.
+        - "unproven": the labels show it, but an interval goes below the target.
+        - "missed": no threshold gives it, or it could not be certified.
+        - "chosen": neither a precision nor a recall was asked for.
+        """
+        if not self.reached:
+            return "missed"
+        asked = [
+            (self.target.min_precision, self.precision.low),
+            (self.target.min_recall, self.recall.low),
+        ]
+        bounds = [(least, low) for least, low in asked if least is not None]
+        if not bounds:
+            return "chosen"
+        if self.level in PROMISES:
+            return "certified"
+        return "reached" if all(low >= least for least, low in bounds) else "unproven"
+
+    @property
     def share_accepted(self) -> float:
-        return self.counts.accepted / self.counts.rows
+        """The share of the labeled rows that are accepted; NaN without rows."""
+        return self.counts.accepted / self.counts.rows if self.counts.rows else math.nan
 
     @property
     def is_constant(self) -> bool:
@@ -63,38 +118,78 @@ class OperatingPoint:
         return math.isinf(self.threshold)
 
     def summary(self) -> str:
-        """The whole in a few lines of text."""
-        verdict = "reached" if self.reached else "not reached"
+        """Return a few lines of text."""
+        found = "reached" if self.reached else "not reached"
         lines = [
-            f"{capital(str(self.target))}: {verdict} ({self.level}, {self.counts.rows} labels).",
+            f"{capital(str(self.target))}: {found} ({self.level}, {self.counts.rows} labels).",
             f"  {self._rule()}; {self.share_accepted:.1%} of the rows",
         ]
         lines += [f"  {name:<9} {show(value)}" for name, value in self._measures()]
         if self.reason:
             lines.append(f"  {self.reason}")
-        if self.reached or self.level != "certified":
+        if self.reached or self.level not in PROMISES:
             lines.append("  " + _CAUTION[self.level].format(self.confidence))
         return "\n".join(lines)
 
     __str__ = summary
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole as plain JSON values: an infinite threshold is the text "inf" or "-inf", NaN is None."""
+        """Return plain JSON values: an infinite threshold is the text "inf" or "-inf", NaN is None."""
         return {
             "threshold": str(self.threshold) if self.is_constant else self.threshold,
-            "target": {name: value for name, value in vars(self.target).items() if value is not None},
+            "target": self.target.as_dict(),
             "asked": str(self.target),
             "level": self.level,
             "confidence": self.confidence,
             "reached": self.reached,
             "reason": self.reason,
-            "share_accepted": self.share_accepted,
+            "share_accepted": None if math.isnan(self.share_accepted) else self.share_accepted,
             "counts": self.counts._asdict(),
             "precision": _plain(self.precision),
             "recall": _plain(self.recall),
             "f_score": _plain(self.f_score),
             "cost": None if self.cost is None else _plain(self.cost),
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "OperatingPoint":
+        """Return the operating point that `as_dict` wrote.
+
+        Parameters
+        ----------
+        values : dict
+            What `as_dict` returned. "asked" and "share_accepted" follow from the rest and are not read.
+
+        Returns
+        -------
+        OperatingPoint
+            Equal to the original; None has become NaN again.
+
+        Raises
+        ------
+        ValueError
+            If an entry is missing or has an impossible value.
+        """
+        try:
+            counts = Counts(**{name: int(number) for name, number in values["counts"].items()})
+            estimates = {name: _estimate_from(values[name]) for name in ("precision", "recall", "f_score")}
+            cost = None if values["cost"] is None else _estimate_from(values["cost"])
+            point = cls(
+                threshold=float(values["threshold"]),
+                target=Target.from_dict(values["target"]),
+                level=check_level(values["level"]),
+                confidence=check_confidence(values["confidence"]),
+                counts=counts,
+                cost=cost,
+                reached=bool(values["reached"]),
+                reason=str(values["reason"]),
+                **estimates,
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"This is not an operating point as as_dict writes it: {error!r}.") from None
+        if math.isnan(point.threshold) or min(counts) < 0:
+            raise ValueError(f"An operating point has a threshold and counts of 0 or more, got {values!r}.")
+        return point
 
     def _rule(self) -> str:
         if self.is_constant:
@@ -115,17 +210,17 @@ def operating_point(
     counts: Counts,
     target: Target,
     *,
-    level: Level,
+    level: EvidenceLevel,
     confidence: float,
     reached: bool,
     reason: str = "",
 ) -> OperatingPoint:
-    """Measure the counts of one threshold and put the whole together."""
+    """Measure the counts of one threshold and return its operating point."""
     check_level(level)
     check_confidence(confidence)
-    measured_precision = estimate(counts.tp, counts.accepted, confidence)
-    measured_recall = estimate(counts.tp, counts.positives, confidence)
-    if level == "certified" and reached:
+    measured_precision = estimate_rate(counts.tp, counts.accepted, confidence)
+    measured_recall = estimate_rate(counts.tp, counts.positives, confidence)
+    if level in PROMISES and reached:
         if target.min_precision is not None:
             measured_precision = Estimate(measured_precision.value, target.min_precision, 1.0)
         if target.min_recall is not None:
@@ -147,14 +242,15 @@ def operating_point(
     )
 
 
-def check_level(level: str) -> None:
-    """Raise unless `level` is one of the three."""
-    if level not in get_args(Level):
-        raise ValueError(f"level must be one of {', '.join(get_args(Level))}; got {level!r}.")
+def check_level(level: Any) -> EvidenceLevel:
+    """Return the level if it is one of the known ones."""
+    if level not in get_args(EvidenceLevel):
+        raise ValueError(f"level must be one of {', '.join(get_args(EvidenceLevel))}; got {level!r}.")
+    return level  # type: ignore[no-any-return]
 
 
 def show(value: Estimate) -> str:
-    """The value and its interval, or that there is none."""
+    """Return the value and its interval as text, or that there is none."""
     if math.isnan(value.value):
         return "undefined (nothing accepted)"
     return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"
@@ -162,3 +258,8 @@ def show(value: Estimate) -> str:
 
 def _plain(value: Estimate) -> dict[str, float | None]:
     return {name: None if math.isnan(number) else number for name, number in value._asdict().items()}
+
+
+def _estimate_from(values: Mapping[str, float | None]) -> Estimate:
+    ends = (values[name] for name in Estimate._fields)
+    return Estimate(*(math.nan if number is None else float(number) for number in ends))

@@ -1,27 +1,47 @@
 """What is asked of a threshold, and which of several candidates answers it best.
 
-    min_precision, min_recall   constraints: each candidate falls short by max(0, target - value)
-    beta or costs               the objective among candidates: largest F-beta, or least expected cost
-    accept                      a share (float) or number (int) of rows to accept; asked for alone
+    min_precision, min_recall   constraints: a candidate falls short of each by max(0, target - value)
+    beta or costs               the objective among candidates: largest F-beta, or smallest expected cost
+    accept                      a share (float) or number (int) of rows to accept; used alone
 
-Candidates that meet the constraints -> the best objective among them. None does -> the least total shortfall
-(with one constraint: the highest precision, or recall), and the best objective among equals. This is how PSVM
-picks its classifier (Section 4.3), extended to both constraints at once.
+If some candidates meet the constraints, the best of them by the objective is taken. If none does, the one with the
+smallest total shortfall is taken (with one constraint: the highest precision, or recall), and the objective decides
+among equals. This is how PSVM selects its classifier (Section 4.3), extended to both constraints at once.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from semisvm.decision.checks import check_accept, check_beta, check_costs, check_target_rate
-from semisvm.decision.counts import Counts
-from semisvm.decision.measures import expected_cost, f_score, precision, recall
+from semisvm.decision.counts import Counts, expected_cost, f_score, precision, recall
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked of a threshold."""
+    """What is asked of a threshold.
+
+    Parameters
+    ----------
+    min_precision, min_recall : float, optional
+        Lowest precision and recall that are good enough.
+    beta : float, default=1.0
+        Among thresholds that are good enough, F-beta is maximized; above 1 recall counts more.
+    costs : (float, float), optional
+        Cost of a missed positive and of an accepted negative. The expected cost is then minimized instead.
+    accept : float or int, optional
+        A share (float) or number (int) of rows to accept. Neither constraints nor costs can be given with it.
+
+    Examples
+    --------
+    >>> from semisvm.decision import Target
+    >>> print(Target(min_precision=0.9))
+    precision at least 0.9
+    >>> print(Target(beta=2))
+    best F2
+    """
 
     min_precision: float | None = None
     min_recall: float | None = None
@@ -44,23 +64,33 @@ class Target:
 
     @property
     def is_constrained(self) -> bool:
+        """Whether a precision or a recall is asked for."""
         return self.min_precision is not None or self.min_recall is not None
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return what is asked as plain JSON values, without what is not asked."""
+        found = {name: value for name, value in vars(self).items() if value is not None}
+        return found if self.costs is None else found | {"costs": list(self.costs)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Target":
+        """Return the target that `as_dict` wrote."""
+        return cls(**values)
+
     def share_of_risk(self, risk: float) -> float:
-        """The part of a risk that each constraint gets."""
+        """Return the part of a risk that each constraint gets."""
         return risk / 2 if self.min_precision is not None and self.min_recall is not None else risk
 
     def shortfall(self, counts: Counts) -> Any:
-        """How far each candidate stays below the constraints in total; an undefined precision counts as 0."""
+        """Return by how much each candidate misses the constraints in total; an undefined rate counts as 0."""
         missing = np.zeros(np.shape(counts.tp))
-        if self.min_precision is not None:
-            missing = missing + np.maximum(0, self.min_precision - np.nan_to_num(precision(counts), nan=0.0))
-        if self.min_recall is not None:
-            missing = missing + np.maximum(0, self.min_recall - recall(counts))
+        for least, measured in ((self.min_precision, precision), (self.min_recall, recall)):
+            if least is not None:
+                missing = missing + np.maximum(0, least - np.nan_to_num(measured(counts), nan=0.0))
         return missing
 
     def objective(self, counts: Counts) -> Any:
-        """What is made as large as possible among candidates that are equally good otherwise."""
+        """Return what is maximized among candidates that are otherwise equal."""
         return f_score(counts, self.beta) if self.costs is None else -expected_cost(counts, self.costs)
 
     def __str__(self) -> str:
@@ -72,14 +102,40 @@ class Target:
         if self.min_recall is not None:
             parts.append(f"recall at least {self.min_recall:.3g}")
         if self.costs is not None:
-            parts.append("least expected cost ({:g} a missed positive, {:g} an accepted negative)".format(*self.costs))
+            missed, accepted = self.costs
+            parts.append(f"lowest expected cost ({missed:g} per missed positive, {accepted:g} per accepted negative)")
         elif not parts or self.beta != 1:
             parts.append(f"best {f_name(self.beta)}")
         return ", ".join(parts)
 
 
 def best_of(counts: Counts, target: Target) -> tuple[int, bool]:
-    """Return the index of the best candidate (the first of equals) and whether it meets the constraints."""
+    """Return the best of several candidates.
+
+    Parameters
+    ----------
+    counts : Counts
+        Arrays with one entry per candidate.
+    target : Target
+        What is asked for.
+
+    Returns
+    -------
+    index : int
+        Position of the best candidate; the first of equals.
+    reached : bool
+        Whether it meets the constraints.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.decision import Counts, Target, best_of
+    >>> two = Counts(tp=np.array([8, 6]), fp=np.array([2, 0]), fn=np.array([2, 4]), tn=np.array([8, 10]))
+    >>> best_of(two, Target())
+    (0, True)
+    >>> best_of(two, Target(min_precision=0.9))
+    (1, True)
+    """
     shortfall = target.shortfall(counts)
     is_nearest = shortfall == shortfall.min()
     index = int(np.argmax(np.where(is_nearest, target.objective(counts), -np.inf)))
@@ -87,7 +143,7 @@ def best_of(counts: Counts, target: Target) -> tuple[int, bool]:
 
 
 def f_name(beta: float) -> str:
-    """F1, F2, F0.5."""
+    """Return the name of F-beta: F1, F2, F0.5."""
     return f"F{beta:g}"
 
 

@@ -1,8 +1,11 @@
-"""The one quadratic problem behind every method here, and its solvers."""
+"""The one quadratic problem behind every method of this library, and its solvers.
 
-from semisvm.dual.problem import DualProblem, DualSolution, Status
-from semisvm.dual.repair import repair
+`DualProblem` states it, `solve` and `solve_many` solve it on the CPU or on a device, `DualSolution` is what they
+return.
+"""
+
+from semisvm.dual.problem import DualProblem, DualSolution, SolveStore, Status
 from semisvm.dual.solve import solve, solve_many
-from semisvm.dual.together import run_together
+from semisvm.dual.start import repair
 
-__all__ = ["DualProblem", "DualSolution", "Status", "repair", "run_together", "solve", "solve_many"]
+__all__ = ["DualProblem", "DualSolution", "SolveStore", "Status", "repair", "solve", "solve_many"]

@@ -1,15 +1,16 @@
-"""The solver for devices: outer steps that solve a block of variables each, for one problem or many at a time.
+"""The solver for devices: outer steps that each solve a block of variables, for one problem or a batch.
 
-    repeat, without a word from the host
-        choose    the variables that violate optimality most: a quarter of the block from either side; with those that
-                  the last step chose they are the block
+    repeat on the device
+        choose    the variables that violate optimality most, a quarter of the block from either side; together with
+                  those that the previous step chose they form the block
         gather    the kernel values between them
         solve     pairwise steps within the block, by one program, until its gap is well below that of the problem
         spread    scores += K[:, block] times what changed: one pass over the block's kernel rows
 
 Half of the block stays for a second step: without it Adult takes four times as many outer steps. Every few steps the
-host looks at what the device wrote some steps ago, so that the device never waits: whether all is solved, the limits,
-the callback. When all is solved the scores are made afresh from the coefficients and the gap is certified on them.
+host reads what the device wrote some steps ago, so that the device never waits: whether all problems are solved, the
+limits, the callback. When all are solved, the scores are computed again from the coefficients and the gap is checked on
+them.
 """
 
 import math
@@ -23,11 +24,13 @@ import numpy as np
 from semisvm.dual.block_arrays import STALLED, Blocks
 from semisvm.dual.problem import DualProblem, DualSolution, Status
 from semisvm.kernels.device_rows import DeviceRows
-from semisvm.kernels.gram import current
+from semisvm.kernels.torch_source import current_device
 
-STALLED_AT = 1e-14  # relative decrease of the objective, over as many steps as variables, that is no progress
+BLOCK_STALLED_DECREASE = (
+    1e-14  # relative decrease of the objective, over as many steps as variables, that is no progress
+)
 OUTER_STEPS_TO_STALL = 400  # or over so many outer steps
-CERTIFICATES = 5  # times that a gap may turn out larger on scores made afresh
+MOST_CERTIFICATES = 5  # how often the gap may turn out larger on scores that were computed again
 
 
 def solve_block(
@@ -40,13 +43,13 @@ def solve_block(
     time_limit: float | None,
     callback: Callable[[int, float], bool] | None,
 ) -> list[DualSolution]:
-    """Solve problems on one kernel; arguments as for `semisvm.dual.solve`, max_iter for each problem."""
+    """Solve problems on one kernel; arguments as for `semisvm.dual.solve_many`."""
     import torch
 
     began = time.perf_counter()
     deadline = math.inf if time_limit is None else began + time_limit
     try:
-        with current(kernel.device):
+        with current_device(kernel.device):
             blocks = Blocks(problems, starts, kernel, tol, max_iter)
             reason = _solve_and_certify(blocks, tol, deadline, callback)
         return _solutions(blocks, reason, time.perf_counter() - began)
@@ -58,9 +61,9 @@ def solve_block(
 
 
 def _solve_and_certify(blocks: Blocks, tol: float, deadline: float, callback) -> Status | None:
-    """Step until every problem has ended; return why, where it was not the device that said so."""
+    """Step until every problem has ended; return the reason if the host ended them, None if the device did."""
     try:
-        for _ in range(CERTIFICATES):
+        for _ in range(MOST_CERTIFICATES):
             reason = _step_until_solved(blocks, deadline, callback)
             if not blocks.has_moved or not blocks.refresh(tol) or reason is not None:
                 return reason
@@ -71,17 +74,18 @@ def _solve_and_certify(blocks: Blocks, tol: float, deadline: float, callback) ->
 
 
 def _step_until_solved(blocks: Blocks, deadline: float, callback) -> Status | None:
+    """Step until the device says that every problem has ended (None), or a limit is reached."""
     pending: deque[Any] = deque()
-    progress = _Progress(blocks)
+    progress = _BatchProgress(blocks)
     while True:
-        for _ in range(blocks.steps_a_look):
+        for _ in range(blocks.steps_per_look):
             blocks.step()
         pending.append(blocks.look())
         if len(pending) <= blocks.looks_behind:
             continue
         gap, n_iter, state, objective, is_finite = pending.popleft()()
         if not is_finite.all():
-            raise ValueError("The kernel has values that are not finite: scale the data, or mend the kernel.")
+            raise ValueError("The kernel has values that are not finite: scale the data, or correct the kernel.")
         if (state != 0).all():
             return None
         if time.perf_counter() >= deadline:
@@ -91,8 +95,8 @@ def _step_until_solved(blocks: Blocks, deadline: float, callback) -> Status | No
         progress.check(blocks, n_iter, objective, state)
 
 
-class _Progress:
-    """Tells solves that creep from those that stand still, which are ended: rounding can make them cycle."""
+class _BatchProgress:
+    """Detects and ends solves that no longer make progress: rounding can make them cycle."""
 
     def __init__(self, blocks: Blocks):
         self.n_last = np.full(blocks.n_problems, -1.0)
@@ -100,15 +104,17 @@ class _Progress:
         self.outer_seen = np.full(blocks.n_problems, blocks.n_outer)
 
     def check(self, blocks: Blocks, n_iter, objective, state) -> None:
-        stands_still = n_iter == self.n_last
+        has_stopped = n_iter == self.n_last
         self.n_last = n_iter
         window = max(10_000, blocks.n_variables)
         due = (n_iter - self.n_seen >= window) | (blocks.n_outer - self.outer_seen >= OUTER_STEPS_TO_STALL)
-        creeps = due & ~(self.objective - objective > STALLED_AT * np.maximum(np.abs(objective), 1e-300))
+        is_stalled = due & ~(
+            self.objective - objective > BLOCK_STALLED_DECREASE * np.maximum(np.abs(objective), 1e-300)
+        )
         self.n_seen = np.where(due, n_iter, self.n_seen)
         self.outer_seen = np.where(due, blocks.n_outer, self.outer_seen)
         self.objective = np.where(due, objective, self.objective)
-        for problem in np.flatnonzero((stands_still | creeps) & (state == 0)):
+        for problem in np.flatnonzero((has_stopped | is_stalled) & (state == 0)):
             blocks.state[problem] = STALLED
 
 
@@ -120,7 +126,7 @@ def _solutions(blocks: Blocks, reason: Status | None, seconds: float) -> list[Du
         DualSolution(
             beta=beta[b],
             scores=scores[b],
-            gradient=scores[b][blocks.row_on_host] + problem.linear,
+            gradient=problem.at_variables(scores[b]) + problem.linear,
             bias=float(bias[b]),
             objective=float(objective[b]),
             gap=float(gap[b]),

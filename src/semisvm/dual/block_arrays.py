@@ -1,8 +1,8 @@
-"""What the solver for devices keeps in a device's memory, and the launches that work on it.
+"""The arrays of the solver for devices, in the device's memory, and the launches that work on them.
 
-Problems of one batch have the same kernel rows and the same map from variables to rows; each has a row of its own in
-every array (`block_kernel` lists them), and a program of its own in every launch. Kernel rows are float32 or float64,
-everything else float64.
+Problems of one batch have the same kernel rows and the same map from variables to rows. Each has one row in every array
+(`block_kernel` lists them), and one program in every launch. Kernel rows are float32 or float64, everything else is
+float64.
 """
 
 import math
@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 
 from semisvm.dual.problem import DualProblem, DualSolution
-from semisvm.dual.repair import repair
+from semisvm.dual.start import feasible_start
 from semisvm.kernels.device_rows import DeviceRows
 
-BLOCK = 1024  # variables of a block; fewer variables are one block
+BLOCK = 1024  # variables per block; fewer variables are one block
 BLOCK_WARPS = 8  # of the program that solves a block
 SEGMENTS = 64  # programs that choose
-WIDTH = 1024  # variables that such a program has before it at once
-INNER_SHARE = 0.4  # how far the gap of the block is closed, of that of the problem
-INNER_SHARE_OF_ALL = {np.float32: 1e-4, np.float64: 0.0}  # the same where the block is the problem: as far as digits go
-INNER_STEPS = 4096  # most steps in one block
-STEPS_A_LOOK = 4  # outer steps between two looks of the host,
+SEGMENT_WIDTH = 1024  # variables that such a program handles at once
+BLOCK_SHARE = 0.4  # the gap of a block is closed to this share of the problem's gap
+ONLY_BLOCK_SHARE = {np.float32: 1e-4, np.float64: 0.0}  # the same if the block is the whole problem
+STEPS_PER_BLOCK = 4096  # most steps in one block
+STEPS_PER_LOOK = 4  # outer steps between two looks of the host,
 LOOKS_BEHIND = 1  # and how many of them the device may be ahead
-STALLED = 3  # a state that the host sets, beside those of `block_kernel`
+STALLED = 3  # a state that the host sets, in addition to those of `block_kernel`
 
 
 class Blocks:
-    """The arrays of a batch of problems, one outer step of it (`step`), and what the host may ask (`look`)."""
+    """The arrays of a batch of problems, one outer step of it (`step`), and what the host reads of it (`look`)."""
 
     def __init__(
         self,
@@ -44,14 +44,12 @@ class Blocks:
         self.n_problems, self.n_variables = len(problems), problems[0].n_variables
         row = problems[0].row
         self.row = kernel.each_row if row is None else kernel.tensor(row.astype(np.int32))
-        # The scores of the variables' rows, as NumPy and as torch want to be asked for them.
-        self.row_on_host: Any = slice(None) if row is None else row
         self.at_row: Any = slice(None) if row is None else self.row.long()
         self.linear, self.lower, self.upper = (
             kernel.tensor(np.stack([getattr(problem, name) for problem in problems]))
             for name in ("linear", "lower", "upper")
         )
-        self._layout()
+        self._cut_into_blocks()
         self._begin(starts)
         shape, device = (self.n_problems,), kernel.device
         self.state = torch.zeros(shape, dtype=torch.int32, device=device)
@@ -61,16 +59,22 @@ class Blocks:
             torch.empty((self.n_problems, self.n_segments), dtype=torch.float64, device=device) for _ in range(2)
         )
         mean = float(np.abs(kernel.diagonal).mean()) if kernel.n_rows else 1.0
-        share = INNER_SHARE if self.picks else INNER_SHARE_OF_ALL[kernel.dtype.type]
-        settings = [tol, share, 1 / mean if mean > 0 else 1.0, math.inf if max_iter is None else max_iter, INNER_STEPS]
+        share = BLOCK_SHARE if self.picks else ONLY_BLOCK_SHARE[kernel.dtype.type]
+        settings = [
+            tol,
+            share,
+            1 / mean if mean > 0 else 1.0,
+            math.inf if max_iter is None else max_iter,
+            STEPS_PER_BLOCK,
+        ]
         self.settings = kernel.tensor(np.array(settings, dtype=np.float64))
         self.n_outer = 0
         on_device = device.type == "cuda"
-        self.steps_a_look = (STEPS_A_LOOK if self.picks else 2) if on_device else 1
+        self.steps_per_look = (STEPS_PER_LOOK if self.picks else 2) if on_device else 1
         self.looks_behind = LOOKS_BEHIND if on_device and self.picks else 0
 
-    def _layout(self) -> None:
-        """How variables are cut into segments and blocks; memory for a block's kernel values."""
+    def _cut_into_blocks(self) -> None:
+        """Divide the variables into segments and blocks, and allocate memory for a block's kernel values."""
         import torch
 
         m, B, device = self.n_variables, self.n_problems, self.kernel.device
@@ -78,7 +82,7 @@ class Blocks:
         self.size = max(16, _power_of_two(m)) if is_one_block else BLOCK
         self.n_segments = 1 if is_one_block else min(SEGMENTS, self.size // 4)
         self.picks = 0 if is_one_block else self.size // 4 // self.n_segments
-        self.width = max(16, min(WIDTH, _power_of_two(-(-m // self.n_segments))))
+        self.width = max(16, min(SEGMENT_WIDTH, _power_of_two(-(-m // self.n_segments))))
         self.n_tiles = -(-m // (self.n_segments * self.width))
         chosen = np.full((B, self.size), -1, dtype=np.int32)
         if is_one_block:
@@ -91,33 +95,24 @@ class Blocks:
         self.block = torch.empty((B, self.size, self.size), dtype=kind, device=device)
         self.stored = self.kernel.stored if self.kernel.is_whole else self.kernel.empty(B * self.size)
 
-    def _begin(self, starts) -> None:
+    def _begin(self, starts: Sequence[DualSolution | np.ndarray | None]) -> None:
         """Carry the starts into the bounds, and bring the scores up to date for the coefficients that changed."""
-        betas, scores, changes = [], [], []
-        for problem, start in zip(self.problems, starts, strict=True):
-            before, known = _coefficients(problem, start, self.kernel.n_rows)
-            known = self.kernel.times(self._by_row(before)) if known is None else known
-            beta = repair(before, problem.lower, problem.upper, problem.total, known[self.row_on_host] + problem.linear)
-            betas.append(beta)
-            scores.append(known)
-            changes.append(self._by_row(beta - before))
+        begun = [
+            feasible_start(problem, start, self.kernel) for problem, start in zip(self.problems, starts, strict=True)
+        ]
+        betas, scores, changes = zip(*begun, strict=True)
         self.beta, self.scores = self.kernel.tensor(np.stack(betas)), self.kernel.tensor(np.stack(scores))
         for b, change in enumerate(changes):
             if len(rows := np.flatnonzero(change)):
                 self.kernel.add_times(self.kernel.tensor(rows), self.kernel.tensor(change[rows]), self.scores[b])
 
-    def _by_row(self, beta: np.ndarray) -> np.ndarray:
-        if self.problems[0].row is None:
-            return beta
-        return np.bincount(self.row_on_host, weights=beta, minlength=self.kernel.n_rows)
-
     def step(self) -> None:
-        """One outer step of every problem that is not solved yet: four launches, nothing comes back."""
-        from semisvm.dual.block_kernel import choose, gather, solve_blocks
+        """Take one outer step of every problem that is not solved yet: four launches, nothing is read back."""
+        from semisvm.dual.block_kernel import choose_blocks, gather, solve_blocks
 
         self.n_outer += 1
         B, m, n, Q = self.n_problems, self.n_variables, self.kernel.n_rows, self.size
-        choose[(B, self.n_segments)](
+        choose_blocks[(B, self.n_segments)](
             self.beta, self.lower, self.upper, self.linear, self.scores, self.row, self.stamp, self.chosen,
             self.lowest, self.highest, self.state, m, n, self.n_outer, self.n_tiles,
             S=self.n_segments, WIDTH=self.width, PICKS=self.picks, Q=Q, num_warps=4,
@@ -130,14 +125,14 @@ class Blocks:
             ROWS=8, COLUMNS=min(Q // 2, 128), num_warps=4,
         )  # fmt: skip
         solve_blocks[(B,)](
-            self.block, self.kernel.diagonal_there, self.row, self.chosen, self.delta, self.beta, self.lower,
+            self.block, self.kernel.diagonal_tensor, self.row, self.chosen, self.delta, self.beta, self.lower,
             self.upper, self.linear, self.scores, self.lowest, self.highest, self.state, self.n_iter, self.gap,
             self.settings, m, n, Q=Q, S=self.n_segments, num_warps=max(1, min(BLOCK_WARPS, Q // 128)),
         )  # fmt: skip
         self.kernel.spread(self.stored, self.place, self.delta, self.scores, self.state, B)
 
     def _make_rows(self) -> None:
-        """The kernel rows of what was just chosen, into the places of what left the block; of one block, all once."""
+        """Make the kernel rows of the variables just chosen in place of those that left; a single block only once."""
         half = self.size // 2
         if self.picks:
             new = slice((self.n_outer % 2) * half, (self.n_outer % 2) * half + half)
@@ -150,7 +145,7 @@ class Blocks:
             self.kernel.make(rows, self.stored[b * self.size + new.start : b * self.size + new.stop])
 
     def look(self) -> Callable[[], np.ndarray]:
-        """What the host asks for, on its way; call the answer for (5, B): gap, n_iter, state, objective, is finite."""
+        """Start a transfer to the host; call the result for (5, B): gap, n_iter, state, objective, is finite."""
         import torch
 
         gradient = self._gradient()
@@ -172,10 +167,11 @@ class Blocks:
 
     @property
     def has_moved(self) -> bool:
+        """Whether any step was taken."""
         return bool((self.n_iter > 0).any())
 
     def refresh(self, tol: float) -> bool:
-        """Make the scores from the coefficients alone; true where a problem that counted as solved is not."""
+        """Compute the scores from the coefficients; return whether a problem that counted as solved is not."""
         if self.n_variables == 0:
             return False
         for b in range(self.n_problems):
@@ -190,7 +186,7 @@ class Blocks:
         return bool(again.any())
 
     def certificate(self) -> np.ndarray:
-        """(3, B): gap, objective and bias (`problem.bias_of`) of what there is."""
+        """Return gap, objective and bias (`problem.bias_of`) of the present state, shape (3, B)."""
         import torch
 
         if self.n_variables == 0:
@@ -215,26 +211,9 @@ class Blocks:
         return 0.5 * (self.beta * (gradient + self.linear)).sum(dim=1)
 
     def _extremes(self, gradient) -> tuple[Any, Any]:
-        """The least gradient of variables that may rise, the most of those that may fall, of each problem."""
+        """The least gradient of variables that may rise, and the largest of those that may fall, per problem."""
         lowest = gradient.masked_fill(~(self.beta < self.upper), math.inf).amin(dim=1)
         return lowest, gradient.masked_fill(~(self.beta > self.lower), -math.inf).amax(dim=1)
-
-
-def _coefficients(problem: DualProblem, start, n_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """What a start says of the coefficients, and the scores that go with them where they are known."""
-    if start is None:
-        return np.zeros(problem.n_variables), np.zeros(n_rows)
-    before = start.beta if isinstance(start, DualSolution) else np.asarray(start, dtype=np.float64)
-    if before.shape != (problem.n_variables,):
-        raise ValueError(f"start has shape {before.shape} where the problem has {problem.n_variables} variables.")
-    if not np.isfinite(before).all():
-        raise ValueError("start must be finite.")
-    is_known = isinstance(start, DualSolution) and len(start.scores) == n_rows and _same_rows(start.row, problem.row)
-    return before, start.scores if is_known else None
-
-
-def _same_rows(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    return one is other or (one is not None and other is not None and np.array_equal(one, other))
 
 
 def _power_of_two(number: int) -> int:

@@ -1,6 +1,6 @@
-"""Kernels of one outer step for B problems on one set of kernel rows: choose the block, gather it, solve it.
+"""Triton programs of one outer step for B problems on one set of kernel rows: choose the block, gather it, solve it.
 
-Variable v = 0..m-1 of a problem belongs to data row row[v]; Q variables at a time form the block. In the arrays
+Variable v = 0..m-1 of a problem belongs to data row row[v]; Q variables at a time form the block. The arrays:
 
     beta, lower, upper, linear   (B, m) float64   gradient[v] = scores[row[v]] + linear[v]
     scores                       (B, n) float64   K beta for every data row (`kernels.device_kernel.spread` updates it)
@@ -8,17 +8,17 @@ Variable v = 0..m-1 of a problem belongs to data row row[v]; Q variables at a ti
     chosen                       (B, Q) int32     the block, -1 where there is none: steps write its halves in turn
     place                        (B, Q) int32     which of the `stored` kernel rows is that of chosen[i]
     delta                        (B, Q) float64   by how much its coefficient was changed
-    block                        (B, Q, Q)        kernel values between the chosen
-    lowest, highest              (B, S) float64   of segment s of the variables, s, s + S, ...: the least gradient of
-                                                  those that may rise, the most of those that may fall
-    state                        (B,) int32       SOLVING, or why a problem is no longer looked at
+    block                        (B, Q, Q)        kernel values between the chosen variables
+    lowest, highest              (B, S) float64   for segment s of the variables, s, s + S, ...: the least gradient of
+                                                  those that may rise, the largest of those that may fall
+    state                        (B,) int32       SOLVING, or why a problem has ended
     n_iter, gap                  (B,)             steps taken; the gap when the outer step began
 
 A step within the block is that of `pairwise_kernel`: `up` has the least gradient of those that may rise, `down` the
 largest second-order decrease, the line search is clipped to the box. It is a chain of three reductions, and their
-latency is what it costs. So an index travels in the low bits of the number that is reduced, and one reduction gives
-both; and the last one, the length of the step, is under way while the row of `down` is loaded. The gradient within
-the block has the precision of the kernel values; coefficients, and the scores that the block is taken from, float64.
+latency is its cost. So the index is put into the low bits of the number that is reduced, and one reduction gives both;
+and the last reduction, the length of the step, runs while the row of `down` is loaded. The gradient within the block
+has the precision of the kernel values; coefficients, and the scores that the block starts from, are float64.
 """
 
 import triton
@@ -33,8 +33,8 @@ _LEAST_CURVATURE = tl.constexpr(1e-12)  # in units of the diagonal: such directi
 
 
 @triton.jit
-def _key(value, lane, WIDTH: tl.constexpr):
-    """Numbers as int64 that keep the order, the lane in the low bits; float64 gives up as many of its own."""
+def _key_with_lane(value, lane, WIDTH: tl.constexpr):
+    """Numbers as int64 in the same order, with the lane in the low bits; float64 loses as many of its own bits."""
     if value.dtype == tl.float32:
         bits = value.to(tl.int32, bitcast=True)
         key = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).to(tl.int64) << 32
@@ -45,8 +45,8 @@ def _key(value, lane, WIDTH: tl.constexpr):
 
 
 @triton.jit
-def _value(key, REAL: tl.constexpr, WIDTH: tl.constexpr):
-    """The number behind a key, to within the bits that the lane took."""
+def _value_of_key(key, REAL: tl.constexpr, WIDTH: tl.constexpr):
+    """The number of a key, without the bits that the lane took."""
     if REAL == tl.float32:
         bits = (key >> 32).to(tl.int32)
         value = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).to(tl.float32, bitcast=True)
@@ -57,15 +57,15 @@ def _value(key, REAL: tl.constexpr, WIDTH: tl.constexpr):
 
 
 @triton.jit(do_not_specialize=["step", "n_tiles"])
-def choose(
+def choose_blocks(
     beta, lower, upper, linear, scores, row, stamp, chosen, lowest, highest, state,
     m, n, step, n_tiles,
     S: tl.constexpr, WIDTH: tl.constexpr, PICKS: tl.constexpr, Q: tl.constexpr,
 ):  # fmt: skip
-    """Note the extremes of a segment, and pick the PICKS variables of either side that violate optimality most.
+    """Store the extremes of a segment, and pick the PICKS variables of either side that violate optimality most.
 
-    A lane sees every WIDTH-th variable of the segment and keeps the worst. Variables that the last step chose are in
-    the block already and are not picked. PICKS = 0: only the extremes.
+    A lane reads every WIDTH-th variable of the segment and keeps the worst. Variables that the previous step chose are
+    in the block already and are not picked. PICKS = 0: only the extremes.
     """
     b, s = tl.program_id(0).to(tl.int64), tl.program_id(1)
     if tl.load(state + b) == 0:
@@ -82,7 +82,7 @@ def choose(
             may_rise = there & (value < tl.load(upper + b * m + v, mask=there, other=0.0))
             may_fall = there & (value > tl.load(lower + b * m + v, mask=there, other=0.0))
             least = tl.where(may_rise & (gradient < least), gradient, least)
-            # written so that a gradient that is no number shows in the gap
+            # written so that a gradient that is NaN makes the gap NaN
             most = tl.where(may_fall & ~(gradient <= most), gradient, most)
             if PICKS > 0:
                 is_new = tl.load(stamp + b * m + v, mask=there, other=0) != step - 1
@@ -93,7 +93,7 @@ def choose(
         tl.store(lowest + b * S + s, tl.min(least, axis=0))
         tl.store(highest + b * S + s, tl.max(most, axis=0))
         if PICKS > 0:
-            up_key, down_key = _key(rising, lane, WIDTH), _key(falling, lane, WIDTH)
+            up_key, down_key = _key_with_lane(rising, lane, WIDTH), _key_with_lane(falling, lane, WIDTH)
             out = chosen + b * Q + (step % 2) * (Q // 2) + s * PICKS
             for pick in range(PICKS):
                 picked = lane == (tl.min(up_key, axis=0) & (WIDTH - 1))
@@ -120,9 +120,10 @@ def gather(
     stride, step,
     WHOLE: tl.constexpr, HALVES: tl.constexpr, Q: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """Copy the kernel values between the chosen. WHOLE: row r of K is stored as r; else that of chosen[i] as i.
+    """Copy the kernel values between the chosen variables.
 
-    HALVES: one half of the block was chosen by this step, the values within the other half are there already.
+    WHOLE: row r of K is stored[r]; otherwise the row of chosen[i] of problem b is stored[b Q + i].
+    HALVES: this step chose one half of the block; the values within the other half are in `block` already.
     """
     b = tl.program_id(0).to(tl.int64)
     if tl.load(state + b) == 0:
@@ -150,7 +151,7 @@ def solve_blocks(
     m, n,
     Q: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
-    """Step among the chosen of one problem until their gap is below `share` of the whole gap, or half of tol.
+    """Step among the chosen variables of one problem until their gap is below `share` of its gap, or half of tol.
 
     settings: tol, share, unit (1 / the mean of the diagonal), max_iter, and the most steps in one block, in float64.
     """
@@ -179,7 +180,7 @@ def solve_blocks(
             REAL: tl.constexpr = block.dtype.element_ty
             K = block + b * Q * Q
             unit = tl.load(settings + 2)
-            # In units of the gap, from the middle of it, and of the diagonal: float32 suffices, whatever the scale.
+            # In units of the gap (from its middle) and of the diagonal, float32 is enough, whatever the scale.
             per_gap = 1.0 / whole_gap
             gradient = ((gradient - bottom) * per_gap - 0.5).to(REAL)
             own = (own * unit).to(REAL)
@@ -192,12 +193,12 @@ def solve_blocks(
             while (inner_gap >= enough) & (n_steps < budget) & (n_steps > n_before):
                 n_before = n_steps
                 for _ in tl.static_range(_STEPS_BETWEEN_LOOKS):
-                    least = tl.min(_key(tl.where(rise > 0, gradient, float("inf")), lane, Q), axis=0)
+                    least = tl.min(_key_with_lane(tl.where(rise > 0, gradient, float("inf")), lane, Q), axis=0)
                     up = (least & (Q - 1)).to(tl.int32)
                     row_up = tl.load(K + up * Q + lane)
                     own_up = tl.load(K + up * Q + up) * unit.to(REAL)
                     is_up = lane == up
-                    slope = tl.where((fall > 0) & (lane != up), gradient - _value(least, REAL, Q), 0.0)
+                    slope = tl.where((fall > 0) & (lane != up), gradient - _value_of_key(least, REAL, Q), 0.0)
                     slope = tl.maximum(slope, 0.0)
                     length = slope / tl.maximum(own_up + own + minus_two * row_up, _LEAST_CURVATURE)
                     decrease = (length * slope).to(tl.float32).to(tl.int32, bitcast=True)
@@ -207,10 +208,10 @@ def solve_blocks(
                     is_down = lane == down
                     reach = tl.where(is_down, tl.minimum(length.to(tl.float64) * (unit * whole_gap), fall), rise)
                     step = tl.min(tl.where(is_up | is_down, reach, float("inf")), axis=0)
-                    # Nothing to gain where `best` is an index and no decrease.
+                    # There is nothing to gain if `best` is only an index, without a decrease.
                     step = tl.where((best >= Q) & (n_steps < budget) & (step < float("inf")), step, 0.0)
                     gradient += (step * per_gap).to(REAL) * (row_up - row_down)
-                    # What reaches its bound has exactly no room left, so that no rounding keeps it in play.
+                    # A variable that reaches its bound has exactly no room left, so that rounding can't keep it inside.
                     change = tl.where(is_up, step, tl.where(is_down, -step, 0.0))
                     rise, fall, moved = rise - change, fall + change, moved + change
                     n_steps += tl.where(step > 0, 1, 0)

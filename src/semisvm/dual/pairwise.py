@@ -1,16 +1,16 @@
-"""The CPU solver: compiled pairwise steps on the rows in memory, rows brought in as the solution asks for them.
+"""The CPU solver: compiled pairwise steps on the rows in memory, rows brought in as the solution needs them.
 
     repeat
-        gap over all variables; stop when it is below tol
+        compute the gap over all variables; stop when it is below tol
         bring in the kernel rows of the variables, not in memory, that violate optimality most
         step among the variables whose rows are in memory until their own gap is well below the gap (or below tol)
 
-So a row is made when its variable is needed, a whole batch by one product; a data set of few support vectors never
-makes most of its Gram matrix, and a Gram matrix larger than memory only makes rows more than once. Steps keep the
-gradient of all variables up to date, which makes the gap that is certified that of the whole problem.
+So a row is made when its variable is needed, many at a time by one product. If few rows are support vectors, most of
+the kernel matrix is never made; if the matrix is larger than memory, some rows are made more than once. Steps keep the
+gradient of all variables up to date, so the gap is that of the whole problem.
 
-A small problem, once below tol, is carried on to working precision while that takes a few milliseconds: with few
-labels the model then does not depend on the order of rows or on where the solver started.
+A small problem, once below tol, continues to working precision if that takes only a few milliseconds: with few labels
+the model then does not depend on the order of rows or on where the solver started.
 """
 
 import math
@@ -22,43 +22,62 @@ from typing import Any
 import numpy as np
 
 from semisvm.dual.problem import DualProblem, DualSolution, Status, bias_of
-from semisvm.dual.repair import repair
+from semisvm.dual.start import feasible_start
+from semisvm.kernels import CachedRows
+from semisvm.kernels.interface import HostRows
 
 FIRST_BATCH = 256  # kernel rows brought in at first,
-GROWTH = 0.15  # and then this share of those in memory
-INNER_SHARE = 0.3  # how far the gap among the rows in memory is closed before others are brought in
-ROUNDS_TO_SETTLE = 3  # rounds a bounded variable sits out before its row may be overwritten, where memory is saved
-WHOLE_GRAM_BYTES = 64_000_000  # below this the whole matrix costs less than choosing from it
-WORK_BETWEEN_LOOKS = 50_000_000  # gradient entries touched between two looks at the clock, Ctrl-C and callbacks
+BATCH_GROWTH = 0.15  # and then this share of those in memory
+PAIRWISE_SHARE = 0.3  # the gap among the rows in memory is closed to this share before others are brought in
+ROUNDS_TO_SETTLE = 3  # rounds that a variable must stay at a bound before its row may be overwritten, in frugal rows
+WHOLE_GRAM_BYTES = 64_000_000  # a smaller kernel matrix is made completely: that costs less than choosing rows
+WORK_BETWEEN_CHECKS = 50_000_000  # gradient entries updated between two checks of the clock, Ctrl-C and callbacks
 FEW_VARIABLES = 256  # a problem this small is solved beyond tol,
-SETTLED = 1e-10  # to this gap,
-STEPS_TO_SETTLE = 20_000  # if so many steps suffice
-STALLED_AT = 1e-14  # relative decrease of the objective, over as many steps as variables, that is no progress
+POLISHED_GAP = 1e-10  # to this gap,
+STEPS_TO_POLISH = 20_000  # if so many steps are enough
+STALLED_DECREASE = 1e-14  # relative decrease of the objective, over as many steps as variables, that is no progress
 
 
 def solve_pairwise(
     problem: DualProblem,
     start: DualSolution | np.ndarray | None,
+    kernel: HostRows,
     *,
     tol: float,
     max_iter: int | None,
     time_limit: float | None,
     callback: Callable[[int, float], bool] | None,
 ) -> DualSolution:
-    """Solve on the CPU; arguments as for `semisvm.dual.solve`."""
+    """Solve on the CPU; `kernel` is the problem's, the other arguments are those of `semisvm.dual.solve`."""
     began = time.perf_counter()
-    state = _State(problem, start)
+    state = _State(problem, start, kernel)
     limits = _Limits(
         math.inf if max_iter is None else max_iter, math.inf if time_limit is None else began + time_limit, callback
     )
-    evicted_before = problem.kernel.n_evicted
+    progress = _Progress(state)
+    n_evicted, is_fresh = kernel.n_evicted, False
+    status = None
     try:
-        status = _descend(state, tol, limits)
-        made_twice = problem.kernel.n_evicted > evicted_before and not problem.kernel.source.is_repeatable
-        if status is Status.CONVERGED and made_twice:
-            # Rows that were made twice may differ in the last digit: certify on a gradient made afresh.
-            state.refresh()
-            status = _descend(state, tol, limits)
+        while status is None:
+            may_rise, may_fall = state.beta < state.upper, state.beta > state.lower
+            gap = state.gap(may_rise, may_fall)
+            if not np.isfinite(state.gradient).all():
+                raise ValueError("The kernel has values that are not finite: scale the data, or correct the kernel.")
+            if gap < tol:
+                state.polish(limits.max_iter)
+                if is_fresh or kernel.is_repeatable or kernel.n_evicted == n_evicted:
+                    status = Status.CONVERGED
+                else:
+                    # Rows that were made twice may differ in the last digit: check the gap on a fresh gradient.
+                    state.refresh()
+                    is_fresh, progress = True, _Progress(state)
+            elif (reason := limits.reached(state, gap)) is not None:
+                status = reason
+            elif not progress.continues(state):
+                status = Status.STALLED
+            else:
+                all_present = _bring_in(state, may_rise, may_fall, tol)
+                state.step(tol if all_present else max(tol, PAIRWISE_SHARE * gap), limits.max_iter)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     return state.solution(status, time.perf_counter() - began)
@@ -80,44 +99,24 @@ class _Limits:
         return None
 
 
-def _descend(state: "_State", tol: float, limits: _Limits) -> Status:
-    """Alternate between bringing rows in and stepping among them until the gap, or a limit, is reached."""
-    progress = _Progress(state)
-    while True:
-        may_rise, may_fall = state.beta < state.upper, state.beta > state.lower
-        gap = state.gap(may_rise, may_fall)
-        if not np.isfinite(state.gradient).all():
-            raise ValueError("The kernel has values that are not finite: scale the data, or mend the kernel.")
-        if gap < tol:
-            state.settle(limits.max_iter)
-            return Status.CONVERGED
-        if (reason := limits.reached(state, gap)) is not None:
-            return reason
-        if not progress.made(state):
-            return Status.STALLED
-        all_present = _bring_in(state, may_rise, may_fall, tol)
-        inner_tol = tol if all_present else max(tol, INNER_SHARE * gap)
-        state.step(inner_tol, limits.max_iter)
-
-
 class _Progress:
-    """Tells a solve that creeps from one that stands still: kernels that are not quite symmetric can cycle."""
+    """Detects a solve that no longer makes progress: kernels that are not exactly symmetric can make it cycle."""
 
     def __init__(self, state: "_State"):
         self.seen_at, self.objective = state.n_iter, state.objective
 
-    def made(self, state: "_State") -> bool:
+    def continues(self, state: "_State") -> bool:
         window = max(10_000, state.beta.size)
         if state.n_iter - self.seen_at < window:
             return True
         before, self.seen_at, self.objective = self.objective, state.n_iter, state.objective
-        return before - self.objective > STALLED_AT * max(abs(self.objective), 1e-300)
+        return before - self.objective > STALLED_DECREASE * max(abs(self.objective), 1e-300)
 
 
 def _bring_in(state: "_State", may_rise, may_fall, tol: float) -> bool:
-    """Make kernel rows for the variables that violate optimality most; say whether no row that may move is missing."""
+    """Make kernel rows for the variables that violate optimality most; return whether all that may move are present."""
     kernel = state.kernel
-    can_move = (may_rise | may_fall).any(axis=0)  # rows out of use, their boxes shut, are never asked for
+    can_move = (may_rise | may_fall).any(axis=0)  # rows whose boxes have width 0 are never needed
     if (kernel.slot[can_move] >= 0).all():
         return True
     if kernel.n_rows**2 * kernel.dtype.itemsize <= min(WHOLE_GRAM_BYTES, kernel.values.nbytes):
@@ -125,19 +124,19 @@ def _bring_in(state: "_State", may_rise, may_fall, tol: float) -> bool:
         return True
     rising = np.where(may_rise, state.gradient, np.inf)
     falling = np.where(may_fall, state.gradient, -np.inf)
-    violation_up = (falling.max() - rising).max(axis=0)  # how far each row's variables could rise with profit,
-    violation_down = (falling - rising.min()).max(axis=0)  # and fall
+    violation_up = (falling.max() - rising).max(axis=0)  # how much each row's variables would gain by rising,
+    violation_down = (falling - rising.min()).max(axis=0)  # and by falling
     n_held = kernel.n_rows - int((kernel.slot < 0).sum())
-    size = min(max(FIRST_BATCH, int(GROWTH * n_held)), kernel.capacity // 2)
-    rows = np.union1d(_largest(violation_up, size // 2, tol), _largest(violation_down, size // 2, tol))
-    if kernel.is_frugal:
-        kernel.release(state.settled_rows(may_rise & may_fall), int((kernel.slot[rows] < 0).sum()))
+    size = min(max(FIRST_BATCH, int(BATCH_GROWTH * n_held)), kernel.capacity // 2)
+    rows = np.union1d(_worst_rows(violation_up, size // 2, tol), _worst_rows(violation_down, size // 2, tol))
+    if isinstance(kernel, CachedRows) and kernel.is_frugal:
+        kernel.release(state.settled_rows(kernel, may_rise & may_fall), int((kernel.slot[rows] < 0).sum()))
     kernel.require(rows)
     return bool((kernel.slot[can_move] >= 0).all())
 
 
-def _largest(violation, count: int, tol: float) -> np.ndarray:
-    """Rows with the `count` largest violations above tol; equal ones are drawn evenly from the whole range of rows."""
+def _worst_rows(violation, count: int, tol: float) -> np.ndarray:
+    """Rows with the `count` largest violations above tol; ties are drawn evenly from the whole range of rows."""
     rows = np.flatnonzero(violation >= tol)
     if len(rows) <= count:
         return rows
@@ -146,59 +145,29 @@ def _largest(violation, count: int, tol: float) -> np.ndarray:
 
 
 class _State:
-    """Coefficients and gradient on their way, as arrays of shape (pieces, n): piece k of data row j."""
+    """Coefficients and gradient during a solve, as arrays of shape (pieces, n): piece k of data row j."""
 
-    def __init__(self, problem: DualProblem, start: DualSolution | np.ndarray | None):
-        self.problem, self.kernel = problem, problem.kernel
-        self.place, n_pieces = _layout(problem)
+    def __init__(self, problem: DualProblem, start: DualSolution | np.ndarray | None, kernel: HostRows):
+        self.problem, self.kernel = problem, kernel
+        self.place, n_pieces = _piece_layout(problem)
         shape = (n_pieces, self.kernel.n_rows)
         self.linear, self.lower, self.upper = (np.zeros(shape) for _ in range(3))
         for ours, theirs in ((self.linear, problem.linear), (self.lower, problem.lower), (self.upper, problem.upper)):
             ours[self.place] = theirs
         self.beta, self.gradient = np.zeros(shape), np.empty(shape)
-        self.movable = np.zeros(shape, dtype=np.int32)  # as wide as what it masks
+        self.movable = np.zeros(shape, dtype=np.int32)  # as wide as the numbers it masks
         self.n_iter = 0
-        self._clocks: list[int] = []  # of the kernel rows, whenever rows were brought in
+        self._clocks: list[int] = []  # the clock of the kernel rows each time rows were brought in
         self._begin(start)
 
-    def _begin(self, start):
+    def _begin(self, start: DualSolution | np.ndarray | None) -> None:
         """Carry the start into the bounds and bring the gradient up to date for the coefficients that changed."""
-        problem = self.problem
-        if isinstance(start, DualSolution):
-            before, scores = start.beta, start.scores if self._has_the_rows_of(start) else None
-        else:
-            before = np.zeros(problem.n_variables) if start is None else np.asarray(start, dtype=np.float64)
-            scores = None
-        if before.shape != (problem.n_variables,):
-            raise ValueError(f"start has shape {before.shape} where the problem has {problem.n_variables} variables.")
-        if not np.isfinite(before).all():
-            raise ValueError("start must be finite.")
-        if scores is None:
-            scores = self.kernel.times(self._by_row(before))
-        gradient = scores[self.place[1]] + problem.linear
-        beta = repair(before, problem.lower, problem.upper, problem.total, gradient)
-        self.beta[self.place] = beta
-        self.gradient[:] = self.linear + self._moved_scores(scores, self._by_row(beta - before))
-
-    def _has_the_rows_of(self, start: DualSolution) -> bool:
-        """Whether the scores of `start` are what its coefficients give on the rows they have here."""
-        theirs, ours = start.row, self.problem.row
-        if len(start.scores) != self.kernel.n_rows:
-            return False
-        if theirs is None or ours is None:
-            return theirs is ours
-        return np.array_equal(theirs, ours)
-
-    def _moved_scores(self, scores, change):
+        beta, scores, change = feasible_start(self.problem, start, self.kernel)
         rows = np.flatnonzero(change)
         if 0 < len(rows) <= self.kernel.capacity // 2:
-            self.kernel.require(rows)  # they have just changed: the solver will want them
-        return scores + self.kernel.times(change)
-
-    def _by_row(self, beta) -> np.ndarray:
-        if self.problem.row is None:
-            return beta
-        return np.bincount(self.problem.row, weights=beta, minlength=self.kernel.n_rows)
+            self.kernel.require(rows)  # they have just changed, so the solver will need them
+        self.beta[self.place] = beta
+        self.gradient[:] = self.linear + (scores + self.kernel.times(change))
 
     @property
     def objective(self) -> float:
@@ -211,7 +180,7 @@ class _State:
         return float(highest - lowest)
 
     def step(self, tol: float, max_iter: float) -> None:
-        """Take compiled steps among the variables whose rows are in memory, for a fraction of a second at most."""
+        """Take compiled steps among the variables whose rows are in memory, for at most a fraction of a second."""
         from semisvm.dual.pairwise_kernel import mark_movable, pairwise_steps
 
         kernel = self.kernel
@@ -219,39 +188,39 @@ class _State:
         n_steps, _ = pairwise_steps(
             kernel.values, kernel.slot, kernel.last_used, kernel.clock, kernel.diagonal,
             self.gradient, self.beta, self.lower, self.upper, self.movable,
-            tol, int(min(max(WORK_BETWEEN_LOOKS // self.beta.size, 100), max_iter - self.n_iter)),
+            tol, int(min(max(WORK_BETWEEN_CHECKS // self.beta.size, 100), max_iter - self.n_iter)),
         )  # fmt: skip
         self.n_iter += n_steps
         kernel.clock += n_steps
 
-    def settled_rows(self, is_free) -> np.ndarray:
-        """Rows of variables that lie at a bound and had no part in the last rounds: few of them ever move again."""
-        self._clocks.append(self.kernel.clock)
+    def settled_rows(self, kernel: CachedRows, is_free: Any) -> np.ndarray:
+        """Rows of variables that are at a bound and were not used in the last rounds: few of them ever move again."""
+        self._clocks.append(kernel.clock)
         if len(self._clocks) <= ROUNDS_TO_SETTLE:
             return np.empty(0, dtype=np.intp)
-        idle = self.kernel.owner[self.kernel.last_used < self._clocks[-1 - ROUNDS_TO_SETTLE]]
-        idle = idle[idle >= 0]
-        return idle[~is_free.any(axis=0)[idle]]
+        unused = kernel.rows_unused_since(self._clocks[-1 - ROUNDS_TO_SETTLE])
+        return unused[~is_free.any(axis=0)[unused]]
 
-    def settle(self, max_iter: float) -> None:
-        """Carry a small problem on beyond tol; a start that was optimal already is left as it is."""
+    def polish(self, max_iter: float) -> None:
+        """Solve a small problem beyond tol; a start that was optimal already is left as it is."""
         if 0 < self.n_iter < max_iter and self.beta.size <= FEW_VARIABLES and self.kernel.is_present.all():
             before = self.beta.copy(), self.gradient.copy()
-            self.step(SETTLED, min(max_iter, self.n_iter + STEPS_TO_SETTLE))
-            if not self.gap(self.beta < self.upper, self.beta > self.lower) < SETTLED:
-                self.beta[:], self.gradient[:] = before  # the gap does not fall steadily: keep the one below tol
+            self.step(POLISHED_GAP, min(max_iter, self.n_iter + STEPS_TO_POLISH))
+            if not self.gap(self.beta < self.upper, self.beta > self.lower) < POLISHED_GAP:
+                self.beta[:], self.gradient[:] = before  # the gap may rise on its way: keep the state below tol
 
     def refresh(self) -> None:
-        """Recompute the gradient from the coefficients alone."""
+        """Recompute the gradient from the coefficients."""
         self.gradient[:] = self.linear + self.kernel.times(self.beta.sum(axis=0))
 
     def _is_free(self) -> np.ndarray:
-        """Variables inside their boxes by more than rounding: one that is beside its bound must not fix the bias."""
+        """Variables inside their boxes by more than rounding: one that is at its bound must not determine the bias."""
         width = self.upper - self.lower
         rounding = 1e-12 * np.where(np.isfinite(width), width, 0)
         return (self.beta > self.lower + rounding) & (self.beta < self.upper - rounding)
 
     def solution(self, status: Status, seconds: float) -> DualSolution:
+        """What the solve found."""
         may_rise, may_fall = self.beta < self.upper, self.beta > self.lower
         beta, gradient = self.beta[self.place].copy(), self.gradient[self.place].copy()
         return DualSolution(
@@ -268,7 +237,7 @@ class _State:
         )
 
 
-def _layout(problem: DualProblem) -> tuple[tuple[Any, Any], int]:
+def _piece_layout(problem: DualProblem) -> tuple[tuple[Any, Any], int]:
     """Where the variables are in arrays of shape (pieces, n): an index (piece, row), and the number of pieces."""
     if problem.row is None:
         return (0, slice(None)), 1

@@ -3,18 +3,19 @@
     minimize    1/2 beta' K beta + linear' beta
     subject to  lower <= beta <= upper,   sum(beta) = total
 
-K is the kernel matrix between n data rows. Variable v belongs to data row row[v]; several variables may share a
-row (a row with two pieces of loss), so K_vw means k(row[v], row[w]) and is never copied. Symbols:
+K is the kernel matrix between n data rows. Variable v belongs to data row row[v]; several variables may share a row (a
+row with two pieces of loss), so K_vw means k(row[v], row[w]) and is never copied. Symbols:
 
-    gradient = K beta + linear      one number a variable
-    scores   = K beta               one number a data row, in use or not
+    gradient = K beta + linear      one number per variable
+    scores   = K beta               one number per data row, used by a variable or not
     gap      = max gradient over variables that may fall - min gradient over variables that may rise
-    bias     the multiplier of the sum: decision values are scores + bias
+    bias     the multiplier of the sum constraint: decision values are scores + bias
 """
 
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,7 +23,14 @@ from semisvm.kernels import KernelRows
 
 
 class Status(StrEnum):
-    """Why a solve ended."""
+    """Why a solve ended: "converged", "max_iter", "time_limit", "interrupted", "stopped_by_callback" or "stalled".
+
+    Examples
+    --------
+    >>> from semisvm.dual import Status
+    >>> Status.CONVERGED == "converged"
+    True
+    """
 
     CONVERGED = "converged"
     MAX_ITER = "max_iter"
@@ -34,7 +42,42 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class DualProblem:
-    """The problem above; `row` is left out where variable i is data row i."""
+    """Minimize 1/2 beta' K beta + linear' beta with lower <= beta <= upper and sum(beta) = total.
+
+    Parameters
+    ----------
+    kernel : KernelRows
+        The rows of K, between n data rows.
+    linear : array-like of shape (n_variables,)
+        Linear term of the objective.
+    lower, upper : array-like of shape (n_variables,)
+        Bounds of the variables; infinite ones are allowed.
+    total : float, default=0.0
+        The sum of the variables.
+    row : array-like of int of shape (n_variables,), default=None
+        The data row of each variable; by default variable i is data row i.
+
+    Attributes
+    ----------
+    n_variables : int
+        Number of variables.
+
+    See Also
+    --------
+    solve : Solve a problem.
+
+    Examples
+    --------
+    A C-SVC with C = 1 on three rows:
+
+    >>> import numpy as np
+    >>> from semisvm.dual import DualProblem
+    >>> from semisvm.kernels import kernel_rows, make_formula
+    >>> X, sign = np.array([[-1.0], [1.0], [2.0]]), np.array([-1.0, 1.0, 1.0])
+    >>> rows = kernel_rows(X, make_formula("linear", X))
+    >>> DualProblem(rows, linear=-sign, lower=np.minimum(sign, 0), upper=np.maximum(sign, 0)).n_variables
+    3
+    """
 
     kernel: KernelRows
     linear: np.ndarray
@@ -43,7 +86,7 @@ class DualProblem:
     total: float = 0.0
     row: np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("linear", "lower", "upper"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         self._check_shapes()
@@ -54,31 +97,65 @@ class DualProblem:
         """Number of variables, which may differ from the number of data rows."""
         return len(self.linear)
 
-    def _check_shapes(self):
+    def sum_by_row(self, values: np.ndarray) -> np.ndarray:
+        """Sum one number per variable over the variables of each data row.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_variables,)
+            One number per variable.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            One number per data row.
+        """
+        if self.row is None:
+            return values
+        return np.bincount(self.row, weights=values, minlength=self.kernel.n_rows)
+
+    def at_variables(self, values: np.ndarray) -> np.ndarray:
+        """Take the number of each variable's data row.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+            One number per data row.
+
+        Returns
+        -------
+        ndarray of shape (n_variables,)
+            One number per variable.
+        """
+        return values if self.row is None else values[self.row]
+
+    def _check_shapes(self) -> None:
         if self.linear.ndim != 1:
-            raise ValueError(f"linear must hold one number a variable, got an array of shape {self.linear.shape}.")
+            raise ValueError(f"linear must have one number per variable, got an array of shape {self.linear.shape}.")
         n = self.n_variables
         if self.lower.shape != (n,) or self.upper.shape != (n,):
             raise ValueError(
-                f"lower {self.lower.shape} and upper {self.upper.shape} must be shaped like linear, ({n},)."
+                f"lower {self.lower.shape} and upper {self.upper.shape} must have the shape of linear, ({n},)."
             )
         if self.row is None:
             if n != self.kernel.n_rows:
-                raise ValueError(f"{n} variables for {self.kernel.n_rows} kernel rows: say which row each belongs to.")
+                raise ValueError(
+                    f"{n} variables for {self.kernel.n_rows} kernel rows: row must say which row each has."
+                )
             return
         row = np.asarray(self.row, dtype=np.intp)
         object.__setattr__(self, "row", row)
         if row.shape != (n,) or (n and not (0 <= row.min() and row.max() < self.kernel.n_rows)):
             raise ValueError(f"row must hold {n} indices of kernel rows, 0 to {self.kernel.n_rows - 1}.")
 
-    def _check_bounds(self):
+    def _check_bounds(self) -> None:
         if not np.isfinite(self.linear).all():
             raise ValueError("linear must be finite.")
         if not (self.lower <= self.upper).all():
             v = int(np.flatnonzero(~(self.lower <= self.upper))[0])
             raise ValueError(f"Variable {v} has lower bound {self.lower[v]} above its upper bound {self.upper[v]}.")
         least, most = self.lower.sum(), self.upper.sum()
-        # A sum whose terms cancel is only as good as the terms are large.
+        # A sum whose terms cancel is only as accurate as its largest terms.
         ends = np.concatenate([self.lower, self.upper])
         slack = 1e-12 * (1 + np.abs(ends[np.isfinite(ends)]).sum())
         if not math.isfinite(self.total) or not least - slack <= self.total <= most + slack:
@@ -87,7 +164,46 @@ class DualProblem:
 
 @dataclass(frozen=True)
 class DualSolution:
-    """All a solver learned. It can start the next solve of a sequence on the same kernel rows."""
+    """All that a solver learned; it can start the next solve of a sequence on the same kernel rows.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (n_variables,)
+        The coefficients.
+    scores : ndarray of shape (n_rows,)
+        K beta for every data row.
+    gradient : ndarray of shape (n_variables,)
+        K beta + linear.
+    bias : float
+        The multiplier of the sum constraint.
+    objective : float
+        1/2 beta' K beta + linear' beta.
+    gap : float
+        How far the gradient is from optimal.
+    n_iter : int
+        Number of steps.
+    status : Status
+        Why the solve ended.
+    seconds : float
+        Time that the solve took.
+    row : ndarray of int of shape (n_variables,) or None
+        The data row of each variable, as in the problem.
+    row_beta : ndarray of shape (n_rows,)
+        The coefficient of each data row.
+    decision_values : ndarray of shape (n_rows,)
+        scores + bias.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.dual import DualProblem, solve
+    >>> from semisvm.kernels import kernel_rows, make_formula
+    >>> X, sign = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
+    >>> rows = kernel_rows(X, make_formula("linear", X), dtype=np.float64)
+    >>> solution = solve(DualProblem(rows, -sign, np.minimum(sign, 0), np.maximum(sign, 0)))
+    >>> solution.decision_values
+    array([-1.,  1.])
+    """
 
     beta: np.ndarray
     scores: np.ndarray
@@ -109,15 +225,72 @@ class DualSolution:
 
     @property
     def decision_values(self) -> np.ndarray:
-        """f = K beta + bias for every data row the kernel knows, in use or not."""
+        """f = K beta + bias for every data row of the kernel, used by a variable or not."""
         return self.scores + self.bias
 
 
-def bias_of(gradient, may_rise, may_fall, is_free) -> float:
-    """The multiplier of the sum constraint: mean over the free variables, else the middle of what the rest allow.
+class SolveStore(Protocol):
+    """Finished solves: a fit that was interrupted continues where it stopped.
 
-    A variable that may rise needs gradient + bias >= 0, one that may fall gradient + bias <= 0. Where only one side
-    binds its end is taken; where none does (every box has zero width) the bias is 0.
+    Every method is a sequence of solves and is deterministic between them. So a record of the finished solves is enough
+    to resume a fit: the method runs again from its beginning, the store answers for the solves that were finished, and
+    the first solve that was not finished runs as usual. `solve` asks the store before each solve and gives it each
+    solution that is worth keeping.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.dual import DualProblem, solve
+    >>> from semisvm.kernels import GivenRows
+    >>> class InMemory:
+    ...     def __init__(self):
+    ...         self.solutions, self.n_asked = [], 0
+    ...     def recall(self, problem, settings):
+    ...         self.n_asked += 1
+    ...         return self.solutions[self.n_asked - 1] if self.n_asked <= len(self.solutions) else None
+    ...     def keep(self, problem, solution):
+    ...         self.solutions.append(solution)
+    >>> problem = DualProblem(GivenRows(np.eye(2)), [-1.0, 1.0], [0.0, -1.0], [1.0, 0.0])
+    >>> store = InMemory()
+    >>> first = solve(problem, store=store)
+    >>> store.n_asked = 0  # the fit begins again
+    >>> solve(problem, store=store) is first
+    True
+    """
+
+    def recall(self, problem: DualProblem, settings: dict[str, Any], /) -> DualSolution | None:
+        """Return the stored solution of the next solve if it belongs to this problem, else None.
+
+        Parameters
+        ----------
+        problem : DualProblem
+            The problem that is about to be solved.
+        settings : dict
+            "tol", "max_iter", "time_limit" and "device" as given to `solve`.
+
+        Returns
+        -------
+        DualSolution or None
+            The stored solution, or None if the problem must be solved.
+        """
+
+    def keep(self, problem: DualProblem, solution: DualSolution, /) -> None:
+        """Store the solution of the problem that `recall` was last asked for.
+
+        Parameters
+        ----------
+        problem : DualProblem
+            The problem.
+        solution : DualSolution
+            Its solution, converged or stalled.
+        """
+
+
+def bias_of(gradient: np.ndarray, may_rise: np.ndarray, may_fall: np.ndarray, is_free: np.ndarray) -> float:
+    """The multiplier of the sum constraint: mean over the free variables, else the middle of what the others allow.
+
+    A variable that may rise needs gradient + bias >= 0, one that may fall gradient + bias <= 0. If only one side has
+    such variables, its end is taken; if neither has (every box has width 0), the bias is 0.
     """
     if is_free.any():
         return float(-gradient[is_free].mean())

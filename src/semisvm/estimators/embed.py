@@ -94,9 +94,7 @@ def kernel_pca(kernel: KernelRows, *, n_components: int, least: float, solver: s
 
 def _exact(kernel: KernelRows, wanted: int, rng):
     n = kernel.n_rows
-    K = np.empty((n, n), dtype=kernel.dtype)
-    kernel.source.write(np.arange(n), K)
-    K = K.astype(np.float64, copy=False)
+    K = kernel.fetch(np.arange(n)).astype(np.float64, copy=False)
     column_means = K.mean(axis=0)
     K = K - column_means - column_means[:, None] + column_means.mean()
     eigenvalues, vectors = eigh(K, subset_by_index=(n - wanted, n - 1), overwrite_a=True)
@@ -106,13 +104,12 @@ def _exact(kernel: KernelRows, wanted: int, rng):
 def _truncated(kernel: KernelRows, wanted: int, rng):
     """Lanczos on P K P, a product at a time; the rows of K stay where the solver of the SVM will look for them."""
     n = kernel.n_rows
-    whole = kernel.capacity >= n
-    if whole:
+    if kernel.capacity >= n:
         kernel.require(np.arange(n))
 
     def centered_product(v):
         v = v.ravel() - v.mean()
-        Kv = (kernel.values @ v.astype(kernel.dtype))[kernel.slot] if whole else kernel.times(v)
+        Kv = kernel.times_dense(v)
         return Kv.astype(np.float64) - Kv.mean(dtype=np.float64)
 
     operator = LinearOperator((n, n), matvec=centered_product, dtype=np.float64)
@@ -130,7 +127,7 @@ def _nystroem(kernel: KernelRows, wanted: int, rng):
     m = min(N_LANDMARKS, n, kernel.capacity, max(FEW_LANDMARKS, LANDMARK_ENTRIES // n))
     landmarks = np.sort(rng.choice(n, m, replace=False))
     kernel.require(landmarks)
-    K_mn = kernel.values[kernel.slot[landmarks]].astype(np.float64)
+    K_mn = kernel.fetch(landmarks).astype(np.float64)
     spread, basis = eigh(K_mn[:, landmarks])
     known = spread > FLOAT32_NOISE * spread[-1]
     phi = K_mn.T @ (basis[:, known] / np.sqrt(spread[known]))  # (n, rank): rows in feature space

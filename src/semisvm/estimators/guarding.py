@@ -4,7 +4,7 @@ With few labels and dear mistakes a constant beats every classifier that the lab
 has the arithmetic): five labeled positives can't promise to miss fewer than one in seven, and at a cost ratio of 100
 that alone is dearer than calling every row positive. So each labeled row is scored by a fit that has not seen its
 label, leave-one-out up to MOST_FITS labels and by as many folds beyond; of more than two classes, one with a single
-label is not judged (`semisvm.decision.guard_classes` says why). Where a constant has the least expected cost, `predict`
+label is not judged (`semisvm.decision.guard` says why). Where a constant has the least expected cost, `predict`
 gives the constant. The machine itself is kept:
 
     guard_                   what was compared, with the numbers and the choice; None where no guard was asked for
@@ -24,8 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from semisvm.decision.guard import guard
-from semisvm.decision.guard_classes import count_judged, guard_classes, least_possible_cost
+from semisvm.decision.guard import count_judged, guard, guard_classes, least_possible_cost
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.binary import BinaryFit
 from semisvm.estimators.multiclass import combine

@@ -38,7 +38,7 @@ from semisvm.estimators.neighbor_graph import (
 from semisvm.estimators.watch import Watch
 from semisvm.kernels import Formula, kernel_rows
 from semisvm.kernels.deformed import Deformed, deform
-from semisvm.kernels.memory import budget_bytes
+from semisvm.kernels.resources import budget_bytes
 from semisvm.labels import Labels
 from semisvm.sklearn_private import Interval, StrOptions
 
@@ -178,9 +178,9 @@ device, verbose
             X = X[nodes.first]
             links = link_nearest(X, self.n_neighbors, self.graph_weights)
         L = laplacian(links, nodes.mass, is_normalized=self.laplacian == "normalized")
-        source = self._kernel_rows(X).source
-        tol = max(EXACTER_THAN_TOL * self.tol, FLOAT32_ALLOWS if source.dtype == np.float32 else 0.0)
-        deformed = deform(source, self.C_intrinsic * L, columns, budget=budget_bytes(self.cache_size), tol=tol)
+        kernel = self._kernel_rows(X)
+        tol = max(EXACTER_THAN_TOL * self.tol, FLOAT32_ALLOWS if kernel.dtype == np.float32 else 0.0)
+        deformed = deform(kernel, self.C_intrinsic * L, columns, budget=budget_bytes(self.cache_size), tol=tol)
         if deformed.residual > tol:
             warnings.warn(
                 f"The deformed kernel is known to a residual of {deformed.residual:.2g} where {tol:.2g} was asked: its "

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Target, choose_for, count_at, measure
+from semisvm.decision import Target, choose_for, count_at, make_audit, measure
 from semisvm.estimators.preference_learner import ALL, Learner
-from semisvm.estimators.preference_outcome import Outcome, make_audit, measures_at
+from semisvm.estimators.preference_outcome import Outcome, measures_at
 from semisvm.estimators.soft_labels import draw_folds, settle, train_many
 
 

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Counts, Target, adjust, best_of, count_at, measure
+from semisvm.decision import Counts, Target, adjust, best_of, count_at, make_audit, measure
 from semisvm.estimators.preference_learner import ALL, Learner
-from semisvm.estimators.preference_outcome import Outcome, make_audit, measures_at
+from semisvm.estimators.preference_outcome import Outcome, measures_at
 
 
 @dataclass(frozen=True)

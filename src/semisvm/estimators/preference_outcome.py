@@ -1,13 +1,7 @@
 """What comes out of a preference method for one class against the rest, and how it is turned into decisions.
 
-`Outcome` is a model, its decision values, and what is known of the threshold on them. The audit sets three operating
-points side by side, measured on the same rows in the same way:
-
-    supervised               the labels alone, accepted above 0
-    supervised + threshold   the same scores, the threshold chosen as asked
-    with unlabeled           what the method ends with
-
-The difference of the first two is the threshold's, that of the last two the unlabeled rows'.
+`Outcome` is a model, its decision values, and what is known of the threshold on them: its operating point and the audit
+(`semisvm.decision.audit`).
 """
 
 from dataclasses import dataclass
@@ -15,10 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Counts, OperatingPoint, Target, choose_for, f_score, measure, precision, recall
-from semisvm.decision.operating_point import Level
-
-SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED = "supervised", "supervised + threshold", "with unlabeled"
+from semisvm.decision import Counts, OperatingPoint, f_score, precision, recall
 
 
 @dataclass(frozen=True)
@@ -43,17 +34,6 @@ class Outcome:
     is_unlabeled: np.ndarray
     labeled_in: np.ndarray
     ended: str
-
-
-def make_audit(
-    target: Target, supervised: np.ndarray, sign: np.ndarray, point: OperatingPoint, level: Level
-) -> dict[str, OperatingPoint]:
-    """The three steps, from the supervised scores of the calibration rows and the point the method ends with."""
-    return {
-        SUPERVISED: measure(supervised, sign, 0.0, target=target, level=level),
-        SUPERVISED_THRESHOLD: choose_for(target, supervised, sign, level=level),
-        WITH_UNLABELED: point,
-    }
 
 
 def measures_at(counts: Counts, prefix: str = "") -> dict[str, float]:

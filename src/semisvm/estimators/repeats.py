@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.estimators.binary import BinaryFit
-from semisvm.kernels.threads import for_each
+from semisvm.kernels.resources import for_each
 from semisvm.labels import Labels
 
 FEWEST_COPIES = 0.05  # share of the rows: below it the time saved would not be noticed

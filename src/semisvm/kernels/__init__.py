@@ -1,8 +1,22 @@
-"""X -> kernel rows: every kernel, dense or sparse, made lazily under a memory budget; and scores of new rows."""
+"""Kernels: from data rows to rows of the kernel matrix, made on demand under a memory budget; scores of new rows.
+
+`make_formula` settles a kernel's parameters on the data, `kernel_rows` gives the rows of its matrix between the
+training rows, and `scores_of_new_rows` evaluates a trained machine on other rows.
+"""
 
 from semisvm.kernels.formula import Formula, make_formula
+from semisvm.kernels.interface import KernelRows
 from semisvm.kernels.predict import scores_of_new_rows
-from semisvm.kernels.rows import GivenRows, KernelRows
-from semisvm.kernels.training import kernel_rows
+from semisvm.kernels.rows import CachedRows, GivenRows, kernel_rows
+from semisvm.kernels.virtual import VirtualRows
 
-__all__ = ["Formula", "GivenRows", "KernelRows", "kernel_rows", "make_formula", "scores_of_new_rows"]
+__all__ = [
+    "CachedRows",
+    "Formula",
+    "GivenRows",
+    "KernelRows",
+    "VirtualRows",
+    "kernel_rows",
+    "make_formula",
+    "scores_of_new_rows",
+]

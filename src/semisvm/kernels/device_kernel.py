@@ -1,18 +1,18 @@
-"""Device kernels of the kernel rows: the exponential of the RBF kernel, and K @ coefficients row by row."""
+"""Triton programs for kernel rows on a device: the exponential of the RBF kernel, and K @ coefficients."""
 
 import triton
 import triton.language as tl
 
 
 @triton.jit
-def rbf_of_dots(
+def rbf_on_device(
     dots, squares_left, squares_right, rows, gamma,
     first, n_columns, stride,
     COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """dots[i, j] <- exp(-gamma |x_rows[i] - x_first+j|^2) in place, one program for a stretch of a row.
+    """dots[i, j] <- exp(-gamma |x_rows[i] - x_first+j|^2) in place; one program per segment of a row.
 
-    k(x, x) is 1 whatever the rounding of |x|^2 + |x|^2 - 2<x, x>.
+    k(x, x) is exactly 1, whatever the rounding of |x|^2 + |x|^2 - 2<x, x>.
     """
     i = tl.program_id(1)
     j = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
@@ -30,9 +30,9 @@ def spread(
     n, stride, length,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """scores[b] += sum_k coefficients[b, k] stored[place[b, k]] in float64; a coefficient of 0 reads no row.
+    """scores[b] += sum_k coefficients[b, k] stored[place[b, k]] in float64; rows with coefficient 0 are not read.
 
-    One program has a stretch of columns of one problem b; problems with state[b] != 0 are skipped.
+    One program handles a segment of the columns of one problem b; problems with state[b] != 0 are skipped.
     """
     b = tl.program_id(1).to(tl.int64)
     if tl.load(state + b) == 0:

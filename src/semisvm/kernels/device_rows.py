@@ -1,62 +1,90 @@
-"""Rows of the kernel matrix in a device's memory: the whole matrix where it fits, else made as they are needed.
+"""Rows of the kernel matrix in a device's memory: the whole matrix if it fits, otherwise made as they are needed.
 
-`DeviceRows` stands where `KernelRows` does. The solver for devices reads `stored` (all of K, where `is_whole`) or asks
-`make` for the rows of its block. To code on the host it looks like rows that are all there: `values[rows]` and
-`times` fetch what they are asked for.
+The solver for devices reads `DeviceRows.stored` (all of K, if `is_whole`) or asks `make` for the rows of its block. The
+rest of the library uses them as any `KernelRows`.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from semisvm.kernels.gram import DataSource, MatrixSource, current, device_of, make_device_source
-from semisvm.kernels.memory import budget_bytes, free_bytes
-from semisvm.kernels.rows import KernelRows
-from semisvm.kernels.sources import BlasSource, GivenMatrix, PanelSource, Source
+from semisvm.kernels.formula import Formula
+from semisvm.kernels.interface import HostRows, KernelRows
+from semisvm.kernels.resources import budget_bytes, free_bytes
+from semisvm.kernels.rows import CachedRows, GivenRows
+from semisvm.kernels.sources import BlasSource, PanelSource
+from semisvm.kernels.torch_source import (
+    TorchDataSource,
+    TorchMatrixSource,
+    current_device,
+    make_torch_source,
+    torch_device,
+)
 from semisvm.kernels.virtual import VirtualRows
 
-SHARE_FOR_ROWS = 0.8  # of the device's free memory: products and solvers need the rest
-ROWS_MADE_AT_ONCE = 512
-ALIGNED = 32  # numbers
-_ROWS, _COLUMNS = 32, 128  # of kernel values that a program of `spread` has under way
+SHARE_OF_DEVICE_MEMORY = 0.8  # of what is free: products and solvers need the rest
+DEVICE_ROWS_PER_WRITE = 512
+STRIDE_MULTIPLE = 32  # numbers
+SPREAD_ROWS, SPREAD_COLUMNS = 32, 128  # kernel values that a program of `spread` works on at a time
 
 
-class DeviceRows(KernelRows):
-    """The rows of K on a device; `stored` is (n, stride) and holds K where `is_whole`, and is None where not."""
+class DeviceRows:
+    """Kernel rows in the memory of a device; implements `KernelRows`.
 
-    def __init__(self, device_source: DataSource | MatrixSource, dtype, device, cache_size: float | None = None):
+    Parameters
+    ----------
+    device_source : TorchDataSource or TorchMatrixSource
+        Makes the rows.
+    dtype : data-type
+        Float type of the kernel values.
+    device : torch.device
+        The device.
+    cache_size : float, default=None
+        Memory for kernel rows in megabytes; by default most of what is free on the device.
+
+    Attributes
+    ----------
+    n_rows, capacity : int
+        Number of data rows, n: to the host all of them look present.
+    dtype : numpy.dtype
+        Float type of the kernel values.
+    diagonal : ndarray of shape (n_rows,)
+        The values k(x_i, x_i).
+    home : str
+        Name of the device.
+    stored : tensor of shape (n_rows, stride) or None
+        K in its first n_rows columns, or None if it does not fit.
+    """
+
+    def __init__(
+        self,
+        device_source: TorchDataSource | TorchMatrixSource,
+        dtype: Any,
+        device: Any,
+        cache_size: float | None = None,
+    ):
         self.device_source, self.device = device_source, device
+        self.home = "interpreter" if device.type == "cpu" else str(device)
         self.n_rows = self.capacity = device_source.n_rows
         self.dtype, self.diagonal = np.dtype(dtype), device_source.diagonal
-        self.stride = -(-max(self.n_rows, 1) // ALIGNED) * ALIGNED
-        self.is_frugal = False
-        self.clock = self.n_made = self.n_evicted = 0
-        self.slot = self.owner = np.arange(self.n_rows)
+        self.stride = -(-max(self.n_rows, 1) // STRIDE_MULTIPLE) * STRIDE_MULTIPLE
         self.each_row = self.tensor(np.arange(self.n_rows, dtype=np.int32))
-        self.diagonal_there = self.tensor(np.asarray(self.diagonal, dtype=np.float64))
+        self.diagonal_tensor = self.tensor(np.asarray(self.diagonal, dtype=np.float64))
         self.stored = self._whole_matrix(cache_size)
 
     @property
     def is_whole(self) -> bool:
+        """Whether all of K is stored."""
         return self.stored is not None
 
-    # Made when asked for: kept, they would refer back here, and the device's memory would wait for the cycle collector.
-    @property
-    def source(self) -> Source:  # type: ignore[override]
-        return _OnHost(self)
-
-    @property
-    def values(self) -> Any:  # type: ignore[override]
-        return _Values(self)
-
     def tensor(self, values: np.ndarray) -> Any:
-        """An array of the host's on the device."""
+        """Copy an array of the host to the device."""
         import torch
 
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
 
     def empty(self, n_rows: int) -> Any:
-        """Room for kernel rows on the device."""
+        """Allocate memory for kernel rows on the device."""
         import torch
 
         return torch.empty((n_rows, self.stride), dtype=getattr(torch, self.dtype.name), device=self.device)
@@ -69,7 +97,7 @@ class DeviceRows(KernelRows):
         """scores += coefficients @ K[rows] in float64, for tensors on the device."""
         import torch
 
-        step = len(rows) if self.is_whole else ROWS_MADE_AT_ONCE
+        step = len(rows) if self.is_whole else DEVICE_ROWS_PER_WRITE
         block = None if self.is_whole else self.empty(min(step, len(rows)))
         state = torch.zeros(1, dtype=torch.int32, device=self.device)
         for start in range(0, len(rows), max(step, 1)):
@@ -81,94 +109,74 @@ class DeviceRows(KernelRows):
             )
             self.spread(stored, place.to(torch.int32), coefficients[start : start + step], scores, state, 1)
 
-    def spread(self, stored, place, coefficients, scores, state, n_problems: int) -> None:
+    def spread(self, stored: Any, place: Any, coefficients: Any, scores: Any, state: Any, n_problems: int) -> None:
         """scores[b] += coefficients[b] @ stored[place[b]] for each problem b."""
         from semisvm.kernels.device_kernel import spread
 
         length = place.shape[-1]
-        grid = (-(-self.n_rows // _COLUMNS), n_problems)
+        grid = (-(-self.n_rows // SPREAD_COLUMNS), n_problems)
         spread[grid](
             stored, place, coefficients, scores, state, self.n_rows, self.stride, length,
-            ROWS=_ROWS, COLUMNS=_COLUMNS, num_warps=4,
+            ROWS=SPREAD_ROWS, COLUMNS=SPREAD_COLUMNS, num_warps=4,
         )  # fmt: skip
 
+    def require(self, rows: np.ndarray) -> None:
+        """Do nothing: the solver on the device makes the rows it needs."""
+
+    def fetch(self, rows: np.ndarray) -> np.ndarray:
+        """Return K[rows] as an array of the host."""
+        index = self.tensor(np.asarray(rows, dtype=np.int64))
+        if self.is_whole:
+            return self.stored[index, : self.n_rows].cpu().numpy()
+        out = np.empty((len(rows), self.n_rows), dtype=self.dtype)
+        for start in range(0, len(rows), DEVICE_ROWS_PER_WRITE):
+            part = index[start : start + DEVICE_ROWS_PER_WRITE]
+            block = self.empty(len(part))
+            with current_device(self.device):
+                self.make(part, block)
+            out[start : start + len(part)] = block[:, : self.n_rows].cpu().numpy()
+        return out
+
     def times(self, coefficients: np.ndarray) -> np.ndarray:
-        """K @ coefficients in float64, as an array of the host's."""
+        """Return K @ coefficients in float64, as an array of the host."""
         import torch
 
         used = np.flatnonzero(coefficients)
         scores = torch.zeros(self.n_rows, dtype=torch.float64, device=self.device)
-        with current(self.device):
+        with current_device(self.device):
             self.add_times(self.tensor(used), self.tensor(np.asarray(coefficients, dtype=np.float64)[used]), scores)
         return scores.cpu().numpy()
 
-    def fetch(self, rows: np.ndarray) -> np.ndarray:
-        """K[rows] as an array of the host's."""
-        index = self.tensor(np.asarray(rows, dtype=np.int64))
-        if self.is_whole:
-            return self.stored[index, : self.n_rows].cpu().numpy()
-        block = self.empty(len(index))
-        with current(self.device):
-            self.make(index, block)
-        return block[:, : self.n_rows].cpu().numpy()
-
-    def require(self, rows: np.ndarray) -> None:
-        """Nothing to do: a solver on the device makes its rows itself."""
-
-    def release(self, rows: np.ndarray, count: int) -> None:
-        """Nothing to do."""
+    def times_dense(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return K @ coefficients, the coefficients rounded to the precision of the rows."""
+        return self.times(coefficients.astype(self.dtype))
 
     def _whole_matrix(self, cache_size: float | None) -> Any:
-        """All of K, or None where it is larger than the budget or than what the device can give."""
+        """All of K, or None if it is larger than the budget or than what the device can give."""
         import torch
 
         n_bytes = self.n_rows * self.stride * self.dtype.itemsize
-        if n_bytes > _budget(self.device, cache_size):
+        if n_bytes > _device_budget_bytes(self.device, cache_size):
             return None
         try:
             stored = self.empty(self.n_rows)
             self.device_source.write_all(stored)
-        except torch.OutOfMemoryError:  # someone else took it in the meantime
+        except torch.OutOfMemoryError:  # another process took the memory in the meantime
             torch.cuda.empty_cache()
             return None
         return stored
 
 
-class _Values:
-    """What code on the host takes for the array of kernel rows."""
-
-    def __init__(self, kernel: DeviceRows):
-        self.kernel = kernel
-        self.shape, self.dtype = (kernel.n_rows, kernel.n_rows), kernel.dtype
-        self.nbytes = kernel.n_rows**2 * kernel.dtype.itemsize
-
-    def __getitem__(self, rows):
-        return self.kernel.fetch(np.atleast_1d(np.arange(self.kernel.n_rows)[rows]))
-
-    def __matmul__(self, coefficients):
-        return self.kernel.times(coefficients)
-
-
-class _OnHost(Source):
-    """The rows as a source on the host, for code that writes them into arrays of its own."""
-
-    def __init__(self, kernel: DeviceRows):
-        self.kernel, self.n_rows, self.dtype, self.diagonal = kernel, kernel.n_rows, kernel.dtype, kernel.diagonal
-
-    def write(self, rows, out):
-        for start in range(0, len(rows), ROWS_MADE_AT_ONCE):
-            part = slice(start, start + ROWS_MADE_AT_ONCE)
-            out[part] = self.kernel.fetch(rows[part])
-
-
-def device_rows(X, formula, *, device: str, cache_size: float | None = None, dtype=np.float32) -> DeviceRows:
-    """Rows of the kernel matrix of X on a device that `semisvm.device.resolve` has found usable."""
+def device_rows(
+    X: Any, formula: Formula, *, device: str, cache_size: float | None = None, dtype: Any = np.float32
+) -> DeviceRows:
+    """Return the rows of the kernel matrix of X on a device that `semisvm.device.resolve` has accepted."""
     import torch
 
-    place = device_of(device)
+    place = torch_device(device)
     try:
-        with current(place):
-            return DeviceRows(make_device_source(X, formula, dtype, place), dtype, place, cache_size)
+        with current_device(place):
+            return DeviceRows(make_torch_source(X, formula, dtype, place), dtype, place, cache_size)
     except torch.OutOfMemoryError as error:
         raise MemoryError(
             f"The data of {X.shape[0]} rows does not fit the memory of device {place}: free some of it, or use "
@@ -176,61 +184,57 @@ def device_rows(X, formula, *, device: str, cache_size: float | None = None, dty
         ) from error
 
 
-def home_of(kernel: KernelRows) -> str | None:
-    """The name of the device that kernel rows, or the rows that means are put behind, lie on; None for the host."""
-    inner = kernel.source.kernel if isinstance(kernel, VirtualRows) else kernel  # type: ignore[attr-defined]
-    if not isinstance(inner, DeviceRows):
-        return None
-    return "interpreter" if inner.device.type == "cpu" else str(inner.device)
-
-
 def on_device(kernel: KernelRows, device: str) -> DeviceRows:
-    """The same kernel on a device, made once: a sequence of problems on one kernel finds it there."""
+    """Return the same kernel on a device; it is copied once, so that a sequence of problems on it finds it there."""
     if isinstance(kernel, DeviceRows):
         return kernel
-    copies = kernel.__dict__.setdefault("_on_devices", {})
+    copies = cast(HostRows, kernel).device_copies
     if device not in copies:
-        with current(device_of(device)):
-            copies[device] = _copied(kernel, device) if home_of(kernel) is None else _extended(kernel)
+        with current_device(torch_device(device)):
+            if isinstance(kernel, VirtualRows) and kernel.home != "cpu":
+                copies[device] = _extended_on_device(kernel)
+            else:
+                copies[device] = _copy_to_device(kernel, torch_device(device))
     return copies[device]
 
 
-def _copied(kernel: KernelRows, device: str) -> DeviceRows:
-    source: Any = kernel.source
-    place = device_of(device)
+def _copy_to_device(kernel: KernelRows, place: Any) -> DeviceRows:
+    source = kernel.source if isinstance(kernel, CachedRows) else None
     if isinstance(source, BlasSource | PanelSource):
-        return DeviceRows(DataSource(source.X, source.formula, kernel.dtype, place), kernel.dtype, place)
-    K = source.K if isinstance(source, GivenMatrix) else np.empty((kernel.n_rows, kernel.n_rows), dtype=kernel.dtype)
-    if not isinstance(source, GivenMatrix):
-        source.write(np.arange(kernel.n_rows), K)
-    return DeviceRows(MatrixSource(K, kernel.dtype, place), kernel.dtype, place)
+        return DeviceRows(TorchDataSource(source.X, source.formula, kernel.dtype, place), kernel.dtype, place)
+    K = kernel.values if isinstance(kernel, GivenRows) else kernel.fetch(np.arange(kernel.n_rows))
+    return DeviceRows(TorchMatrixSource(K, kernel.dtype, place), kernel.dtype, place)
 
 
-def _extended(kernel: KernelRows) -> DeviceRows:
-    """Rows with means behind them: the data's own are copied on the device, those of the means come from the host."""
-    source: Any = kernel.source
-    inner: DeviceRows = source.kernel
+def _extended_on_device(kernel: VirtualRows) -> DeviceRows:
+    """Data rows followed by means: the data rows are copied on the device, those of the means come from the host."""
+    source = kernel.extended
+    inner = cast(DeviceRows, source.kernel)
     if not inner.is_whole:
         raise MemoryError(
             f"This method needs the whole kernel matrix of {inner.n_rows} rows on the device, and it does not fit: "
             "raise cache_size, or use device='cpu'."
         )
-    n, n_all = inner.n_rows, source.n_rows
-    K = inner.stored.new_empty((n_all, n_all))
-    K[:n, :n] = inner.stored[:, :n]
-    with_means = inner.tensor(source.with_means).to(K.dtype)
+    n, n_all = source.n_data, source.n_rows
+    K = inner.tensor(np.empty((n_all, n_all), dtype=kernel.dtype))
+    if n == inner.n_rows:
+        K[:n, :n] = inner.stored[:, :n]
+    else:
+        rows = inner.tensor(source.rows)
+        K[:n, :n] = inner.stored[rows[:, None], rows]
+    with_means = inner.tensor(source.with_means[:, source.rows]).to(K.dtype)
     K[n:, :n], K[:n, n:] = with_means, with_means.T
     K[n:, n:] = inner.tensor(source.between_means).to(K.dtype)
-    return DeviceRows(MatrixSource(K, kernel.dtype, inner.device), kernel.dtype, inner.device)
+    return DeviceRows(TorchMatrixSource(K, kernel.dtype, inner.device), kernel.dtype, inner.device)
 
 
-def _budget(device, cache_size: float | None) -> int:
+def _device_budget_bytes(device: Any, cache_size: float | None) -> int:
     import torch
 
     if cache_size is not None:
         return budget_bytes(cache_size)
     if device.type != "cuda":
-        return int(SHARE_FOR_ROWS * free_bytes())
-    # What torch holds in reserve and does not use is free to us.
+        return int(SHARE_OF_DEVICE_MEMORY * free_bytes())
+    # Memory that torch holds in reserve and does not use is free for us.
     free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(SHARE_FOR_ROWS * free)
+    return int(SHARE_OF_DEVICE_MEMORY * free)

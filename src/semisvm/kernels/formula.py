@@ -5,8 +5,8 @@
     poly     (gamma <x, z> + coef0)^degree
     sigmoid  tanh(gamma <x, z> + coef0)
 
-All four are functions of the dot product and the squared norms, so sources of dot products (dense, sparse) and
-formulas are written once each. "precomputed" and callables are sources of their own.
+All four are functions of the dot product and the squared norms, so the code for dot products (dense, sparse) and the
+code for formulas are independent. "precomputed" and callables are treated separately.
 """
 
 from collections.abc import Callable
@@ -16,12 +16,37 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-NAMES = ("linear", "rbf", "poly", "sigmoid", "precomputed")
+KERNEL_NAMES = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A kernel with its parameters settled: `gamma` is a number, or `function` is the user's own kernel."""
+    """A kernel whose parameters are settled.
+
+    Parameters
+    ----------
+    name : str
+        "linear", "rbf", "poly", "sigmoid", "precomputed", or "callable".
+    gamma : float, default=1.0
+        Scale of "rbf", "poly" and "sigmoid", a number.
+    coef0 : float, default=0.0
+        Constant term of "poly" and "sigmoid".
+    degree : float, default=3
+        Degree of "poly".
+    function : callable, default=None
+        The user's own kernel: function(left, right) returns the kernel values between two blocks of rows.
+
+    See Also
+    --------
+    make_formula : Make a formula from the parameters of an estimator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.kernels import Formula
+    >>> Formula("rbf", gamma=0.5).diagonal(np.array([1.0, 4.0]))
+    array([1., 1.])
+    """
 
     name: str
     gamma: float = 1.0
@@ -29,8 +54,21 @@ class Formula:
     degree: float = 3
     function: Callable[..., Any] | None = None
 
-    def finish(self, dots, squares_left, squares_right):
-        """Turn dot products, shape (left, right), into kernel values in place; squared norms are for the rbf kernel."""
+    def finish(self, dots: np.ndarray, squares_left: Any, squares_right: Any) -> np.ndarray:
+        """Turn dot products into kernel values, in place.
+
+        Parameters
+        ----------
+        dots : ndarray of shape (n_left, n_right)
+            The dot products; overwritten.
+        squares_left, squares_right : ndarray of shape (n_left,) and (n_right,), or None
+            Squared norms of the rows, needed by the rbf kernel only.
+
+        Returns
+        -------
+        ndarray of shape (n_left, n_right)
+            `dots`, which now holds the kernel values.
+        """
         if self.name == "rbf":
             dots *= -2
             dots += squares_left[:, None]
@@ -47,24 +85,79 @@ class Formula:
                 np.tanh(dots, out=dots)
         return dots
 
-    def diagonal(self, squares):
-        """k(x, x) for rows of the given squared norms."""
+    def diagonal(self, squares: np.ndarray) -> np.ndarray:
+        """Return k(x, x) for rows of the given squared norms.
+
+        Parameters
+        ----------
+        squares : ndarray of shape (n,)
+            Squared norms.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            One kernel value per row.
+        """
         if self.name == "rbf":
             return np.ones_like(squares)
         return self.finish(squares[:, None].copy(), None, None)[:, 0]
 
     def as_pairwise(self) -> dict[str, Any]:
-        """The same kernel as arguments of ``sklearn.metrics.pairwise.pairwise_kernels``."""
+        """Return the kernel as arguments of ``sklearn.metrics.pairwise.pairwise_kernels``.
+
+        Returns
+        -------
+        dict
+            Keyword arguments.
+        """
         parameters = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
         return {"metric": self.name, "filter_params": True, **parameters}
 
 
-def make_formula(kernel, X, *, gamma="scale", coef0=0.0, degree=3, weight=None) -> Formula:
-    """Settle the kernel's parameters on the training rows X, each counted by its weight."""
+def make_formula(
+    kernel: Any,
+    X: Any,
+    *,
+    gamma: float | str = "scale",
+    coef0: float = 0.0,
+    degree: float = 3,
+    weight: np.ndarray | None = None,
+) -> Formula:
+    """Settle the parameters of a kernel on the training rows.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        "linear", "rbf", "poly", "sigmoid", "precomputed", or a function of two blocks of rows that returns the kernel
+        values between them.
+    X : array or sparse matrix of shape (n_rows, n_features)
+        The training rows.
+    gamma : float or {"scale", "auto"}, default="scale"
+        Scale of "rbf", "poly" and "sigmoid". "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features, as in
+        scikit-learn.
+    coef0 : float, default=0.0
+        Constant term of "poly" and "sigmoid".
+    degree : float, default=3
+        Degree of "poly", not negative.
+    weight : ndarray of shape (n_rows,), default=None
+        How much each row counts in X.var(): a row of weight 2 counts as two rows.
+
+    Returns
+    -------
+    Formula
+        The kernel with numbers for its parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.kernels import make_formula
+    >>> make_formula("rbf", np.array([[0.0, 2.0], [2.0, 0.0]])).gamma
+    0.5
+    """
     if callable(kernel):
         return Formula("callable", function=kernel)
-    if kernel not in NAMES:
-        raise ValueError(f"kernel must be one of {', '.join(map(repr, NAMES))} or a callable, got {kernel!r}.")
+    if kernel not in KERNEL_NAMES:
+        raise ValueError(f"kernel must be one of {', '.join(map(repr, KERNEL_NAMES))} or a callable, got {kernel!r}.")
     if kernel in ("linear", "precomputed"):
         return Formula(kernel)
     if kernel == "poly" and not degree >= 0:
@@ -72,22 +165,21 @@ def make_formula(kernel, X, *, gamma="scale", coef0=0.0, degree=3, weight=None) 
     return Formula(kernel, gamma=_settle_gamma(gamma, X, weight), coef0=float(coef0), degree=degree)
 
 
-def _settle_gamma(gamma, X, weight) -> float:
-    """The number behind gamma = "scale" (1 / (n_features * X.var())), "auto" (1 / n_features), or itself."""
+def _settle_gamma(gamma: float | str, X: Any, weight: np.ndarray | None) -> float:
     if isinstance(gamma, str):
         if gamma == "auto":
             return 1.0 / X.shape[1]
         if gamma == "scale":
-            variance = _variance(X, weight)
+            variance = _weighted_variance(X, weight)
             return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
         raise ValueError(f"gamma must be 'scale', 'auto' or a number, got {gamma!r}.")
     if not 0 < gamma < np.inf:
-        raise ValueError(f"gamma must be positive and finite, got {gamma!r}; 'scale' has it chosen from the data.")
+        raise ValueError(f"gamma must be positive and finite, got {gamma!r}; 'scale' chooses it from the data.")
     return float(gamma)
 
 
-def _variance(X, weight) -> float:
-    """Variance of all entries of X, a row of weight 2 counting as two rows."""
+def _weighted_variance(X: Any, weight: np.ndarray | None) -> float:
+    """Variance of all entries of X; a row of weight 2 counts as two rows."""
     share = np.full(X.shape[0], 1 / X.shape[0]) if weight is None else weight / weight.sum()
     mean = float((share @ X).mean())
     if sparse.issparse(X):

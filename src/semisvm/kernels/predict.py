@@ -1,29 +1,58 @@
-"""Scores of rows never seen in training: k(new, support) @ coefficients, in blocks of bounded memory."""
+"""Scores of rows that were not used in training: k(new, support) @ coefficients, in blocks of bounded memory."""
+
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from semisvm.device import resolve
 from semisvm.kernels.formula import Formula
+from semisvm.kernels.resources import for_each, n_threads
 from semisvm.kernels.sources import cross_kernel
-from semisvm.kernels.threads import for_each, n_threads
 
-BLOCK_BYTES = 64_000_000
-SHORT_ROW = 64  # features up to which one compiled pass beats a matrix product followed by an exponential
-WORTH_COMPILING = 1_000_000  # kernel values below which loading the compiled code would take longer
-WORTH_A_DEVICE = 1 << 20  # kernel values; fewer are made on the processor before the data has traveled
+SCORED_BYTES = 64_000_000  # of kernel values per block
+SHORT_ROW = 64  # features up to which one compiled pass is faster than a matrix product followed by an exponential
+WORTH_COMPILING = 1_000_000  # kernel values; for fewer, loading the compiled code would take longer
+DEVICE_PAYS_FROM_VALUES = 1 << 20  # kernel values; fewer are computed on the host before the data has been transferred
 
 
-def scores_of_new_rows(X, support_vectors, coefficients, formula: Formula, *, device: str = "cpu") -> np.ndarray:
-    """Sum the kernel values of each row of X with the support vectors, weighted.
+def scores_of_new_rows(
+    X: Any, support_vectors: Any, coefficients: np.ndarray, formula: Formula, *, device: str = "cpu"
+) -> np.ndarray:
+    """Return the sum of each row's kernel values with the support vectors, weighted by the coefficients.
 
-    coefficients has shape (n_outputs, n_support); the result (n_rows, n_outputs). With a precomputed kernel X
-    already holds the kernel values, its columns being the support rows.
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_rows, n_features)
+        The new rows; with a precomputed kernel their kernel values with the support vectors, of shape
+        (n_rows, n_support).
+    support_vectors : array or sparse matrix of shape (n_support, n_features)
+        The support vectors; not used with a precomputed kernel.
+    coefficients : ndarray of shape (n_outputs, n_support)
+        One row of coefficients per machine.
+    formula : Formula
+        The kernel, as it was settled in training.
+    device : str, default="cpu"
+        Where to compute large products: "cpu", "cuda", "cuda:1", ... or "auto".
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_outputs)
+        The scores, without bias.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.kernels import make_formula, scores_of_new_rows
+    >>> support = np.array([[0.0], [1.0]])
+    >>> scores_of_new_rows(np.array([[2.0], [3.0]]), support, np.array([[1.0, -1.0]]), make_formula("linear", support))
+    array([[-2.],
+           [-3.]])
     """
     n_rows, n_support = X.shape[0], coefficients.shape[1]
-    is_large = n_rows * n_support >= WORTH_A_DEVICE and formula.name not in ("precomputed", "callable")
+    is_large = n_rows * n_support >= DEVICE_PAYS_FROM_VALUES and formula.name not in ("precomputed", "callable")
     if is_large and (place := resolve(device, n_rows)) != "cpu":
-        from semisvm.kernels.gram import scores_on_device
+        from semisvm.kernels.torch_source import scores_on_device
 
         return scores_on_device(X, support_vectors, coefficients, formula, place)
     scores = np.zeros((n_rows, coefficients.shape[0]))
@@ -33,7 +62,7 @@ def scores_of_new_rows(X, support_vectors, coefficients, formula: Formula, *, de
     if formula.name == "rbf" and are_dense and X.shape[1] <= SHORT_ROW and n_rows * n_support >= WORTH_COMPILING:
         _score_short_rows(X, support_vectors, coefficients, formula.gamma, scores)
         return scores
-    block = max(1, BLOCK_BYTES // (8 * n_support))
+    block = max(1, SCORED_BYTES // (8 * n_support))
     for start in range(0, n_rows, block):
         part = slice(start, start + block)
         K = X[part] if formula.name == "precomputed" else cross_kernel(formula, X[part], support_vectors)
@@ -42,11 +71,11 @@ def scores_of_new_rows(X, support_vectors, coefficients, formula: Formula, *, de
 
 
 def _score_short_rows(X, support_vectors, coefficients, gamma: float, scores: np.ndarray) -> None:
-    """The same for dense rows of few features: one compiled pass, on every core."""
-    from semisvm.kernels.compiled_scores import WIDTH, rbf_scores
+    """Score dense rows of few features in one compiled pass, on every core."""
+    from semisvm.kernels.compiled import PANEL_WIDTH, rbf_scores
 
     X, Z = (np.ascontiguousarray(part, dtype=np.float64) for part in (X, support_vectors))
-    share = WIDTH * max(1, -(-len(X) // (WIDTH * n_threads())))
+    share = PANEL_WIDTH * max(1, -(-len(X) // (PANEL_WIDTH * n_threads())))
     parts = [slice(start, start + share) for start in range(0, len(X), share)]
     coefficients = np.ascontiguousarray(coefficients, dtype=np.float64)
     for_each(lambda part: rbf_scores(X[part], Z, coefficients, float(gamma), scores[part]), parts)

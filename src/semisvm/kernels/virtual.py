@@ -1,57 +1,114 @@
-"""Rows that are not data: weighted means of data rows, put behind them as rows n, n + 1, ...
+"""Rows that are not data: weighted means of data rows, placed after them as rows n, n + 1, ...
 
 Some problems have a piece on a mean: the balance constraint of CCCP asks f(mean of the unlabeled rows) = r, the
-label-mean machine rewards f(mean of the guessed positives). In feature space the mean with weights a is
-sum_i a_i phi(x_i), so its kernel values need no vector, only K. With A of shape (m, n), a row a mean:
+label-mean machine rewards f(mean of the rows guessed positive). In feature space the mean with weights a is
+sum_i a_i phi(x_i), so its kernel values need no vector, only K. With one mean per row of A, shape (m, n):
 
     K_extended = [   K     K A'  ]      shape (n + m, n + m)
                  [  A K   A K A' ]
 
-A solution on the extended rows is one on the data rows: coefficient c on a mean is c a_i on data row i (`fold`). A
-problem that uses only some of the data rows can have those alone in front of the means (`rows`, l of them); the means
-are still those of all n.
+A solution on the extended rows is also one on the data rows: coefficient c on a mean is c a_i on data row i (`fold`). A
+problem that uses only some of the data rows can have only those before the means (`rows`, l of them); the means are
+still means of all n.
 """
+
+from typing import Any
 
 import numpy as np
 
-from semisvm.kernels.rows import KernelRows
-from semisvm.kernels.sources import Source
+from semisvm.kernels.interface import KernelRows
+from semisvm.kernels.rows import CachedRows
+from semisvm.kernels.sources import KernelSource
 
 
-class VirtualRows(KernelRows):
-    """The rows of a kernel, or some of them, with means behind them: in memory as many as of the kernel, and the means.
+class VirtualRows(CachedRows):
+    """The rows of a kernel, or some of them, followed by weighted means of its rows.
 
-    kernel    rows between the n data rows; those it has in memory are copied, none is added to it
-    weights   (m, n), or (n,) for one mean: how much of each data row goes into each mean
-    products  (m, n) weights @ K, where it is known already: to make it takes every row of positive weight
-    rows      (l,) the data rows in front, all n where it is left out
-    dtype     of the rows, the kernel's where it is left out: means of many rows deserve more digits than a row
+    Memory holds as many data rows as that of `kernel` does, and the means.
+
+    Parameters
+    ----------
+    kernel : KernelRows
+        Rows between the n data rows. Rows that it has in memory are copied, none is added to it.
+    weights : array-like of shape (m, n) or (n,)
+        How much of each data row goes into each mean.
+    products : ndarray of shape (m, n), default=None
+        weights @ K, if it is known already: computing it takes every row of non-zero weight.
+    rows : ndarray of int of shape (l,), default=None
+        The data rows before the means; all n by default.
+    dtype : data-type, default=None
+        Float type of the rows, by default that of `kernel`. Means of many rows may need more digits than single rows.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (m, n)
+        As given.
+    home : str
+        Name of the device that holds the data rows; "cpu" for the host.
+
+    See Also
+    --------
+    CachedRows : The other attributes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.kernels import VirtualRows, kernel_rows, make_formula
+    >>> X = np.array([[0.0], [1.0], [5.0]])
+    >>> rows = VirtualRows(kernel_rows(X, make_formula("linear", X)), np.full(3, 1 / 3))
+    >>> rows.fetch(np.array([3])).round(3)  # the mean of the rows is 2
+    array([[ 0.,  2., 10.,  4.]], dtype=float32)
+    >>> rows.fold(np.array([0.0, 0.0, 1.0, 3.0]))
+    array([1., 1., 2.])
     """
 
     def __init__(
         self,
         kernel: KernelRows,
-        weights: np.ndarray,
+        weights: Any,
         *,
         products: np.ndarray | None = None,
         rows: np.ndarray | None = None,
-        dtype=None,
+        dtype: Any = None,
     ):
         self.weights = np.atleast_2d(np.asarray(weights, dtype=np.float64))
         if self.weights.shape[1] != kernel.n_rows:
-            raise ValueError(f"weights of {self.weights.shape[1]} rows were given for {kernel.n_rows} data rows.")
+            raise ValueError(f"weights has {self.weights.shape[1]} columns, but the kernel has {kernel.n_rows} rows.")
         rows = np.arange(kernel.n_rows) if rows is None else rows
-        self.extended = _ExtendedSource(kernel, self.weights, products, rows, np.dtype(dtype or kernel.dtype))
+        self.extended = ExtendedSource(kernel, self.weights, products, rows, np.dtype(dtype or kernel.dtype))
+        self.home = kernel.home
         capacity = min(kernel.capacity, len(rows)) + len(self.weights)
         super().__init__(self.extended, capacity * self.extended.n_rows * self.extended.dtype.itemsize)
 
     def fold(self, row_beta: np.ndarray) -> np.ndarray:
-        """Coefficients of data rows and means, as coefficients of the n data rows alone: the same f."""
+        """Return the coefficients of the n data rows alone that give the same f.
+
+        Parameters
+        ----------
+        row_beta : ndarray of shape (l + m,)
+            Coefficients of data rows and means.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Coefficients of the data rows.
+        """
         of_data, of_means = self._split(row_beta)
         return of_data + of_means @ self.weights
 
     def data_scores(self, row_beta: np.ndarray) -> np.ndarray:
-        """What the coefficients of data rows and means give on each of the n data rows."""
+        """Return the scores K_extended beta of all n data rows.
+
+        Parameters
+        ----------
+        row_beta : ndarray of shape (l + m,)
+            Coefficients of data rows and means.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            One score per data row, whether it is before the means or not.
+        """
         of_data, of_means = self._split(row_beta)
         return self.extended.kernel.times(of_data) + of_means @ self.extended.with_means
 
@@ -62,29 +119,27 @@ class VirtualRows(KernelRows):
         return of_data, row_beta[len(rows) :]
 
 
-class _ExtendedSource(Source):
-    def __init__(self, kernel: KernelRows, weights: np.ndarray, products: np.ndarray | None, rows, dtype):
+class ExtendedSource(KernelSource):
+    """Makes the rows of K_extended; `with_means` is A K, `between_means` is A K A'."""
+
+    def __init__(
+        self, kernel: KernelRows, weights: np.ndarray, products: np.ndarray | None, rows: np.ndarray, dtype: np.dtype
+    ):
         self.kernel, self.rows, self.dtype = kernel, rows, dtype
         self.n_data, self.n_rows = len(rows), len(rows) + len(weights)
-        # One pass over the rows of positive weight; every entry of a mean is then read from here.
-        self.with_means = np.stack([kernel.times(a) for a in weights]) if products is None else products  # A K
-        self.between_means = self.with_means @ weights.T  # A K A'
+        # One pass over the rows of non-zero weight; every entry of a mean is then read from here.
+        self.with_means = np.stack([kernel.times(a) for a in weights]) if products is None else products
+        self.between_means = self.with_means @ weights.T
         self.diagonal = np.append(kernel.diagonal[rows], np.diagonal(self.between_means)).astype(dtype)
 
-    def write(self, rows, out):
+    def write(self, rows: np.ndarray, out: np.ndarray) -> None:
         is_mean = rows >= self.n_data
         means = rows[is_mean] - self.n_data
         out[is_mean] = np.hstack([self.with_means[means][:, self.rows], self.between_means[means]])
         data = self.rows[rows[~is_mean]]
         out[~is_mean] = np.hstack([self._data_rows(data), self.with_means[:, data].T.astype(self.dtype)])
 
-    def _data_rows(self, rows) -> np.ndarray:
-        """K[rows] in the columns in use, from the memory of the data's own rows where they are there."""
-        kernel = self.kernel
-        present = kernel.slot[rows] >= 0
-        if present.all():
-            block = kernel.values[kernel.slot[rows]]
-        else:
-            block = np.empty((len(rows), kernel.n_rows), dtype=kernel.dtype)
-            kernel.source.write(rows, block)
-        return (block if self.n_data == kernel.n_rows else block[:, self.rows]).astype(self.dtype, copy=False)
+    def _data_rows(self, rows: np.ndarray) -> np.ndarray:
+        """K[rows] in the columns in use."""
+        block = self.kernel.fetch(rows)
+        return (block if self.n_data == self.kernel.n_rows else block[:, self.rows]).astype(self.dtype, copy=False)

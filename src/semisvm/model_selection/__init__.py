@@ -1,6 +1,16 @@
-"""Model selection where some rows have no label: they may train, and they are never tested on."""
+"""Model selection where some rows have no label: they may train, and they are never tested."""
 
-from semisvm.model_selection.cross_fit import cross_fit_scores
+from semisvm.model_selection.calibration import ScoreCalibrator, SemiSupervisedCalibratedClassifierCV
+from semisvm.model_selection.cross_fit import (
+    OutOfFoldScores,
+    assign_folds,
+    collect_scores,
+    cross_fit,
+    cross_fit_scores,
+    hide_single_rows,
+    list_folds,
+)
+from semisvm.model_selection.scoring import LabeledRowsScoreMixin, accuracy_on_labeled_rows
 from semisvm.model_selection.split import (
     SemiSupervisedGroupKFold,
     SemiSupervisedKFold,
@@ -8,8 +18,18 @@ from semisvm.model_selection.split import (
 )
 
 __all__ = [
+    "LabeledRowsScoreMixin",
+    "OutOfFoldScores",
+    "ScoreCalibrator",
+    "SemiSupervisedCalibratedClassifierCV",
     "SemiSupervisedGroupKFold",
     "SemiSupervisedKFold",
     "SemiSupervisedShuffleSplit",
+    "accuracy_on_labeled_rows",
+    "assign_folds",
+    "collect_scores",
+    "cross_fit",
     "cross_fit_scores",
+    "hide_single_rows",
+    "list_folds",
 ]

@@ -1,17 +1,254 @@
-"""Out-of-fold scores: each labeled row scored by a fit that has not seen its label.
+"""Cross-fitting: every labeled row is scored by a fit that has not seen its label.
 
-scikit-learn's `cross_val_predict` refuses any splitter that leaves a row untested, and unlabeled rows are never
-tested; this function stands in for it.
+    codes      (n,)   the class of each row, as a number; -1 for rows without a label
+    fold       (n,)   the number of the fold that tests a row; -1 for rows that are never tested
+    folds             a list of (train, test), two arrays of row indices each, as scikit-learn's splitters yield them
+    scores     (n,) or (n, k)   out-of-fold scores; NaN for rows that are never tested
+
+Cross-fitting has two steps, and both are here for the whole library. The first makes folds: `assign_folds` deals the
+labeled rows out, class by class, and `list_folds` turns the numbers of the folds into (train, test). The splitters
+(`SemiSupervisedKFold` and the others) make folds too. The second fits once per fold and collects the scores:
+`cross_fit` calls a function `(train, test) -> scores of test`, and `collect_scores` does the collecting alone, for
+callers that train all folds in one batch.
+
+What "train" means is up to that function. It may fit on the training rows only, or it may fit on all rows with the
+labels of the tested rows hidden: the tested rows then train as unlabeled rows.
+
+`cross_fit_scores` puts the steps together for any classifier. scikit-learn's `cross_val_predict` can't be used here: it
+refuses every splitter that leaves a row untested, and unlabeled rows are never tested.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from semisvm.sklearn_private import num_samples, safe_split
+
+TrainTest = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class OutOfFoldScores:
+    """What came of a cross-fit.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_rows,) or (n_rows, k)
+        The score of each tested row, NaN on all other rows.
+    n_fits : int
+        How many folds were fitted to the end.
+    is_complete : bool
+        Whether all folds were. Where it is False, a fold was interrupted or reached a limit, no later fold was tried,
+        and the scores of the missing folds are NaN.
+    """
+
+    scores: np.ndarray
+    n_fits: int
+    is_complete: bool
+
+
+def assign_folds(
+    codes: np.ndarray,
+    n_folds: int,
+    *,
+    rng: np.random.Generator | np.random.RandomState | None = None,
+    n_draws: int = 1,
+    every_class_in_every_fold: bool = False,
+) -> np.ndarray:
+    """Deal the labeled rows out to folds, class by class.
+
+    Dealing continues from class to class, so that the sizes of any two folds differ by at most one row, and so do the
+    numbers of rows of one class in them.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        The class of each row. Rows with a negative code are never tested. To keep more rows from being tested, such as
+        the only row of a class, give them the code -1 (`hide_single_rows`).
+    n_folds : int
+        The number of folds, at least 1. It is lowered to the number of rows that are dealt out, which makes each row a
+        fold of its own: leave-one-out while there are at most `n_folds` rows.
+    rng : Generator or RandomState, optional
+        Shuffles the rows of each class before they are dealt out. None: they are dealt out in their order.
+    n_draws : int, default=1
+        How many times folds are made. With few labels, much of the noise in out-of-fold scores comes from the draw.
+    every_class_in_every_fold : bool, default=False
+        Lower the number of folds to the size of the smallest class, so that every fold tests every class. A class with
+        a single row is then an error.
+
+    Returns
+    -------
+    fold : ndarray of shape (n_draws, n)
+        The fold that tests each row, from 0; -1 for rows that are never tested.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.model_selection import assign_folds
+    >>> assign_folds(np.array([0, 0, 1, 1, 1, -1]), 2)
+    array([[ 0,  1,  0,  1,  0, -1]])
+    """
+    if n_folds < 1 or n_draws < 1:
+        raise ValueError(f"n_folds={n_folds} and n_draws={n_draws} must be at least 1.")
+    codes = np.asarray(codes)
+    rows_of_class = [np.flatnonzero(codes == code) for code in np.unique(codes[codes >= 0])]
+    sizes = [len(rows) for rows in rows_of_class]
+    n_folds = min(n_folds, max(sum(sizes), 1))
+    if every_class_in_every_fold:
+        if min(sizes, default=0) < 2 or len(sizes) < 2:
+            raise ValueError(
+                "Out-of-fold scores need at least 2 labeled rows of each of at least 2 classes, but the classes have "
+                f"{sizes} labeled rows. Label more rows."
+            )
+        n_folds = min(n_folds, *sizes)
+    fold = np.full((n_draws, len(codes)), -1)
+    for draw in fold:
+        n_dealt = 0
+        for rows in rows_of_class:
+            draw[rows if rng is None else rng.permutation(rows)] = (n_dealt + np.arange(len(rows))) % n_folds
+            n_dealt += len(rows)
+    return fold
+
+
+def hide_single_rows(codes: np.ndarray) -> np.ndarray:
+    """Give the code -1 to the only row of a class: every fold then trains on every class.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        The class of each row, -1 for rows without a label.
+
+    Returns
+    -------
+    codes : ndarray of shape (n,)
+        A copy in which every class has at least two rows or none.
+    """
+    present, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    return np.where(counts[place] < 2, -1, present[place])
+
+
+def list_folds(fold: np.ndarray) -> list[TrainTest]:
+    """Turn the number of each row's fold into (train, test).
+
+    Parameters
+    ----------
+    fold : ndarray of shape (n,)
+        The fold that tests each row; negative for rows that are never tested. They train in every fold.
+
+    Returns
+    -------
+    folds : list of (train, test)
+        One pair of index arrays per fold, in the order of the numbers.
+    """
+    fold = np.asarray(fold)
+    return [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in np.unique(fold[fold >= 0])]
+
+
+def cross_fit(
+    folds: Iterable[TrainTest],
+    fit_and_score: Callable[[np.ndarray, np.ndarray], Any],
+    n_rows: int,
+    *,
+    keep_on_interrupt: bool = False,
+) -> OutOfFoldScores:
+    """Fit once per fold and collect the scores of the rows held out.
+
+    Parameters
+    ----------
+    folds : iterable of (train, test)
+        From `list_folds` or from a splitter's `split`. No row may be tested twice.
+    fit_and_score : callable
+        Takes `train` and `test`, returns the scores of `test`: an array of shape (len(test),) or (len(test), k). It
+        returns None where the fit was ended early and its scores must not be used; no later fold is tried then.
+    n_rows : int
+        The number of rows in all, tested or not.
+    keep_on_interrupt : bool, default=False
+        Treat a KeyboardInterrupt (Ctrl-C) during a fold as a fit that was ended early. By default it is raised.
+
+    Returns
+    -------
+    result : OutOfFoldScores
+        The scores, and whether all folds contributed to them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.model_selection import cross_fit, list_folds
+    >>> values = np.array([1.0, 2.0, 3.0, 10.0])
+    >>> folds = list_folds(np.array([0, 1, 0, -1]))
+    >>> cross_fit(folds, lambda train, test: np.full(len(test), values[train].mean()), n_rows=4).scores
+    array([6.        , 4.66666667, 6.        ,        nan])
+    """
+    folds = list(folds)
+    scores_of_folds = (fit_and_score(train, test) for train, test in folds)
+    return collect_scores(folds, scores_of_folds, n_rows, keep_on_interrupt=keep_on_interrupt)
+
+
+def collect_scores(
+    folds: Sequence[TrainTest],
+    scores_of_folds: Iterable[Any],
+    n_rows: int,
+    *,
+    keep_on_interrupt: bool = False,
+) -> OutOfFoldScores:
+    """Put the scores of the folds in the places of their rows: the second half of `cross_fit`.
+
+    It serves callers that train all folds in one batch. `cross_fit` hands it a generator, so that a fold is fitted when
+    its scores are asked for.
+
+    Parameters
+    ----------
+    folds : sequence of (train, test)
+        As for `cross_fit`.
+    scores_of_folds : iterable
+        The scores of each fold's test rows, in the order of the folds. None: this fold was ended early.
+    n_rows : int
+        The number of rows in all.
+    keep_on_interrupt : bool, default=False
+        As for `cross_fit`.
+
+    Returns
+    -------
+    result : OutOfFoldScores
+        The scores, and whether all folds contributed to them.
+    """
+    _check_tested_once(folds)
+    scores: np.ndarray | None = None
+    n_fits = 0
+    remaining = iter(scores_of_folds)
+    for _, test in folds:
+        try:
+            found = next(remaining, None)
+        except KeyboardInterrupt:
+            if not keep_on_interrupt:
+                raise
+            found = None
+        if found is None:
+            break
+        found = np.asarray(found)
+        if len(found) != len(test):
+            raise ValueError(f"Fold {n_fits} tests {len(test)} rows, but {len(found)} scores came back.")
+        if scores is None:
+            scores = np.full((n_rows, *found.shape[1:]), np.nan)
+        scores[test] = found
+        n_fits += 1
+    if scores is None:
+        scores = np.full(n_rows, np.nan)
+    return OutOfFoldScores(scores, n_fits, is_complete=n_fits == len(folds))
+
+
+def _check_tested_once(folds: Sequence[TrainTest], made_by: str = "This split") -> None:
+    tested, n_times = np.unique(np.concatenate([np.empty(0, int), *(test for _, test in folds)]), return_counts=True)
+    if (n_times > 1).any():
+        raise ValueError(
+            f"{made_by} tests row {tested[n_times > 1][0]} more than once: use SemiSupervisedKFold, or cross-fit each "
+            "draw of the folds separately."
+        )
 
 
 def cross_fit_scores(
@@ -32,42 +269,62 @@ def cross_fit_scores(
     Parameters
     ----------
     estimator : classifier
-        Cloned and fitted once a fold; a pairwise one (a precomputed kernel) gets X's columns split too.
-    X, y, groups, sample_weight
-        As for `fit` and `cv.split`; `sample_weight` has one weight for each row.
+        Cloned and fitted once per fold; for a pairwise one (a precomputed kernel) the columns of X are split too.
+    X : array-like of shape (n, d)
+        The rows, labeled and unlabeled.
+    y : array-like of shape (n,)
+        The target, with the marker of the estimator and of `cv` on rows without a label.
     cv : splitter
         One that tests every labeled row once: `SemiSupervisedKFold` or `SemiSupervisedGroupKFold`.
-    method : {"decision_function", "predict_proba", "predict_log_proba"}
-        What scores a row.
+    method : {"decision_function", "predict_proba", "predict_log_proba"}, default="decision_function"
+        The method that scores a row.
+    groups : array-like of shape (n,), optional
+        Passed on to `cv.split`.
+    sample_weight : array-like of shape (n,), optional
+        One weight per row, passed on to `fit`.
 
     Returns
     -------
     scores : ndarray of shape (n,) or (n, k)
         What `method` gives on each tested row; NaN on rows that `cv` never tests.
+
+    See Also
+    --------
+    cross_fit : The same with a function in place of an estimator.
+    SemiSupervisedCalibratedClassifierCV : Probabilities from these scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm import SemiSupervisedKFold, SupervisedSVC
+    >>> from semisvm.model_selection import cross_fit_scores
+    >>> X = np.array([[0.0], [0.2], [0.9], [1.0], [0.5]])
+    >>> y = np.array([0, 0, 1, 1, -1])
+    >>> cross_fit_scores(SupervisedSVC(), X, y, cv=SemiSupervisedKFold(2)).round(1)
+    array([-0.8, -0.7,  0.9,  0.9,  nan])
     """
     if method not in ("decision_function", "predict_proba", "predict_log_proba"):
         raise ValueError(f"method={method!r} gives no scores; use 'decision_function' or 'predict_proba'.")
     folds = list(cv.split(X, y, groups))
-    tested, n_times = np.unique(np.concatenate([test for _, test in folds]), return_counts=True)
-    if n_times.max() > 1:
-        raise ValueError(
-            f"{type(cv).__name__} tests row {tested[n_times > 1][0]} more than once: use SemiSupervisedKFold."
-        )
-    parts = [_fit_and_score(clone(estimator), X, y, train, test, method, sample_weight) for train, test in folds]
-    if any(not np.array_equal(classes, parts[0][0]) for classes, _ in parts):
-        raise ValueError("Folds were fitted on different classes: use a splitter with stratify=True.")
-    scores = np.full((num_samples(X), *parts[0][1].shape[1:]), np.nan)
-    for (_, test), (_, scores_of_test) in zip(folds, parts, strict=True):
-        scores[test] = scores_of_test
-    return scores
+    _check_tested_once(folds, type(cv).__name__)
+    classes: list[np.ndarray] = []
+
+    def fit_and_score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+        fitted = _fit_clone(estimator, X, y, train, sample_weight)
+        classes.append(fitted.classes_)
+        if not np.array_equal(classes[-1], classes[0]):
+            raise ValueError("Folds were fitted on different classes: use a splitter with stratify=True.")
+        return getattr(fitted, method)(safe_split(fitted, X, None, test, train)[0])
+
+    return cross_fit(folds, fit_and_score, num_samples(X)).scores
 
 
-def _fit_and_score(
-    estimator: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray, method: str, sample_weight: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Fit on `train`; give the classes seen there, and the scores of `test`."""
+def _fit_clone(estimator: Any, X: Any, y: Any, train: np.ndarray, sample_weight: Any) -> Any:
+    """Fit a clone on the training rows; an estimator that ended on Ctrl-C ends the whole cross-fit."""
+    estimator = clone(estimator)
     X_train, y_train = safe_split(estimator, X, y, train)
-    X_test, _ = safe_split(estimator, X, y, test, train)
     weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)[train]}
     estimator.fit(X_train, y_train, **weights)
-    return estimator.classes_, getattr(estimator, method)(X_test)
+    if getattr(estimator, "termination_condition_", "") == "interrupted":
+        raise KeyboardInterrupt
+    return estimator

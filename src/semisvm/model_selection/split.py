@@ -3,17 +3,19 @@
     n rows, of which n_labeled carry a label
     train, test : row indices;  test holds labeled rows only, train holds every unlabeled row
 
-A splitter that does not know about unlabeled rows deals them out with the rest: it tests on rows whose
-true label nobody knows, counts the marker -1 as a class, and takes unlabeled rows away from training.
-The splitters here deal out the labeled rows alone, by one of scikit-learn's own splitters, and give
-every unlabeled row to every training part. So `cross_val_score` and `GridSearchCV` are right as they
-are. Where no row is unlabeled, the splits are scikit-learn's own.
+A splitter that does not know about unlabeled rows treats them like all others: it tests on rows whose true label is
+not known, counts the marker -1 as a class, and takes unlabeled rows away from training. The splitters here split the
+labeled rows alone, by one of scikit-learn's own splitters, and give every unlabeled row to every training part. With
+them `cross_val_score` and `GridSearchCV` give correct results. Where every row has a label, they are scikit-learn's.
 
-`cross_val_predict` refuses any splitter that leaves a row untested; `cross_fit_scores` stands in for it.
+Two tools of scikit-learn can't be used with unlabeled rows. `cross_val_predict` refuses every splitter that leaves a
+row untested: use `cross_fit_scores`. `CalibratedClassifierCV` counts the marker as a class, and is refused by the
+splitters: use `SemiSupervisedCalibratedClassifierCV`.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -34,22 +36,25 @@ from sklearn.utils import check_array, check_consistent_length
 from semisvm.labels import Labels, encode
 from semisvm.sklearn_private import num_samples
 
-__all__ = [
-    "SemiSupervisedGroupKFold",
-    "SemiSupervisedKFold",
-    "SemiSupervisedShuffleSplit",
-]
+__all__ = ["SemiSupervisedGroupKFold", "SemiSupervisedKFold", "SemiSupervisedShuffleSplit"]
+
+
+_NO_CALIBRATOR = (
+    "CalibratedClassifierCV counts the marker of unlabeled rows as a class, and its probabilities would be wrong. Use "
+    "semisvm.model_selection.SemiSupervisedCalibratedClassifierCV, or fit the classifier first and pass "
+    "FrozenEstimator(classifier) with labeled rows that it has not seen."
+)
 
 
 class _SemiSupervisedSplitter(BaseCrossValidator):
-    """Deal out the labeled rows by `_labeled_splitter()`; unlabeled rows train."""
+    """Split the labeled rows by `_labeled_splitter()`; unlabeled rows train."""
 
     n_splits: int
     unlabeled: Any
 
     @abstractmethod
     def _labeled_splitter(self) -> Any:
-        """Give the scikit-learn splitter that deals out the labeled rows."""
+        """Return the scikit-learn splitter that splits the labeled rows."""
 
     @abstractmethod
     def _check_enough_labels(self, labels: Labels, labeled_groups: np.ndarray | None) -> None:
@@ -66,8 +71,18 @@ class _SemiSupervisedSplitter(BaseCrossValidator):
             The target, with `unlabeled` on rows without a label.
         groups : array-like of shape (n,), optional
             The group of each row, labeled or not; only `SemiSupervisedGroupKFold` reads it.
+
+        Yields
+        ------
+        train : ndarray of shape (n_train,)
+            Row indices of the training part; every unlabeled row is among them.
+        test : ndarray of shape (n_test,)
+            Row indices of the test part, labeled rows only.
         """
         labels = encode(y, unlabeled=self.unlabeled, n_rows=num_samples(X))
+        # A generator's caller is whoever asks for the next split: here only its name can tell a calibrator apart.
+        if not labels.is_labeled.all() and sys._getframe(1).f_globals.get("__name__") == "sklearn.calibration":
+            raise ValueError(_NO_CALIBRATOR)
         labeled_rows = np.flatnonzero(labels.is_labeled)
         codes = labels.codes[labeled_rows]
         groups = self._read_groups(groups, n_rows=len(labels.codes))
@@ -83,7 +98,18 @@ class _SemiSupervisedSplitter(BaseCrossValidator):
             yield np.flatnonzero(trains), labeled_rows[test]
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Give the number of (train, test) pairs; the arguments are there for scikit-learn."""
+        """Return the number of splits.
+
+        Parameters
+        ----------
+        X, y, groups : object, optional
+            Not used; here for scikit-learn.
+
+        Returns
+        -------
+        n_splits : int
+            The number of (train, test) pairs.
+        """
         return self.n_splits
 
     def _read_groups(self, groups: Any, *, n_rows: int) -> np.ndarray | None:
@@ -92,7 +118,7 @@ class _SemiSupervisedSplitter(BaseCrossValidator):
         return None
 
     def _check_fold(self, fold: int, train_codes: np.ndarray, test_codes: np.ndarray) -> None:
-        """Say now, in terms of the split, what would otherwise fail inside a fit or a score."""
+        """Refuse, in terms of the split, what would otherwise fail inside a fit or a score."""
         name = f"Split {fold} of {type(self).__name__}"
         if len(test_codes) == 0:
             raise ValueError(f"{name} tests no labeled row. Use fewer splits, or stratify=False.")
@@ -114,18 +140,35 @@ def _check_rarest_class(labels: Labels, n_needed: int, why: str) -> None:
 class SemiSupervisedKFold(_SemiSupervisedSplitter):
     """K-fold over the labeled rows; every unlabeled row is in every training part.
 
+    Use it as `cv` in `cross_val_score`, `GridSearchCV` and `cross_fit_scores`.
+
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2; with `stratify`, at most the labeled rows of the rarest class.
     shuffle : bool, default=False
-        Shuffle the labeled rows before dealing them out.
+        Shuffle the labeled rows before splitting them.
     random_state : int, RandomState or None, default=None
         Makes the shuffle repeatable.
     stratify : bool, default=True
         Keep the proportions of the classes in every fold.
-    unlabeled : default=-1
+    unlabeled : number, string or None, default=-1
         The marker of rows without a label; see `semisvm.labels`.
+
+    See Also
+    --------
+    SemiSupervisedGroupKFold : No group of rows is on both sides of a split.
+    SemiSupervisedShuffleSplit : Random splits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm import SemiSupervisedKFold
+    >>> y = np.array([0, 1, -1, 0, 1, -1])
+    >>> for train, test in SemiSupervisedKFold(2).split(y, y):
+    ...     print(train, test)
+    [2 3 4 5] [0 1]
+    [0 1 2 5] [3 4]
     """
 
     def __init__(
@@ -162,17 +205,42 @@ class SemiSupervisedKFold(_SemiSupervisedSplitter):
 class SemiSupervisedGroupKFold(SemiSupervisedKFold):
     """K-fold over groups of rows: no group is on both sides of a split.
 
-    Groups (patients, users, documents) are there for the question "how well does it do on a group it has
-    never seen?". Features leak as labels do: a fit that has seen the unlabeled rows of a test group has
-    adapted to that group. So here, and only here, some unlabeled rows sit a split out: those whose
-    group is being tested. Unlabeled rows of all other groups train. Every row needs a group; one
-    that belongs to none gets a group of its own.
+    Use it to ask how well a model does on a group (patient, user, document) that it has never seen. A fit that has
+    seen the unlabeled rows of a test group has adapted to that group, so these rows do not train in that split. This
+    is the only splitter here that leaves unlabeled rows out. Every row needs a group; give a row that belongs to none
+    a group of its own.
 
-    Parameters are those of `SemiSupervisedKFold`. `n_splits` is at most the number of groups with a
-    labeled row, and classes are balanced as far as whole groups allow.
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2 and at most the number of groups with a labeled row; with `stratify`, at most the
+        labeled rows of the rarest class.
+    shuffle : bool, default=False
+        Shuffle the groups before splitting them.
+    random_state : int, RandomState or None, default=None
+        Makes the shuffle repeatable.
+    stratify : bool, default=True
+        Balance the classes as far as whole groups allow.
+    unlabeled : number, string or None, default=-1
+        The marker of rows without a label; see `semisvm.labels`.
+
+    See Also
+    --------
+    SemiSupervisedKFold : The same without groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm import SemiSupervisedGroupKFold
+    >>> y = np.array([0, 1, -1, 0, 1, -1])
+    >>> groups = ["ann", "ann", "ann", "bob", "bob", "bob"]
+    >>> for train, test in SemiSupervisedGroupKFold(2).split(y, y, groups):
+    ...     print(train, test)
+    [3 4 5] [0 1]
+    [0 1 2] [3 4]
     """
 
-    # With metadata routing on, groups reach `split` unasked, as they reach GroupKFold's.
+    # With metadata routing on, groups reach `split` without a request, as with GroupKFold.
     __metadata_request__split = {"groups": True}  # noqa: RUF012
 
     def _labeled_splitter(self) -> Any:
@@ -180,7 +248,7 @@ class SemiSupervisedGroupKFold(SemiSupervisedKFold):
         return splitter(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
 
     def _read_groups(self, groups: Any, *, n_rows: int) -> np.ndarray:
-        """Give the groups as integers, so that any labels will do for them."""
+        """Return the groups as integers, so that they may be given as any type."""
         if groups is None:
             raise ValueError("The 'groups' parameter should not be None: pass the group of every row.")
         groups = check_array(groups, input_name="groups", ensure_2d=False, dtype=None)
@@ -203,20 +271,35 @@ class SemiSupervisedShuffleSplit(_SemiSupervisedSplitter):
     """Random splits of the labeled rows; every unlabeled row is in every training part.
 
     `test_size` and `train_size` count labeled rows, or are fractions of them. Labeled rows in neither
-    part sit the split out: a splitter can't hide their labels, so they can't train as unlabeled.
+    part are left out of the split: a splitter can't hide their labels, so they can't train as unlabeled rows.
 
     Parameters
     ----------
     n_splits : int, default=10
-        Number of splits, each drawn afresh.
-    test_size, train_size : float, int or None, default=None
-        As in scikit-learn's ShuffleSplit, of the labeled rows: a tenth is tested on by default.
+        Number of splits, each drawn independently of the others.
+    test_size : float, int or None, default=None
+        The labeled rows to test on, as in scikit-learn's `ShuffleSplit`: by default a tenth of them.
+    train_size : float, int or None, default=None
+        The labeled rows to train on: by default all others.
     random_state : int, RandomState or None, default=None
         Makes the draws repeatable.
     stratify : bool, default=True
         Keep the proportions of the classes in both parts.
-    unlabeled : default=-1
+    unlabeled : number, string or None, default=-1
         The marker of rows without a label; see `semisvm.labels`.
+
+    See Also
+    --------
+    SemiSupervisedKFold : Every labeled row is tested exactly once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm import SemiSupervisedShuffleSplit
+    >>> y = np.array([0, 1, -1, 0, 1, -1])
+    >>> splitter = SemiSupervisedShuffleSplit(3, test_size=2, random_state=0)
+    >>> [len(test) for _, test in splitter.split(y, y)]
+    [2, 2, 2]
     """
 
     def __init__(

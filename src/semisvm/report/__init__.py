@@ -1,9 +1,9 @@
-"""Fitted models -> one self-contained HTML page, and its pictures in Python as scikit-learn style Displays.
+"""The report of a fit: one self-contained HTML page, and the same pictures in Python as scikit-learn style Displays.
 
-`render` and `write_report` are pure functions of a plain-JSON dictionary, the facts (`semisvm.tables` makes them).
+Both are functions of a `semisvm.tables.summary.FitSummary`; the Displays also read fitted estimators.
 """
 
 from semisvm.report.displays import AuditDisplay, OperatingPointDisplay, RoundsDisplay, ScoresDisplay
-from semisvm.report.render import render, write_report
+from semisvm.report.page import render_page, write_report
 
-__all__ = ["AuditDisplay", "OperatingPointDisplay", "RoundsDisplay", "ScoresDisplay", "render", "write_report"]
+__all__ = ["AuditDisplay", "OperatingPointDisplay", "RoundsDisplay", "ScoresDisplay", "render_page", "write_report"]

@@ -1,115 +1,97 @@
-"""What the page says of one question, "is it this class?": the finding, the audit, the curve, the spread of scores.
+"""What the page says about one class: the finding, the audit, the curve, the distribution of the scores.
 
-Two classes make one answer, more make one a class. Each is a dictionary for the template, and, under "drawn", the plain
-numbers that the charts are drawn from; `None` with a reason beside it where the facts do not hold them.
+With two classes there is one answer, for the positive class; with more there is one per class. Each is a dictionary for
+the template. Under "drawn" it has the numbers that the charts are drawn from; None, with a reason beside it, where the
+summary does not have them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
-from semisvm.report.audit import read_audit
-from semisvm.report.bins import bin_scores
-from semisvm.report.reading import by_class, mapping, number, sequence, share, text, threshold
-from semisvm.report.thresholds import read_scores, tabulate
-from semisvm.report.wording import f_name, interval, names_of_classes, percent, rate, short_rule, verdict, whole
+from semisvm.decision import SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED, Estimate, OperatingPoint, Target
+from semisvm.decision import changed_by_unlabeled as is_changed
+from semisvm.decision.target import f_name
+from semisvm.report.thresholds import UsableScores, bin_scores, tabulate
+from semisvm.report.wording import interval, percent, rate, short_rule, signed_rate, verdict, whole
+from semisvm.tables.summary import ErrorCosts, FitSummary
 
-CONFIDENCE = 0.9
-MEASURES = ("precision", "recall", "f_score")
+DEFAULT_CONFIDENCE = 0.9  # of intervals, where there is no operating point that has its own
+CURVE_MEASURES = ("precision", "recall", "f_score")
+STEP_NAMES = {
+    SUPERVISED: "Supervised, threshold 0",
+    SUPERVISED_THRESHOLD: "Supervised + threshold",
+    WITH_UNLABELED: "+ unlabeled rows",
+}
 NO_SPREAD = "There are no scores to count, or they are all the same."
+NO_AUDIT = "No audit was stored with this model: how much the threshold and the unlabeled rows gain is not known."
+NOTHING_CHANGES = "The last step changes nothing: the unlabeled rows do not help here."
+OVERLAP = "Where intervals overlap, the labels are too few to tell the steps apart."
 
 
-def read_answers(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the answers, one for two classes and one a class for more."""
-    classes = names_of_classes(facts)
-    point, audit, scores = facts.get("operating_point"), facts.get("audit"), facts.get("scores")
-    points = by_class(point, not mapping(point) or isinstance(point.get("level"), str), classes)  # type: ignore[union-attr]
-    audits = by_class(audit, not isinstance(audit, Mapping), classes)
-    spreads = by_class(scores, not mapping(scores) or isinstance(mapping(scores).get("labeled"), list), classes)
-    names = list(dict.fromkeys([*points, *audits, *spreads]))
-    if len(names) > 1:
-        names = [name for name in names if name] or names
-    return [
-        _answer(
-            key=f"answer-{k}",
-            name=name or text(facts.get("positive")),
-            point=mapping(points.get(name)),
-            audit=[mapping(row) for row in sequence(audits.get(name)) if mapping(row)],
-            scores=mapping(spreads.get(name)),
-            costs=mapping(facts.get("costs")),
-        )
-        for k, name in enumerate(names)
-    ]
+def describe_answers(summary: FitSummary) -> list[dict[str, Any]]:
+    """Return one answer per class that the summary knows something about, and at least one."""
+    known = {**summary.operating_points, **summary.audits, **summary.scores}
+    names = [name for name in summary.classes if name in known] or [summary.positive or ""]
+    return [_answer(f"answer-{k}", name, summary) for k, name in enumerate(names)]
 
 
-def _answer(
-    *,
-    key: str,
-    name: str,
-    point: Mapping[str, Any],
-    audit: list[Mapping[str, Any]],
-    scores: Mapping[str, Any],
-    costs: Mapping[str, Any],
-) -> dict[str, Any]:
-    f_label = f_name(point)
-    target = mapping(point.get("target"))
-    asked = {measure: share(target.get(f"min_{measure}")) for measure in ("precision", "recall")}
-    confidence = share(point.get("confidence")) or CONFIDENCE
-    steps = read_audit(audit, f_label)
-    explorer, table = _explore(scores, point, min(confidence, 1 - 1e-9), target)
+def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
+    point = summary.operating_points.get(name)
+    target = Target() if point is None else point.target
+    confidence = DEFAULT_CONFIDENCE if point is None else point.confidence
+    audit = _audit(summary.audits.get(name, {}), f_name(target.beta))
+    explorer = _explorer(UsableScores.of(summary.scores.get(name)), point, target, confidence)
+    if name in summary.scores:
+        explorer["level"] = summary.scores[name].level
     return {
         "key": key,
         "name": name or "the positive class",
         "verdict": verdict(point),
-        "measures": _measures(point, f_label, asked, name),
+        "measures": [] if point is None else _measures(point, name),
         "confidence": percent(confidence),
-        "f_label": f_label,
-        "audit": steps,
+        "f_label": f_name(target.beta),
+        "audit": audit,
         "explorer": explorer,
-        "table": table,
         "drawn": {
-            "f": f_label,
-            "asked": asked,
-            "audit": steps.pop("drawn"),
-            "costs": _costs(costs, target),
+            "f": f_name(target.beta),
+            "asked": {"precision": target.min_precision, "recall": target.min_recall},
+            "audit": audit.pop("drawn"),
+            "costs": _costs(summary.costs, target),
             "curve": explorer.pop("curve"),
             "bins": explorer["bins"],
         },
     }
 
 
-def _measures(
-    point: Mapping[str, Any], f_label: str, asked: Mapping[str, float | None], name: str
-) -> list[dict[str, str]]:
-    """The figures on top, each with its interval and what it means."""
-    if not point:
-        return []
+def _measures(point: OperatingPoint, name: str) -> list[dict[str, str]]:
+    """Return the figures at the top, each with its interval and its meaning."""
     what = f"“{name}”" if name else "positive"
-    said = {
-        "precision": f"of the rows it accepts, the share that is {what}",
-        "recall": f"of all rows that are {what}, the share it accepts",
-        "f_score": "precision and recall in one number",
-        "cost": "expected cost a row",
-    }
-    labels = {"precision": "Precision", "recall": "Recall", "f_score": f_label, "cost": "Cost"}
+    rows = [
+        ("Precision", point.precision, point.target.min_precision, f"of the accepted rows, the share that is {what}"),
+        ("Recall", point.recall, point.target.min_recall, f"of all rows that are {what}, the share that is accepted"),
+        (f_name(point.target.beta), point.f_score, None, "precision and recall in one number"),
+    ]
+    if point.cost is not None:
+        rows.append(("Cost", point.cost, None, "expected cost per row"))
     found = [
         {
-            "label": labels[measure],
-            "value": rate(mapping(point[measure]).get("value")),
-            "interval": interval(point[measure]),
-            "asked": "" if asked.get(measure) is None else f"asked: at least {asked[measure]:.3g}",
-            "meaning": said[measure],
+            "label": label,
+            "value": rate(estimate.value),
+            "interval": interval(estimate),
+            "asked": "" if least is None else f"asked: at least {least:.3g}",
+            "meaning": meaning,
         }
-        for measure in (*MEASURES, "cost")
-        if mapping(point.get(measure))
+        for label, estimate, least, meaning in rows
     ]
-    accepted = share(point.get("share_accepted"))
-    if accepted is not None:
+    if not math.isnan(point.share_accepted):
         found.append(
             {
                 "label": "Accepted",
-                "value": f"{100 * accepted:.1f}%",
+                "value": f"{100 * point.share_accepted:.1f}%",
                 "interval": "",
                 "asked": "",
                 "meaning": f"of the labeled rows are called {what}",
@@ -118,50 +100,95 @@ def _measures(
     return found
 
 
-def _explore(
-    scores: Mapping[str, Any], point: Mapping[str, Any], confidence: float, target: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The curve with its slider and the bins, and a short table of the same for those who read rather than look."""
-    usable = read_scores(scores)
-    chosen = threshold(point.get("threshold"))
-    bins = bin_scores(usable, chosen)
+def _audit(steps: Mapping[str, OperatingPoint], f_label: str) -> dict[str, Any]:
+    """Return where the gain comes from, for the table and, under "drawn", for the charts."""
+    measures = {"precision": "Precision", "recall": "Recall", "f_score": f_label}
+    if steps and all(point.cost is not None for point in steps.values()):
+        measures["cost"] = "Cost per row"
+    names = [STEP_NAMES.get(step, step) for step in steps]
+    return {
+        "titles": list(measures.values()),
+        "rows": [
+            {
+                "step": name,
+                "threshold": short_rule(point.threshold),
+                "cells": [_cell(getattr(point, measure)) for measure in measures],
+            }
+            for name, point in zip(names, steps.values(), strict=True)
+        ],
+        "sentence": _audit_sentence(steps, measures),
+        "missing": "" if steps else NO_AUDIT,
+        "drawn": {
+            "steps": names,
+            "measures": [
+                {"name": name, "title": title, "estimates": [plain_ends(getattr(p, name)) for p in steps.values()]}
+                for name, title in measures.items()
+            ],
+        },
+    }
+
+
+def _audit_sentence(steps: Mapping[str, OperatingPoint], measures: Mapping[str, str]) -> str:
+    """Return the steps in figures, in the last of the measures; whether a gain is real is for the intervals to say."""
+    name, title = list(measures.items())[-1]
+    values = [getattr(point, name).value for point in steps.values()]
+    if len(values) < 2 or any(map(math.isnan, values)):
+        return ""
+    gains = [f"then {rate(after)} ({signed_rate(after - before)})" for before, after in pairwise(values)]
+    is_idle = list(steps)[-1] == WITH_UNLABELED and not is_changed(steps)
+    return f"{title}: {rate(values[0])}, {', '.join(gains)}. {NOTHING_CHANGES if is_idle else OVERLAP}"
+
+
+def _cell(estimate: Estimate) -> dict[str, str]:
+    return {"value": rate(estimate.value), "interval": interval(estimate)}
+
+
+def plain_ends(estimate: Estimate) -> list[float | None]:
+    """Return [value, low, high] as JSON has it: None for NaN."""
+    return [None if math.isnan(end) else float(end) for end in estimate]
+
+
+def _explorer(scores: UsableScores, point: OperatingPoint | None, target: Target, confidence: float) -> dict[str, Any]:
+    """Return the curve with its slider and the bins, and a short table of the same for those who prefer to read."""
+    chosen = None if point is None else point.threshold
+    bins = bin_scores(scores, chosen)
     found: dict[str, Any] = {
-        "missing": usable.missing,
+        "missing": scores.missing,
         "curve": None,
         "bins": bins,
         "bins_missing": "" if bins else NO_SPREAD,
-        "spread": _spread_alt(usable),
+        "spread": _spread_alt(scores),
+        "level": "" if point is None else point.level,
     }
-    if usable.missing:
-        return found, {"rows": []}
-    beta = number(target.get("beta"))
-    table = tabulate(usable, confidence=confidence, beta=beta if beta and beta > 0 else 1.0, chosen=chosen)
-    start = len(table.columns["cut"]) // 2 if table.chosen is None else table.chosen
-    found |= {
+    if scores.missing:
+        return found
+    table = tabulate(scores, confidence=confidence, beta=target.beta, chosen=chosen)
+    last = len(table.columns["cut"]) - 1
+    start = (last + 1) // 2 if table.chosen is None else table.chosen
+    return found | {
         "curve": table.columns | {"chosen": table.chosen, "start": start},
-        "last": len(table.columns["cut"]) - 1,
+        "last": last,
         "start": start,
-        "n_labeled": whole(usable.labeled.size),
-        "n_positive": whole((usable.sign == 1).sum().item()),
-        "n_unlabeled": whole(table.n_unlabeled),
-        "has_unlabeled": bool(usable.unlabeled.size),
-        "is_sample": table.is_sample,
-        "n_sampled": whole(usable.unlabeled.size),
-        "level": text(scores.get("level")) or text(point.get("level")),
+        "n_labeled": whole(scores.labeled.size),
+        "n_positive": whole((scores.sign == 1).sum().item()),
+        "n_unlabeled": whole(scores.n_unlabeled),
+        "has_unlabeled": bool(scores.unlabeled.size),
+        "is_sample": scores.is_sample,
+        "n_sampled": whole(scores.unlabeled.size),
         "has_chosen": table.chosen is not None,
         "alt": _curve_alt(table.columns, start, table.chosen is not None),
+        "table": _curve_rows(table.columns, table.chosen),
     }
-    return found, {"rows": _table_rows(table.columns, table.chosen)}
 
 
-def _table_rows(columns: Mapping[str, list[Any]], chosen: int | None, most: int = 12) -> list[dict[str, Any]]:
-    """About a dozen thresholds of the curve, the chosen one among them, for the table beside it."""
+def _curve_rows(columns: Mapping[str, list[Any]], chosen: int | None, most: int = 12) -> list[dict[str, Any]]:
+    """Return about a dozen thresholds of the curve, the chosen one among them."""
     last = len(columns["cut"]) - 1
     kept = {round(k * last / (most - 1)) for k in range(most)} | ({chosen} if chosen is not None else set())
     return [
         {
             "is_chosen": k == chosen,
-            "threshold": short_rule(columns["cut"][k]),
+            "threshold": short_rule(float(columns["cut"][k])),
             "accepted": whole(columns["tp"][k] + columns["fp"][k]),
             "unlabeled": whole(columns["unlabeled"][k]),
             "cells": [
@@ -169,31 +196,30 @@ def _table_rows(columns: Mapping[str, list[Any]], chosen: int | None, most: int 
                     "value": rate(columns[measure][k]),
                     "interval": f"{rate(columns[measure + '_low'][k])} to {rate(columns[measure + '_high'][k])}",
                 }
-                for measure in MEASURES
+                for measure in CURVE_MEASURES
             ],
         }
         for k in sorted(kept)
     ]
 
 
-def _costs(costs: Mapping[str, Any], target: Mapping[str, Any]) -> dict[str, Any]:
-    """What errors cost: as stored, else as asked for, else 1 and 1, which counts errors."""
-    pair = [number(costs.get(name)) for name in ("missed", "accepted")]
-    if None in pair:
-        pair = [number(cost) for cost in sequence(target.get("costs"))]
-    known = len(pair) == 2 and None not in pair
-    return {"missed": pair[0] if known else 1, "accepted": pair[1] if known else 1, "known": known}
+def _costs(costs: ErrorCosts | None, target: Target) -> dict[str, Any]:
+    """Return what errors cost: as stored, else as asked for, else 1 and 1, which counts errors."""
+    if costs is not None:
+        return {"missed": costs.missed, "accepted": costs.accepted, "known": True}
+    missed, accepted = target.costs or (1.0, 1.0)
+    return {"missed": missed, "accepted": accepted, "known": target.costs is not None}
 
 
 def _curve_alt(columns: Mapping[str, list[Any]], k: int, has_chosen: bool) -> str:
-    where = "At the chosen threshold" if has_chosen else "In the middle of it"
+    where = "At the chosen threshold" if has_chosen else "In the middle"
     return (
         f"Precision against recall over {len(columns['cut'])} thresholds. {where} precision is "
-        f"{rate(columns['precision'][k])} and recall {rate(columns['recall'][k])}."
+        f"{rate(columns['precision'][k])} and recall is {rate(columns['recall'][k])}."
     )
 
 
-def _spread_alt(scores: Any) -> str:
+def _spread_alt(scores: UsableScores) -> str:
     parts = [
         f"{whole(rows.size)} {name}, median score {float(sorted(rows)[rows.size // 2]):.3g}"
         for name, rows in (

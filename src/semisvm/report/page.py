@@ -1,17 +1,32 @@
-"""Facts -> everything the template shows: answers, rounds, rows to label, guard, model card, notes.
+"""FitSummary -> one HTML file that needs nothing else: no network, no other file.
 
-A pure function of the facts, and the only place that knows their names beside `answers`. Every part may be missing.
+Jinja2 lays out the page, since it escapes every value unless told otherwise, and it is told otherwise only for the
+files of this package. What the charts draw is embedded as JSON with <, > and & written as escapes, so that no value can
+end its element. A Content-Security-Policy allows the package's own three scripts, identified by their hashes, and
+forbids every request. So even text that got through as markup could do nothing.
+
+The charts are drawn by Observable Plot (with D3, on which it is built), as published on npm: SVG, so that they print,
+follow the page's colors in dark mode, and hold text that can be read.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import os
+import re
 from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from semisvm.report.answers import read_answers
-from semisvm.report.reading import mapping, number, sequence, text
-from semisvm.report.rounds import read_rounds
+from semisvm.decision import Estimate
+from semisvm.report.answers import describe_answers, plain_ends
+from semisvm.report.rounds import describe_rounds
 from semisvm.report.wording import (
+    DASH,
     duration,
     interval,
     rate,
@@ -19,132 +34,210 @@ from semisvm.report.wording import (
     signed_interval,
     signed_rate,
     table_cell,
+    text,
     whole,
 )
+from semisvm.tables.summary import ComparisonSummary, DataSummary, FitSummary, Suggestion
+from semisvm.tables.writing import whole_file
 
+SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
 MOST_SUGGESTED = 50
 MOST_COLUMNS = 8
 MOST_FEATURES = 500
-ENDS = ("value", "low", "high")
 NO_SUGGESTIONS = "No rows were picked for labeling when this report was made."
+# Control characters and code points that are no characters: HTML forbids them, and UTF-8 has no half surrogate pair.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
-def read_page(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the page as plain values for the template; "drawn" of each part is what the charts are drawn from."""
-    data, answers = mapping(facts.get("data")), read_answers(facts)
-    said = " ".join(answer["verdict"]["sentence"] for answer in answers)
+def write_report(summary: FitSummary, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """Write the report of a fit to a file.
+
+    Parameters
+    ----------
+    summary : FitSummary
+        What came of the fit.
+    path : path-like
+        The file to write. It is written completely or not at all.
+    force : bool, default=False
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The path.
+    """
+    path = Path(path)
+    with whole_file(path, force=force) as unfinished:
+        unfinished.write_text(render_page(summary), encoding="utf-8", newline="\n")
+    return path
+
+
+def render_page(summary: FitSummary) -> str:
+    """Return the report of a fit as HTML text; equal summaries give equal pages.
+
+    Parameters
+    ----------
+    summary : FitSummary
+        What came of the fit.
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    page = _describe(summary)
+    scripts = [_asset(name) for name in SCRIPTS]
+    return _template().render(
+        page=page,
+        drawn=_embed(_drawn(page)),
+        style=_asset("page.css"),
+        scripts=scripts,
+        policy=_policy(scripts),
+        licenses=_asset("LICENSES.txt"),
+    )
+
+
+def _describe(summary: FitSummary) -> dict[str, Any]:
+    """Return everything that the template shows."""
+    answers = describe_answers(summary)
+    said = " ".join(answer["verdict"].sentence for answer in answers)
     return {
-        "title": text(facts.get("title")) or "Report on a classifier",
-        "created": text(facts.get("created")),
-        "summary": _summary(data),
-        "notes": [text(note) for note in sequence(facts.get("notes")) if text(note) and text(note) not in said],
+        "title": summary.title or "Report on a classifier",
+        "created": summary.created,
+        "summary": ", ".join(filter(None, [summary.data.name, _sizes(summary.data)])),
+        "notes": [note for note in summary.notes if note and note not in said],
         "answers": answers,
-        "rounds": read_rounds(sequence(facts.get("rounds"))),
-        "comparison": _comparison(mapping(facts.get("comparison"))),
-        "suggest": _suggest(sequence(facts.get("suggest"))),
-        "guard": _pairs(mapping(facts.get("guard"))),
-        "card": _card(facts, data),
+        "rounds": describe_rounds(summary.rounds),
+        "comparison": None if summary.comparison is None else _comparison(summary.comparison),
+        "suggest": _suggestions(summary.suggestions),
+        "guard": _pairs(summary.guard or {}),
+        "card": _card(summary),
     }
 
 
-def _summary(data: Mapping[str, Any]) -> str:
-    """The data in a line."""
-    rows, labeled, unlabeled = (number(data.get(name)) for name in ("rows", "labeled", "unlabeled"))
-    parts = [text(data.get("name"))] if text(data.get("name")) else []
-    if rows is not None:
-        parts.append(f"{whole(rows)} rows")
-    if labeled is not None:
-        parts.append(f"{whole(labeled)} labeled")
-    if unlabeled is not None:
-        parts.append(f"{whole(unlabeled)} not")
-    return ", ".join(parts)
+def _drawn(page: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the charts draw, as plain JSON values."""
+    return {
+        "answers": [answer["drawn"] | {"key": answer["key"]} for answer in page["answers"]],
+        "rounds": page["rounds"]["drawn"],
+        "problems": page["rounds"]["problems"],
+        "comparison": [] if page["comparison"] is None else page["comparison"]["drawn"],
+    }
 
 
-def _comparison(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Every method that was tried beside the supervised one; costs are stored with their sign turned."""
-    is_cost = text(found.get("measure")) == "cost"
+def _sizes(data: DataSummary) -> str:
+    return f"{whole(data.rows)} rows: {whole(data.labeled)} labeled, {whole(data.unlabeled)} unlabeled"
+
+
+def _comparison(found: ComparisonSummary) -> dict[str, Any]:
+    """Return every method that was tried, beside the supervised one."""
     lines, drawn = [], []
-    for method in map(mapping, sequence(found.get("methods"))):
-        name, merit = text(method.get("name")), _turned(mapping(method.get("merit")), is_cost)
-        is_chosen = name == text(found.get("chosen"))
-        remarks = ["chosen"] if is_chosen else []
-        remarks += ["target not reached"] if method.get("reaches_target") is False else []
-        seconds = number(method.get("seconds"))
-        gap = {} if name == "supervised" else mapping(method.get("difference"))
+    for method in found.methods:
+        merit = _with_sign_turned(method.merit) if found.measure == "cost" else method.merit
+        is_chosen, is_baseline = method.name == found.chosen, method.name == "supervised"
+        remarks = ["chosen"] * is_chosen + ["target not reached"] * (not method.reaches_target)
+        gap = method.difference
         lines.append(
             {
-                "name": name,
+                "name": method.name,
                 "is_chosen": is_chosen,
-                "merit": {"value": rate(merit.get("value")), "interval": interval(merit)},
-                "gap": {"value": signed_rate(gap.get("value")), "interval": signed_interval(gap)},
-                "seconds": "–" if seconds is None else f"{seconds:.2f}",
+                "merit": {"value": rate(merit.value), "interval": interval(merit)},
+                "gap": {
+                    "value": DASH if is_baseline else signed_rate(gap.value),
+                    "interval": "" if is_baseline else signed_interval(gap),
+                },
+                "seconds": f"{method.seconds:.2f}",
                 "remark": ", ".join(remarks),
             }
         )
-        drawn.append({"name": name, "last": is_chosen} | {end: number(merit.get(end)) for end in ENDS})
+        ends = dict(zip(("value", "low", "high"), plain_ends(merit), strict=True))
+        drawn.append({"name": method.name, "last": is_chosen} | ends)
     return {
-        "measure": text(found.get("measure")).capitalize(),
-        "verdict": text(found.get("verdict")),
+        "measure": found.measure.capitalize(),
+        "verdict": found.verdict,
         "lines": lines,
         "drawn": drawn,
-        "left_out": _pairs(mapping(found.get("left_out"))),
+        "left_out": _pairs(found.left_out),
     }
 
 
-def _turned(estimate: Mapping[str, Any], is_cost: bool) -> Mapping[str, Any]:
-    """An estimate with its sign turned, so that its low end is the low one again."""
-    if not is_cost:
-        return estimate
-    ends = {end: number(estimate.get(end)) for end in ENDS}
-    turned = {end: None if value is None else -value for end, value in ends.items()}
-    return {"value": turned["value"], "low": turned["high"], "high": turned["low"]}
+def _with_sign_turned(estimate: Estimate) -> Estimate:
+    """Return the cost whose negative is stored as a merit."""
+    return Estimate(-estimate.value, -estimate.high, -estimate.low)
 
 
-def _suggest(rows: Any) -> dict[str, Any]:
-    """The rows to label next, with their first few values."""
-    kept = [mapping(row) for row in rows if mapping(row)]
-    names = list(dict.fromkeys(text(name) for row in kept for name in mapping(row.get("values"))))
+def _suggestions(rows: tuple[Suggestion, ...]) -> dict[str, Any]:
+    """Return the rows to label next, with their first few values."""
+    names = list(dict.fromkeys(name for row in rows for name in row.values))
     shown = names[:MOST_COLUMNS]
-    lines = []
-    for row in kept[:MOST_SUGGESTED]:
-        values = {text(name): value for name, value in mapping(row.get("values")).items()}
-        score = number(row.get("score"))
-        own = [text(row.get("row")), "–" if score is None else signed(score), text(row.get("label")) or "–"]
-        lines.append(own + [table_cell(values.get(n)) for n in shown])
     return {
         "names": shown,
-        "lines": lines,
-        "left_out": len(kept) - len(lines),
+        "lines": [
+            [text(row.row), signed(row.score), row.label or DASH, *(table_cell(row.values.get(name)) for name in shown)]
+            for row in rows[:MOST_SUGGESTED]
+        ],
+        "left_out": max(0, len(rows) - MOST_SUGGESTED),
         "columns_left_out": len(names) - len(shown),
-        "missing": "" if kept else NO_SUGGESTIONS,
+        "missing": "" if rows else NO_SUGGESTIONS,
     }
 
 
-def _card(facts: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    method = mapping(facts.get("method"))
-    features = [mapping(feature) for feature in sequence(data.get("features")) if mapping(feature)]
+def _card(summary: FitSummary) -> dict[str, Any]:
+    data, method = summary.data, summary.method
     told = {
-        "Data": text(data.get("name")),
-        "Target": text(data.get("target")),
-        "Rows": _summary({name: value for name, value in data.items() if name != "name"}),
-        "Classes": text(sequence(facts.get("classes"))),
-        "Positive class": text(facts.get("positive")),
-        "Method": text(method.get("name")),
-        "In the literature": text(method.get("paper_name")),
-        "Why this method": text(method.get("why")),
-        "Time to train": duration(facts.get("seconds")),
-        "Made": text(facts.get("created")),
+        "Data": data.name,
+        "Target": data.target,
+        "Rows": _sizes(data),
+        "Classes": ", ".join(summary.classes),
+        "Positive class": summary.positive or "",
+        "Method": method.name,
+        "In the literature": method.paper_name,
+        "Why this method": method.why,
+        "Time to train": duration(summary.seconds),
+        "Made": summary.created,
     }
     return {
         "told": [(name, value) for name, value in told.items() if value],
-        "features": [(text(f.get("name")), text(f.get("type"))) for f in features[:MOST_FEATURES]],
-        "n_features": len(features),
-        "parameters": _pairs(mapping(method.get("parameters"))),
-        "versions": _pairs(mapping(facts.get("versions"))),
-        "machine": _pairs(mapping(facts.get("machine"))),
+        "features": [(feature.name, feature.type) for feature in data.features[:MOST_FEATURES]],
+        "n_features": len(data.features),
+        "parameters": _pairs(method.parameters),
+        "versions": _pairs(summary.versions),
+        "machine": _pairs(summary.machine),
     }
 
 
 def _pairs(part: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Names and values as text; what holds nothing is said to."""
-    return [(text(name).replace("_", " "), text(value) or "none") for name, value in part.items()]
+    """Return names and values as text; "none" for an empty value."""
+    return [(name.replace("_", " "), text(value) or "none") for name, value in part.items()]
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value,
+    )
+    return environment.from_string(_asset("page.html.jinja"))
+
+
+@cache
+def _asset(name: str) -> str:
+    return resources.files("semisvm.report").joinpath("assets", name).read_text(encoding="utf-8").strip()
+
+
+def _policy(scripts: list[str]) -> str:
+    """Allow only these scripts to run, and nothing to be fetched."""
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def _embed(value: Any) -> str:
+    """Return JSON that may stand inside a script element."""
+    plain = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return plain.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

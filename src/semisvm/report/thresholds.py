@@ -1,19 +1,19 @@
-"""What every threshold would give, worked out beforehand: the page that moves a slider over it does no statistics.
+"""What every threshold would give, computed beforehand: the page that moves a slider over it does no statistics.
 
-    scores    {"labeled": (n,), "sign": (n,) of +1 and -1, "unlabeled": (m,), a sample of n_unlabeled}
-    columns   by name, an entry a threshold, lowest first (to the right is stricter):
+    columns   by name, one entry per threshold, lowest first (to the right is stricter):
               cut, tp, fp, fn, tn, precision, recall, f_score and their _low and _high,
-              missed_low ... alarm_high   bounds of fn / rows and fp / rows at half the risk each, of which any
-                                          pair of costs makes a bound of the expected cost
-              unlabeled                   how many of the unlabeled rows are accepted, scaled up from the sample
+              missed_low ... alarm_high   bounds of fn / rows and fp / rows at half the risk each, from which any pair
+                                          of costs gives a bound of the expected cost
+              unlabeled                   how many unlabeled rows are accepted, scaled up from the sample
+    bins      labeled positives, labeled negatives and unlabeled rows (as sampled), counted in the same bins
 
 Intervals are exact for a threshold fixed beforehand. Of more than 400 thresholds 400 are kept, evenly spaced in rank;
-the chosen one is always among them, as it is.
+the chosen one is always among them, with its exact value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.decision import Counts, binomial_interval, count_all, estimate_f, precision, recall
-from semisvm.report.reading import number, sequence
+from semisvm.tables.summary import ScoreSample
 
 MOST_THRESHOLDS = 400
+N_BINS = 32
 DIGITS = 5
 
 NO_SCORES = "No scores of labeled rows were stored with this model, so there is no curve to draw."
@@ -36,18 +37,28 @@ class ThresholdTable:
 
     columns: dict[str, list[Any]]
     chosen: int | None
-    n_unlabeled: int
-    is_sample: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
-    """The usable part of the scores: finite, with a sign."""
+class UsableScores:
+    """A `ScoreSample` as arrays, without scores that are not finite."""
 
     labeled: NDArray[np.float64]
-    sign: NDArray[np.int8]
+    sign: NDArray[np.int64]
     unlabeled: NDArray[np.float64]
     n_unlabeled: int
+
+    @classmethod
+    def of(cls, sample: ScoreSample | None) -> UsableScores:
+        """Return the usable part of a sample; empty arrays for None."""
+        if sample is None:
+            return cls(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0), 0)
+        labeled = np.array(sample.labeled, dtype=np.float64)
+        unlabeled = np.array(sample.unlabeled, dtype=np.float64)
+        unlabeled = unlabeled[np.isfinite(unlabeled)]
+        known = np.isfinite(labeled)
+        sign = np.array(sample.sign, dtype=np.int64)[known]
+        return cls(labeled[known], sign, unlabeled, max(sample.n_unlabeled, unlabeled.size))
 
     @property
     def missing(self) -> str:
@@ -56,28 +67,19 @@ class Scores:
             return NO_SCORES
         return ONE_CLASS if abs(int(self.sign.sum())) == self.sign.size else ""
 
-
-def read_scores(part: Mapping[str, Any]) -> Scores:
-    """Take from the facts what can be used."""
-    pairs = zip(sequence(part.get("labeled")), sequence(part.get("sign")), strict=False)
-    usable = [(score, int(sign)) for score, sign in pairs if number(score) is not None and sign in (1, -1)]
-    unlabeled = [score for score in sequence(part.get("unlabeled")) if number(score) is not None]
-    stated = number(part.get("n_unlabeled"))
-    return Scores(
-        labeled=np.array([score for score, _ in usable], dtype=np.float64),
-        sign=np.array([sign for _, sign in usable], dtype=np.int8),
-        unlabeled=np.array(unlabeled, dtype=np.float64),
-        n_unlabeled=max(len(unlabeled), int(stated) if stated is not None else 0),
-    )
+    @property
+    def is_sample(self) -> bool:
+        """Whether only a sample of the unlabeled scores was stored."""
+        return self.n_unlabeled > self.unlabeled.size
 
 
-def tabulate(scores: Scores, *, confidence: float, beta: float, chosen: float | None) -> ThresholdTable:
+def tabulate(scores: UsableScores, *, confidence: float, beta: float, chosen: float | None) -> ThresholdTable:
     """Count and measure at every threshold; the scores must have both classes."""
     curve = count_all(scores.labeled, scores.sign)
     cuts, accepted = curve.thresholds.copy(), curve.counts.accepted
     index = None
     if chosen is not None:
-        # each set of rows that can be accepted is there once: the chosen threshold stands for its own
+        # Each set of rows that can be accepted occurs once: the chosen threshold represents its own.
         index = int(np.flatnonzero(accepted == np.count_nonzero(scores.labeled > chosen))[0])
         cuts[index] = chosen
     kept = np.unique(np.linspace(0, len(cuts) - 1, min(len(cuts), MOST_THRESHOLDS)).round().astype(int))
@@ -86,12 +88,29 @@ def tabulate(scores: Scores, *, confidence: float, beta: float, chosen: float | 
     columns = _measure(counts, confidence, beta) | {name: cell.tolist() for name, cell in counts._asdict().items()}
     columns["cut"] = [str(cut) if np.isinf(cut) else float(cut) for cut in cuts[kept]]
     columns["unlabeled"] = _accepted_unlabeled(scores, cuts[kept])
-    return ThresholdTable(
-        columns=columns,
-        chosen=None if index is None else int(np.flatnonzero(kept == index)[0]),
-        n_unlabeled=scores.n_unlabeled,
-        is_sample=scores.n_unlabeled > scores.unlabeled.size,
-    )
+    return ThresholdTable(columns, None if index is None else int(np.flatnonzero(kept == index)[0]))
+
+
+def bin_scores(scores: UsableScores, chosen: float | None) -> dict[str, Any] | None:
+    """Count the rows in each of equally wide bins; None where there is no score, or no width to divide."""
+    everything = np.concatenate([scores.labeled, scores.unlabeled])
+    if not everything.size:
+        return None
+    ends = [float(everything.min()), float(everything.max())]
+    if chosen is not None and math.isfinite(chosen):
+        ends = [min(ends[0], chosen), max(ends[1], chosen)]
+    if not math.isfinite(ends[1] - ends[0]):
+        return None
+    edges = np.linspace(ends[0], ends[1], N_BINS + 1)
+    if not np.all(np.diff(edges) > 0):
+        return None
+    groups = {
+        "positive": scores.labeled[scores.sign == 1],
+        "negative": scores.labeled[scores.sign == -1],
+        "unlabeled": scores.unlabeled,
+    }
+    counted = {name: np.histogram(values, edges)[0].tolist() for name, values in groups.items()}
+    return {"edges": [float(f"{edge:.6g}") for edge in edges]} | counted
 
 
 def _measure(counts: Counts, confidence: float, beta: float) -> dict[str, list[Any]]:
@@ -106,14 +125,14 @@ def _measure(counts: Counts, confidence: float, beta: float) -> dict[str, list[A
     }
     ends = ("", "_low", "_high")
     return {
-        name + end: _plain(values)
+        name + end: _rounded(values)
         for name, triple in columns.items()
         for end, values in zip(ends, triple, strict=True)
         if values is not None
     }
 
 
-def _accepted_unlabeled(scores: Scores, cuts: NDArray[np.float64]) -> list[int] | list[None]:
+def _accepted_unlabeled(scores: UsableScores, cuts: NDArray[np.float64]) -> list[int] | list[None]:
     if not scores.unlabeled.size:
         return [None] * len(cuts)
     ordered = np.sort(scores.unlabeled)
@@ -121,5 +140,5 @@ def _accepted_unlabeled(scores: Scores, cuts: NDArray[np.float64]) -> list[int] 
     return [round(int(n) * scores.n_unlabeled / ordered.size) for n in above]
 
 
-def _plain(values: NDArray[np.float64]) -> list[float | None]:
+def _rounded(values: NDArray[np.float64]) -> list[float | None]:
     return [None if np.isnan(value) else round(float(value), DIGITS) for value in values]

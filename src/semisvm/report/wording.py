@@ -1,26 +1,27 @@
 """Numbers and findings in plain words.
 
-    an estimate   {"value", "low", "high"} of the facts, any of them None
-    status        "certified", "reached", "unproven" (reached, but the interval goes below what was asked), "missed",
-                  "chosen" (no least precision or recall was asked), "none" (no operating point at all)
-
-What is missing is shown as a dash.
+What came of a target is `OperatingPoint.status`; here it only gets its words. A number that is undefined (NaN) is shown
+as a dash.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from semisvm.decision import labels_needed
-from semisvm.report.reading import mapping, number, sequence, share, text, threshold
+from semisvm.decision import Estimate, OperatingPoint, labels_needed
 
-LEVELS = {
-    "empirical": "counted on these rows; where the threshold was chosen on them too, it looks better than it is",
-    "cross-fitted": "each was scored by a model trained without it; a threshold chosen on them too looks a little "
-    "better than it is",
-    "certified": "on rows that were used for nothing else",
+DASH = "–"
+MINUS = "\N{MINUS SIGN}"
+
+# For each level, what its numbers rest on.
+BASIS = {
+    "empirical": "empirical: counted on these rows. If the threshold was chosen on the same rows, the values are "
+    "optimistic",
+    "cross-fitted": "cross-fitted: each row was scored by a model trained without it. If the threshold was chosen on "
+    "the same rows, the values are slightly optimistic",
+    "certified": "these rows were used for nothing else",
 }
 HEADLINES = {
     "certified": "Certified: {}.",
@@ -28,172 +29,173 @@ HEADLINES = {
     "unproven": "Reached on the labeled rows, not proven: {}.",
     "missed": "Not reached: {}.",
     "chosen": "The threshold was chosen for this: {}.",
-    "none": "No target was set.",
 }
-
-UNCERTIFIED = "Not certified: {}."
-
-
-def rate(value: Any) -> str:
-    """A share to three places, or a dash."""
-    found = number(value)
-    return "–" if found is None else f"{found:.3f}"
+NOT_CERTIFIED = "Not certified: {}."
 
 
-def interval(estimate: Any) -> str:
-    """The interval of an estimate in words, or nothing."""
-    part = mapping(estimate)
-    if number(part.get("low")) is None or number(part.get("high")) is None:
+class Verdict(NamedTuple):
+    """The finding for one class, in words.
+
+    Attributes
+    ----------
+    status : str
+        `OperatingPoint.status`, or "none" where there is no operating point.
+    headline, sentence : str
+        What was asked and what came of it; what stands behind that.
+    basis : str
+        What the threshold does, and which rows it was measured on.
+    advice : str
+        What to do; empty where nothing has to be done.
+    """
+
+    status: str
+    headline: str
+    sentence: str
+    basis: str
+    advice: str
+
+
+NO_VERDICT = Verdict("none", "Nothing was measured.", "No operating point was stored with this model.", "", "")
+
+
+def verdict(point: OperatingPoint | None) -> Verdict:
+    """Put an operating point into words."""
+    if point is None:
+        return NO_VERDICT
+    status = point.status
+    is_uncertified = status == "missed" and point.level == "certified"
+    headline = (NOT_CERTIFIED if is_uncertified else HEADLINES[status]).format(point.target)
+    sentence, advice = point.reason, ""
+    if status == "certified":
+        sentence = f"The promise holds with probability {percent(point.confidence)} over the draw of the labeled rows."
+    elif status == "reached":
+        sentence = f"The whole {percent(point.confidence)} interval is at or above what was asked."
+    elif status == "unproven":
+        sentence = " ".join(filter(None, [*_doubts(point), point.reason]))
+        advice = _advice("" if point.reason else _labels_that_prove(point))
+    return Verdict(status, headline, sentence, _basis(point), advice)
+
+
+def _basis(point: OperatingPoint) -> str:
+    rows = f"{whole(point.counts.rows)} labeled rows"
+    return f"The model {rule(point.threshold)}. Measured on {rows} ({BASIS[point.level]})."
+
+
+def _asked(point: OperatingPoint) -> list[tuple[str, str, float, Estimate]]:
+    """Return the measures whose interval goes below what was asked: name, rows it counts, target, estimate."""
+    measures = [
+        ("precision", "accepted rows", point.target.min_precision, point.precision),
+        ("recall", "positive rows", point.target.min_recall, point.recall),
+    ]
+    return [
+        (name, rows, least, found)
+        for name, rows, least, found in measures
+        if least is not None and not found.low >= least
+    ]
+
+
+def _doubts(point: OperatingPoint) -> list[str]:
+    return [
+        f"The {percent(point.confidence)} interval of {name} starts at {rate(found.low)}, below {least:.3g}: "
+        "the labels can't rule out a miss."
+        for name, _, least, found in _asked(point)
+    ]
+
+
+def _labels_that_prove(point: OperatingPoint) -> str:
+    """Say how many rows without an error would prove what was asked."""
+    needed = [
+        (f"{name} {least:.3g} takes at least {n} {rows}, all of them right")
+        for name, rows, least, _ in _asked(point)
+        if (n := labels_needed(least, confidence=point.confidence)) is not None
+    ]
+    return " and ".join(needed)
+
+
+def _advice(needed: str) -> str:
+    proof = f" To prove {needed}." if needed else ""
+    return (
+        f"Label more rows and fit again; semisvm suggest lists the most useful ones.{proof} For a guarantee, ask for a "
+        "certificate (confidence=0.9; on the command line --confidence 0.9): half of the labels are then kept apart, "
+        "and the certificate is given only if they prove the target."
+    )
+
+
+def rate(value: float | None) -> str:
+    """Return a share to three places."""
+    return DASH if value is None or not math.isfinite(value) else f"{value:.3f}"
+
+
+def interval(estimate: Estimate) -> str:
+    """Return the interval of an estimate, or nothing."""
+    if math.isnan(estimate.low) or math.isnan(estimate.high):
         return ""
-    return f"{rate(part['low'])} to {rate(part['high'])}"
+    return f"{rate(estimate.low)} to {rate(estimate.high)}"
 
 
 def signed(value: float) -> str:
-    """A score to four figures, with a real minus sign."""
-    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
+    """Return a score to four figures, with a real minus sign."""
+    return DASH if math.isnan(value) else f"{value:.4g}".replace("-", MINUS)
 
 
-def signed_rate(value: Any) -> str:
-    """A difference of shares, with its sign."""
-    found = number(value)
-    return "–" if found is None else f"{found:+.3f}".replace("-", "\N{MINUS SIGN}")
+def signed_rate(value: float) -> str:
+    """Return a difference of shares with its sign."""
+    return DASH if not math.isfinite(value) else f"{value:+.3f}".replace("-", MINUS)
 
 
-def signed_interval(estimate: Any) -> str:
-    """The interval of a difference in words, or nothing."""
-    part = mapping(estimate)
-    return f"{signed_rate(part['low'])} to {signed_rate(part['high'])}" if interval(part) else ""
+def signed_interval(estimate: Estimate) -> str:
+    """Return the interval of a difference, or nothing."""
+    return f"{signed_rate(estimate.low)} to {signed_rate(estimate.high)}" if interval(estimate) else ""
 
 
-def whole(value: Any) -> str:
-    """A whole number with its thousands set apart, or a dash."""
-    found = number(value)
-    return "–" if found is None else f"{found:,.0f}"
+def whole(value: float | None) -> str:
+    """Return a whole number with separated thousands."""
+    return DASH if value is None else f"{value:,.0f}"
 
 
-def percent(value: Any, default: float = 0.9) -> str:
-    """A confidence as people say it: 90%."""
-    found = share(value)
-    return f"{100 * (default if found is None else found):.4g}%"
+def percent(share: float) -> str:
+    """Return a confidence as people say it: 90%."""
+    return f"{100 * share:.4g}%"
 
 
-def rule(value: float | None) -> str:
-    """What a threshold does."""
-    if value is None:
-        return "no threshold was stored"
-    if math.isinf(value):
-        return "accepts every row" if value < 0 else "accepts no row"
-    return f"accepts a row when its score is above {signed(value)}"
+def rule(threshold: float) -> str:
+    """Say what a threshold does."""
+    if math.isinf(threshold):
+        return "accepts every row" if threshold < 0 else "accepts no row"
+    return f"accepts a row when its score is above {signed(threshold)}"
 
 
-def short_rule(value: Any) -> str:
-    """A threshold in a table."""
-    found = threshold(value)
-    if found is None:
-        return "–"
-    return {float("inf"): "accept none", float("-inf"): "accept all"}.get(found, signed(found))
+def short_rule(threshold: float) -> str:
+    """Return a threshold for a table."""
+    return {math.inf: "accept none", -math.inf: "accept all"}.get(threshold, signed(threshold))
 
 
-def f_name(point: Any) -> str:
-    """F1, F2: after the beta of the target."""
-    beta = number(mapping(mapping(point).get("target")).get("beta"))
-    return f"F{1 if beta is None else beta:g}"
-
-
-def duration(seconds: Any) -> str:
-    """Seconds as people say them."""
-    found = number(seconds)
-    if found is None or found < 0:
+def duration(seconds: float) -> str:
+    """Return a time as people say it; nothing where it is not known."""
+    if not math.isfinite(seconds) or seconds < 0:
         return ""
-    if found < 120:
-        return f"{found:.3g} seconds"
-    return f"{found / 60:.3g} minutes" if found < 7200 else f"{found / 3600:.3g} hours"
+    if seconds < 120:
+        return f"{seconds:.3g} seconds"
+    return f"{seconds / 60:.3g} minutes" if seconds < 7200 else f"{seconds / 3600:.3g} hours"
 
 
-def status(point: Mapping[str, Any]) -> str:
-    """Which of the findings above an operating point is."""
-    if not point:
-        return "none"
-    target = mapping(point.get("target"))
-    asked = [(name, share(target.get(f"min_{name}"))) for name in ("precision", "recall")]
-    if all(least is None for _, least in asked):
-        return "chosen" if point.get("reached") is not False else "missed"
-    if point.get("reached") is not True:
-        return "missed"
-    if point.get("level") == "certified":
-        return "certified"
-    lows = [(number(mapping(point.get(name)).get("low")), least) for name, least in asked if least is not None]
-    return "reached" if all(low is not None and low >= least for low, least in lows) else "unproven"
-
-
-def verdict(point: Mapping[str, Any]) -> dict[str, str]:
-    """The finding on top of the page: its status, a headline, what stands behind it, and what to do."""
-    found = status(point)
-    is_uncertified = found == "missed" and point.get("level") == "certified"
-    headline = (UNCERTIFIED if is_uncertified else HEADLINES[found]).format(
-        text(point.get("asked")) or "what was asked"
-    )
-    if found == "none":
-        sentence = "The model calls a row positive above score 0."
-        return {"status": found, "headline": headline, "sentence": sentence, "advice": ""}
-    said = [_measured(point)]
-    doubts = _doubts(point) if found == "unproven" else []
-    if found == "unproven":
-        said += [doubt for doubt, _ in doubts] or ["No interval was stored, so a miss can't be ruled out."]
-    if found == "certified":
-        said.append(
-            f"The promise holds with probability {percent(point.get('confidence'))} over the draw of those rows."
-        )
-    if text(point.get("reason")):
-        said.append(text(point["reason"]))
-    advice = _advice([needed for _, needed in doubts]) if doubts else ""
-    return {"status": found, "headline": headline, "sentence": " ".join(said), "advice": advice}
-
-
-def _measured(point: Mapping[str, Any]) -> str:
-    """How many rows were measured, in which way, and what the threshold does."""
-    counts = mapping(point.get("counts"))
-    cells = [number(counts.get(cell)) for cell in ("tp", "fp", "fn", "tn")]
-    rows = f"{whole(sum(cells))} labeled rows" if None not in cells else "the labeled rows"  # type: ignore[arg-type]
-    level = text(point.get("level"))
-    how = f" ({level}: {LEVELS[level]})" if level in LEVELS else ""
-    doing = rule(threshold(point.get("threshold")))
-    return f"The model {doing}. Measured on {rows}{how}."
-
-
-def _doubts(point: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Which intervals go below what was asked, and what it would take to be sure."""
-    target, found = mapping(point.get("target")), []
-    for name, rows in (("precision", "accepted rows"), ("recall", "positive rows")):
-        least, low = share(target.get(f"min_{name}")), number(mapping(point.get(name)).get("low"))
-        if least is None or low is None or low >= least:
-            continue
-        doubt = (
-            f"The {percent(point.get('confidence'))} interval of {name} begins at {rate(low)}, below the {least:.3g} "
-            "that was asked: these labels can't rule out a miss."
-        )
-        perfect = labels_needed(least) if least > 0 else None
-        found.append((doubt, f"{name} {least:.3g} takes {perfect} {rows} without one error" if perfect else ""))
-    return found
-
-
-def _advice(needed: Sequence[str]) -> str:
-    """What to do where a target is reached but not proven."""
-    told = ", ".join(filter(None, needed))
-    return (
-        "To know more, label more rows, those that semisvm suggest names first, and fit again. For a promise ask for a "
-        "certificate (--certify 0.1; in Python certify=0.1): half of the labels are kept apart, and it is given only "
-        "where they prove it" + (f" ({told})." if told else ".")
-    )
+def text(value: Any) -> str:
+    """Return words for a value of any kind; nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{text(key)}: {text(part)}" for key, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(text, value))
+    return str(value)
 
 
 def table_cell(value: Any) -> str:
-    """A value in a table: four figures are enough there."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
+    """Return a value for a table, where four figures are enough."""
     return f"{value:.4g}" if isinstance(value, float) else text(value)
-
-
-def names_of_classes(facts: Mapping[str, Any]) -> list[str]:
-    """The classes as text, in their order."""
-    return [text(name) for name in sequence(facts.get("classes"))]

@@ -1,6 +1,8 @@
-"""Models for people with tables: raw rows in, labels out; saved as files that run no code when they are opened."""
+"""Tables of mixed columns: raw rows in, labels out; models are saved in files that run no code when opened."""
 
 from semisvm.tables.files import load, save
 from semisvm.tables.model import Model
+from semisvm.tables.read_whole import read_dataset, read_frame
+from semisvm.tables.summary import FitSummary
 
-__all__ = ["Model", "load", "save"]
+__all__ = ["FitSummary", "Model", "load", "read_dataset", "read_frame", "save"]

@@ -1,10 +1,11 @@
-"""The target column -> classes: what its cells say, which of them say nothing, and which class is the positive one.
+"""The target column -> classes: the labels as text, which rows have none, and which class is the positive one.
 
     texts    (n,)  the cells as text, "" where a row has no label; whole numbers lose their ".0"
-    classes  (k,)  the distinct texts, numbers in their order, words in theirs; of two, the second is positive
+    classes  (k,)  the distinct texts, numbers by size, words by the alphabet; of two, the second is positive
     codes    (n,)  the class of each row as an index, -1 where it has none
 
-Models are trained on codes and speak in texts, so that a label comes out of `predict` as it went into `fit`.
+Estimators are fitted on the names of the classes, in this order (`Classes.categorical`), so `predict` gives labels as
+they were in the table. Codes are for counting errors.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from semisvm.data.errors import DataError, fault, suggest
-from semisvm.data.table import open_table
-from semisvm.data.target import MISSING_SPELLINGS
+from semisvm.errors import DataError, fault, suggest
+from semisvm.tables.delimited import MISSING_SPELLINGS, open_delimited, parse_number
 
 MOST_CLASSES = 100
 SEEM_EMPTY = frozenset({"?", "-", "--", "unlabeled", "unknown", "none", "todo", "tbd"})
@@ -26,20 +27,34 @@ SEEM_EMPTY = frozenset({"?", "-", "--", "unlabeled", "unknown", "none", "todo", 
 
 @dataclass(frozen=True)
 class Classes:
-    """Class names in the order of their codes; `are_numbers` tells whether "1.0" and "1" are one class."""
+    """The names of the classes in their order; of two, the second is the positive one.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The labels as text.
+    are_numbers : bool
+        Whether all labels are numbers; then "1.0" and "1" are the same class.
+    """
 
     names: tuple[str, ...]
     are_numbers: bool
 
     def codes_of(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the code of each label: -1 for none, -2 for one that is no class here."""
+        """Return the place of each label among the names: -1 for no label, -2 for a label that is no class here."""
         code = {name: k for k, name in enumerate(self.names)} | {"": -1}
         spelled = {text: code.get(_canonical(text) if self.are_numbers else text, -2) for text in set(texts)}
         return np.fromiter(map(spelled.__getitem__, texts), dtype=np.intp, count=len(texts))
 
+    def categorical(self, codes: NDArray[np.intp]) -> Any:
+        """Return the labels for a fit, a pandas Categorical: the names in their order, missing where a code is -1."""
+        import pandas
+
+        return pandas.Categorical.from_codes(codes, categories=pandas.Index(self.names))
+
 
 def label_texts(cells: Any) -> list[str]:
-    """Return a target column, of text or of numbers, as texts; "" where a cell is missing."""
+    """Return a target column of text or numbers as texts; "" where a cell is missing."""
     values = np.asarray(cells)
     if values.dtype.kind == "f":
         return ["" if np.isnan(value) else _number_text(value) for value in values.tolist()]
@@ -50,7 +65,7 @@ def label_texts(cells: Any) -> list[str]:
 
 
 def unmark(texts: list[str], mark: str | None) -> list[str]:
-    """Make the marker of unlabeled rows "": it may be spelled as another number that is equal."""
+    """Replace the marker of unlabeled rows by ""; a number may be spelled in another way ("-1", "-1.0")."""
     if mark is None or mark == "":
         return texts
     same = {text for text in set(texts) if text == mark or _canonical(text) == _canonical(mark)}
@@ -60,10 +75,10 @@ def unmark(texts: list[str], mark: str | None) -> list[str]:
 def settle_classes(
     texts: list[str], path: Path, column: str, *, positive: str | None = None, mark: str | None = None
 ) -> Classes:
-    """Find the classes among the labels, or say what keeps the column from being a target."""
+    """Find the classes among the labels, or say why the column can't be a target."""
     labels = [text for text in texts if text]
     distinct = set(labels)
-    are_numbers = all(_number(text) is not None for text in distinct)
+    are_numbers = all(parse_number(text) is not None for text in distinct)
     if are_numbers:
         distinct = {_canonical(text) for text in distinct}
     names = sorted(distinct, key=lambda text: float(text)) if are_numbers else sorted(distinct)
@@ -72,12 +87,12 @@ def settle_classes(
         reason = f"{where} has no label: all {len(texts)} cells are empty" + (f" or {mark!r}" if mark else "")
         raise fault(path, reason, "Label some rows of each class")
     if mark is None and "-1" in names and len(names) > 2 and len(labels) == len(texts):
-        reason = f"{where} holds -1 beside {names[1]} and {names[2]}, and may mean a class or no label"
-        raise fault(path, reason, "Say --unlabeled -1 if it marks rows without a label, or --unlabeled '' if not")
+        reason = f"{where} holds -1 besides {names[1]} and {names[2]}, which may be a class or mean no label"
+        raise fault(path, reason, "Set `unlabeled` to '-1' if it marks unlabeled rows, or to '' if it is a class")
     seeming = next((name for name in names if name.lower() in SEEM_EMPTY), None)
     if mark is None and seeming is not None and len(labels) == len(texts):
         reason = f"{where} has no empty cell, and {seeming!r} in {labels.count(seeming)} of {len(texts)}"
-        remedy = f"Say --unlabeled '{seeming}' if it marks rows without a label, or --unlabeled '' if it is a class"
+        remedy = f"Set `unlabeled` to {seeming!r} if it marks unlabeled rows, or to '' if it is a class"
         raise fault(path, reason, remedy)
     if len(names) == 1:
         reason = f"{where} has labels of one class only, {names[0]!r} ({len(labels)} of {len(texts)} rows)"
@@ -89,7 +104,7 @@ def settle_classes(
 
 
 def _if_marked(mark: str | None) -> str:
-    return f"; if {mark!r} is a class, say --unlabeled ''" if mark else ""
+    return f"; if {mark!r} is a class, set `unlabeled` to ''" if mark else ""
 
 
 def _with_positive_last(names: list[str], positive: str | None, path: Path) -> list[str]:
@@ -98,61 +113,57 @@ def _with_positive_last(names: list[str], positive: str | None, path: Path) -> l
     if positive not in names:
         raise fault(path, f"no class is called {positive!r}", suggest(positive, names))
     if len(names) > 2:
-        raise fault(path, f"there are {len(names)} classes, each with the rest against it", "Leave --positive out")
+        reason = f"there are {len(names)} classes, and each of them is compared with all others"
+        raise fault(path, reason, "Leave `positive` out")
     return [name for name in names if name != positive] + [positive]
 
 
-def parse_costs(words: str, classes: Classes) -> dict[int, float]:
-    """Read "spam=10,ham=1": what it costs to take a row of each class for another, by code."""
-    costs: dict[int, float] = {}
+def parse_costs(words: str, classes: Classes) -> dict[str, float]:
+    """Read "spam=10,ham=1": what it costs to take a row of each class for another class, by class name."""
+    costs: dict[str, float] = {}
     for pair in words.split(","):
         name, equals, amount = (part.strip() for part in pair.rpartition("="))
-        value = _number(amount)
-        if not equals or value is None or not 0 < value < np.inf:
-            raise DataError(f"--costs: {pair.strip()!r} is not class=cost. Write --costs spam=10,ham=1, costs above 0.")
+        value = parse_number(amount)
+        if not equals or value is None or value <= 0:
+            raise DataError(f"`costs`: {pair.strip()!r} is not class=cost. Write spam=10,ham=1, with costs above 0.")
         code = int(classes.codes_of([name])[0])
         if code < 0:
-            raise DataError(f"--costs: no class is called {name!r}. {suggest(name, classes.names)}.")
-        costs[code] = value
-    missing = [name for code, name in enumerate(classes.names) if code not in costs]
+            raise DataError(f"`costs`: no class is called {name!r}. {suggest(name, classes.names)}.")
+        if classes.names[code] in costs:
+            raise DataError(f"`costs`: the class {name!r} has two costs. Give one cost to each class.")
+        costs[classes.names[code]] = value
+    missing = [name for name in classes.names if name not in costs]
     if missing:
-        raise DataError(f"--costs: the class {missing[0]!r} has no cost. Give one to each of {list(classes.names)}.")
+        raise DataError(f"`costs`: the class {missing[0]!r} has no cost. Give one to each of {list(classes.names)}.")
     return costs
 
 
 def read_cost_matrix(path: str | Path, classes: Classes) -> np.ndarray:
-    """Read a CSV of costs: the first cell of a row names the true class, the header the predicted ones."""
-    table = open_table(path)
+    """Read a CSV of costs: the first cell of each row names the true class, the header the predicted classes."""
+    table = open_delimited(path)
     path, k = Path(path), len(classes.names)
     columns = classes.codes_of(table.names[1:])
     if sorted(columns.tolist()) != list(range(k)):
         reason = f"the header names {list(table.names[1:])} where the classes are {list(classes.names)}"
-        raise fault(path, reason, "Write a column for each class, after one for the true class", line=1)
+        raise fault(path, reason, "Write one column for the true class, then one column per class", line=1)
     matrix, seen = np.full((k, k), np.nan), list[int]()
     for line, (name, *cells) in table.rows():
         code = int(classes.codes_of([name.strip()])[0])
         if code < 0 or code in seen:
-            raise fault(path, f"{name!r} is no class, or comes twice", suggest(name, classes.names), line=line)
+            raise fault(path, f"{name!r} is no class, or has two rows", suggest(name, classes.names), line=line)
         seen.append(code)
-        matrix[code, columns] = [np.nan if (cost := _number(cell)) is None else cost for cell in cells]
+        matrix[code, columns] = [np.nan if (cost := parse_number(cell)) is None else cost for cell in cells]
         if not (np.isfinite(matrix[code]).all() and (matrix[code] >= 0).all() and matrix[code, code] == 0):
-            raise fault(path, "costs must be numbers from 0 up, and 0 where a class is itself", "Mend them", line=line)
+            reason = "costs must be numbers from 0 up, and 0 where the predicted class is the true one"
+            raise fault(path, reason, "Correct them", line=line)
     if len(seen) < k:
         gone = next(name for code, name in enumerate(classes.names) if code not in seen)
-        raise fault(path, f"the true class {gone!r} has no row", "Write a row for each class")
+        raise fault(path, f"the true class {gone!r} has no row", "Write one row per class")
     return matrix
 
 
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return None if "_" in text or value != value else value
-
-
 def _canonical(text: str) -> str:
-    value = _number(text)
+    value = parse_number(text)
     return text if value is None else _number_text(value)
 
 

@@ -1,12 +1,12 @@
 """What each column of a table is: a number, a category, a date, free text, or of no use.
 
     number     every cell that is not empty is a finite number; words such as "unknown" count as empty
-    date       every cell is a date in one and the same way of writing
-    text       words: three or more a cell on average
-    category   the rest
+    date       every cell is a date, and all dates are written in the same way
+    text       words: three or more per cell on average
+    category   everything else
 
-A column without any value, with one value only, or with a different word or a running number in every row says
-nothing about a row that has never been seen: it is left out, and a note says so.
+A column without any value, with only one value, or with a different word or a running number in every row says nothing
+about new rows: it is left out, and a note says so. Why this is not left to skrub: docs/tables.md.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 Type = Literal["number", "category", "date", "text"]
 
-STRAY_SHARE, STRAY_SPELLINGS = 0.5, 3  # a column of numbers may have so many other cells, spelled in so many ways
-WORDS_OF_TEXT = 3.0  # words a cell, on average, from which a column is text
-# Day before month is the rule in most of the world; month first is tried where a file can't be read otherwise.
+STRAY_SHARE, STRAY_SPELLINGS = 0.5, 3  # at most this share of a number column is other words, in so many spellings
+WORDS_OF_TEXT = 3.0  # a column with at least so many words per cell, on average, is text
+# Most of the world writes the day before the month. Month first is tried if a column can't be read otherwise.
 DATE_FORMATS = (
     "ISO8601",
     "%d/%m/%Y",
@@ -44,14 +44,14 @@ DATE_FORMATS = (
     "%d.%m.%Y %H:%M",
 )
 _SHAPED_LIKE_A_DATE = re.compile(r"\s*\w{1,9}[-/. ]\w{1,9}[-/., ]")
-_CODE = r"0\d+$"  # a post code or a key: nobody writes an amount with a nought in front
+_CODE = r"0\d+$"  # a postal code or a key: amounts are not written with a leading zero
 _DIGIT = re.compile(r"\d")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column in use: `format` is how its dates are written, `strays` the spellings that count as empty."""
+    """A column in use: `format` is how its dates are written; `strays` are the words that count as empty cells."""
 
     name: str
     type: Type
@@ -68,7 +68,7 @@ class Unused:
 
 
 def parse_types(pairs: Mapping[str, str]) -> dict[str, Type]:
-    """Check the types a user gives to columns."""
+    """Check the types that a user gives to columns."""
     for name, type in pairs.items():
         if type not in get_args(Type):
             raise ValueError(f"Column {name!r} can't be of type {type!r}: choose one of {', '.join(get_args(Type))}.")
@@ -76,7 +76,7 @@ def parse_types(pairs: Mapping[str, str]) -> dict[str, Type]:
 
 
 def settle_column(name: str, cells: pandas.Series, wanted: Type | None = None) -> Column | Unused:
-    """Say what a column is; ValueError with the reason where it is not the `wanted` type."""
+    """Decide what a column is; ValueError with the reason if it can't be of the `wanted` type."""
     given = cells.dropna()
     if wanted is None and len(given) == 0:
         return Unused(name, "holds no value")
@@ -154,6 +154,6 @@ def _settle_words(name: str, words: pandas.Series) -> Column | Unused:
 
 
 def _counts(numbers: pandas.Series) -> bool:
-    """Whether a column is 1, 2, 3, ... or 0, 1, 2, ...: a number of rows, not a measurement."""
+    """Whether a column is 1, 2, 3, ... or 0, 1, 2, ...: it numbers the rows and measures nothing."""
     values = numbers.to_numpy(dtype=np.float64)
     return len(values) > 20 and values[0] in (0, 1) and bool((np.diff(values) == 1).all())

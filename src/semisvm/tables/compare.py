@@ -1,14 +1,14 @@
-"""Every method beside the supervised baseline, on the same folds; and the choice that `--method auto` makes of it.
+"""Every method beside the supervised baseline, on the same folds, and the choice of one of them.
 
-The choice is Breiman's one-standard-error rule: of the methods within one standard error of the best, the simplest,
-where the supervised machine is the simplest of all. So a semi-supervised method is only chosen where one of them is
-better than the labels alone by more than a standard error. That is a hint, no proof: the verdict has the interval.
+The choice follows Breiman's one-standard-error rule: among the methods within one standard error of the best, take the
+simplest. The supervised method is the simplest of all. So a semi-supervised method is chosen only if one of them is
+better than the labels alone by more than a standard error. That is a hint, not a proof: the verdict has the interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -16,23 +16,35 @@ import numpy as np
 
 from semisvm.decision import Estimate, OperatingPoint
 from semisvm.estimators.registry import NAMES, Method, find_method
-from semisvm.tables.cross import Bench, CrossFit, StoppedError, cross_fit
-from semisvm.tables.merit import ACCURACY, CONFIDENCE, COST, Merit, judge
-from semisvm.tables.methods import Settings, why_not
-from semisvm.tables.operating import decide, place
-from semisvm.tables.progress import Tell, say_nothing
+from semisvm.kernels import make_formula
+from semisvm.tables.held_out import (
+    ACCURACY,
+    COST,
+    MERIT_CONFIDENCE,
+    Bench,
+    HeldOutScores,
+    Merit,
+    judge,
+    place_thresholds,
+    predict_codes,
+    score_held_out,
+)
+from semisvm.tables.methods import Settings, StoppedError, Tell, say_nothing, why_not
+from semisvm.tables.summary import ComparisonSummary, MethodResult
 
 BASELINE = "supervised"
+FACTORS_OF_GAMMA = (0.1, 1.0, 10.0)
+VALUES_OF_C = (0.1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One method on the bench."""
+class MethodTrial:
+    """One method on the folds, with its operating points by class."""
 
     method: Method
-    cross: CrossFit
+    held_out: HeldOutScores
     merit: Merit
-    points: dict[int, OperatingPoint]
+    points: dict[str, OperatingPoint]
 
     @property
     def reaches(self) -> bool:
@@ -41,66 +53,67 @@ class Entry:
 
 @dataclass
 class Comparison:
-    """What came of it: `entries` in the order of the methods, `left_out` {name: why}, `chosen` by the rule above."""
+    """The result: `entries` in the order of the methods, `left_out` {name: reason}, `chosen` by the rule above."""
 
     measure: str
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[MethodTrial] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     was_stopped: bool = False
 
     @property
-    def baseline(self) -> Entry:
+    def baseline(self) -> MethodTrial:
         return next(entry for entry in self.entries if entry.method.name == BASELINE)
 
     @property
-    def best(self) -> Entry:
-        """The one with the largest merit; where a target is asked for, among those that reach it."""
+    def best(self) -> MethodTrial:
+        """The entry with the largest merit; if a target is asked for, among those that reach it."""
         reaching = [entry for entry in self.entries if entry.reaches] or self.entries
         return max(reaching, key=lambda entry: entry.merit.mean)
 
     @property
-    def best_other(self) -> Entry | None:
+    def best_other(self) -> MethodTrial | None:
         """The best method that uses the unlabeled rows."""
         others = [entry for entry in self.entries if entry.method.name != BASELINE]
         return max(others, key=lambda entry: entry.merit.mean, default=None)
 
     @property
-    def chosen(self) -> Entry:
+    def chosen(self) -> MethodTrial:
         best = self.best
         good = [e for e in self.entries if self._is_near(e, best) and (e.reaches or not best.reaches)]
         return min(good, key=lambda entry: NAMES.index(entry.method.name))
 
-    def _is_near(self, entry: Entry, best: Entry) -> bool:
-        """Whether it is within one standard error, of the best or of their difference: a best without a fault has
-        hardly any of its own.
+    def _is_near(self, entry: MethodTrial, best: MethodTrial) -> bool:
+        """Whether it is within one standard error of the best, or of their difference.
+
+        A best method that made no error has almost no standard error of its own.
         """
         error = max(best.merit.error, best.merit.error_of_gap(entry.merit))
         return entry.merit.mean >= best.merit.mean - error
 
-    def difference(self, entry: Entry) -> Estimate:
-        """How much better than the supervised machine, on the same rows."""
+    def difference(self, entry: MethodTrial) -> Estimate:
+        """Return how much better it is than the supervised method, on the same rows."""
         return entry.merit.minus(self.baseline.merit)
 
     def verdict(self) -> str:
-        """Whether the unlabeled rows help, in a sentence or two."""
+        """Say whether the unlabeled rows help, in a sentence or two."""
         best = self.best_other
         if best is None:
-            return "Only the supervised machine was fitted: nothing can be said about the unlabeled rows."
+            return "Only the supervised method was fitted: nothing can be said about the unlabeled rows."
         gap, n_others = self.difference(best), len(self.entries) - 1
         seen = (
             f"the best method that uses them, {best.method.name}, has a {self.measure} of {self._show(best)} against "
-            f"{self._show(self.baseline)} supervised (a gain of {gap.value:+.3f}, {CONFIDENCE:.0%} interval "
+            f"{self._show(self.baseline)} supervised (a gain of {gap.value:+.3f}, {MERIT_CONFIDENCE:.0%} interval "
             f"{gap.low:+.3f} to {gap.high:+.3f})"
         )
         if gap.low > 0:
-            told = f"The unlabeled rows help: {seen}."
-            return told + (f" It is the best of {n_others}, which flatters it." if n_others > 1 else "")
+            flattered = f" It is the best of {n_others}, so the gain is likely overstated." if n_others > 1 else ""
+            return f"The unlabeled rows help: {seen}.{flattered}"
         if gap.high < 0:
             return f"The unlabeled rows harm here: {seen}."
         return f"The labels can't tell whether the unlabeled rows help: {seen}."
 
     def why(self) -> str:
-        """Why the chosen method was chosen."""
+        """Say why the chosen method was chosen."""
         best, chosen = self.best, self.chosen
         if best is chosen:
             return f"It has the best {self.measure} of {len(self.entries)} methods compared ({self._show(best)})."
@@ -111,34 +124,34 @@ class Comparison:
             + ")."
         )
 
-    def _show(self, entry: Entry) -> str:
+    def _show(self, entry: MethodTrial) -> str:
         return f"{abs(entry.merit.mean):.3f}"
 
-    def as_dict(self) -> dict[str, Any]:
-        """The whole as plain JSON values."""
-        return {
-            "measure": self.measure,
-            "methods": [
-                {
-                    "name": entry.method.name,
-                    "merit": _plain(entry.merit.estimate()),
-                    "standard_error": entry.merit.error,
-                    "difference": _plain(self.difference(entry)),
-                    "reaches_target": entry.reaches,
-                    "seconds": entry.cross.seconds,
-                    "complaints": list(entry.cross.complaints),
-                }
+    def summary(self) -> ComparisonSummary:
+        """Return the result as plain values."""
+        return ComparisonSummary(
+            measure=self.measure,
+            methods=tuple(
+                MethodResult(
+                    name=entry.method.name,
+                    merit=entry.merit.estimate(),
+                    standard_error=entry.merit.error,
+                    difference=self.difference(entry),
+                    reaches_target=entry.reaches,
+                    seconds=entry.held_out.seconds,
+                    complaints=entry.held_out.complaints,
+                )
                 for entry in self.entries
-            ],
-            "left_out": self.left_out,
-            "chosen": self.chosen.method.name,
-            "verdict": self.verdict(),
-            "was_stopped": self.was_stopped,
-        }
+            ),
+            left_out=dict(self.left_out),
+            chosen=self.chosen.method.name,
+            verdict=self.verdict(),
+            was_stopped=self.was_stopped,
+        )
 
 
 def compare_methods(bench: Bench, settings: Settings, methods: Sequence[str], tell: Tell = say_nothing) -> Comparison:
-    """Compare the methods of these names, the supervised baseline first whether named or not."""
+    """Compare the named methods; the supervised baseline comes first, whether it is named or not."""
     comparison = Comparison(ACCURACY if settings.costs is None else COST)
     names = [BASELINE, *(name for name in methods if name != BASELINE)]
     for number, method in enumerate(map(find_method, names)):
@@ -161,18 +174,42 @@ def compare_methods(bench: Bench, settings: Settings, methods: Sequence[str], te
     return comparison
 
 
-def try_method(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> Entry:
+def try_method(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> MethodTrial:
     """Cross-fit one method and judge its predictions."""
-    cross = cross_fit(method, settings, bench, tell)
-    codes = bench.codes[cross.rows]
-    points = place(cross.scores, codes, settings, bench.n_classes, may_move=not method.sets_threshold)
-    merit = judge(decide(cross.scores, points), codes, bench.n_classes, settings.costs)
-    return Entry(method, cross, merit, points)
+    found = score_held_out(method, settings, bench, tell)
+    codes = bench.codes[found.rows]
+    points = place_thresholds(found.scores, codes, settings, bench.classes, may_move=not method.sets_threshold)
+    threshold = points[bench.classes[1]].threshold if len(bench.classes) == 2 else 0.0
+    merit = judge(predict_codes(found.scores, threshold), codes, bench.classes, settings.costs)
+    return MethodTrial(method, found, merit, points)
 
 
 def _tell_with(tell: Tell, more: str, what: str, *progress: Any) -> None:
     tell(what + more, *progress)
 
 
-def _plain(estimate: Estimate) -> dict[str, float]:
-    return {name: float(value) for name, value in estimate._asdict().items()}
+def tune_kernel(bench: Bench, settings: Settings, tell: Tell = say_nothing) -> Settings:
+    """Return the settings with the C (and gamma) that predict held-out labels best; Ctrl-C takes the best so far.
+
+    The supervised method is tuned: that is fast, favors no semi-supervised method, and serves them all. Among equally
+    good values the smaller C and gamma are taken, which give the smoother decision function.
+    """
+    candidates = [replace(settings, C=C, gamma=gamma) for gamma in _gammas(bench.X, settings) for C in VALUES_OF_C]
+    supervised = find_method(BASELINE)
+    best, found = -np.inf, settings
+    for number, candidate in enumerate(candidates):
+        tell("Tuning C and the kernel", number, len(candidates), "settings")
+        try:
+            merit = try_method(supervised, candidate, bench).merit.mean
+        except (StoppedError, KeyboardInterrupt):
+            break
+        if merit > best + 1e-12:
+            best, found = merit, candidate
+    return found
+
+
+def _gammas(X: Any, settings: Settings) -> list[Any]:
+    if settings.kernel == "linear":
+        return [settings.gamma]
+    scale = make_formula(settings.kernel, X, gamma="scale").gamma
+    return [factor * scale for factor in FACTORS_OF_GAMMA]

@@ -1,12 +1,12 @@
 """From the columns of a table to a matrix of numbers, by scikit-learn's ColumnTransformer.
 
-    number     centered and scaled to variance 1; an empty cell takes the median, and a column of its own says so
-    date       days, and the position in the year, in the week and in the day on circles; then as numbers
-    category   one column for each value that occurs, at most 100; the rare ones share one
+    number     centered and scaled to variance 1; an empty cell becomes the median, and an extra column marks it
+    date       days, and the position in the year, the week and the day on circles; then scaled as numbers
+    category   one column per value, at most 100; the rare values share one column
     text       TF-IDF of words
 
-The matrix is sparse where text or categories make it so. Everything is learned from features alone, never from
-labels, so that labeled and unlabeled rows teach it alike. `MatrixEncoder` is for files of bare numbers.
+The matrix is sparse where most of it is zero. Everything is learned from features only, never from labels, so labeled
+and unlabeled rows count the same. `MatrixEncoder` is for files of bare numbers.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 MOST_CATEGORIES = 100
 MOST_WORDS = 20_000
 FEW_TEXTS = 200  # below this a word that occurs once is kept
-DAYS_A_YEAR = 365.25
-# A date has five parts that vary (the time of day seldom does): together they weigh as much as one number,
-WEIGHT_OF_DATE_PARTS = 5**-0.5  # as do a text, which has length 1, and a category
+DAYS_PER_YEAR = 365.25
+# A date has five parts that vary (the time of day rarely does). Together they count as much as one number. So do a
+# category and a text, which has length 1.
+WEIGHT_OF_DATE_PARTS = 5**-0.5
 WORD = r"(?u)\w+|[^\w\s]+"  # a run of punctuation is a word too: "!!!" tells spam from ham
 
 
 class CellError(ValueError):
-    """A cell that can't be what its column is; `row` counts from 0 in the rows that were given."""
+    """A cell that does not fit the type of its column; `row` is counted from 0 in the rows that were given."""
 
     def __init__(self, column: str, row: int, cell: str, wanted: str):
         super().__init__(f"column {column!r} holds {cell!r} where a {wanted} is expected")
@@ -40,7 +41,13 @@ class CellError(ValueError):
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Encodes frames with these columns; others are ignored, a missing one is a ValueError."""
+    """Encodes frames with these columns.
+
+    Parameters
+    ----------
+    columns : list of Column
+        The columns to encode. Other columns of a frame are ignored; a missing one is a ValueError.
+    """
 
     def __init__(self, columns: list[Column]):
         self.columns = columns
@@ -58,7 +65,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def transform(self, frame: pandas.DataFrame) -> Any:
         """Encode rows: a dense array or a CSR matrix."""
         X = self.transformer_.transform(self._typed(frame))
-        return X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
+        is_sparse = sparse.issparse(X)
+        return X.tocsr() if is_sparse else np.ascontiguousarray(X, dtype=np.float64)
 
     @property
     def plain_numbers(self) -> frozenset[str]:
@@ -103,27 +111,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 class DateParts(TransformerMixin, BaseEstimator):
-    """Dates as numbers: days since 2000, then sine and cosine of the year's, the week's and the day's turn."""
+    """Dates as numbers: days since 2000, then sine and cosine of the time of year, of the week and of the day."""
 
     def fit(self, frame: pandas.DataFrame, y: Any = None) -> DateParts:
-        """Nothing to learn."""
+        """Learn nothing."""
         self.n_features_in_ = frame.shape[1]
         return self
 
     def transform(self, frame: pandas.DataFrame) -> np.ndarray:
-        """Seven numbers a date, NaN where it is missing."""
+        """Return seven numbers per date, NaN where it is missing."""
         columns = []
         for _, dates in frame.items():
             days = (dates.to_numpy(dtype="datetime64[us]") - np.datetime64("2000-01-01", "us")) / np.timedelta64(1, "D")
             columns.append(days)
-            for turn in (DAYS_A_YEAR, 7.0, 1.0):
+            for turn in (DAYS_PER_YEAR, 7.0, 1.0):
                 angle = 2 * np.pi * (days / turn)
                 columns += [np.sin(angle), np.cos(angle)]
         return np.column_stack(columns)
 
 
 class MatrixEncoder(TransformerMixin, BaseEstimator):
-    """Rows of bare numbers: dense columns centered and scaled, sparse ones left as they are."""
+    """Encodes rows of bare numbers: dense columns are centered and scaled, sparse ones are left as they are."""
 
     def fit(self, X: Any, y: Any = None) -> MatrixEncoder:
         """Learn the scales."""
@@ -139,7 +147,8 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"rows have {X.shape[1]} features where the model knows {self.n_features_in_}")
         if self.scaler_ is None:
             return sparse.csr_matrix(X)
-        return self.scaler_.transform(X.toarray() if sparse.issparse(X) else X)
+        is_sparse = sparse.issparse(X)
+        return self.scaler_.transform(X.toarray() if is_sparse else X)
 
 
 def _typed_column(column: Column, cells: pandas.Series) -> Any:

@@ -1,41 +1,56 @@
-"""A model held against labels it has never seen: what it gives there, and whether that is what was asked of it."""
+"""A model on labels it has never seen: what it gives there, and whether that is what was asked of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from semisvm.data.errors import fault, suggest
 from semisvm.decision import OperatingPoint, Target, measure
+from semisvm.errors import DataError, fault
 from semisvm.estimators.registry import find_method
-from semisvm.tables.chunk import Chunk, Rows
-from semisvm.tables.classes import label_texts, unmark
 from semisvm.tables.encode import TableEncoder
-from semisvm.tables.facts import by_class
-from semisvm.tables.merit import Merit, judge
-from semisvm.tables.methods import margins
-from semisvm.tables.model import Model
-from semisvm.tables.progress import Tell, say_nothing
-from semisvm.tables.training import LIBSVM_MARK
+from semisvm.tables.findings import now, sample_scores
+from semisvm.tables.held_out import Merit, judge, predict_codes, scores_per_class
+from semisvm.tables.methods import Tell, lead_per_class, say_nothing
+from semisvm.tables.model import Model, read_codes
+from semisvm.tables.read import RowReader
+from semisvm.tables.suggest import N_SUGGESTED, suggest_rows
+from semisvm.tables.summary import FitSummary
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the labeled rows of a file say: `confusion` (k, k) has true classes in rows, predicted ones in columns.
+    """What the labeled rows of a file say.
 
-    `below_all` counts the rows that no class of several accepts; they are predicted to be of the nearest one.
+    Attributes
+    ----------
+    classes : tuple of str
+        The class names.
+    rows, unlabeled : int
+        Labeled rows, which are judged, and unlabeled rows, which are not.
+    below_all : int
+        Rows that are above the operating point of no class; they are predicted to be of the nearest class.
+    confusion : ndarray of shape (k, k)
+        Counts by true class (rows) and predicted class (columns).
+    points : dict of {str: OperatingPoint}
+        The operating point per class; of two classes, of the positive one.
+    merit : Merit
+        The balanced accuracy.
+    scores, codes : ndarray of shape (n,) or (n, k), and (n,)
+        Scores and classes of the labeled rows.
+    pool : ndarray
+        Scores of the unlabeled rows.
     """
 
-    names: tuple[str, ...]
+    classes: tuple[str, ...]
     rows: int
     unlabeled: int
     below_all: int
     confusion: np.ndarray
-    points: dict[int, OperatingPoint]
+    points: dict[str, OperatingPoint]
     merit: Merit
     scores: np.ndarray
     codes: np.ndarray
@@ -50,17 +65,16 @@ class Evaluation:
         return float(np.trace(self.confusion) / self.rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole as plain JSON values."""
-        points = {code: point.as_dict() for code, point in self.points.items()}
+        """Return the result, except for the scores, as plain values."""
         return {
             "rows": self.rows,
             "unlabeled": self.unlabeled,
             "below_all": self.below_all,
-            "classes": list(self.names),
+            "classes": list(self.classes),
             "accuracy": self.accuracy,
             "balanced_accuracy": self.merit.estimate()._asdict(),
             "confusion": self.confusion.tolist(),
-            "operating_point": by_class(points, self.names),
+            "operating_points": {name: point.as_dict() for name, point in self.points.items()},
             "reached": self.reached,
         }
 
@@ -68,7 +82,7 @@ class Evaluation:
 def evaluate_file(
     model: Model, path: str | Path, *, unlabeled: str | None = None, tell: Tell = say_nothing
 ) -> Evaluation:
-    """Score the labeled rows of a file; those without a label are counted and scored, not judged."""
+    """Score the rows of a file and judge the labeled ones; `unlabeled` marks rows without a label."""
     rows = model.open(path)
     also: tuple[str, ...] = ()
     if isinstance(model.encoder, TableEncoder):
@@ -80,69 +94,85 @@ def evaluate_file(
         scores.append(model.scores_of(model.encode(rows, chunk)))
         n_rows += len(chunk)
         tell("Evaluating", n_rows, None, "rows")
-    return _judge(model, rows, np.concatenate(scores), np.concatenate(codes))
+    return _evaluate(model, rows, np.concatenate(scores), np.concatenate(codes))
 
 
-def read_codes(model: Model, rows: Rows, chunk: Chunk, unlabeled: str | None) -> np.ndarray:
-    """Return the class codes of a chunk, -1 where there is no label; a label that is no class is a fault."""
-    cells = chunk.y if chunk.frame is None else chunk.frame[model.target]
-    if unlabeled is None and sparse.issparse(chunk.X) and LIBSVM_MARK not in model.classes.names:
-        unlabeled = LIBSVM_MARK
-    texts = unmark(label_texts(cells), unlabeled)
-    codes = model.classes.codes_of(texts)
-    strange = np.flatnonzero(codes == -2)
-    if len(strange):
-        label, row = texts[strange[0]], chunk.start + int(strange[0]) + 1
-        reason = f"row {row}: the label {label!r} is no class of the model"
-        remedy = f"{suggest(label, model.classes.names)}. Say --unlabeled {label} if it marks rows without a label"
-        raise fault(rows.path, reason, remedy)
-    return codes
-
-
-def _judge(model: Model, rows: Rows, scores: np.ndarray, codes: np.ndarray) -> Evaluation:
-    names = model.classes.names
-    labeled = codes >= 0
-    missing = [name for code, name in enumerate(names) if not (codes == code).any()]
+def _evaluate(model: Model, rows: RowReader, scores: np.ndarray, codes: np.ndarray) -> Evaluation:
+    classes = model.classes.names
+    is_labeled = codes >= 0
+    missing = [name for code, name in enumerate(classes) if not (codes == code).any()]
     if missing:
         where = f"column {model.target!r}" if rows.names is not None else "the file"
-        reason = f"no row of class {missing[0]!r} is labeled in {where} ({int(labeled.sum())} labeled rows)"
+        reason = f"no row of class {missing[0]!r} is labeled in {where} ({int(is_labeled.sum())} labeled rows)"
         raise fault(rows.path, reason, "Evaluate on rows that have labels of every class")
-    predicted, true = model.codes_of(scores[labeled]), codes[labeled]
-    confusion = np.zeros((len(names), len(names)), dtype=np.int64)
+    labeled, true = scores[is_labeled], codes[is_labeled]
+    predicted = predict_codes(labeled)
+    confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
     np.add.at(confusion, (true, predicted), 1)
-    if scores.ndim == 1:
-        per_class = {1: scores[labeled]}
-    elif find_method(model.method).sets_threshold:
-        per_class = dict(enumerate(scores[labeled].T))  # what was asked is of the rows above a class's own threshold
-    else:
-        chosen = np.where(np.eye(len(names), dtype=bool)[predicted], 1.0, -1.0)
-        per_class = dict(enumerate((chosen * np.abs(margins(scores[labeled]))).T))
-    points = {
-        code: measure(own, np.where(true == code, 1, -1), 0.0, target=target_of(model, code))
-        for code, own in per_class.items()
-    }
-    merit = judge(predicted, true, len(names))
-    pool = scores[~labeled]
     return Evaluation(
-        names=names,
-        rows=int(labeled.sum()),
-        unlabeled=int((~labeled).sum()),
-        below_all=int((model.lead_of(scores[labeled]) < 0).sum()) if scores.ndim > 1 else 0,
+        classes=classes,
+        rows=int(is_labeled.sum()),
+        unlabeled=int((~is_labeled).sum()),
+        below_all=int((model.lead_of(labeled) < 0).sum()) if scores.ndim > 1 else 0,
         confusion=confusion,
-        points=points,
-        merit=merit,
-        scores=scores[labeled],
+        points=_points(model, labeled, predicted, true),
+        merit=judge(predicted, true, classes),
+        scores=labeled,
         codes=true,
-        pool=pool,
+        pool=scores[~is_labeled],
     )
 
 
-def target_of(model: Model, code: int) -> Target:
-    """What was asked of the model when it was fitted."""
-    point = model.facts.get("operating_point") or {}
-    if "target" not in point:
-        point = point.get(model.classes.names[code]) or {}
-    asked = dict(point.get("target") or {})
-    if "costs" in asked:
-        asked["costs"] = tuple(asked["costs"])
-    return Target(**asked)
+def _points(model: Model, scores: np.ndarray, predicted: np.ndarray, true: np.ndarray) -> dict[str, OperatingPoint]:
+    """Return the operating point per class, judged by what was asked of the model when it was fitted."""
+    classes = model.classes.names
+    if scores.ndim == 1:
+        per_class = {classes[1]: scores}
+    elif find_method(model.method).sets_threshold:  # the target applies to the rows above a class's own threshold
+        per_class = dict(zip(classes, scores.T, strict=True))
+    else:
+        is_predicted = np.where(np.eye(len(classes), dtype=bool)[predicted], 1.0, -1.0)
+        per_class = dict(zip(classes, (is_predicted * np.abs(lead_per_class(scores))).T, strict=True))
+    asked = model.summary.operating_points
+    return {
+        name: measure(
+            own,
+            np.where(true == classes.index(name), 1, -1),
+            0.0,
+            target=asked[name].target if name in asked else Target(),
+        )
+        for name, own in per_class.items()
+    }
+
+
+def summary_on(
+    model: Model, path: str | Path | None, *, unlabeled: str | None = None, tell: Tell = say_nothing
+) -> FitSummary:
+    """Return the model's summary with what a file of rows adds: measures on its labels, rows of it to label next."""
+    summary = model.summary
+    if path is None:
+        return summary
+    name, notes = Path(path).name, summary.notes
+    try:
+        seen = evaluate_file(model, path, unlabeled=unlabeled, tell=tell)
+    except DataError as error:
+        notes = (*notes, f"The operating point is that of the fit, not of {name}: {error}")
+    else:
+        columns = lead_per_class(seen.pool) if len(seen.pool) else np.empty((0, len(seen.points)))
+        # the threshold has been subtracted from these scores, so it is 0 here
+        scores = {
+            one: sample_scores(own, sign, "empirical", columns[:, k])
+            for k, (one, own, sign) in enumerate(scores_per_class(seen.scores, seen.codes, seen.classes))
+        }
+        summary = replace(summary, operating_points=seen.points, scores=scores)
+        notes = (
+            f"The operating point and the scores are measured on the {seen.rows} labeled rows of {name}; the audit, "
+            "the method and the model card are those of the fit.",
+            *(f"About the fit: {note}" for note in notes),
+        )
+    try:
+        suggestions = tuple(suggest_rows(model, path, N_SUGGESTED, unlabeled=unlabeled, tell=tell))
+    except DataError:
+        suggestions = ()
+    title = f"{model.target} in {name}, by a model of {summary.data.name}"
+    return replace(summary, title=title, created=now(), notes=notes, suggestions=suggestions)

@@ -1,49 +1,67 @@
-"""The model file: skops, never pickle, whole or not there.
+"""The model file: skops, never pickle; complete, or not there.
 
     schema.json, *.npy       the model, as skops writes it
-    semisvm/manifest.json    version of this format, classes, features, operating point, audit, training summary
-    semisvm/facts.json       all that the report draws
+    semisvm/manifest.json    version of this format, classes, features, operating points, audits, method
+    semisvm/summary.json     the whole `FitSummary`
     semisvm/sha256           digest of everything above
 
-Loading runs no code from the file: only types of scikit-learn that skops trusts and the types of this library named
-below are made, any other is refused. The digest finds files that were damaged or edited; it is no signature, and
-whoever edits a file on purpose can compute it anew. Take models from people you trust to have trained them well.
+Loading runs no code from the file: only types of scikit-learn that skops trusts and the types of this library that a
+model is made of are created; any other type is refused. The digest finds files that were damaged or edited. It is not a
+signature: whoever edits a file on purpose can compute it again. Use models of people you trust.
+
+Files of version 0.1 (format 1) are read as well.
 """
 
 from __future__ import annotations
 
 import copy
+import dataclasses
 import hashlib
 import io
 import json
+import typing
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from semisvm.data.content import read_bytes
-from semisvm.data.errors import DataError, fault
+from semisvm.errors import DataError, fault
+from semisvm.tables.content import read_bytes
+from semisvm.tables.summary import FitSummary
+from semisvm.tables.version_1 import move_types, name_classes
 from semisvm.tables.writing import whole_file
 
-FORMAT_VERSION = 1
-MANIFEST, FACTS, DIGEST = "semisvm/manifest.json", "semisvm/facts.json", "semisvm/sha256"
-SUFFIX = ".skops"
-IN_MANIFEST = ("title", "created", "data", "classes", "positive", "method", "operating_point", "audit", "versions")
-# What is learned about every training row has no place in a file that others read.
+FORMAT_VERSION = 2
+MANIFEST, SUMMARY, DIGEST = "semisvm/manifest.json", "semisvm/summary.json", "semisvm/sha256"
+FACTS = "semisvm/facts.json"  # the summary in format 1
+IN_MANIFEST = ("title", "created", "data", "classes", "positive", "method", "operating_points", "audits", "versions")
+# What is learned about single training rows has no place in a file that others read.
 ABOUT_TRAINING_ROWS = ("transduction_", "labeled_iter_", "clusters_", "calibration_scores_", "calibration_sign_")
+FOREIGN_TYPES = ("numpy.dtype", "scipy.sparse._csr.csr_matrix")  # harmless, and not in the list of skops
 
 
 def save(model: Any, path: str | Path, *, force: bool = False) -> Path:
-    """Write a model: what `semisvm fit` makes, or any fitted estimator or pipeline of this library.
+    """Write a model: one that `semisvm fit` made, or any fitted estimator or pipeline of this library.
 
     Parameters
     ----------
     model : Model or estimator
-        Of an estimator all that `fit` learned is kept; a `Model` leaves out what is about single training rows.
-    path : path
-        By convention it ends in .skops.
-    force : bool
+        For an estimator everything that `fit` learned is kept; for a `Model`, what concerns single training rows is
+        left out.
+    path : str or path
+        The file to write; by convention it ends in .skops.
+    force : bool, default=False
         Whether an existing file may be replaced.
+
+    Returns
+    -------
+    path
+        The file that was written.
+
+    Raises
+    ------
+    DataError
+        If the file exists or can't be written.
     """
     with whole_file(path, force=force) as unfinished:
         unfinished.write_bytes(to_bytes(model))
@@ -52,6 +70,16 @@ def save(model: Any, path: str | Path, *, force: bool = False) -> Path:
 
 def load(path: str | Path) -> Any:
     """Read what `save` wrote; a file that is damaged, newer, or holds anything unknown is refused.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    Model or estimator
+        What was saved.
 
     Raises
     ------
@@ -62,47 +90,57 @@ def load(path: str | Path) -> Any:
 
     path = Path(path)
     content = read_bytes(path)
-    manifest, facts = _checked(path, content)
+    manifest, summary = _check_content(path, content)
+    trusted = trusted_types()
     try:
-        unknown = sorted(set(skops_io.get_untrusted_types(data=content)) - set(trusted_types()))
+        if manifest["format"] == 1:
+            content = move_types(content, trusted)
+        unknown = sorted(set(skops_io.get_untrusted_types(data=content)) - set(trusted))
         if unknown:
             reason = f"holds objects of a type that is not of this library, {unknown[0]}"
             raise fault(path, reason, "Don't use it, unless you know who made it and why")
-        loaded = skops_io.loads(content, trusted=trusted_types())
+        loaded = skops_io.loads(content, trusted=trusted)
+        if manifest["kind"] != "model":
+            return loaded
+        return _to_model(loaded, FitSummary.from_json(summary), manifest["format"])
     except DataError:
         raise
     except Exception as error:  # skops and zipfile raise many unrelated types on bad content
         reason = f"can't be read as a model of semisvm {manifest.get('semisvm', '')} ({_first_line(error)})"
         raise fault(path, reason, "Fit the model again with this version") from None
-    return _model(loaded, facts) if manifest.get("kind") == "model" else loaded
 
 
 def trusted_types() -> list[str]:
-    """Name the types of this library that a model may be made of."""
+    """Return the types of this library that a model may be made of: its estimators, and the parts of a fitted one."""
     import semisvm.estimators as estimators
+    from semisvm.decision import OperatingPoint
+    from semisvm.decision.guard import Guard
+    from semisvm.dual import Status
+    from semisvm.estimators.costs import Costs
+    from semisvm.estimators.gaussians import Gaussians
+    from semisvm.estimators.history import RoundRecord
+    from semisvm.estimators.registry import METHODS
+    from semisvm.kernels import Formula
+    from semisvm.tables.columns import Column
+    from semisvm.tables.encode import DateParts
+    from semisvm.tables.model import Model
 
-    ours = [f"{t.__module__}.{t.__qualname__}" for t in (getattr(estimators, name) for name in estimators.__all__)]
-    return sorted([*ours, *TRUSTED])
+    names = {method.class_name for method in METHODS} | set(estimators.__all__)
+    found: set[Any] = {getattr(estimators, name) for name in names}
+    for root in (Model, Column, DateParts, OperatingPoint, RoundRecord, Formula, Costs, Gaussians, Guard, Status):
+        found |= _types_in(root)
+    return sorted({f"{one.__module__}.{one.__qualname__}" for one in found} | set(FOREIGN_TYPES))
 
 
-TRUSTED = (
-    "semisvm.kernels.formula.Formula",
-    "semisvm.estimators.costs.Costs",
-    "semisvm.estimators.gaussians.Gaussians",
-    "semisvm.tables.encode.TableEncoder",
-    "semisvm.tables.encode.DateParts",
-    "semisvm.tables.encode.MatrixEncoder",
-    "semisvm.tables.columns.Column",
-    "semisvm.tables.classes.Classes",
-    "semisvm.decision.operating_point.OperatingPoint",
-    "semisvm.decision.target.Target",
-    "semisvm.decision.binomial.Estimate",
-    "semisvm.decision.counts.Counts",
-    "semisvm.decision.guard.Guard",
-    "semisvm.dual.problem.Status",
-    "numpy.dtype",
-    "scipy.sparse._csr.csr_matrix",
-)
+def _types_in(root: Any) -> set[Any]:
+    """Return a type of this library and the types of the fields of a dataclass or named tuple, all the way down."""
+    if not isinstance(root, type):
+        return set().union(*map(_types_in, typing.get_args(root)))
+    if not root.__module__.startswith("semisvm."):
+        return set()
+    has_fields = dataclasses.is_dataclass(root) or hasattr(root, "_fields")
+    fields = typing.get_type_hints(root).values() if has_fields else ()
+    return {root}.union(*map(_types_in, fields))
 
 
 def to_bytes(model: Any) -> bytes:
@@ -115,32 +153,32 @@ def to_bytes(model: Any) -> bytes:
     is_model = isinstance(model, Model)
     state = _state(model) if is_model else model
     stream = io.BytesIO(skops_io.dumps(state, compression=zipfile.ZIP_DEFLATED))
-    facts = model.facts if is_model else {}
     manifest = {"format": FORMAT_VERSION, "kind": "model" if is_model else "estimator", "semisvm": __version__}
-    manifest |= {name: facts[name] for name in IN_MANIFEST if name in facts}
+    summary = model.summary.as_dict() if is_model else {}
+    manifest |= {name: summary[name] for name in IN_MANIFEST if name in summary}
     with zipfile.ZipFile(stream, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MANIFEST, json.dumps(manifest, indent=1, allow_nan=False))
-        archive.writestr(FACTS, json.dumps(facts, allow_nan=False))
+        archive.writestr(SUMMARY, json.dumps(summary, allow_nan=False))
         archive.writestr(DIGEST, _digest(archive))
     return stream.getvalue()
 
 
 def _state(model: Any) -> dict[str, Any]:
-    """Everything but the facts, which are kept as JSON, and but what is known about single training rows."""
+    """Return everything but the summary, which is kept as JSON, and but what concerns single training rows."""
     estimator = copy.copy(model.estimator)
     for name in ABOUT_TRAINING_ROWS:
         vars(estimator).pop(name, None)
-    return {name: value for name, value in vars(model).items() if name != "facts"} | {"estimator": estimator}
+    return {name: value for name, value in vars(model).items() if name != "summary"} | {"estimator": estimator}
 
 
-def _model(state: Any, facts: dict[str, Any]) -> Any:
+def _to_model(state: Any, summary: FitSummary, format_version: int) -> Any:
     from semisvm.tables.model import Model
 
-    return Model(**state, facts=facts)
+    return Model(**(name_classes(state) if format_version == 1 else state), summary=summary)
 
 
-def _checked(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return manifest and facts of a file that is whole and of a version that this one reads."""
+def _check_content(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return the manifest, and the summary as JSON, of a complete file in a format that this version reads."""
     not_ours = fault(path, "this is not a model file of semisvm", "Give a file that semisvm fit wrote")
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
@@ -153,7 +191,7 @@ def _checked(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, Any]
             raise fault(path, f"{reason} where this version reads {FORMAT_VERSION}", "Upgrade: pip install -U semisvm")
         if archive.read(DIGEST).decode() != _digest(archive):
             raise fault(path, "the file was damaged or edited: its digest is wrong", "Copy it again, or fit again")
-        return manifest, json.loads(archive.read(FACTS))
+        return manifest, archive.read(FACTS if version == 1 else SUMMARY)
     except DataError:
         raise
     except Exception:  # zipfile, zlib, json and struct raise a dozen unrelated types on bad bytes

@@ -1,140 +1,160 @@
-"""What a fitted model is known to give: its operating points, the audit, and the scores they were found on.
+"""What a fitted model is known to give, gathered into a `FitSummary`.
 
-A method that sets its own threshold brings all of it (`PreferenceSVC`). For any other it is measured on the
-out-of-fold scores of the method and of the supervised baseline, and the threshold that a target asks for is set here.
+A method that sets its own threshold brings its operating points, audit and scores (`PreferenceSVC`). For any other
+method they are measured on out-of-fold scores of the method and of the supervised baseline, and the threshold that a
+target asks for is set here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib.metadata
+import os
+import platform
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from semisvm.decision import OperatingPoint
-from semisvm.estimators.preference_outcome import SUPERVISED_THRESHOLD, WITH_UNLABELED
+from semisvm.decision import Audit, OperatingPoint, changed_by_unlabeled
+from semisvm.estimators.history import RoundRecord
 from semisvm.estimators.registry import Method
-from semisvm.tables.compare import BASELINE, Entry
-from semisvm.tables.facts import (
-    audit_lines,
-    by_class,
-    describe_data,
-    describe_machine,
-    describe_rounds,
-    describe_scores,
-    now,
-    versions,
+from semisvm.tables.compare import BASELINE, MethodTrial
+from semisvm.tables.held_out import audit_steps, pair_of_costs, scores_per_class
+from semisvm.tables.methods import Settings, lead_per_class, score_rows, shape_for
+from semisvm.tables.summary import (
+    DataSummary,
+    ErrorCosts,
+    FeatureSummary,
+    FitSummary,
+    MethodSummary,
+    ScoreSample,
+    plain_json,
 )
-from semisvm.tables.methods import Settings, margins, score_rows, shape_for
-from semisvm.tables.operating import audit, pair_of_costs
 from semisvm.tables.training import Training
 
+MOST_SCORES = 5_000
+PACKAGES = ("semisvm", "numpy", "scipy", "scikit-learn", "numba", "pandas", "pyarrow", "skops")
 UNUSED = (
-    "The unlabeled rows were tried and are not used: the held-out labels do not say that they help. What the model "
-    "gives comes from the labels and the threshold."
+    "The unlabeled rows were tried and are not used: the held-out labels do not show that they help. The result comes "
+    "from the labels and the threshold alone."
 )
 ABOVE = (
-    "What was asked is of the rows above the operating point of a class. A row that is above none still has the label "
-    "of the nearest class: the column 'above' of predict tells them apart."
+    "The target applies to the rows above the operating point of a class. A row that is above none still gets the "
+    "label of the nearest class: the column 'above' of the predictions tells them apart."
 )
 
 
 @dataclass
 class Findings:
-    """All by class code; for two classes there is the positive one alone, 1."""
+    """Operating points, audits and scores by class name; for two classes there is the positive class only."""
 
-    points: dict[int, OperatingPoint] = field(default_factory=dict)
-    audit: dict[int, dict[str, OperatingPoint]] = field(default_factory=dict)
-    scores: dict[int, dict[str, Any]] = field(default_factory=dict)
+    points: dict[str, OperatingPoint] = field(default_factory=dict)
+    audits: dict[str, Audit] = field(default_factory=dict)
+    scores: dict[str, ScoreSample] = field(default_factory=dict)
     threshold: float = 0.0
-    guard: Any = None
     notes: list[str] = field(default_factory=list)
 
-    def facts(self, training: Training, method: Method, why: str, estimator: Any, settings: Settings) -> dict[str, Any]:
-        """The facts, but for the notes and the time."""
-        names = training.classes.names
-        costs = pair_of_costs(settings.costs, len(names))
-        return {
-            "title": f"{training.target} in {training.name}",
-            "created": now(),
-            "data": describe_data(training),
-            "classes": list(names),
-            "positive": names[1] if len(names) == 2 else None,
-            "method": {
-                "name": method.name,
-                "paper_name": method.paper_name,
-                "why": why,
-                "parameters": _parameters(estimator),
-            },
-            "operating_point": by_class(self.points, names) or None,
-            "audit": by_class({code: audit_lines(steps) for code, steps in self.audit.items()}, names) or [],
-            "scores": by_class(self.scores, names) or {},
-            "costs": None if costs is None else {"missed": costs[0], "accepted": costs[1]},
-            "rounds": describe_rounds(estimator, names),
-            "suggest": [],
-            "guard": self.guard,
-            "versions": versions(),
-            "machine": describe_machine(),
-        }
+
+def sets_own_threshold(method: Method, estimator: Any) -> bool:
+    """Whether a fitted estimator brings its own operating points and audit."""
+    return method.sets_threshold and getattr(estimator, "audit_", None) is not None
 
 
-def findings_of(
+def find_out(
     method: Method,
     estimator: Any,
-    held_out: tuple[Entry, Entry] | None,
+    held_out: tuple[MethodTrial, MethodTrial] | None,
     training: Training,
     X: Any,
     settings: Settings,
 ) -> Findings:
-    """Gather what is known: `held_out` has the method and the supervised machine as the bench saw them."""
-    n_classes = len(training.classes.names)
-    found = Findings(guard=_guard(estimator))
-    unlabeled = score_rows(estimator, shape_for(method, X)[training.codes < 0]) if training.n_unlabeled else None
-    if tells_itself(method, estimator):
-        found.points = _coded(estimator.operating_point_, n_classes)
-        found.audit = _coded(estimator.audit_, n_classes)
-        scores, sign = (_coded(getattr(estimator, f"calibration_{name}_"), n_classes) for name in ("scores", "sign"))
-        for code, point in found.points.items():
-            own = None if unlabeled is None else (unlabeled if unlabeled.ndim == 1 else unlabeled[:, code])
-            pool = np.empty(0) if own is None else _with_threshold(own, point.threshold)
-            found.scores[code] = describe_scores(scores[code], sign[code], point.level, pool, settings.seed)
-        if training.n_unlabeled and not any(map(_gains, found.audit.values())):
+    """Gather what is known; `held_out` has the method and the supervised baseline on the same folds."""
+    pool = score_rows(estimator, shape_for(method, X)[training.codes < 0]) if training.n_unlabeled else None
+    if sets_own_threshold(method, estimator):
+        found = _own_findings(estimator, pool, settings.seed)
+        if training.n_unlabeled and not any(map(changed_by_unlabeled, found.audits.values())):
             found.notes.append(UNUSED)
     elif held_out is not None:
-        entry, baseline = held_out
-        codes = training.codes[training.codes >= 0]
-        found.points = entry.points
-        uses_unlabeled = method.name != BASELINE
-        found.audit = audit(
-            baseline.cross.scores, codes, entry.points, settings, n_classes, uses_unlabeled=uses_unlabeled
-        )
-        pool = np.empty((0, n_classes)) if unlabeled is None else margins(unlabeled)
-        for column, (code, point) in enumerate(found.points.items()):
-            own_scores, own_sign = margins(entry.cross.scores)[:, column], np.where(codes == code, 1, -1)
-            found.scores[code] = describe_scores(own_scores, own_sign, point.level, pool[:, column], settings.seed)
-        if n_classes == 2:
-            found.threshold = entry.points[1].threshold
-        found.notes += entry.cross.complaints
-    if n_classes > 2 and method.sets_threshold and settings.has_target:
+        found = _held_out_findings(*held_out, training, pool, settings)
+    else:
+        found = Findings()
+    if len(training.classes.names) > 2 and method.sets_threshold and settings.has_target:
         found.notes.append(ABOVE)
     found.notes += [point.reason for point in found.points.values() if not point.reached and point.reason]
     return found
 
 
-def _gains(steps: dict[str, OperatingPoint]) -> bool:
-    """Whether the unlabeled rows change anything beside the threshold."""
-    before, after = (steps[name] for name in (SUPERVISED_THRESHOLD, WITH_UNLABELED))
-    return (before.threshold, before.counts) != (after.threshold, after.counts)
+def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Findings:
+    """What an estimator that sets its own threshold found; classes that a stopped fit did not reach are left out."""
+    found = Findings()
+    points, audits, scores, signs = (
+        _fitted_by_class(estimator, name)
+        for name in ("operating_point", "audit", "calibration_scores", "calibration_sign")
+    )
+    for k, (name, point) in enumerate(points.items()):
+        if point is None:
+            continue
+        found.points[name], found.audits[name] = point, audits[name]
+        own = np.empty(0) if pool is None else _undo_threshold(pool if pool.ndim == 1 else pool[:, k], point.threshold)
+        found.scores[name] = sample_scores(scores[name], signs[name], point.level, own, seed)
+    return found
 
 
-def tells_itself(method: Method, estimator: Any) -> bool:
-    """Whether a fitted estimator brings its own operating point and audit."""
-    return method.sets_threshold and getattr(estimator, "audit_", None) is not None
+def _fitted_by_class(estimator: Any, name: str) -> dict[str, Any]:
+    """{class: value} of a fitted attribute, in the order of the classes."""
+    plural = f"{name}s_" if name in ("operating_point", "audit") else f"{name}_"
+    if hasattr(estimator, "operating_points_"):
+        return getattr(estimator, plural)
+    value = getattr(estimator, f"{name}_")
+    return {estimator.classes_[1]: value} if len(estimator.classes_) == 2 else value
 
 
-def compared(entry: Entry, baseline: Entry) -> list[str]:
-    """Say what the unlabeled rows brought, and above all where the method is worse than the labels alone."""
+def _held_out_findings(
+    entry: MethodTrial, baseline: MethodTrial, training: Training, pool: np.ndarray | None, settings: Settings
+) -> Findings:
+    classes, codes = training.classes.names, training.codes[training.codes >= 0]
+    uses_unlabeled = entry.method.name != BASELINE
+    supervised = baseline.held_out.scores
+    found = Findings(
+        points=entry.points,
+        audits=audit_steps(supervised, codes, entry.points, settings, classes, uses_unlabeled=uses_unlabeled),
+        threshold=entry.points[classes[1]].threshold if len(classes) == 2 else 0.0,
+        notes=list(entry.held_out.complaints),
+    )
+    columns = None if pool is None else lead_per_class(pool)
+    for k, (name, own, sign) in enumerate(scores_per_class(entry.held_out.scores, codes, classes)):
+        unlabeled = np.empty(0) if columns is None else columns[:, k]
+        found.scores[name] = sample_scores(own, sign, entry.points[name].level, unlabeled, settings.seed)
+    return found
+
+
+def _undo_threshold(beyond: np.ndarray, threshold: float) -> np.ndarray:
+    """Return scores before the threshold was subtracted; an infinite one had squeezed them to one side of 0."""
+    if np.isfinite(threshold):
+        return beyond + threshold
+    squeezed = beyond + np.sign(threshold)
+    return squeezed / np.maximum(1 - np.abs(squeezed), 1e-12)
+
+
+def sample_scores(
+    labeled: np.ndarray, sign: np.ndarray, level: str, unlabeled: np.ndarray, seed: int = 0
+) -> ScoreSample:
+    """Return scores of labeled rows with their signs, and of unlabeled rows, at most MOST_SCORES drawn at random."""
+    sample = unlabeled
+    if len(unlabeled) > MOST_SCORES:
+        sample = np.random.default_rng(seed).choice(unlabeled, MOST_SCORES, replace=False)
+    return ScoreSample(
+        labeled=tuple(float(score) for score in labeled),
+        sign=tuple(int(one) for one in sign),
+        level=level,
+        unlabeled=tuple(float(score) for score in np.sort(sample)),
+        n_unlabeled=len(unlabeled),
+    )
+
+
+def say_gain(entry: MethodTrial, baseline: MethodTrial) -> list[str]:
+    """Say what the unlabeled rows contributed, above all if the method is worse than the labels alone."""
     if entry.method.name == BASELINE:
         return []
     gap = entry.merit.minus(baseline.merit)
@@ -148,33 +168,77 @@ def compared(entry: Entry, baseline: Entry) -> list[str]:
     return [f"Held-out labels: {seen}."]
 
 
-def _coded(values: Any, n_classes: int) -> dict[int, Any]:
-    """What an estimator keeps for two classes, or by class for more, by code; classes not reached are left out."""
-    if n_classes == 2:
-        return {} if values is None else {1: values}
-    assert isinstance(values, Mapping)
-    return {int(code): value for code, value in values.items() if value is not None}
+# ---- the summary ----
 
 
-def _with_threshold(beyond: np.ndarray, threshold: float) -> np.ndarray:
-    """Scores before the threshold was taken off; an infinite one had squeezed them to one side of 0."""
-    if np.isfinite(threshold):
-        return beyond + threshold
-    squeezed = beyond + np.sign(threshold)
-    return squeezed / np.maximum(1 - np.abs(squeezed), 1e-12)
+def summarize(
+    training: Training, method: Method, why: str, estimator: Any, settings: Settings, found: Findings, **rest: Any
+) -> FitSummary:
+    """Return the summary of a fit; `rest` are its remaining fields (comparison, notes, seconds)."""
+    classes = training.classes.names
+    costs = pair_of_costs(settings.costs, classes)
+    return FitSummary(
+        title=f"{training.target} in {training.name}",
+        created=now(),
+        data=DataSummary(
+            name=training.name,
+            rows=len(training.codes),
+            labeled=training.n_labeled,
+            unlabeled=training.n_unlabeled,
+            target=training.target,
+            features=tuple(FeatureSummary(*one) for one in training.features()),
+        ),
+        classes=classes,
+        positive=classes[1] if len(classes) == 2 else None,
+        method=MethodSummary(method.name, method.paper_name, why, _parameters(estimator)),
+        operating_points=found.points,
+        audits=found.audits,
+        scores=found.scores,
+        costs=None if costs is None else ErrorCosts(*costs),
+        rounds=tuple(map(_record, getattr(estimator, "history_", []))),
+        guard=plain_json(getattr(estimator, "guard_", None)),
+        versions=installed_versions(),
+        machine=describe_machine(),
+        **rest,
+    )
 
 
-def _guard(estimator: Any) -> Any:
-    guard = getattr(estimator, "guard_", None)
-    return vars(guard) if hasattr(guard, "__dict__") else guard
+def _record(record: Any) -> RoundRecord:
+    if isinstance(record, RoundRecord):
+        return record
+    return RoundRecord.from_dict({"n_iter": record.get("steps"), **record})
 
 
 def _parameters(estimator: Any) -> dict[str, Any]:
-    """The constructor's parameters that differ from their defaults or that people ask about."""
+    """Return the constructor's parameters that differ from their defaults or that people ask about."""
     parameters = estimator.get_params(deep=False)
     defaults = type(estimator)().get_params(deep=False)
-    told = {"C", "kernel", "gamma", "C_unlabeled"}
+    told, untold = {"C", "kernel", "gamma", "C_unlabeled"}, {"cache_size", "unlabeled"}
     chosen = {k: v for k, v in parameters.items() if k in told or v is not defaults[k]}
     settled = {name: getattr(estimator, f"{name}_", None) for name in ("C", "gamma")}
-    chosen.pop("cache_size", None)
-    return chosen | {name: value for name, value in settled.items() if value is not None}
+    chosen |= {name: value for name, value in settled.items() if value is not None}
+    return {name: value for name, value in chosen.items() if name not in untold}
+
+
+def now() -> str:
+    """Return the time, for people."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of the installed packages that a fit depends on."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return what the fit ran on."""
+    from semisvm.kernels.resources import n_threads
+
+    system = {"python": platform.python_version(), "system": platform.platform(terse=True)}
+    return system | {"processor": platform.machine(), "cores": os.cpu_count() or 1, "threads": n_threads()}

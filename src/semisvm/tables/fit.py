@@ -1,13 +1,13 @@
-"""From rows to a model: encode, choose the method, fit it on all rows, and measure what came of it.
+"""From rows to a model: encode, choose the method, fit it on all rows, and measure the result.
 
-    1  the table becomes a matrix, learned from labeled and unlabeled rows alike
-    2  C and gamma, where they are to be tuned
-    3  the method: the one asked for, or the choice of `compare`
+    1  the table becomes a matrix; the encoder learns from labeled and unlabeled rows
+    2  C and gamma, if they are to be tuned
+    3  the method: the one asked for, or the one that `compare` chooses
     4  the fit on all rows
     5  the audit on out-of-fold scores: labels alone, + threshold, + unlabeled rows
 
-Ctrl-C ends the stage it falls into, keeps the best so far, and goes on to what is left: a comparison ends with the
-methods it has, a fit with the rounds it has, an audit is left out.
+Ctrl-C ends the current stage, keeps the best so far, and continues with the next: a comparison ends with the methods
+that are done, a fit with the rounds that are done, an audit is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,26 +22,32 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.data.errors import DataError, fault
-from semisvm.dual.memo import remembering
+from semisvm.errors import DataError, fault
 from semisvm.estimators.registry import Method, available, find_method
 from semisvm.tables.checkpoint import Checkpoint, open_checkpoint
-from semisvm.tables.compare import BASELINE, Comparison, Entry, compare_methods, try_method
-from semisvm.tables.cross import MOST_UNLABELED, Bench, StoppedError, fit_quietly, make_bench
-from semisvm.tables.facts import plain, versions
-from semisvm.tables.findings import Findings, compared, findings_of, tells_itself
-from semisvm.tables.methods import Settings, make_estimator, shape_for, why_not
+from semisvm.tables.compare import BASELINE, Comparison, MethodTrial, compare_methods, try_method, tune_kernel
+from semisvm.tables.findings import Findings, find_out, installed_versions, say_gain, sets_own_threshold, summarize
+from semisvm.tables.held_out import MOST_UNLABELED, Bench, make_bench
+from semisvm.tables.methods import (
+    Settings,
+    StoppedError,
+    Tell,
+    fit_quietly,
+    make_estimator,
+    say_nothing,
+    shape_for,
+    why_not,
+)
 from semisvm.tables.model import Model
-from semisvm.tables.progress import Tell, say_nothing
 from semisvm.tables.training import Training
-from semisvm.tables.tune import tune
 
 AUTO = "auto"
+FOR_TARGETS = "preference"
 
 
 @dataclass
 class Fitted:
-    """A model, and what is not in its file: whether a target was asked for, and whether Ctrl-C cut it short."""
+    """A model, and what is not in its file: whether a target was asked for, and whether Ctrl-C ended the fit early."""
 
     model: Model
     has_target: bool
@@ -51,10 +56,9 @@ class Fitted:
 
     @property
     def reached(self) -> bool:
-        """Whether what was asked for is reached, as far as the labels can tell; what nobody measured is not."""
-        points = self.model.facts["operating_point"] or {}
-        found = [points] if "reached" in points else list(points.values())
-        return all(point["reached"] for point in found) and (bool(found) or not self.has_target)
+        """Whether the target is reached as far as the labels can tell; a target that was not measured is not."""
+        points = self.model.summary.operating_points.values()
+        return all(point.reached for point in points) and (bool(points) or not self.has_target)
 
 
 def fit_model(
@@ -62,40 +66,72 @@ def fit_model(
     settings: Settings,
     *,
     method: str | None = None,
-    tune_kernel: bool = False,
+    tune: bool = False,
     most_unlabeled: int = MOST_UNLABELED,
     checkpoint: str | Path | None = None,
     resume: bool = False,
     tell: Tell = say_nothing,
 ) -> Fitted:
-    """Fit a model to the training rows; `method` None is preference where a target is asked for, else auto."""
+    """Fit a model to the training rows.
+
+    Parameters
+    ----------
+    training : Training
+        The rows, from `read_training`.
+    settings : Settings
+        What is asked for.
+    method : str, optional
+        A name of `semisvm.estimators.registry`, or "auto". By default "preference" if a precision or recall is asked
+        for, else "auto".
+    tune : bool
+        Whether to choose C and gamma by cross-validation.
+    most_unlabeled : int
+        How many unlabeled rows are used at most to compare and audit methods; the model uses all.
+    checkpoint : path, optional
+        A folder that keeps every finished solve.
+    resume : bool
+        Whether to continue the fit in `checkpoint`, if there is one.
+    tell : callable
+        Called with the progress (`semisvm.tables.methods`).
+
+    Returns
+    -------
+    Fitted
+        The model, and whether the fit was ended early.
+    """
     began = time.perf_counter()
-    why_asked = "It was asked for."
+    why = "It was asked for."
     if method is None:
         method = AUTO
-        if settings.has_target and _has("preference"):
-            method, why_asked = "preference", "A precision or recall to reach was asked for, which is its purpose."
+        if settings.has_target and any(one.name == FOR_TARGETS for one in available()):
+            method, why = FOR_TARGETS, "A precision or recall to reach was asked for, which is its purpose."
     if method != AUTO:
         find_method(method)
-    tell("Encoding the table")
-    encoder = training.encoder()
-    X = encoder.transform(training.rows)
-    settings = replace(settings, kernel=settings.kernel or ("linear" if sparse.issparse(X) else "rbf"))
-    memory = None
+    encoder, X, settings = _encode(training, settings, tell)
+    store = None
     if checkpoint is not None:
-        digest = _digest(X, training, settings, [method, tune_kernel, most_unlabeled])
-        memory = open_checkpoint(checkpoint, digest, resume=resume)
-        settings = replace(settings, cache_size=memory.cache_size)
-    with remembering(memory) if memory is not None else nullcontext():
-        work = _Work(training, X, settings, most_unlabeled, tell)
-        if tune_kernel:
-            work.tune()
-        chosen, why = work.choose(method, why_asked)
-        estimator = work.fit(chosen)
-        findings = work.measure(chosen, estimator)
-    model = Model(encoder, estimator, chosen.name, training.classes, training.target, findings.threshold)
-    model.facts = plain(work.facts(chosen, why, estimator, findings, time.perf_counter() - began))
-    return Fitted(model, settings.has_target, work.was_stopped, memory)
+        digest = _fit_digest(X, training, settings, [method, tune, most_unlabeled])
+        store = open_checkpoint(checkpoint, digest, resume=resume)
+        settings = replace(settings, cache_size=store.cache_size)
+    work = _Stages(training, X, settings, most_unlabeled, tell, store)
+    if tune:
+        work.tune()
+    chosen, why = work.choose(method, why)
+    estimator = work.fit(chosen)
+    found = work.measure(chosen, estimator)
+    summary = summarize(
+        training,
+        chosen,
+        why,
+        estimator,
+        work.settings,
+        found,
+        comparison=None if work.comparison is None else work.comparison.summary(),
+        notes=_without_repeats(work.notes + found.notes),
+        seconds=time.perf_counter() - began,
+    )
+    model = Model(encoder, estimator, chosen.name, training.classes, training.target, found.threshold, summary)
+    return Fitted(model, settings.has_target, work.was_stopped, store)
 
 
 def compare_on(
@@ -104,36 +140,36 @@ def compare_on(
     methods: Sequence[str] = (),
     *,
     most_unlabeled: int = MOST_UNLABELED,
-    tune_kernel: bool = False,
+    tune: bool = False,
     tell: Tell = say_nothing,
 ) -> Comparison:
-    """Compare methods (all by default) on the training rows."""
+    """Compare methods (all by default) on the training rows; the parameters are those of `fit_model`."""
     for name in methods:
         find_method(name)
-    tell("Encoding the table")
-    X = training.encoder().transform(training.rows)
-    settings = replace(settings, kernel=settings.kernel or ("linear" if sparse.issparse(X) else "rbf"))
-    work = _Work(training, X, settings, most_unlabeled, tell)
+    _, X, settings = _encode(training, settings, tell)
+    work = _Stages(training, X, settings, most_unlabeled, tell)
     if work.bench is None:
         raise fault(training.name, work.why_no_bench, "Label at least two rows of each class")
-    if tune_kernel:
+    if tune:
         work.tune()
     return compare_methods(work.bench, work.settings, methods or _names(settings), tell)
 
 
-class _Work:
-    """The stages of one fit; `bench` is None where a class has too few labels for folds."""
+class _Stages:
+    """The stages of one fit; `bench` is None if a class has too few labels for folds."""
 
-    def __init__(self, training: Training, X: Any, settings: Settings, most_unlabeled: int, tell: Tell):
-        self.training, self.X, self.settings, self.tell = training, X, settings, tell
+    def __init__(
+        self, training: Training, X: Any, settings: Settings, most_unlabeled: int, tell: Tell, store: Any = None
+    ):
+        self.training, self.X, self.settings, self.tell, self.store = training, X, settings, tell, store
+        self.labels = training.labels
         self.was_stopped = False
         self.notes = list(training.notes)
         self.comparison: Comparison | None = None
         self.bench: Bench | None = None
         self.why_no_bench = ""
-        n_classes = len(training.classes.names)
         try:
-            self.bench = make_bench(X, training.codes, n_classes, seed=settings.seed, most=most_unlabeled)
+            self.bench = make_bench(X, self.labels, seed=settings.seed, most=most_unlabeled, store=store)
         except ValueError as error:
             self.why_no_bench = str(error)
         if self.bench is not None and training.n_unlabeled > most_unlabeled:
@@ -144,16 +180,16 @@ class _Work:
 
     def tune(self) -> None:
         if self.bench is None:
-            self.notes.append(f"Nothing was tuned: {self.why_no_bench}.")
+            self.notes.append(f"C and the kernel were not tuned: {self.why_no_bench}.")
             return
-        self.settings = tune(self.bench, self.settings, self.tell)
+        self.settings = tune_kernel(self.bench, self.settings, self.tell)
 
     def choose(self, name: str, why_asked: str) -> tuple[Method, str]:
         """Return the method, and why it is this one."""
         if name != AUTO:
             method = find_method(name)
             if reason := why_not(method, self.X, self.settings):
-                raise DataError(f"The method {name!r} {reason}. Choose another by --method.")
+                raise DataError(f"The method {name!r} {reason}. Choose another `method`.")
             return method, why_asked
         if self.bench is None:
             return find_method(BASELINE), f"Methods can't be compared: {self.why_no_bench}."
@@ -169,23 +205,23 @@ class _Work:
         what = f"Fitting {method.name} to {X.shape[0]} rows"
         self.tell(what)
         try:
-            self.notes += fit_quietly(estimator, X, self.training.codes, self.tell, what)
+            self.notes += fit_quietly(estimator, X, self.labels, self.tell, what, self.store)
         except StoppedError:
             self.was_stopped = True
             self.notes.append("The fit was stopped by hand: the model is the best so far.")
         return estimator
 
     def measure(self, method: Method, estimator: Any) -> Findings:
-        """Find out what the model gives: by its own account where it has one, on held-out labels otherwise."""
-        held_out = None if tells_itself(method, estimator) else self._held_out(method)
+        """Find out what the model gives: from the estimator itself if it knows, otherwise on held-out labels."""
+        held_out = None if sets_own_threshold(method, estimator) else self._held_out(method)
         if method.name == BASELINE and self.training.n_unlabeled:
             self.notes.append("The supervised method does not use the unlabeled rows.")
-        return findings_of(method, estimator, held_out, self.training, self.X, self.settings)
+        return find_out(method, estimator, held_out, self.training, self.X, self.settings)
 
-    def _held_out(self, method: Method) -> tuple[Entry, Entry] | None:
-        """The method and the supervised machine on the bench; None where there is none, or nobody waits for it."""
+    def _held_out(self, method: Method) -> tuple[MethodTrial, MethodTrial] | None:
+        """Return the method and the supervised baseline on the folds; None without folds, or after Ctrl-C."""
         if self.bench is None:
-            self.notes.append(f"What the model gives can't be measured: {self.why_no_bench}.")
+            self.notes.append(f"The quality of the model can't be measured: {self.why_no_bench}.")
             return None
         known = {} if self.comparison is None else {entry.method.name: entry for entry in self.comparison.entries}
         try:
@@ -196,38 +232,38 @@ class _Work:
                     known[one.name] = try_method(one, self.settings, self.bench, self.tell)
         except (StoppedError, KeyboardInterrupt):
             self.was_stopped = True
-            self.notes.append("What the model gives was not measured: the fit was stopped by hand.")
+            self.notes.append("The quality of the model was not measured: the fit was stopped by hand.")
             return None
-        if self.comparison is None or self.comparison.best_other is not known[method.name]:  # the verdict has said it
-            self.notes += compared(known[method.name], known[BASELINE])
-        return known[method.name], known[BASELINE]
-
-    def facts(self, method: Method, why: str, estimator: Any, findings: Findings, seconds: float) -> dict[str, Any]:
-        notes = list(dict.fromkeys(self.notes + findings.notes))
-        # a warning that a target is not reached says what the operating point says, of a class code in place of a name
-        notes = [note for note in notes if not any(note != other and note.endswith(other) for other in notes)]
-        comparison = None if self.comparison is None else self.comparison.as_dict()
-        return findings.facts(self.training, method, why, estimator, self.settings) | {
-            "comparison": comparison,
-            "notes": notes,
-            "seconds": seconds,
-        }
+        entry, baseline = known[method.name], known[BASELINE]
+        if self.comparison is None or self.comparison.best_other is not entry:  # otherwise the verdict has said it
+            self.notes += say_gain(entry, baseline)
+        return entry, baseline
 
 
-def _has(name: str) -> bool:
-    return any(method.name == name for method in available())
+def _encode(training: Training, settings: Settings, tell: Tell) -> tuple[Any, Any, Settings]:
+    """Return the fitted encoder, the encoded rows, and the settings with a kernel that suits them."""
+    tell("Encoding the table")
+    encoder = training.encoder()
+    X = encoder.transform(training.rows)
+    return encoder, X, replace(settings, kernel=settings.kernel or ("linear" if sparse.issparse(X) else "rbf"))
+
+
+def _without_repeats(notes: list[str]) -> tuple[str, ...]:
+    """Drop a note that ends with another one, such as the warning "Class 'spam': ..." of a target not reached."""
+    distinct = tuple(dict.fromkeys(notes))
+    return tuple(note for note in distinct if not any(note != other and note.endswith(other) for other in distinct))
 
 
 def _names(settings: Settings) -> list[str]:
-    """The methods to compare: those that need a target only where there is one."""
+    """Return the methods to compare: those that need a target only if there is one."""
     return [method.name for method in available() if settings.has_target or not method.sets_threshold]
 
 
-def _digest(X: Any, training: Training, settings: Settings, asked: list[Any]) -> str:
+def _fit_digest(X: Any, training: Training, settings: Settings, asked: list[Any]) -> str:
     """Tell one fit from another: rows, labels, settings and versions."""
     digest = hashlib.blake2b(digest_size=16)
     arrays = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
     for array in (*arrays, training.codes):
         digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(repr((settings, asked, training.classes, sorted(versions().items()))).encode())
+    digest.update(repr((settings, asked, training.classes, sorted(installed_versions().items()))).encode())
     return digest.hexdigest()

@@ -1,9 +1,16 @@
-"""From settings to an estimator: settings that a constructor does not know are not passed to it, except those that
-change what is asked for (costs, a target), without which the method can't be chosen.
+"""From settings to a fitted estimator, with progress for whoever waits.
+
+A setting that a constructor does not know is not passed to it. The exceptions are costs and certificates: they change
+what is asked for, so a method without them can't be used (`why_not`).
+
+Progress is reported through a function that callers pass down: `tell(what)` begins a stage, in words, and
+`tell(what, done, total, unit)` says how far it is, with None for a total that is not known.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,20 +19,47 @@ from scipy import sparse
 
 from semisvm.estimators.registry import Method
 
-MOST_DENSE_NUMBERS = 50_000_000  # entries of a sparse matrix that may be written out for a method that needs it
+MOST_DENSE_NUMBERS = 50_000_000  # a sparse matrix with more entries, zeros included, is never made dense
+LABEL_MISSING = ""  # never a class: empty cells of a table are unlabeled rows
+
+Tell = Callable[..., None]
+
+
+def say_nothing(what: str, done: int | None = None, total: int | None = None, unit: str = "") -> None:
+    """Report nothing: the default of every `tell`."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What every method is told; `costs` is {code: cost} or a matrix, rows true and columns predicted."""
+    """What every method is asked for.
 
-    kernel: str | None = None  # None: linear where rows are sparse, rbf elsewhere
+    Attributes
+    ----------
+    kernel : str or None
+        None: linear where the encoded rows are sparse, rbf elsewhere.
+    C, gamma : float
+        The price of an error on a label, and the width of the kernel.
+    costs : dict of {str: float}, ndarray of shape (n_classes, n_classes), or None
+        What errors cost, by true class, or by true class (rows) and predicted class (columns).
+    min_precision, min_recall : float or None
+        The target for the positive class; with more than two classes, for each class.
+    confidence : float or None
+        With 0.9, the target is certified with a confidence of 90%; None: no certificate.
+    seed : int
+        Makes every random choice repeatable.
+    device : str
+        "auto", "cpu" or "cuda".
+    time_limit, cache_size : float or None
+        Seconds per fit, and megabytes for kernel rows.
+    """
+
+    kernel: str | None = None
     C: float = 1.0
     gamma: str | float | None = None
     costs: Any = None
     min_precision: float | None = None
     min_recall: float | None = None
-    certify: float | None = None  # the risk of a certificate
+    confidence: float | None = None
     seed: int = 0
     device: str = "auto"
     time_limit: float | None = None
@@ -46,43 +80,104 @@ def make_estimator(method: Method, settings: Settings) -> Any:
         "costs": settings.costs,
         "min_precision": settings.min_precision,
         "min_recall": settings.min_recall,
-        "certify": settings.certify,
+        "confidence": settings.confidence,
+        "unlabeled": LABEL_MISSING,
         "random_state": settings.seed,
         "device": settings.device,
         "time_limit": settings.time_limit,
         "cache_size": settings.cache_size,
     }
+    if "certify" in known:  # TODO: goes away with the parameter
+        wanted["certify"] = None if settings.confidence is None else 1 - settings.confidence
     given = {name: value for name, value in wanted.items() if value is not None and name in known}
     return method.estimator_class(**given)
 
 
 def why_not(method: Method, X: Any, settings: Settings) -> str:
-    """Say what keeps a method from these rows and settings; "" where nothing does."""
+    """Return why a method can't be used for these rows and settings; "" where it can."""
     known = method.estimator_class._get_param_names()
     if settings.costs is not None and "costs" not in known:
         return "knows no costs"
-    if settings.certify is not None and "certify" not in known:
+    if settings.confidence is not None and not method.sets_threshold:
         return "gives no certificate"
     if not method.takes_sparse and sparse.issparse(X) and X.shape[0] * X.shape[1] > MOST_DENSE_NUMBERS:
-        return f"needs {X.shape[0]} x {X.shape[1]} numbers written out"
+        return f"would need a dense matrix of {X.shape[0]} x {X.shape[1]} numbers"
     return ""
 
 
 def shape_for(method: Method, X: Any) -> Any:
-    """Return rows as the method takes them."""
+    """Return rows as the method takes them, dense where it takes no sparse ones."""
     return X.toarray() if sparse.issparse(X) and not method.takes_sparse else X
 
 
+class StoppedError(Exception):
+    """The user pressed Ctrl-C, and the estimator kept what it had."""
+
+
+def fit_quietly(estimator: Any, X: Any, labels: Any, tell: Tell, what: str, store: Any = None) -> list[str]:
+    """Fit, report its rounds, and return its warnings as sentences; StoppedError if Ctrl-C ended it.
+
+    `labels` is a pandas Categorical of class names, in the order that the classes are to have, missing where a row is
+    unlabeled. `store` keeps finished solves (`semisvm.tables.checkpoint`).
+    """
+    estimator.set_callbacks(RoundProgress(tell, what))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            _fit(estimator, X, labels, store)
+        finally:
+            estimator.set_callbacks()
+    if getattr(estimator, "termination_condition_", "") == "interrupted":
+        raise StoppedError
+    return [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+
+
+def _fit(estimator: Any, X: Any, labels: Any, store: Any) -> None:
+    if store is None:
+        estimator.fit(X, labels)
+    elif hasattr(estimator, "fit_with_store"):
+        estimator.fit_with_store(X, labels, store=store)
+    else:
+        from semisvm.dual.memo import remembering
+
+        with remembering(store):
+            estimator.fit(X, labels)
+
+
+class RoundProgress:
+    """A scikit-learn callback that reports the rounds of a fit, and that a solver is still running."""
+
+    def __init__(self, tell: Tell, what: str):
+        self.tell, self.what = tell, what
+        self.n_rounds = 0
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Begin."""
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """End."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any, **values: Any) -> None:
+        """Do nothing: only finished tasks are reported."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any, **values: Any) -> bool:
+        """Report the number of finished rounds; never ask the fit to stop."""
+        if context.task_name == "round":
+            self.n_rounds += 1
+        self.tell(self.what, self.n_rounds, None, "round" if self.n_rounds == 1 else "rounds")
+        return False
+
+
 def score_rows(estimator: Any, X: Any) -> np.ndarray:
-    """Scores of a fitted estimator: (n,) for two classes, above 0 speaks for the second; (n, k), the largest wins."""
+    """Return scores by a fitted estimator: (n,) for two classes, above 0 for the second; (n, k) for more."""
     if hasattr(estimator, "decision_function"):
         return np.asarray(estimator.decision_function(X), dtype=np.float64)
-    log_share = np.maximum(estimator.predict_log_proba(X), -1e6)  # a class without a chance is no infinity
+    log_share = np.maximum(estimator.predict_log_proba(X), -1e6)  # finite even for a class of probability 0
     return log_share[:, 1] - log_share[:, 0] if log_share.shape[1] == 2 else log_share
 
 
-def margins(scores: np.ndarray) -> np.ndarray:
-    """One score a class, (n, k), above 0 exactly where it is the class that wins: two classes give (n, 1)."""
+def lead_per_class(scores: np.ndarray) -> np.ndarray:
+    """Return one score per class, (n, k), above 0 exactly where that class wins; for two classes (n, 1)."""
     if scores.ndim == 1:
         return scores[:, None]
     ordered = np.sort(scores, axis=1)

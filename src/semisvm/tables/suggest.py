@@ -1,14 +1,13 @@
-"""Which rows to label next: those the model is least sure of, spread out so that no two tell the same.
+"""Which rows to label next: those the model is least sure of, spread out so that no two of them are alike.
 
-A row is in doubt where its score is near the operating point. Of the rows in most doubt, many times as many as are
-wanted, one after the other is taken that is far from those taken before (Gonzalez 1985) and much in doubt: the product
-of both decides, so that near-duplicates of a row that is taken already come last. Any number of rows can be looked
-through; only the candidates are kept.
+The model is unsure of a row whose score is near the operating point. The candidates are the rows nearest to it, many
+times as many as are wanted. Rows are taken from them one after the other; the next is the one with the largest product
+of its doubt and its distance from the rows taken before (Gonzalez 1985), so that near-duplicates of a row that is
+already taken come last. The file may have any number of rows; only the candidates are kept in memory.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,45 +15,34 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
-from semisvm.data.errors import fault
-from semisvm.tables.evaluate import read_codes
-from semisvm.tables.model import Model
-from semisvm.tables.progress import Tell, say_nothing
+from semisvm.errors import fault
+from semisvm.tables.held_out import predict_codes
+from semisvm.tables.methods import Tell, say_nothing
+from semisvm.tables.model import Model, read_codes
+from semisvm.tables.summary import Suggestion
 from semisvm.tables.training import Training
 from semisvm.tables.writing import whole_file
 
-CANDIDATES_A_ROW = 20
+N_SUGGESTED = 10  # rows that a report lists
+CANDIDATES_PER_ROW = 20
 FEWEST_CANDIDATES = 100
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """A row worth labeling: its number in the file, counted from 1, its score, its cells."""
-
-    row: int
-    score: float
-    label: str
-    values: dict[str, Any]
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"row": self.row, "score": self.score, "label": self.label, "values": self.values}
 
 
 def suggest_rows(
     model: Model, path: str | Path, n: int, *, unlabeled: str | None = None, tell: Tell = say_nothing
 ) -> list[Suggestion]:
-    """Return the n rows of a file most worth labeling, those of most doubt first; labeled rows are passed over."""
+    """Return the n rows of a file most worth labeling, the most doubtful first; labeled rows are skipped."""
     rows = model.open(path)
     names = rows.names
     has_target = names is None or model.target in names
     candidates = _Candidates(n)
     n_rows = 0
-    for chunk in rows.chunks():  # every cell as it is written: the rows are to be given back as they came
+    for chunk in rows.chunks():  # cells as they are written: the rows are given back unchanged
         X = model.encode(rows, chunk)
         is_open = read_codes(model, rows, chunk, unlabeled) < 0 if has_target else np.ones(len(chunk), dtype=bool)
         candidates.look_through(model, X, is_open, chunk.frame, chunk.start)
         n_rows += len(chunk)
-        tell("Looking", n_rows, None, "rows")
+        tell("Searching", n_rows, None, "rows")
     if not len(candidates.distance):
         raise fault(path, "every row has a label", "Give a file with rows that have none")
     return candidates.spread(n)
@@ -72,24 +60,24 @@ def suggest_training_rows(model: Model, training: Training, n: int) -> list[Sugg
 
 
 class _Candidates:
-    """The rows of most doubt so far, for n to be taken: `where` their numbers, `distance` from the operating point."""
+    """The most doubtful rows so far: `where` has their numbers, `distance` their distance to the operating point."""
 
     def __init__(self, n: int):
-        self.size = max(CANDIDATES_A_ROW * n, FEWEST_CANDIDATES)
+        self.size = max(CANDIDATES_PER_ROW * n, FEWEST_CANDIDATES)
         self.where, self.distance = np.empty(0, dtype=np.intp), np.empty(0)
         self.X: Any = None
         self.rows: dict[int, Suggestion] = {}
 
     def look_through(self, model: Model, X: Any, is_open: np.ndarray, frame: Any, start: int = 0) -> None:
-        """Take in the rows of a chunk that are in most doubt; `start` rows of the file come before it."""
+        """Add the most doubtful rows of a chunk; `start` rows of the file come before it."""
         scores = model.scores_of(X)
-        codes, lead = model.codes_of(scores), model.lead_of(scores)
+        codes, lead = predict_codes(scores), model.lead_of(scores)
         for i in self._add(X, np.where(is_open, np.abs(lead), np.inf), start):
             label = model.classes.names[codes[i]]
-            self.rows[start + i] = Suggestion(start + i + 1, float(lead[i]), label, _values(frame, i))
+            self.rows[start + i] = Suggestion(start + i + 1, float(lead[i]), label, _cells_of(frame, i))
 
     def _add(self, X: Any, distance: np.ndarray, start: int) -> list[int]:
-        """Take in those of a chunk that belong to the best; return their places in the chunk."""
+        """Add the rows of a chunk that belong to the best; return their places in the chunk."""
         best = np.argsort(distance, kind="stable")[: self.size]
         best = best[np.isfinite(distance[best])]
         where = np.concatenate([self.where, start + best])
@@ -104,7 +92,7 @@ class _Candidates:
         return [int(i) for i in best if start + i in known]
 
     def spread(self, n: int) -> list[Suggestion]:
-        """Take one row after the other, far from those taken before and much in doubt."""
+        """Take one row after the other, doubtful and far from those taken before."""
         weight = 1 - self.distance / max(self.distance.max() * (1 + 1e-9), 1e-300)
         taken = [0]
         nearest = pairwise_distances(self.X, self.X[[0]])[:, 0]
@@ -117,7 +105,7 @@ class _Candidates:
 
 
 def write_suggestions(model: Model, found: list[Suggestion], out: str | Path, *, force: bool) -> None:
-    """Write the rows with their own columns and an empty cell for the label: to fill in, and to give to `fit`."""
+    """Write the rows with their own columns and an empty label cell, to be filled in and given to `fit`."""
     import pandas
 
     if not found or not found[0].values:
@@ -129,11 +117,11 @@ def write_suggestions(model: Model, found: list[Suggestion], out: str | Path, *,
         frame.to_csv(unfinished, index=False)
 
 
-def _values(frame: Any, i: int) -> dict[str, Any]:
-    return {} if frame is None else {str(name): _cell(cell) for name, cell in frame.iloc[i].items()}
+def _cells_of(frame: Any, i: int) -> dict[str, Any]:
+    return {} if frame is None else {str(name): _plain_cell(cell) for name, cell in frame.iloc[i].items()}
 
 
-def _cell(value: Any) -> Any:
+def _plain_cell(value: Any) -> Any:
     if value is None or value != value:
         return None
     if isinstance(value, np.generic):

@@ -1,7 +1,7 @@
-"""Files -> the rows to learn from: features as they are, a class for each labeled row, and notes on the way.
+"""Files -> the rows to learn from: the features as they are, the class of each labeled row, and notes.
 
-Several files are one table: rows of the later ones follow those of the first and must have its columns. An unlabeled
-row whose features come again with a label (rows that `suggest` gave out and a person filled in) counts once.
+Several files make one table: the rows of later files follow those of the first and must have its columns. An unlabeled
+row that occurs again with a label (a row that `suggest` wrote and a person labeled) is used once, with its label.
 """
 
 from __future__ import annotations
@@ -14,19 +14,34 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.data.errors import fault
-from semisvm.tables.chunk import Rows
-from semisvm.tables.chunks import open_rows
+from semisvm.errors import fault
 from semisvm.tables.classes import Classes, label_texts, settle_classes, unmark
 from semisvm.tables.columns import Column, Unused, parse_types, settle_column
 from semisvm.tables.encode import MatrixEncoder, TableEncoder
+from semisvm.tables.read import RowReader, open_rows
 
 LIBSVM_MARK = "0"
 
 
 @dataclass
 class Training:
-    """What a model is fitted to: `rows` is a frame of features or a matrix, `codes` (n,) has -1 where none is given."""
+    """What a model is fitted to.
+
+    Attributes
+    ----------
+    name, target : str
+        Names of the file and of the label column.
+    rows : DataFrame or matrix
+        The features, not yet encoded.
+    codes : ndarray of shape (n,)
+        The class of each row as an index into `classes.names`, -1 for unlabeled rows.
+    classes : Classes
+        The class names; of two, the second is the positive class.
+    columns : list of Column or None
+        What the columns of a table are; None for files of bare numbers.
+    notes : list of str
+        What was noticed while reading.
+    """
 
     name: str
     target: str
@@ -37,6 +52,14 @@ class Training:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def labels(self) -> Any:
+        """The class name of each row as a pandas Categorical, missing for unlabeled rows.
+
+        Estimators are fitted on it. Its categories are all classes in their order, so the positive class is the last.
+        """
+        return self.classes.categorical(self.codes)
+
+    @property
     def n_labeled(self) -> int:
         return int((self.codes >= 0).sum())
 
@@ -44,12 +67,12 @@ class Training:
     def n_unlabeled(self) -> int:
         return int((self.codes < 0).sum())
 
-    def features(self) -> list[dict[str, str]]:
-        """Name and type of each feature, for the reader."""
+    def features(self) -> list[tuple[str, str]]:
+        """Return name and type of each feature."""
         if self.columns is not None:
-            return [{"name": column.name, "type": column.type} for column in self.columns]
+            return [(column.name, column.type) for column in self.columns]
         n_features = self.rows.shape[1]
-        return [{"name": "x1" if n_features == 1 else f"x1 to x{n_features}", "type": "number"}]
+        return [("x1" if n_features == 1 else f"x1 to x{n_features}", "number")]
 
     def encoder(self) -> TableEncoder | MatrixEncoder:
         """Return what turns these rows into a matrix, fitted to them."""
@@ -67,13 +90,41 @@ def read_training(
     drop: Sequence[str] = (),
     types: Mapping[str, str] | None = None,
 ) -> Training:
-    """Read the rows to learn from; `unlabeled` is the marker of rows without a label, beside empty cells."""
+    """Read the rows to learn from.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        The files; all of them make one table.
+    target : str or None
+        The column of the labels; LIBSVM and npz files need none.
+    unlabeled : str, optional
+        The marker of unlabeled rows, besides empty cells.
+    unlabeled_data : sequence of path
+        Files of further rows, all unlabeled.
+    positive : str, optional
+        Of two classes, the positive one; by default the second in order.
+    drop : sequence of str
+        Columns to leave out.
+    types : mapping of {str: str}, optional
+        What columns are: "number", "category", "date" or "text".
+
+    Returns
+    -------
+    Training
+        The rows, their classes and what the columns are.
+
+    Raises
+    ------
+    DataError
+        If a file can't be read as asked; the message says where, why, and what to do.
+    """
     files = [open_rows(path) for path in paths]
     first = files[0]
     if first.names is None:
         return _read_matrices(files, [open_rows(path) for path in unlabeled_data], target, unlabeled, positive)
     if target is None:
-        raise fault(first.path, "the column of the labels is not named", "Say which it is: --target COLUMN")
+        raise fault(first.path, "the column of the labels is not named", "Set `target` to its name")
     first.require(target)
     for column in drop:
         first.require(column)
@@ -82,7 +133,7 @@ def read_training(
     return _table(read, target, unlabeled, positive, set(drop), parse_types(types or {}), first)
 
 
-def _read_table(file: Rows, first: Rows, target: str, is_unlabeled: bool = False) -> tuple[Any, list[str]]:
+def _read_table(file: RowReader, first: RowReader, target: str, is_unlabeled: bool = False) -> tuple[Any, list[str]]:
     """Return the features of one file as a frame, and its labels as texts."""
     import pandas
 
@@ -103,7 +154,7 @@ def _table(
     positive: str | None,
     drop: set[str],
     types: Mapping[str, Any],
-    first: Rows,
+    first: RowReader,
 ) -> Training:
     import pandas
 
@@ -116,7 +167,7 @@ def _table(
         again = frame.duplicated(keep=False).to_numpy() & (codes < 0)
         again &= _is_like(frame, codes >= 0)
         if again.any():
-            notes.append(f"{int(again.sum())} unlabeled rows come again with a label and count once.")
+            notes.append(f"{int(again.sum())} unlabeled rows occur again with a label and are used once.")
             frame, codes = frame[~again].reset_index(drop=True), codes[~again]
     columns = _settle_columns(frame.drop(columns=sorted(drop)), types, first, notes)
     rows = frame[[column.name for column in columns]]
@@ -131,7 +182,7 @@ def _is_like(frame: Any, these: np.ndarray) -> np.ndarray:
     return np.isin(keys, keys[these])
 
 
-def _settle_columns(frame: Any, types: Mapping[str, Any], first: Rows, notes: list[str]) -> list[Column]:
+def _settle_columns(frame: Any, types: Mapping[str, Any], first: RowReader, notes: list[str]) -> list[Column]:
     for name in types:
         first.require(name)
     columns = []
@@ -139,7 +190,7 @@ def _settle_columns(frame: Any, types: Mapping[str, Any], first: Rows, notes: li
         try:
             column = settle_column(str(name), frame[name], types.get(name))
         except ValueError as error:
-            remedy = f"Mend the column, leave it out (--drop {name}), or say what it is (--type {name}=category)"
+            remedy = "Correct the column, leave it out (`drop`), or set its type to category (`types`)"
             raise fault(first.path, str(error), remedy) from None
         if isinstance(column, Unused):
             notes.append(f"Column {column.name!r} {column.why}: it is left out.")
@@ -149,12 +200,16 @@ def _settle_columns(frame: Any, types: Mapping[str, Any], first: Rows, notes: li
             notes.append(f"Column {column.name!r} holds numbers; {spelled} counts as an empty cell.")
         columns.append(column)
     if not columns:
-        raise fault(first.path, "no column is left to learn from", "Add columns that say something about the rows")
+        raise fault(first.path, "no column is left to learn from", "Add columns that carry information about the rows")
     return columns
 
 
 def _read_matrices(
-    files: list[Rows], unlabeled_files: list[Rows], target: str | None, unlabeled: str | None, positive: str | None
+    files: list[RowReader],
+    unlabeled_files: list[RowReader],
+    target: str | None,
+    unlabeled: str | None,
+    positive: str | None,
 ) -> Training:
     first = files[0]
     parts, texts = list[Any](), list[str]()

@@ -1,8 +1,8 @@
-"""Files that are whole or not there: written beside their place under another name, then renamed.
+"""Files that are complete or not there: they are written under another name in the same folder, then renamed.
 
-Whatever ends the program half-way (an error, Ctrl-C, kill -9, a full disk) leaves the old file, or none, and never
-half of one. An existing file is replaced only where the caller says so. What a killed run left under its other name
-is cleared away by the next one that writes the same file.
+Whatever ends the program half-way (an error, Ctrl-C, kill -9, a full disk) leaves the old file or none, never half of a
+new one. An existing file is replaced only if the caller says so. The unfinished file of a killed run is deleted by the
+next run that writes the same file.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from semisvm.data.errors import DataError, fault
+from semisvm.errors import DataError, fault
 
 _UNFINISHED = ".unfinished"
 
 
 def check_can_write(path: str | Path, *, force: bool) -> Path:
-    """Say now, before any work, what would keep a file from being written."""
+    """Raise a DataError before any work is done if a file could not be written."""
     path = Path(path)
     if path.is_dir():
         raise fault(path, "this is a folder", "Give the name of a file")
     if not path.parent.is_dir():
-        raise fault(path, f"there is no folder {path.parent} to write to", "Make the folder, or choose another")
+        raise fault(path, f"there is no folder {path.parent} to write to", "Create the folder, or choose another")
     if path.exists() and not path.is_file():
         raise fault(path, "this is a device, not a file", "Give the name of a file")
     if path.exists() and not force:
-        raise fault(path, "the file exists", "Choose another name, or say --force (in Python: force=True)")
+        raise fault(path, "the file exists", "Choose another name, or set `force` to replace it")
     if not os.access(path.parent, os.W_OK):
         raise fault(path, "its folder is read-only", "Choose another folder")
     return path
@@ -35,7 +35,7 @@ def check_can_write(path: str | Path, *, force: bool) -> Path:
 
 @contextlib.contextmanager
 def whole_file(path: str | Path, *, force: bool) -> Iterator[Path]:
-    """Give the path to write to; the file takes its place once the block has ended well."""
+    """Give a path to write to; when the block ends without an error, the file is renamed to `path`."""
     path = check_can_write(path, force=force)
     _clear_left_behind(path)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}{_UNFINISHED}")
@@ -57,7 +57,7 @@ def _not_written(path: Path, error: OSError) -> DataError:
 
 
 def _clear_left_behind(path: Path) -> None:
-    """Remove what runs that are no longer alive left of this file."""
+    """Delete unfinished files of processes that are no longer alive."""
     with contextlib.suppress(OSError):
         for left in path.parent.glob(f".{path.name}.*{_UNFINISHED}"):
             process = left.name.removesuffix(_UNFINISHED).rpartition(".")[2]

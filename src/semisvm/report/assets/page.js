@@ -1,16 +1,16 @@
-/* Draws what the page's data say and moves the threshold over a table made beforehand: no statistics here. */
+/* Draws the charts and moves the threshold over a table computed beforehand: no statistics here. */
 "use strict";
 (function () {
   const drawn = JSON.parse(document.getElementById("drawn").textContent);
   const INK = "var(--ink)", SOFT = "var(--soft)", BLUE = "var(--blue)", ORANGE = "var(--orange)", GREY = "var(--grey)";
   const FONT = {fontFamily: "inherit", fontSize: "12px", overflow: "visible"};
-  const UNSEEN = 640;  /* the width of a chart that is printed without having been on screen */
+  const UNSEEN = 640;  /* the width of a chart that is printed but was never on screen */
   const rate = (value) => (value === null || value === undefined ? "–" : value.toFixed(3));
   const whole = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
 
   const short = (value) => (Math.abs(value) >= 10000 ? d3.format("~s")(value) : String(Number(value.toPrecision(4))));
 
-  /* A chart fills its place, and is drawn again when the place changes its width. */
+  /* A chart fills its place and is drawn again when the width of the place changes. */
   function fill(place, draw) {
     let width = 0;
     const again = () => {
@@ -19,14 +19,14 @@
     };
     new ResizeObserver(() => {
       const now = Math.floor(place.clientWidth);
-      /* not at once: a chart changes the height of its place, which is what is being observed */
+      /* not at once: drawing changes the height of the place, which is being observed */
       if (now > 0 && now !== width) { width = now; requestAnimationFrame(again); }
     }).observe(place);
     window.addEventListener("beforeprint", () => { if (!width) { width = UNSEEN; again(); width = 0; } });
     return again;
   }
 
-  /* Charts side by side: as many as fit at their least width, `most` at most. Gives the width of each. */
+  /* Put charts side by side: as many as fit at the width `least`, up to `most`. Returns the width of each. */
   function divide(place, width, least, most) {
     const gap = 24, columns = Math.max(1, Math.min(most, Math.floor((width + gap) / (least + gap))));
     place.style.gridTemplateColumns = "repeat(" + columns + ", minmax(0, 1fr))";
@@ -41,7 +41,7 @@
     return box;
   }
 
-  /* Dots with their intervals, a line each, its name above it; the last or chosen one in color. */
+  /* Dots with their intervals, one line each, with the name above it; the last or chosen one in color. */
   function drawEstimates(steps, width, from, to, least) {
     const known = steps.filter((step) => step.value !== null), color = (step) => (step.last ? BLUE : GREY);
     return Plot.plot({
@@ -133,7 +133,7 @@
       from: bins.edges[k], to: bins.edges[k + 1], low: base ? base[k] : 0, high: (base ? base[k] : 0) + count, fill: fillColor,
     })).filter((bar) => bar.high > bar.low);
     const groups = [
-      ["Labelled rows", [...bars(bins.negative, null, ORANGE), ...bars(bins.positive, bins.negative, BLUE)]],
+      ["Labeled rows", [...bars(bins.negative, null, ORANGE), ...bars(bins.positive, bins.negative, BLUE)]],
       ["Unlabeled rows", bars(bins.unlabeled, null, GREY)],
     ].filter(([, found]) => found.length);
     return fill(place, (width) => groups.map(([title, found], k) => {
@@ -153,7 +153,7 @@
     }));
   }
 
-  /* A line for each binary problem, told apart by color and dashes. */
+  /* One line per binary problem, distinguished by color and dashes. */
   function drawRounds(place) {
     const looks = [[BLUE, null], [ORANGE, "6 3"], [GREY, "2 2"], [INK, "8 3 2 3"]];
     fill(place, (full) => drawn.rounds.map((column) => titled(column.name, Plot.plot({
@@ -184,7 +184,7 @@
     });
   }
 
-  /* The slider of one answer: what it is at, and everything that shows it. */
+  /* The slider of one answer: its position, and everything that shows it. */
   function explore(article, answer) {
     const slider = article.querySelector("[data-slider]"), curve = answer.curve;
     const costs = {missed: answer.costs.missed, accepted: answer.costs.accepted};
@@ -241,7 +241,7 @@
       });
     }
     if (Object.values(answer.asked).some((value) => value !== null)) article.querySelector("[data-asked-key]").hidden = false;
-    slider.value = state.now;  /* a browser that comes back to the page may have kept another */
+    slider.value = state.now;  /* a browser that returns to the page may have kept another value */
     tell();
   }
 
@@ -269,7 +269,7 @@
 
   const opened = [];
   window.addEventListener("beforeprint", () => {
-    for (const part of document.querySelectorAll("details:not([open]):not(.licences)")) { part.open = true; opened.push(part); }
+    for (const part of document.querySelectorAll("details:not([open]):not(.licenses)")) { part.open = true; opened.push(part); }
   });
   window.addEventListener("afterprint", () => { while (opened.length) opened.pop().open = false; });
 })();

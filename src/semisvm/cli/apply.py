@@ -1,0 +1,158 @@
+"""What is done with a model file: `semisvm predict`, `evaluate`, `suggest` and `report`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from semisvm.cli import options as shared
+from semisvm.cli.screen import Screen
+
+model_argument = click.argument("model", type=shared.FILE)
+data_argument = click.argument("data", type=shared.FILE)
+
+PREDICT_EXAMPLES = (
+    "semisvm predict spam.skops new.csv --out labels.csv",
+    "semisvm predict spam.skops new.parquet --out labels.parquet --keep id",
+)
+
+
+@click.command(
+    "predict", epilog=shared.list_examples(*PREDICT_EXAMPLES), short_help="Label the rows of a file by a model."
+)
+@model_argument
+@data_argument
+@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="Where to write: .csv, .tsv or .parquet.")
+@click.option("--keep", multiple=True, metavar="COL", help="Copy a column of DATA; may be given more than once.")
+@shared.force_option
+@shared.json_option
+def predict_command(model: Path, data: Path, out: Path, keep: tuple[str, ...], force: bool, as_json: bool) -> None:
+    """Write a label, a score and whether it is above the operating point for every row of DATA.
+
+    DATA has the columns that MODEL was fitted to, not encoded; other columns are ignored. It is read in parts, so a
+    file of ten million rows needs no more memory than a few thousand rows.
+    """
+    from semisvm.tables import load
+    from semisvm.tables.model import predict_file
+
+    screen = Screen(as_json)
+    with screen.working():
+        found = predict_file(load(model), data, out, keep=keep, force=force, tell=screen.tell)
+    if as_json:
+        screen.show_json(asdict(found) | {"out": str(out)})
+        return
+    counts = ", ".join(f"{count:,} {name}" for name, count in found.by_class.items())
+    speed = found.rows / max(found.seconds, 1e-9)
+    screen.say(f"{found.rows:,} rows: {counts}. {found.seconds:.1f} s, {speed:,.0f} rows per second. Written to {out}")
+
+
+EVALUATE_EXAMPLES = (
+    "semisvm evaluate spam.skops held-out.csv",
+    "semisvm evaluate spam.skops held-out.csv --json",
+)
+
+
+@click.command(
+    "evaluate", epilog=shared.list_examples(*EVALUATE_EXAMPLES), short_help="Measure a model on labeled rows."
+)
+@model_argument
+@data_argument
+@shared.unlabeled_option
+@shared.json_option
+@click.pass_context
+def evaluate_command(context: click.Context, model: Path, data: Path, unlabeled: str | None, as_json: bool) -> None:
+    """Measure MODEL on the labeled rows of DATA, with intervals.
+
+    Use rows that were not used to fit: on those that were, every model looks good. The exit code is 1 if a precision or
+    recall was asked for when the model was fitted and DATA does not show it.
+    """
+    from semisvm.cli.show import show_evaluation
+    from semisvm.tables import load
+    from semisvm.tables.evaluate import evaluate_file
+    from semisvm.tables.summary import plain_json
+
+    screen = Screen(as_json)
+    with screen.working():
+        found = evaluate_file(load(model), data, unlabeled=unlabeled, tell=screen.tell)
+    if as_json:
+        screen.show_json(plain_json(found))
+    else:
+        show_evaluation(screen.console, found)
+    context.exit(0 if found.reached else 1)
+
+
+SUGGEST_EXAMPLES = (
+    "semisvm suggest spam.skops mails.csv -n 50 --out to-label.csv",
+    "semisvm fit mails.csv to-label.csv --target spam --out spam-2.skops",
+)
+
+
+@click.command("suggest", epilog=shared.list_examples(*SUGGEST_EXAMPLES), short_help="Which rows to label next.")
+@model_argument
+@data_argument
+@click.option("-n", "n", type=click.IntRange(min=1), default=50, show_default=True, help="How many rows.")
+@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The CSV file to fill in.")
+@shared.unlabeled_option
+@shared.force_option
+@shared.json_option
+def suggest_command(
+    model: Path, data: Path, n: int, out: Path, unlabeled: str | None, force: bool, as_json: bool
+) -> None:
+    """Write the rows of DATA that MODEL is least sure of, spread out so that no two of them are alike.
+
+    The CSV has the columns of DATA and an empty target. Fill it in and give it to fit together with DATA: a row that
+    occurs again with a label is used once.
+    """
+    from semisvm.tables import load
+    from semisvm.tables.suggest import suggest_rows, write_suggestions
+    from semisvm.tables.summary import plain_json
+    from semisvm.tables.writing import check_can_write
+
+    screen = Screen(as_json)
+    check_can_write(out, force=force)
+    with screen.working():
+        loaded = load(model)
+        found = suggest_rows(loaded, data, n, unlabeled=unlabeled, tell=screen.tell)
+        write_suggestions(loaded, found, out, force=force)
+    if as_json:
+        screen.show_json({"out": str(out), "rows": plain_json(found)})
+        return
+    screen.say(f"{len(found)} rows to label: {out} (fill in the column {loaded.target!r})")
+
+
+REPORT_EXAMPLES = (
+    "semisvm report spam.skops",
+    "semisvm report spam.skops held-out.csv --out held-out.html",
+)
+
+
+@click.command("report", epilog=shared.list_examples(*REPORT_EXAMPLES), short_help="Write the report of a model.")
+@model_argument
+@click.argument("data", type=shared.FILE, required=False)
+@click.option("--out", type=shared.FILE, metavar="FILE", help="By default MODEL with the suffix .html.")
+@shared.unlabeled_option
+@shared.force_option
+@shared.json_option
+def report_command(
+    model: Path, data: Path | None, out: Path | None, unlabeled: str | None, force: bool, as_json: bool
+) -> None:
+    """Write what is known about MODEL as one HTML file that works offline.
+
+    With DATA, the operating point and the scores are measured on its labeled rows, and the rows of it that are worth
+    labeling next are listed.
+    """
+    from semisvm.report import write_report
+    from semisvm.tables import load
+    from semisvm.tables.evaluate import summary_on
+    from semisvm.tables.writing import check_can_write
+
+    screen = Screen(as_json)
+    out = check_can_write(model.with_suffix(".html") if out is None else out, force=force)
+    with screen.working():
+        write_report(summary_on(load(model), data, unlabeled=unlabeled, tell=screen.tell), out, force=force)
+    if as_json:
+        screen.show_json({"report": str(out)})
+        return
+    screen.say(f"Report: {out}")

@@ -1,0 +1,165 @@
+"""`semisvm fit` and `semisvm compare`: a table with few labels -> a model file, or a comparison of methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from semisvm.cli import options as shared
+from semisvm.cli.screen import Screen
+
+FIT_EXAMPLES = (
+    "semisvm fit mails.csv --target spam --out spam.skops",
+    "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
+    "semisvm fit patients.parquet --target ill --positive yes --costs yes=10,no=1 --out ill.skops",
+    "semisvm fit labeled.csv --unlabeled-data pool.csv --target topic --method transductive --out topic.skops",
+    "semisvm fit big.csv --target y --out y.skops --checkpoint y.parts --resume",
+)
+COMPARE_EXAMPLES = (
+    "semisvm compare mails.csv --target spam",
+    "semisvm compare mails.csv --target spam --method transductive --method cluster --tune",
+    "semisvm compare mails.csv --target spam --costs spam=1,ham=20 --json",
+)
+
+
+@click.command(
+    "fit",
+    epilog=shared.list_examples(*FIT_EXAMPLES),
+    short_help="Learn from a table in which few rows have labels.",
+)
+@shared.training_options
+@click.option(
+    "--method",
+    cls=shared.MethodOption,
+    metavar="NAME",
+    help="The method: auto, {methods}. By default preference if a precision or recall is asked for, else auto.",
+)
+@click.option("--out", required=True, type=shared.FILE, metavar="MODEL", help="The model file to write (.skops).")
+@click.option("--report", type=shared.FILE, metavar="FILE", help="Write a report of the fit, one HTML file.")
+@click.option("--checkpoint", type=shared.FILE, metavar="DIR", help="Keep every finished solve in a folder.")
+@click.option("--resume", is_flag=True, help="Continue the fit in --checkpoint; starts a new one if there is none.")
+@shared.force_option
+@shared.json_option
+@click.pass_context
+def fit_command(
+    context: click.Context,
+    method: str | None,
+    out: Path,
+    report: Path | None,
+    checkpoint: Path | None,
+    resume: bool,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Learn from the rows of DATA and write a model file.
+
+    DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, ARFF, LIBSVM/SVMlight text or npz; several files make one table.
+    A row whose target cell is empty is unlabeled. Columns may hold numbers, categories, dates, free text and empty
+    cells; the type of each is detected, and can be set by --type.
+
+    Ctrl-C keeps the best so far: the model is written, and the exit code is 130. The exit code is 1 if a precision or
+    recall was asked for and the labels show that it is not reached; the model is written in this case too.
+    """
+    from semisvm.report import write_report
+    from semisvm.tables import save
+    from semisvm.tables.fit import fit_model
+    from semisvm.tables.suggest import N_SUGGESTED, suggest_training_rows
+    from semisvm.tables.writing import check_can_write
+
+    screen = Screen(as_json)
+    check_can_write(out, force=force)
+    if report is not None:
+        check_can_write(report, force=force)
+    if resume and checkpoint is None:
+        raise click.UsageError("--resume continues a checkpoint: say which one by --checkpoint DIR.")
+    with screen.working():
+        screen.tell("Reading the rows")
+        training, settings = shared.read_training_options(options)
+        fitted = fit_model(
+            training,
+            settings,
+            method=method,
+            tune=options["tune"],
+            most_unlabeled=options["max_unlabeled"],
+            checkpoint=checkpoint,
+            resume=resume,
+            tell=screen.tell,
+        )
+        save(fitted.model, out, force=force)
+        if report is not None:
+            suggestions = tuple(suggest_training_rows(fitted.model, training, N_SUGGESTED))
+            write_report(replace(fitted.model.summary, suggestions=suggestions), report, force=force)
+    if fitted.checkpoint is not None and not fitted.was_stopped:
+        fitted.checkpoint.remove()
+    _show_fitted(screen, fitted, out, report)
+    context.exit(130 if fitted.was_stopped else 0 if fitted.reached else 1)
+
+
+def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None) -> None:
+    from semisvm.cli.show import show_fit
+
+    summary = fitted.model.summary
+    if screen.as_json:
+        written = {"model": str(out), "report": None if report is None else str(report)}
+        state = {"reached": fitted.reached, "stopped": fitted.was_stopped}
+        screen.show_json(written | state | {"summary": summary.as_dict()})
+        return
+    show_fit(screen.console, summary)
+    if fitted.was_stopped:
+        screen.warn("Stopped by Ctrl-C: this is the best so far.")
+    screen.say(f"Model: {out}" + (f"   Report: {report}" if report is not None else ""))
+
+
+@click.command(
+    "compare",
+    epilog=shared.list_examples(*COMPARE_EXAMPLES),
+    short_help="Do the unlabeled rows help? Every method on the same folds.",
+)
+@shared.training_options
+@click.option(
+    "--method",
+    "methods",
+    cls=shared.MethodOption,
+    multiple=True,
+    metavar="NAME",
+    help="Only this method, one of {methods}; may be given more than once.",
+)
+@shared.json_option
+@click.pass_context
+def compare_command(context: click.Context, methods: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Compare methods on the labeled rows of DATA, each row predicted by fits that have not seen its label.
+
+    The measure is balanced accuracy (the mean of the classes' recalls), or with --costs the expected cost per row.
+    Intervals have a confidence of 90%. "chosen" is what `semisvm fit --method auto` takes: the simplest method within
+    one standard error of the best.
+
+    Ctrl-C shows the methods that are done (exit code 130).
+    """
+    from semisvm.cli.show import show_comparison
+    from semisvm.tables.fit import compare_on
+    from semisvm.tables.summary import plain_json
+
+    screen = Screen(as_json)
+    with screen.working():
+        screen.tell("Reading the rows")
+        training, settings = shared.read_training_options(options)
+        found = compare_on(
+            training,
+            settings,
+            methods,
+            most_unlabeled=options["max_unlabeled"],
+            tune=options["tune"],
+            tell=screen.tell,
+        )
+    summary = found.summary()
+    if as_json:
+        screen.show_json(plain_json(summary) | {"notes": training.notes})
+    else:
+        show_comparison(screen.console, summary)
+        for note in training.notes:
+            screen.say(f"- {note}")
+    context.exit(130 if found.was_stopped else 0)

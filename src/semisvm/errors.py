@@ -1,0 +1,43 @@
+"""Errors about data: one sentence that says where, what is wrong, and what to do.
+
+Data that can't be read is refused with a `DataError` whose message reads
+
+    <file>, line <n>: <what is wrong>. <What to do about it>.
+
+so that a program can print it as it is, and no traceback is needed to repair a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+MOST_NAMES_SHOWN = 12
+
+
+class DataError(ValueError):
+    """Data that can't be read as asked; the message names the file, the line, the reason and the remedy."""
+
+
+def fault(path: str | Path, reason: str, remedy: str, *, line: int | None = None) -> DataError:
+    """Build the `DataError` for a file; `reason` and `remedy` come without a full stop."""
+    where = f"{path}, line {line}" if line is not None else str(path)
+    return DataError(f"{where}: {reason}. {remedy}.")
+
+
+def suggest(wanted: str, there: Iterable[str]) -> str:
+    """List the names that exist, and first those that are spelled much like the `wanted` one."""
+    names = list(there)
+    if not names:
+        return "There are none"
+    close = " or ".join(repr(name) for name in get_close_matches(wanted, names, n=3))
+    shown = ", ".join(repr(name) for name in names[:MOST_NAMES_SHOWN])
+    rest = len(names) - MOST_NAMES_SHOWN
+    listed = f"there are {shown}" + (f" and {rest} more" if rest > 0 else "")
+    return f"Perhaps {close} is meant; {listed}" if close else listed[0].upper() + listed[1:]
+
+
+def shorten(cell: str, width: int = 40) -> str:
+    """Quote a cell for a message; a long one is cut."""
+    return repr(cell if len(cell) <= width else cell[: width - 3] + "...")

@@ -1,0 +1,205 @@
+"""Kernel rows made on a device with torch: the data is copied there, and rows of K are made by matrix products.
+
+    stored[i, :n]   row i of K; rows are `stride` numbers apart, a multiple of 32, so that each starts at an address
+                    that wide loads need
+
+Products are in full float32 (or float64). In float32 they are as accurate as on the CPU; TF32 would lose 1e-3. The
+whole matrix is made one band of rows at a time, from the diagonal on, and the band is mirrored: half the products.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from semisvm.kernels.formula import Formula
+from semisvm.kernels.sources import FAR_FROM_ORIGIN, cross_kernel
+
+BAND = 4096  # rows of the whole matrix made at a time
+EXPONENTIAL_COLUMNS = 1024  # per program
+
+
+def as_tensor(X: Any, dtype, device) -> Any:
+    """Return rows as a dense tensor on the device, from NumPy, SciPy, torch or CuPy; device data stays there."""
+    import torch
+
+    kind = getattr(torch, np.dtype(dtype).name)
+    if isinstance(X, torch.Tensor):
+        return X.detach().to(device=device, dtype=kind)
+    if sparse.issparse(X):
+        return _dense_tensor(X.tocsr(), kind, device)
+    if hasattr(X, "__cuda_array_interface__"):
+        return torch.as_tensor(X, device=device).to(kind)
+    return torch.from_numpy(np.ascontiguousarray(X, dtype=dtype)).to(device)
+
+
+def _dense_tensor(X, kind, device):
+    """Lay a CSR matrix out dense on the device; only its non-zeros are transferred."""
+    import torch
+
+    n_rows, n_columns = X.shape
+    counts = torch.from_numpy(np.diff(X.indptr).astype(np.int64)).to(device)
+    row = torch.repeat_interleave(torch.arange(n_rows, device=device), counts)
+    at = row * n_columns + torch.from_numpy(X.indices.astype(np.int64)).to(device)
+    dense = torch.zeros(n_rows * n_columns, dtype=kind, device=device)
+    dense.index_add_(0, at, torch.from_numpy(X.data).to(device=device, dtype=kind))  # a column may be stored twice
+    return dense.view(n_rows, n_columns)
+
+
+def torch_device(name: str) -> Any:
+    """Return the torch device of a name that `semisvm.device.resolve` has accepted."""
+    import torch
+
+    if name == "cuda":
+        return torch.device("cuda", torch.cuda.current_device())
+    return torch.device("cpu" if name == "interpreter" else name)
+
+
+def current_device(device: Any) -> contextlib.AbstractContextManager[Any]:
+    """Make a device the current one inside a block: Triton launches there."""
+    import torch
+
+    return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def full_precision() -> Iterator[None]:
+    """Compute products in full float32, whatever the user allows torch elsewhere."""
+    import torch
+
+    allowed = torch.get_float32_matmul_precision()
+    if allowed == "highest":
+        yield
+        return
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(allowed)
+
+
+def scores_on_device(X, support_vectors, coefficients: np.ndarray, formula: Formula, device: str) -> np.ndarray:
+    """Score rows as `predict.scores_of_new_rows` does: kernel values in float32, weighted and summed in float64."""
+    import torch
+
+    place = torch_device(device)
+    scores = np.empty((X.shape[0], len(coefficients)))
+    with current_device(place):
+        support = TorchDataSource(support_vectors, formula, np.float32, place)
+        weights = torch.from_numpy(np.ascontiguousarray(coefficients.T)).to(place)
+        for start in range(0, X.shape[0], BAND):
+            part = slice(start, min(start + BAND, X.shape[0]))
+            K = support.between(as_tensor(X[part], np.float32, place))
+            scores[part] = (K.double() @ weights).cpu().numpy()
+    return scores
+
+
+class TorchDataSource:
+    """Rows of K from data rows on the device."""
+
+    def __init__(self, X, formula: Formula, dtype, device):
+        self.formula, self.n_rows = formula, X.shape[0]
+        self.X = as_tensor(X, dtype, device)
+        self.center = _mean_if_far(self.X) if formula.name == "rbf" else None
+        if self.center is not None:
+            self.X = self.X - self.center
+        self.squares = (self.X * self.X).sum(dim=1)
+        self.gamma = self.squares.new_tensor([formula.gamma])
+        self.diagonal = formula.diagonal(self.squares.cpu().numpy())
+
+    def write(self, rows, out) -> None:
+        """out[i, :n] = K[rows[i]]; `rows` is a tensor of int64, `out` has rows of any stride."""
+        self._product(self.X[rows], out[:, : self.n_rows])
+        self._finish(out, rows, 0)
+
+    def write_all(self, out) -> None:
+        """out[:n, :n] = K."""
+        import torch
+
+        n = self.n_rows
+        for start in range(0, n, BAND):
+            stop = min(start + BAND, n)
+            band = out[start:stop, start:n]
+            self._product(self.X[start:stop], band, start)
+            self._finish(band, torch.arange(start, stop, device=out.device), start)
+            out[stop:n, start:stop] = band[:, stop - start :].T
+
+    def between(self, new) -> Any:
+        """Return the kernel values between new rows (a tensor of their data) and these, shape (n_new, n)."""
+        import torch
+
+        new = new if self.center is None else new - self.center
+        values = new.new_empty((len(new), self.n_rows))
+        self._product(new, values)
+        rows = torch.full((len(new),), -1, dtype=torch.int64, device=new.device)  # none of them is a data row
+        self._finish(values, rows, 0, (new * new).sum(dim=1))
+        return values
+
+    def _product(self, left, out, start: int = 0) -> None:
+        import torch
+
+        with full_precision():
+            torch.mm(left, self.X[start:].T, out=out)
+
+    def _finish(self, dots, rows, first: int, squares=None) -> None:
+        """Turn dot products with the data rows from `first` on into kernel values, in place."""
+        import torch
+
+        formula, n_columns = self.formula, self.n_rows - first
+        if formula.name == "rbf":
+            from semisvm.kernels.device_kernel import rbf_on_device
+
+            grid = (-(-n_columns // EXPONENTIAL_COLUMNS), len(rows))
+            squares = self.squares[rows] if squares is None else squares, self.squares[first:]
+            rbf_on_device[grid](
+                dots,
+                *squares,
+                rows,
+                self.gamma,
+                first,
+                n_columns,
+                dots.stride(0),
+                COLUMNS=EXPONENTIAL_COLUMNS,
+                num_warps=4,
+            )
+        elif formula.name in ("poly", "sigmoid"):
+            dots.mul_(formula.gamma).add_(formula.coef0)
+            torch.pow(dots, formula.degree, out=dots) if formula.name == "poly" else torch.tanh(dots, out=dots)
+
+
+def _mean_if_far(X):
+    """Return the mean if rows are far from the origin for their spread, else None (`sources` says why)."""
+    import torch
+
+    mean = X.mean(dim=0, dtype=torch.float64)
+    spread = (X * X).mean(dim=0, dtype=torch.float64).sum() - mean @ mean
+    return mean.to(X.dtype) if bool(mean @ mean > FAR_FROM_ORIGIN * spread) else None
+
+
+class TorchMatrixSource:
+    """Rows of a kernel matrix that exists already: the user's own, or what the user's function returned."""
+
+    def __init__(self, K, dtype, device):
+        self.K = as_tensor(K, dtype, device)
+        self.n_rows = len(self.K)
+        self.diagonal = self.K.diagonal().cpu().numpy()
+
+    def write(self, rows, out) -> None:
+        """out[i, :n] = K[rows[i]]."""
+        out[:, : self.n_rows] = self.K[rows]
+
+    def write_all(self, out) -> None:
+        """out[:n, :n] = K."""
+        out[: self.n_rows, : self.n_rows] = self.K
+        self.K = out[: self.n_rows, : self.n_rows]  # one copy is enough
+
+
+def make_torch_source(X, formula: Formula, dtype, device) -> TorchDataSource | TorchMatrixSource:
+    """Return the source of a kernel; a user's function is called on the host, once for all pairs of rows."""
+    if formula.name == "precomputed":
+        return TorchMatrixSource(X, dtype, device)
+    if formula.function is not None:
+        return TorchMatrixSource(cross_kernel(formula, X, X), dtype, device)
+    return TorchDataSource(X, formula, dtype, device)

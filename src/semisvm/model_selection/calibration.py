@@ -1,0 +1,282 @@
+"""Probabilities from out-of-fold scores, where some rows have no label.
+
+scikit-learn's `CalibratedClassifierCV` takes its classes from all of y. With unlabeled rows in y the marker -1 becomes
+a class: a two-class model has one column of scores, which is then fitted to the wrong class, and the probabilities of
+the first class come out as 1 for every row. For that reason the splitters of this package refuse to work inside it.
+
+`SemiSupervisedCalibratedClassifierCV` does it in two steps that leave the marker out: `cross_fit_scores` scores every
+labeled row by a fit that has not seen its label, and scikit-learn's own calibrators are fitted to these scores.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from semisvm.labels import encode
+from semisvm.model_selection.cross_fit import cross_fit_scores
+from semisvm.model_selection.scoring import LabeledRowsScoreMixin
+from semisvm.model_selection.split import SemiSupervisedKFold
+from semisvm.sklearn_private import HasMethods, StrOptions, fit_context, num_samples
+
+
+class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Probabilities for a classifier that learns from labeled and unlabeled rows.
+
+    The classifier is fitted on all rows. In addition, one fit per fold scores the labeled rows that it has not seen,
+    and a calibrator is fitted to these out-of-fold scores. Where every row has a label, this is what
+    `CalibratedClassifierCV(ensemble=False)` does.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With `decision_function`; it is cloned.
+    method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
+        The calibrator, as in scikit-learn's `CalibratedClassifierCV`. "isotonic" needs many labels (about 1000).
+    cv : splitter, default=None
+        One that tests every labeled row once. None: `SemiSupervisedKFold(5)` with the marker `unlabeled`.
+    unlabeled : number, string or None, default=-1
+        The marker of rows without a label; see `semisvm.labels`. The estimator must use the same one.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes; the marker of unlabeled rows is not among them.
+    estimator_ : classifier
+        The estimator, fitted on all rows.
+    calibrator_ : ScoreCalibrator
+        Turns scores into probabilities.
+    out_of_fold_scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        The scores that the calibrator was fitted to; NaN for unlabeled rows.
+    n_features_in_ : int
+        The number of features, where `estimator_` knows it.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the features, where X had names.
+
+    See Also
+    --------
+    semisvm.model_selection.cross_fit_scores : The out-of-fold scores alone.
+    sklearn.calibration.CalibratedClassifierCV : The same where every row has a label.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from semisvm import SupervisedSVC
+    >>> from semisvm.model_selection import SemiSupervisedCalibratedClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y[100:] = -1  # all but a hundred labels are hidden
+    >>> model = SemiSupervisedCalibratedClassifierCV(SupervisedSVC(gamma=1e-4)).fit(X, y)
+    >>> model.predict_proba(X[:2]).shape
+    (2, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "decision_function"])],
+        "method": [StrOptions({"sigmoid", "isotonic", "temperature"})],
+        "cv": [HasMethods(["split"]), None],
+        "unlabeled": "no_validation",
+    }
+
+    def __init__(self, estimator: Any, *, method: str = "sigmoid", cv: Any = None, unlabeled: Any = -1):
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.unlabeled = unlabeled
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> SemiSupervisedCalibratedClassifierCV:
+        """Fit the classifier on all rows and the calibrator on out-of-fold scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            A label for each row, the marker `unlabeled` where there is none.
+        sample_weight : array-like of shape (n_samples,), optional
+            One weight per row, for the classifier and for the calibrator.
+        groups : array-like of shape (n_samples,), optional
+            Passed on to `cv.split`.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else num_samples(X))
+        cv = SemiSupervisedKFold(5, unlabeled=self.unlabeled) if self.cv is None else self.cv
+        scores = cross_fit_scores(self.estimator, X, y, cv=cv, groups=groups, sample_weight=sample_weight)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.estimator_ = clone(self.estimator).fit(X, y, **weights)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        tested = np.flatnonzero(labels.is_labeled & ~np.isnan(scores.reshape(len(scores), -1)[:, 0]))
+        weight = None if sample_weight is None else np.asarray(sample_weight)[tested]
+        self.calibrator_ = ScoreCalibrator(labels.classes, self.method).fit(
+            scores[tested], labels.decode(labels.codes[tested]), sample_weight=weight
+        )
+        self.classes_, self.out_of_fold_scores_ = labels.classes, scores
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return self.calibrator_.predict_proba(self.estimator_.decision_function(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The predicted classes.
+        """
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of the classifier, which are not calibrated.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            What `estimator_.decision_function` returns.
+        """
+        check_is_fitted(self)
+        return self.estimator_.decision_function(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.sparse, tags.input_tags.pairwise = inner.sparse, inner.pairwise
+        tags.input_tags.allow_nan = inner.allow_nan
+        return tags
+
+
+class ScoreCalibrator(ClassifierMixin, BaseEstimator):
+    """Scores to probabilities: scikit-learn's calibrators on scores that are given.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        The classes that the columns of the scores stand for.
+    method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
+        As in scikit-learn's `CalibratedClassifierCV`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    calibrated_ : CalibratedClassifierCV
+        The fitted calibrators.
+    """
+
+    def __init__(self, classes: np.ndarray, method: str = "sigmoid"):
+        self.classes = classes
+        self.method = method
+
+    def fit(self, scores: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> ScoreCalibrator:
+        """Fit the calibrators.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,) or (n, n_classes)
+            Scores of rows by fits that have not seen their labels.
+        y : ndarray of shape (n,)
+            The true labels of these rows.
+        sample_weight : array-like of shape (n,), optional
+            One weight per row.
+
+        Returns
+        -------
+        self : object
+            The fitted calibrator.
+        """
+        self.classes_ = np.asarray(self.classes)
+        scores = _as_columns(scores)
+        # Two folds of a classifier that learns nothing: the calibrators are fitted to the scores as they are.
+        given = _GivenScores(self.classes_)
+        self.calibrated_ = CalibratedClassifierCV(given, method=self.method, cv=2, ensemble=False)
+        self.calibrated_.fit(scores, y, sample_weight=sample_weight)
+        return self
+
+    def predict_proba(self, scores: np.ndarray) -> np.ndarray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,) or (n, n_classes)
+            Scores of new rows by the fit on all labels.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n, n_classes)
+            One column per class, in the order of `classes_`.
+        """
+        return self.calibrated_.predict_proba(_as_columns(scores))
+
+    def predict(self, scores: np.ndarray) -> np.ndarray:
+        """Return the most probable class.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,) or (n, n_classes)
+            Scores of rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,)
+            The classes.
+        """
+        return self.classes_[self.predict_proba(scores).argmax(axis=1)]
+
+
+class _GivenScores(ClassifierMixin, BaseEstimator):
+    """A classifier whose features are its scores: what scikit-learn's calibrators are fitted around."""
+
+    def __init__(self, classes: np.ndarray):
+        self.classes = classes
+
+    def fit(self, scores: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> _GivenScores:
+        self.classes_ = self.classes
+        return self
+
+    def decision_function(self, scores: np.ndarray) -> np.ndarray:
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, scores: np.ndarray) -> np.ndarray:
+        codes = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_[codes.astype(np.intp)]
+
+
+def _as_columns(scores: np.ndarray) -> np.ndarray:
+    scores = np.asarray(scores, dtype=np.float64)
+    return scores[:, None] if scores.ndim == 1 else scores

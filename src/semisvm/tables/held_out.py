@@ -1,0 +1,260 @@
+"""Every labeled row scored by a fit that has not seen its label, and what these scores say of a method.
+
+    scores   (m,) or (m, k)  out-of-fold scores of the m labeled rows, by `methods.score_rows`
+    codes    (m,)            the true class of each, as an index into the class names
+
+Folds are those of `SemiSupervisedKFold`: the labeled rows are dealt out, and every training part has the unlabeled
+rows, at most MOST_UNLABELED of them, drawn at random, so that comparing all methods on a large pool takes minutes.
+
+Scores give operating points and an audit: for two classes one operating point, for more one per class, on a score that
+is above 0 exactly where the class wins. A threshold is moved only if a precision or recall is asked for and there are
+two classes; otherwise the threshold 0 is measured. Predictions give a merit, a weighted mean over rows:
+
+    merit = sum_i weight_i value_i
+
+    balanced accuracy   value_i = 1 if row i is predicted right, weight_i = 1 / (classes x rows of its class)
+    cost                value_i = -what the prediction of row i costs, weight_i = 1 / rows
+
+A weighted mean has a standard error within each class, and so has the difference of two methods on the same rows. For
+the standard error each class gets two more rows, half the span of its values above and below its mean: with few
+labels, a method that made no error yet is not a method without errors.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.base import clone
+
+from semisvm.decision import Audit, Estimate, OperatingPoint, Target, choose_for, make_audit, measure
+from semisvm.estimators.costs import cost_matrix
+from semisvm.estimators.registry import Method
+from semisvm.model_selection import SemiSupervisedKFold, cross_fit
+from semisvm.tables.methods import (
+    Settings,
+    Tell,
+    fit_quietly,
+    lead_per_class,
+    make_estimator,
+    say_nothing,
+    score_rows,
+    shape_for,
+)
+
+N_COMPARISON_FOLDS = 5
+MOST_UNLABELED = 5_000
+MERIT_CONFIDENCE = 0.9
+ACCURACY, COST = "balanced accuracy", "cost"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The rows that methods are compared on, and the folds that all of them share.
+
+    `labels` is a pandas Categorical, missing where a row is unlabeled; `store` keeps finished solves, or is None.
+    """
+
+    X: Any
+    labels: Any
+    folds: tuple[tuple[np.ndarray, np.ndarray], ...]
+    store: Any = None
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return tuple(self.labels.categories)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """The class of each row as an index, -1 for unlabeled rows."""
+        return np.asarray(self.labels.codes, dtype=np.intp)
+
+    @property
+    def labeled(self) -> np.ndarray:
+        """The numbers of the labeled rows."""
+        return np.flatnonzero(self.codes >= 0)
+
+
+@dataclass(frozen=True)
+class HeldOutScores:
+    """Out-of-fold scores of one method on the labeled rows `rows`; `complaints` are its warnings, each once."""
+
+    rows: np.ndarray
+    scores: np.ndarray
+    seconds: float
+    complaints: tuple[str, ...] = ()
+
+
+def make_bench(X: Any, labels: Any, *, seed: int = 0, most: int = MOST_UNLABELED, store: Any = None) -> Bench:
+    """Draw the unlabeled rows and the folds; ValueError if a class has fewer than two labeled rows."""
+    codes = np.asarray(labels.codes, dtype=np.intp)
+    unlabeled = np.flatnonzero(codes < 0)
+    if len(unlabeled) > most:
+        kept = np.random.default_rng(seed).choice(unlabeled, most, replace=False)
+        rows = np.sort(np.concatenate([np.flatnonzero(codes >= 0), kept]))
+        X, labels, codes = X[rows], labels[rows], codes[rows]
+    rarest = int(np.bincount(codes[codes >= 0], minlength=len(labels.categories)).min())
+    if rarest < 2:
+        raise ValueError("a class has a single labeled row, so no fold can hold one out")
+    splitter = SemiSupervisedKFold(min(N_COMPARISON_FOLDS, rarest), shuffle=True, random_state=seed)
+    return Bench(X, labels, tuple(splitter.split(X, codes)), store)
+
+
+def score_held_out(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> HeldOutScores:
+    """Fit a method once per fold and score the rows held out."""
+    began = time.perf_counter()
+    estimator, X = make_estimator(method, settings), shape_for(method, bench.X)
+    complaints: list[str] = []
+    number = count(1)
+
+    def fit_and_score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+        what = f"Comparing: {method.name}, fold {next(number)} of {len(bench.folds)}"
+        tell(what)
+        fold = clone(estimator)
+        complaints.extend(fit_quietly(fold, X[train], bench.labels[train], tell, what, bench.store))
+        return score_rows(fold, X[test])
+
+    scores = cross_fit(bench.folds, fit_and_score, len(bench.labels)).scores[bench.labeled]
+    return HeldOutScores(bench.labeled, scores, time.perf_counter() - began, tuple(dict.fromkeys(complaints)))
+
+
+# ---- operating points ----
+
+
+def target_from(settings: Settings, classes: tuple[str, ...]) -> Target:
+    """Return what the settings ask of a threshold."""
+    costs = pair_of_costs(settings.costs, classes)
+    return Target(settings.min_precision, settings.min_recall, costs=costs)
+
+
+def pair_of_costs(costs: Any, classes: tuple[str, ...]) -> tuple[float, float] | None:
+    """(cost of a missed positive, of an accepted negative) if costs are given and there are two classes."""
+    if costs is None or len(classes) != 2:
+        return None
+    matrix = cost_matrix(costs, np.array(classes))
+    return float(matrix[1, 0]), float(matrix[0, 1])
+
+
+def place_thresholds(
+    scores: np.ndarray, codes: np.ndarray, settings: Settings, classes: tuple[str, ...], *, may_move: bool = True
+) -> dict[str, OperatingPoint]:
+    """Return the operating point per class (of two classes: of the second) from out-of-fold scores."""
+    target = target_from(settings, classes)
+    if len(classes) == 2 and target.is_constrained and may_move:
+        return {classes[1]: choose_for(target, scores, np.where(codes == 1, 1, -1), level="cross-fitted")}
+    return {
+        name: measure(own, sign, 0.0, target=target, level="cross-fitted")
+        for name, own, sign in scores_per_class(scores, codes, classes)
+    }
+
+
+def audit_steps(
+    supervised: np.ndarray,
+    codes: np.ndarray,
+    points: dict[str, OperatingPoint],
+    settings: Settings,
+    classes: tuple[str, ...],
+    *,
+    uses_unlabeled: bool = True,
+) -> dict[str, Audit]:
+    """Return per class what the labels alone give, then the threshold where one is set, then the unlabeled rows."""
+    target = target_from(settings, classes)
+    sets_threshold = target.is_constrained and len(classes) == 2
+    return {
+        name: make_audit(
+            target,
+            scores,
+            sign,
+            points[name] if uses_unlabeled else None,
+            "cross-fitted",
+            sets_threshold=sets_threshold,
+        )
+        for name, scores, sign in scores_per_class(supervised, codes, classes)
+    }
+
+
+def scores_per_class(
+    scores: np.ndarray, codes: np.ndarray, classes: tuple[str, ...]
+) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """Return (class, scores of the class, sign of each row) per class; of two classes, for the second only."""
+    columns = lead_per_class(scores)
+    first = len(classes) - columns.shape[1]
+    return [(classes[k], columns[:, k - first], np.where(codes == k, 1, -1)) for k in range(first, len(classes))]
+
+
+def predict_codes(scores: np.ndarray, threshold: float = 0.0) -> np.ndarray:
+    """Return the class of each row: with two classes by the threshold, with more by the largest score."""
+    return (scores > threshold).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+
+
+# ---- merit ----
+
+
+@dataclass(frozen=True)
+class Merit:
+    """Values, weights and classes of m held-out rows; `span` (k,) is the best minus the worst value per class."""
+
+    name: str
+    values: np.ndarray
+    weights: np.ndarray
+    codes: np.ndarray
+    span: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        return float(self.weights @ self.values)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return _standard_error(self.values, self.weights, self.codes, self.span)
+
+    def estimate(self) -> Estimate:
+        """Return the mean and its interval, cut at the worst and best possible values."""
+        found = _interval(self.mean, self.error)
+        worst, best = self.limits
+        return Estimate(found.value, max(found.low, worst), min(found.high, best))
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The worst and the best mean that rows of these classes could have."""
+        best = 1.0 if self.name == ACCURACY else 0.0
+        return best - float(self.weights @ self.span[self.codes]), best
+
+    def minus(self, other: Merit) -> Estimate:
+        """Return the difference of two methods on the same rows, and its interval."""
+        return _interval(self.mean - other.mean, self.error_of_gap(other))
+
+    def error_of_gap(self, other: Merit) -> float:
+        """Return the standard error of the difference of two methods on the same rows."""
+        return _standard_error(self.values - other.values, self.weights, self.codes, self.span)
+
+
+def judge(predicted: np.ndarray, codes: np.ndarray, classes: tuple[str, ...], costs: Any = None) -> Merit:
+    """Compare predicted with true classes; `costs` as in `Settings`."""
+    if costs is None:
+        sizes = np.bincount(codes, minlength=len(classes))
+        values = (predicted == codes).astype(np.float64)
+        return Merit(ACCURACY, values, 1 / (len(classes) * sizes[codes]), codes, np.ones(len(classes)))
+    matrix = cost_matrix(costs, np.array(classes))
+    weights = np.full(len(codes), 1 / len(codes))
+    return Merit(COST, -matrix[codes, predicted], weights, codes, matrix.max(axis=1))
+
+
+def _standard_error(values: np.ndarray, weights: np.ndarray, codes: np.ndarray, span: np.ndarray) -> float:
+    total = 0.0
+    for code in np.unique(codes):
+        mine = codes == code
+        n, mean = int(mine.sum()), values[mine].mean()
+        variance = (((values[mine] - mean) ** 2).sum() + span[code] ** 2 / 2) / (n + 2)
+        total += weights[mine].sum() ** 2 * variance / n
+    return float(np.sqrt(total))
+
+
+def _interval(mean: float, error: float) -> Estimate:
+    reach = float(ndtri(0.5 + MERIT_CONFIDENCE / 2)) * error
+    return Estimate(mean, mean - reach, mean + reach)

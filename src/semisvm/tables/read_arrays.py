@@ -1,0 +1,232 @@
+"""Files of bare numbers: LIBSVM text and NumPy's .npz archives -> X, y.
+
+A row of LIBSVM (or SVMlight) text is a label and the features that are not zero, counted from 1, in increasing order:
+
+    +1 3:0.5 17:1.25    # a comment
+
+scikit-learn's compiled loader does the reading. It says what is wrong with a file, but not where. So when it fails, the
+text is scanned again, slowly, for the first line that can't be right.
+
+An .npz archive has two arrays: X, (n_rows, n_features) and numeric, and y, the labels of the n_rows rows. Pickled
+objects are refused: opening a data file must never run code.
+
+    numpy.savez_compressed("rows.npz", X=X, y=y)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from semisvm.datasets.dataset import Dataset, NumberedNames
+from semisvm.errors import DataError, fault, shorten, suggest
+from semisvm.tables.content import read_bytes, read_text
+
+INT32_MAX = 2**31 - 1
+UTF8_MARK = b"\xef\xbb\xbf"
+EXACT_IN_FLOAT = 2.0**53  # from here on a float does not hold every whole number
+AS_WRITTEN = "Write it as: numpy.savez_compressed(path, X=X, y=y)"
+
+
+def whole_if_possible(y: NDArray[np.floating]) -> NDArray:
+    """Return y as integers where that loses nothing: no NaN, no fraction, no rounding."""
+    if len(y) and np.all(np.abs(y) < EXACT_IN_FLOAT) and np.all(y == np.rint(y)):
+        return y.astype(np.int64)
+    return y
+
+
+# ---- LIBSVM text ----
+
+
+def read_libsvm(path: str | Path, *, n_features: int | None = None) -> Dataset:
+    """Read LIBSVM or SVMlight text, plain or compressed.
+
+    Parameters
+    ----------
+    path : str or Path
+        Rows of ``label index:value ...``, indices from 1; ``qid:`` entries are skipped.
+    n_features : int, optional
+        The number of features; by default the largest index. Give it for a file whose last features may be zero in
+        every row.
+
+    Returns
+    -------
+    data : Dataset
+        X is a CSR matrix.
+    """
+    path = Path(path)
+    content = read_bytes(path).removeprefix(UTF8_MARK)
+    complaint = None
+    try:
+        X, y = _load(content, n_features)
+    except (ValueError, TypeError, OverflowError) as error:
+        complaint = str(error)
+    if complaint is not None:
+        raise _explain(path, n_features, complaint)
+    if X.shape[0] == 0:
+        raise fault(path, "no row in the file", "Write one row per line: label index:value ...")
+    if not np.isfinite(X.data).all() or np.isinf(y).any():
+        raise _explain(path, n_features, "a value is NaN or infinite")
+    if n_features is None and X.nnz == 0:
+        raise fault(path, "no row has a feature", "Write rows as: label index:value ...")
+    names = NumberedNames(X.shape[1])
+    return Dataset(path.name, X, whole_if_possible(y), names, "label", source=str(path))
+
+
+def _load(content: bytes, n_features: int | None) -> tuple[csr_matrix, NDArray[np.floating]]:
+    from sklearn.datasets import load_svmlight_file
+
+    X, y = load_svmlight_file(BytesIO(content), n_features=n_features, zero_based=False)
+    if X.nnz > INT32_MAX:
+        raise ValueError("more than 2**31 - 1 values, too many for one sparse matrix of this library")
+    # the loader counts in int64, which scikit-learn's own SVC refuses
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X, y
+
+
+def _explain(path: Path, n_features: int | None, complaint: str) -> DataError:
+    """Find the first line that can't be right, and say why; `complaint` where no such line is found."""
+    most = INT32_MAX if n_features is None else n_features
+    for line, (label, *pairs) in _lines(read_text(path)):
+        if not _is_float(label) or float(label) in (np.inf, -np.inf):
+            reason = f"the label {shorten(label)} is not a finite number"
+            return fault(path, reason, "Begin each row with a number: label index:value ...", line=line)
+        flaw = _flaw(pairs, most)
+        if flaw is not None:
+            reason, remedy = flaw
+            return fault(path, reason, remedy, line=line)
+    return fault(path, f"can't be read as LIBSVM text ({complaint})", "Check the format")
+
+
+def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    for line, content in enumerate(text.split("\n"), start=1):
+        parts = content.split("#", 1)[0].split()
+        if parts:
+            yield line, parts
+
+
+def _flaw(pairs: list[str], most: int) -> tuple[str, str] | None:
+    """Return (reason, remedy) for the first pair of a row that is not index:value, in order and finite."""
+    previous = 0
+    for pair in pairs:
+        name, colon, value = pair.partition(":")
+        if name == "qid":
+            continue
+        if not colon or not value:
+            return f"{shorten(pair)} is not index:value", "Write each feature as index:value, without spaces"
+        if not name.isdecimal():
+            return f"the index {shorten(name)} is not a whole number from 1 up", "Number the features from 1"
+        index = int(name) if len(name) < 20 else INT32_MAX + 1
+        if index == 0:
+            return "the index 0, but features are counted from 1", "Add 1 to every index of the file"
+        if index > most:
+            return f"the index {shorten(name)} is past the last feature, {most}", "Check the number of features"
+        if index <= previous:
+            return f"the index {index} comes after {previous}", "Sort the features of each row, each once"
+        if not _is_float(value) or not np.isfinite(float(value)):
+            return f"feature {index} is {shorten(value)}, not a finite number", "Replace it, or leave it out"
+        previous = index
+    return None
+
+
+def _is_float(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# ---- npz ----
+
+
+def has_labels(path: Path) -> bool:
+    """Whether an .npz archive has labels: rows to predict need none. True for a file that can't be read."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return "y" in archive.files
+    except Exception:  # of many unrelated types: `read_npz` says what is wrong
+        return True
+
+
+def read_npz(path: str | Path, *, target: str | None = "y") -> Dataset:
+    """Read the arrays X and `target` of an .npz file; target=None reads X alone.
+
+    Parameters
+    ----------
+    path : str or Path
+        The archive.
+    target : str or None, default="y"
+        The array of the labels.
+
+    Returns
+    -------
+    data : Dataset
+        X is float32 where that holds its numbers exactly, float64 otherwise.
+    """
+    path = Path(path)
+    wanted = ["X"] if target is None else ["X", target]
+    members = _members(path, wanted)
+    X = _features(path, members["X"])
+    y = np.full(len(X), np.nan) if target is None else _array_labels(path, members[target], len(X))
+    return Dataset(path.name, X, y, NumberedNames(X.shape[1]), target, source=str(path))
+
+
+def _members(path: Path, wanted: list[str]) -> dict[str, NDArray]:
+    content = read_bytes(path)
+    # np.load, zipfile and zlib raise a dozen unrelated types on bad bytes: all mean the same here
+    try:
+        archive = np.load(BytesIO(content), allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise fault(path, "one bare array, not an archive of X and y", AS_WRITTEN)
+        for name in wanted:
+            if name not in archive.files:
+                raise _absent(path, name, archive.files)
+        return {name: np.asarray(archive[name]) for name in wanted}
+    except DataError:
+        raise
+    except Exception as error:
+        reason = f"can't be read as an .npz archive of plain arrays ({error})"
+        raise fault(path, reason, "Copy it again. " + AS_WRITTEN) from None
+
+
+def _absent(path: Path, name: str, there: list[str]) -> DataError:
+    if {"indptr", "indices", "data"} <= set(there):
+        reason = "one sparse matrix (scipy.sparse.save_npz), without labels"
+        return fault(path, reason, "Save it with its labels: sklearn.datasets.dump_svmlight_file(X, y, path)")
+    return fault(path, f"there is no array {name!r}", f"{suggest(name, there)}. {AS_WRITTEN}")
+
+
+def _features(path: Path, X: NDArray) -> NDArray[np.floating]:
+    if X.ndim != 2 or 0 in X.shape:
+        reason = f"X has shape {X.shape}"
+        raise fault(path, reason, "Make it (rows, features), with at least one of each")
+    if X.dtype.kind not in "fiub":
+        raise fault(path, f"X holds {X.dtype}, not numbers", "Turn its columns into numbers before saving")
+    X = X.astype(np.float32 if np.can_cast(X.dtype, np.float32) else np.float64, copy=False)
+    finite = np.isfinite(X).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        column = int(np.argmin(np.isfinite(X[row])))
+        reason = f"X[{row}, {column}] is {X[row, column]}, not a finite number"
+        raise fault(path, reason, "Replace it, or leave the row out")
+    return X
+
+
+def _array_labels(path: Path, y: NDArray, n_rows: int) -> NDArray:
+    if y.shape != (n_rows,):
+        raise fault(path, f"X has {n_rows} rows, but the labels have shape {y.shape}", "Save one label per row")
+    if y.dtype.kind in "iub":
+        return y.astype(np.int64)
+    if y.dtype.kind == "f":
+        if np.isinf(y).any():
+            raise fault(path, f"label {int(np.argmax(np.isinf(y)))} is infinite", "Use NaN for a row without one")
+        return whole_if_possible(y.astype(np.float64))
+    if y.dtype.kind == "U":
+        return y
+    raise fault(path, f"the labels hold {y.dtype}", "Save them as numbers or text")

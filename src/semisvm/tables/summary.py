@@ -1,0 +1,289 @@
+"""What came of a fit, as typed values: everything that the report and the command show.
+
+A summary is written to the model file as JSON with a version number, and read back from it. Scores are those that the
+operating point's threshold applies to. Everything that belongs to a class is stored under the name of the class. With
+two classes there is one entry, for the positive class; with more there is one per class.
+
+JSON has neither NaN nor infinity: NaN is written as null, and an infinite threshold as "inf" or "-inf".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+import numpy as np
+
+from semisvm.decision import Estimate, OperatingPoint
+from semisvm.estimators.history import RoundRecord
+from semisvm.tables.version_1 import upgrade_facts
+
+VERSION = 2
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class FeatureSummary:
+    """Name and type (number, category, date, text) of one column that the model uses."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """The training rows: file name, number of rows, name of the label column, columns in use."""
+
+    name: str
+    rows: int
+    labeled: int
+    unlabeled: int
+    target: str
+    features: tuple[FeatureSummary, ...] = ()
+
+
+@dataclass(frozen=True)
+class MethodSummary:
+    """The method that was fitted, its name in the literature, why it was chosen, and its parameters."""
+
+    name: str
+    paper_name: str
+    why: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ScoreSample:
+    """Scores for one class.
+
+    Attributes
+    ----------
+    labeled : tuple of float
+        Scores of the labeled rows.
+    sign : tuple of int
+        For each labeled row +1 if it is of the class, -1 if not.
+    level : str
+        How the scores were obtained: "empirical", "cross-fitted" or "certified".
+    unlabeled : tuple of float
+        Sorted scores of the unlabeled rows, or of a random sample of them.
+    n_unlabeled : int
+        The number of unlabeled rows that were scored.
+    """
+
+    labeled: tuple[float, ...]
+    sign: tuple[int, ...]
+    level: str
+    unlabeled: tuple[float, ...] = ()
+    n_unlabeled: int = 0
+
+
+@dataclass(frozen=True)
+class ErrorCosts:
+    """The cost of one missed positive row and of one accepted negative row."""
+
+    missed: float
+    accepted: float
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """One method in a comparison; `difference` is its merit minus that of the supervised method."""
+
+    name: str
+    merit: Estimate
+    standard_error: float
+    difference: Estimate
+    reaches_target: bool
+    seconds: float
+    complaints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ComparisonSummary:
+    """Methods on the same folds; `left_out` is {method: reason}. With the measure "cost", merit is minus the cost."""
+
+    measure: str
+    methods: tuple[MethodResult, ...]
+    left_out: dict[str, str]
+    chosen: str
+    verdict: str
+    was_stopped: bool = False
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A row worth labeling: its number in the file (from 1), its score, its predicted label, its cells."""
+
+    row: int
+    score: float
+    label: str
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FitSummary:
+    """What is known about a fit.
+
+    Attributes
+    ----------
+    title, created : str
+        A title for people, and the time of the fit.
+    data : DataSummary
+        The training rows.
+    classes : tuple of str
+        The class names; of two, the second is the positive class.
+    positive : str or None
+        The positive class; None with more than two classes.
+    method : MethodSummary
+        The method and its parameters.
+    operating_points : dict of {str: OperatingPoint}
+        The operating point per class.
+    audits : dict of {str: dict of {str: OperatingPoint}}
+        Per class, the operating point after each step: supervised, + threshold, + unlabeled rows.
+    scores : dict of {str: ScoreSample}
+        The scores that the operating points were measured on.
+    costs : ErrorCosts or None
+        What errors cost, where there are two classes and costs were given.
+    rounds : tuple of RoundRecord
+        The estimator's `history_`.
+    comparison : ComparisonSummary or None
+        The methods that were compared before one was chosen.
+    suggestions : tuple of Suggestion
+        Rows worth labeling next.
+    guard : dict or None
+        The estimator's `guard_`: whether predicting one class for every row would cost less.
+    notes : tuple of str
+        Sentences for the reader.
+    seconds : float
+        Duration of the fit.
+    versions, machine : dict
+        Installed packages and the machine.
+    """
+
+    title: str
+    created: str
+    data: DataSummary
+    classes: tuple[str, ...]
+    positive: str | None
+    method: MethodSummary
+    operating_points: dict[str, OperatingPoint] = field(default_factory=dict)
+    audits: dict[str, dict[str, OperatingPoint]] = field(default_factory=dict)
+    scores: dict[str, ScoreSample] = field(default_factory=dict)
+    costs: ErrorCosts | None = None
+    rounds: tuple[RoundRecord, ...] = ()
+    comparison: ComparisonSummary | None = None
+    suggestions: tuple[Suggestion, ...] = ()
+    guard: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+    seconds: float = math.nan
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the summary as plain JSON values, with the version of this format."""
+        return {"version": VERSION} | {one.name: plain_json(getattr(self, one.name)) for one in fields(self)}
+
+    def to_json(self) -> str:
+        """Return the summary as JSON text."""
+        return json.dumps(self.as_dict(), allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> FitSummary:
+        """Return the summary that `as_dict` wrote, or that version 0.1 wrote into its model files as "facts".
+
+        Raises
+        ------
+        ValueError
+            If the values were written in a newer version of the format.
+        """
+        version = values.get("version", 1)
+        if version > VERSION:
+            raise ValueError(f"The summary has version {version}, and this semisvm reads versions up to {VERSION}.")
+        if version == 1:
+            values = upgrade_facts(values)
+        data, comparison = values["data"], values["comparison"]
+        features = tuple(_make(FeatureSummary, feature) for feature in data["features"])
+        return cls(
+            **{name: values[name] for name in ("title", "created", "positive", "guard", "versions", "machine")},
+            data=_make(DataSummary, data, features=features),
+            classes=tuple(values["classes"]),
+            method=_make(MethodSummary, values["method"]),
+            operating_points={name: OperatingPoint.from_dict(one) for name, one in values["operating_points"].items()},
+            audits={
+                name: {step: OperatingPoint.from_dict(one) for step, one in steps.items()}
+                for name, steps in values["audits"].items()
+            },
+            scores={name: _read_scores(one) for name, one in values["scores"].items()},
+            costs=None if values["costs"] is None else _make(ErrorCosts, values["costs"]),
+            rounds=tuple(RoundRecord.from_dict(one) for one in values["rounds"]),
+            comparison=None if comparison is None else _read_comparison(comparison),
+            suggestions=tuple(_read_suggestion(one) for one in values["suggestions"]),
+            notes=tuple(values["notes"]),
+            seconds=_float_or_nan(values["seconds"]),
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> FitSummary:
+        """Return the summary that `to_json` wrote."""
+        return cls.from_dict(json.loads(text))
+
+
+def plain_json(value: Any) -> Any:
+    """Return a value as JSON can hold it: dataclasses become dictionaries, NaN and infinities become None."""
+    if hasattr(value, "as_dict"):
+        return plain_json(value.as_dict())
+    if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+        return {one.name: plain_json(getattr(value, one.name)) for one in fields(value)}
+    if hasattr(value, "_asdict"):
+        return plain_json(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(key): plain_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain_json(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, bool | int | str | None) else str(value)
+
+
+def _make(kind: type[Part], values: Mapping[str, Any], **parts: Any) -> Part:
+    """Make a dataclass of the values that are its fields; `parts` replace some of them."""
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    return kind(**({name: value for name, value in values.items() if name in known} | parts))
+
+
+def _read_scores(values: Mapping[str, Any]) -> ScoreSample:
+    lists = {name: tuple(values[name]) for name in ("labeled", "sign", "unlabeled")}
+    return _make(ScoreSample, values, **lists)
+
+
+def _read_comparison(values: Mapping[str, Any]) -> ComparisonSummary:
+    methods = [
+        _make(
+            MethodResult,
+            one,
+            merit=_estimate(one["merit"]),
+            difference=_estimate(one["difference"]),
+            standard_error=_float_or_nan(one["standard_error"]),
+            complaints=tuple(one["complaints"]),
+        )
+        for one in values["methods"]
+    ]
+    return _make(ComparisonSummary, values, methods=tuple(methods))
+
+
+def _read_suggestion(values: Mapping[str, Any]) -> Suggestion:
+    return _make(Suggestion, values, score=_float_or_nan(values["score"]))
+
+
+def _estimate(values: Mapping[str, Any]) -> Estimate:
+    return Estimate(*(_float_or_nan(values[end]) for end in ("value", "low", "high")))
+
+
+def _float_or_nan(value: float | None) -> float:
+    return math.nan if value is None else float(value)

@@ -1,0 +1,117 @@
+"""Model files of version 0.1: what they hold, in the form that this version reads.
+
+`upgrade_facts`: the summary of the fit, called "facts". The operating point, the audit and the scores of two classes
+stood alone, and those of more classes under their names. A step of the audit held its measures only. Its counts follow
+from them: recall is tp / positives and precision is tp / (tp + fp), where the labeled rows are those of the operating
+point. A precision of 0 does not tell how many rows were accepted, so the count of such a step is 0.
+
+`move_types`: classes have moved to other modules since; their names are the same.
+
+`name_classes`: estimators were fitted on codes from 0 upward, and the model translated them to class names.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+SCHEMA = "schema.json"
+RENAMED_METHODS = {"cost": "label-mean"}
+MEASURES = ("precision", "recall", "f_score", "cost", "threshold")
+
+
+def upgrade_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return facts of version 1 in the form of version 2."""
+    positive = facts["positive"]
+    points = _per_class(facts["operating_point"], positive)
+    audits = _per_class(facts["audit"], positive)
+    return {
+        **facts,
+        "operating_points": points,
+        "audits": {
+            name: {line["step"]: _step(line, points[name]) for line in lines}
+            for name, lines in audits.items()
+            if name in points
+        },
+        "scores": _per_class(facts["scores"], positive),
+        "rounds": [{"n_iter": record.get("steps"), **_without(record, "steps")} for record in facts["rounds"]],
+        "suggestions": facts["suggest"],
+        "method": facts["method"] | {"name": RENAMED_METHODS.get(facts["method"]["name"], facts["method"]["name"])},
+    }
+
+
+def _per_class(part: Any, positive: str | None) -> dict[str, Any]:
+    if not part:
+        return {}
+    return dict(part) if positive is None else {positive: part}
+
+
+def _step(line: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    """A step of the audit as a whole operating point, with the target, the level and the labels of `point`."""
+    asked = point["target"]
+    values = {name: (line[name] or {}).get("value") or 0.0 for name in ("precision", "recall")}
+    n_positive = point["counts"]["tp"] + point["counts"]["fn"]
+    n_negative = point["counts"]["fp"] + point["counts"]["tn"]
+    tp = round(values["recall"] * n_positive)
+    fp = min(round(tp / values["precision"]) - tp, n_negative) if values["precision"] else 0
+    return {
+        **point,
+        **{name: line[name] for name in MEASURES},
+        "counts": {"tp": tp, "fp": fp, "fn": n_positive - tp, "tn": n_negative - fp},
+        "reached": all(values[name] >= asked.get(f"min_{name}", 0.0) for name in values),
+        "reason": "",
+    }
+
+
+def _without(record: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if key != name}
+
+
+def move_types(content: bytes, known: Iterable[str]) -> bytes:
+    """Return a model file with the types of this library at the place where they are now; `known` are their paths."""
+    place: dict[str, str] = {}
+    for path in known:
+        module, _, name = path.rpartition(".")
+        place[name] = module
+    source, stream = zipfile.ZipFile(io.BytesIO(content)), io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name in source.namelist():
+            part = source.read(name)
+            if name == SCHEMA:
+                part = json.dumps(json.loads(part, object_hook=lambda node: _moved(node, place))).encode()
+            archive.writestr(name, part)
+    return stream.getvalue()
+
+
+def _moved(node: dict[str, Any], place: Mapping[str, str]) -> dict[str, Any]:
+    """A node of a skops schema names the class of an object and its module."""
+    if str(node.get("__module__", "")).startswith("semisvm.") and node.get("__class__") in place:
+        node["__module__"] = place[node["__class__"]]
+    return node
+
+
+def name_classes(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the parts of a model with an estimator that knows the names of its classes."""
+    estimator, names = state["estimator"], state["classes"].names
+    method = RENAMED_METHODS.get(state["method"], state["method"])
+    estimator.classes_ = np.array(names, dtype=object)
+    estimator.unlabeled = ""
+    if isinstance(getattr(estimator, "costs", None), dict):
+        estimator.costs = {names[int(code)]: cost for code, cost in estimator.costs.items()}
+    _replace_renamed_parameters(estimator)
+    return state | {"method": method}
+
+
+def _replace_renamed_parameters(estimator: Any) -> None:
+    """Give an estimator the constructor parameters of this version."""
+    risk = vars(estimator).pop("certify", None)
+    for name, value in type(estimator)().get_params(deep=False).items():
+        if not hasattr(estimator, name):
+            setattr(estimator, name, value)
+    if risk is not None:
+        estimator.confidence = 1 - risk

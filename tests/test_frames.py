@@ -1,0 +1,60 @@
+"""At most eight Python frames lie on the way from an estimator's `fit` down to the solver; `fit` is not counted."""
+
+import inspect
+import sys
+
+import pytest
+
+from every_estimator import each_case, few_labels
+from semisvm import dual
+
+MOST_FRAMES = 8
+SOLVERS = {inspect.unwrap(getattr(dual, name)).__code__ for name in ("solve", "solve_many") if hasattr(dual, name)}
+
+
+def deepest_walk(model, X, y) -> list[str]:
+    """Fit, and return the functions of the longest walk from `fit` to a solver, both included."""
+    start = inspect.unwrap(type(model).fit).__code__
+    longest: list[str] = []
+
+    def note(frame, event, argument):
+        if event != "call" or frame.f_code not in SOLVERS:
+            return
+        walk = [frame.f_code.co_qualname]
+        while frame.f_code is not start and frame.f_back is not None:
+            frame = frame.f_back
+            walk.append(frame.f_code.co_qualname)
+        # Where one solver calls another, the walk ends at the first of them.
+        if (
+            frame.f_code is start
+            and len(walk) > len(longest)
+            and sum(name in ("solve", "solve_many") for name in walk) == 1
+        ):
+            longest[:] = walk[::-1]
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        model.fit(X, y)
+    finally:
+        sys.setprofile(before)
+    return longest
+
+
+@pytest.mark.filterwarnings("ignore:.*one side of the boundary:UserWarning")
+@each_case(
+    only=lambda case: case.class_name.endswith("SVC"),
+    to_do={
+        "PreferenceSVC": "14 frames with calibration='cross', 9 with 'part'",
+        "TransductiveSVC-anneal-ovo": "9 frames where switching improves the labels",
+        "LabelMeanSVC": "10 frames below the guard",
+        "SupervisedSVC": "9 frames below the guard",
+    },
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_there_are_at_most_eight_frames_from_fit_to_the_solver(case, n_classes):
+    X, y, _ = few_labels(n_classes)
+    # With costs the guard fits again without some of the labels: that walk is the longest.
+    walk = deepest_walk(case.make(costs=dict.fromkeys(range(n_classes), 1.0), guard=True), X, y)
+    assert walk, "no solver was called"
+    assert len(walk) - 1 <= MOST_FRAMES, " > ".join(walk)
