@@ -43,15 +43,17 @@ format: $(VENV)/.lint  ## put the code in house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test $(VENV)/.bench  ## ours beside LIBSVM and oneDAL on the papers' sets (ARGS="--quick")
+# The papers' data: SEMISVM_DATA, else ../shared/data where it exists.
+bench bench-gpu reproduce: export SEMISVM_DATA ?= $(wildcard ../shared/data)
+
+bench: $(VENV)/.test $(VENV)/.bench  ## ours compared with LIBSVM and oneDAL on the papers' sets (ARGS="--quick")
 	$(BIN)/python -m studies.speed.supervised $(ARGS)
 
-bench-gpu: $(VENV)/.test $(VENV)/.gpu  ## the device solver on the papers' sets, a million rows, and its roofline
+bench-gpu: $(VENV)/.test $(VENV)/.gpu  ## the GPU solver on the papers' sets, on a million rows, and its roofline
 	$(BIN)/python -m studies.speed.gpu $(ARGS)
 
-reproduce: export SEMISVM_DATA ?= $(wildcard ../shared/data)
-reproduce: $(VENV)/.test  ## the published tables in small, ours beside theirs (ARGS="ptsvm" for a full one)
+reproduce: $(VENV)/.test  ## the published tables in small, ours and theirs (ARGS="ptsvm" for a whole paper)
 	$(BIN)/python -m studies.papers $(or $(ARGS),--quick)
 
 clean:  ## remove the environment and everything made
-	rm -rf $(VENV) build dist reproduce-out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) build dist studies-out .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -1,1 +1,1 @@
-"""Not in the wheel: the papers' tables (`papers`), benchmarks (`speed`), and what both run on (`harness`)."""
+"""Studies, which are not part of the wheel: the papers' tables, benchmarks, and the harness that runs both."""

@@ -1,6 +1,6 @@
-"""What a record was made on and with: machine, versions, source, memory.
+"""The machine, the versions and the source that a record was made with.
 
-Nothing here names a person, a host or a folder: records are published.
+Nothing here names a person, a host or a folder: summaries of records are published.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ import os
 import platform
 import re
 import subprocess
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = REPOSITORY / "src" / "semisvm"
-PACKAGES = ("semisvm", "numpy", "scipy", "scikit-learn", "numba")
+PACKAGES = ("semisvm", "numpy", "scipy", "scikit-learn", "numba", "scikit-learn-intelex")
 
 
 def describe_session() -> dict[str, Any]:
@@ -31,7 +30,7 @@ def describe_session() -> dict[str, Any]:
 
 
 def describe_machine() -> dict[str, Any]:
-    """Return processor, usable cores, memory and system."""
+    """Return processor, usable cores, memory and operating system."""
     return {
         "cpu": _cpu_model(),
         "cores": usable_cores(),
@@ -41,26 +40,43 @@ def describe_machine() -> dict[str, Any]:
 
 
 def describe_versions() -> dict[str, str | None]:
-    """Return the version of Python and of each package that takes part."""
+    """Return the version of Python and of each package that takes part; None where it is not installed."""
     return {"python": platform.python_version()} | {package: _version(package) for package in PACKAGES}
 
 
 def describe_commit() -> str | None:
-    """Return the commit of the checkout this package runs from, "+dirty" where its source differs, else None."""
-    if _git("ls-files", "--error-unmatch", "__init__.py") is None:  # installed, or inside someone else's repository
+    """Return the commit of the checkout, with "+dirty" if its code differs; None outside a checkout."""
+    if _git("ls-files", "--error-unmatch", "src/semisvm/__init__.py") is None:
         return None
     commit = _git("rev-parse", "--short=12", "HEAD")
-    dirty = _git("--no-optional-locks", "status", "--porcelain", "--", ".")
+    # a benchmark that writes its results must not make the tree that produced them dirty
+    watched = ("src", "studies", "pyproject.toml", ":(exclude)studies/speed/results")
+    dirty = _git("--no-optional-locks", "status", "--porcelain", "--", *watched)
     return f"{commit}+dirty" if commit and dirty else commit
 
 
 def source_digest() -> str:
-    """Return a digest of every Python file of the library, names included."""
+    """Return a digest of every Python file of the library, names included; it tells two dirty trees apart."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         digest.update(path.relative_to(PACKAGE).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def name_session(session: dict[str, Any]) -> str:
+    """Return the session in one line, for people."""
+    machine, versions = session.get("machine") or {}, session.get("versions") or {}
+    packages = ", ".join(f"{name} {number}" for name, number in versions.items() if number)
+    where = f"{machine.get('cpu')}, {machine.get('cores')} cores, {machine.get('memory_gib')} GiB"
+    return (
+        f"{where}, {machine.get('system')}; {packages}; commit {session.get('commit')}, source {session.get('source')}"
+    )
+
+
+def is_same_session(record: dict[str, Any], session: dict[str, Any]) -> bool:
+    """Return whether a record was made from the same source on the same machine."""
+    return all(record.get(key) == session[key] for key in ("commit", "source", "machine"))
 
 
 def without_paths(text: str) -> str:
@@ -69,35 +85,11 @@ def without_paths(text: str) -> str:
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS and Windows have none
+    except AttributeError:  # not on macOS and Windows
         return os.cpu_count() or 1
-
-
-def reset_peak() -> None:
-    """Set the high-water mark of memory back to present use, where the system can."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
-
-
-def peak_rss_mib() -> float | None:
-    """Return the most memory this process has held since the mark was reset, MiB; None where nobody tells."""
-    try:
-        found = re.search(r"^VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
-    except OSError:
-        found = None
-    if found:
-        return round(int(found.group(1)) / 2**10, 1)
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
 
 
 def _cpu_model() -> str:
@@ -123,9 +115,9 @@ def _version(package: str) -> str | None:
 
 
 def _git(*arguments: str) -> str | None:
-    """Return what git answers about the package's folder, or None where there is no git or no repository."""
+    """Return what git answers in the repository; None where there is no git or no repository."""
     try:
-        answer = subprocess.run(["git", *arguments], cwd=PACKAGE, capture_output=True, text=True, check=True)
+        answer = subprocess.run(["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return answer.stdout.strip()

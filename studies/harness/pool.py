@@ -1,143 +1,106 @@
-"""Cells spread over processes, one core and one thread each.
+"""Many cells over several processes (loky), one thread each.
 
-Every worker is a process of its own (`worker`), fed by a thread that hands it a cell and waits for the record. A
-worker that dies takes one cell with it, which is recorded as failed; another takes its place. Leaving the loop over
-`run_cells` early (Ctrl-C, an error) ends the workers at once.
+A worker that dies breaks a loky pool, and all cells that were running are lost. They are then run again one at a time,
+so that only a cell that ends its own process is reported as failed. Leaving the loop over `run_in_pool` early (Ctrl-C,
+an error) ends the workers at once. A worker whose parent was killed ends itself.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import queue
 import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from semisvm.datasets.fetch import FOLDER_VARIABLE
-from studies.harness.machine import PACKAGE, REPOSITORY
-from studies.harness.records import describe_cell
-from studies.harness.tasks import Cell
+from joblib.externals.loky import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from joblib.externals.loky.process_executor import BrokenProcessPool
 
-# One thread a process, for every library that would take more.
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMBA_NUM_THREADS",
-)
+# one thread per process, for every library that would use more
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")} | {
+    "VECLIB_MAXIMUM_THREADS": "1"
+}
+DIED = "its process ended unexpectedly"
 
 
-def run_cells(cells: Sequence[Cell], *, workers: int, data_dir: Path | None = None) -> Iterator[dict[str, Any]]:
-    """Run the cells and yield their records as they come."""
-    waiting: queue.SimpleQueue[Cell] = queue.SimpleQueue()
-    answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    for cell in cells:
-        waiting.put(cell)
-    environment = _environment(data_dir)
-    feeders = [_Feeder(waiting, answers, environment) for _ in range(min(workers, len(cells)))]
+def run_in_pool(
+    run: Callable[[Any], dict[str, Any]],
+    cells: Sequence[Any],
+    *,
+    workers: int,
+    environment: Mapping[str, str] | None = None,
+    failed: Callable[[Any, str], dict[str, Any]],
+) -> Iterator[dict[str, Any]]:
+    """Run all cells and yield their records as they finish.
+
+    Parameters
+    ----------
+    run : callable
+        From a cell to its record; a function that another process can import.
+    cells : sequence
+        What to run.
+    workers : int
+        The number of processes.
+    environment : mapping, optional
+        Environment variables of the workers, besides those that limit threads.
+    failed : callable
+        From a cell and a reason to the record of a cell that ended its process.
+    """
+    waiting, suspects = deque(cells), deque[Any]()
+    variables = ONE_THREAD | dict(environment or {})
+    while waiting or suspects:
+        alone = bool(suspects)
+        queue = suspects if alone else waiting
+        n_workers = 1 if alone else min(workers, len(queue))
+        lost = yield from _run_until_broken(run, queue, n_workers, variables, only_one=alone)
+        if alone:
+            for cell in lost:
+                yield failed(cell, DIED)
+        else:
+            suspects.extend(lost)
+
+
+def _run_until_broken(
+    run: Callable[[Any], dict[str, Any]],
+    queue: deque[Any],
+    workers: int,
+    variables: Mapping[str, str],
+    *,
+    only_one: bool,
+) -> Iterator[dict[str, Any]]:
+    """Run the cells of a queue (or its first) in one pool; return those that were running when the pool broke."""
+    executor = ProcessPoolExecutor(workers, env=variables, initializer=_begin, initargs=(os.getpid(),))
+    running: dict[Any, Any] = {}
     try:
-        for feeder in feeders:
-            feeder.start()
-        for _ in cells:
-            yield _next(answers)
-    finally:
-        for feeder in feeders:
-            feeder.stop()
-
-
-class _Feeder(threading.Thread):
-    """Feeds one worker from the queue of waiting cells until it is empty."""
-
-    def __init__(self, waiting: queue.SimpleQueue, answers: queue.SimpleQueue, environment: Mapping[str, str]):
-        super().__init__(daemon=True)
-        self.waiting, self.answers, self.environment = waiting, answers, environment
-        self.process: subprocess.Popen[str] | None = None
-        self.stopped = threading.Event()
-
-    def run(self) -> None:
-        while not self.stopped.is_set():
-            try:
-                cell = self.waiting.get_nowait()
-            except queue.Empty:
+        while queue or running:
+            while queue and len(running) < workers:
+                future = executor.submit(run, queue[0])  # raises in a broken pool: the cell stays in the queue
+                running[future] = queue.popleft()
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                record = future.result()
+                del running[future]
+                yield record
+            if only_one:
                 break
-            self.answers.put(self._ask(cell))
-        self._end()
-
-    def stop(self) -> None:
-        """End the worker at once and wait until it is gone."""
-        self.stopped.set()
-        if self.process is not None:
-            self.process.kill()
-        self.join()
-
-    def _ask(self, cell: Cell) -> dict[str, Any]:
-        if self.process is None:
-            self.process = _start(self.environment)
-            if self.stopped.is_set():  # `stop` may have looked before there was anything to kill
-                self.process.kill()
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        try:
-            self.process.stdin.write(json.dumps(describe_cell(cell)) + "\n")
-            self.process.stdin.flush()
-            return json.loads(self.process.stdout.readline())
-        except (OSError, ValueError):
-            # no whole line came back: the process is gone
-            self.process.kill()
-            why = _explain(self.process.wait())
-            self._end()
-            return describe_cell(cell) | {"outcome": "failed", "why": why}
-
-    def _end(self) -> None:
-        if self.process is not None:
-            process, self.process = self.process, None
-            assert process.stdin is not None
-            assert process.stdout is not None
-            with contextlib.suppress(OSError):  # it may have died with something unread
-                process.stdin.close()
-            process.wait()
-            process.stdout.close()
+    except BrokenProcessPool:
+        return list(running.values())
+    finally:
+        executor.shutdown(kill_workers=True)
+    return []
 
 
-def _start(environment: Mapping[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "studies.harness.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-        text=True,
-    )
+def _begin(parent: int) -> None:
+    """Make a new process a quiet worker that leaves Ctrl-C to its parent and does not outlive it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
-def _environment(data_dir: Path | None) -> dict[str, str]:
-    """Return the workers' environment: one thread, the data folder, and this very package, installed or not."""
-    environment = dict(os.environ) | dict.fromkeys(THREAD_VARIABLES, "1")
-    path = [str(PACKAGE.parent), str(REPOSITORY), environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(part for part in path if part)
-    if data_dir is not None:
-        environment[FOLDER_VARIABLE] = str(data_dir)
-    return environment
-
-
-def _next(answers: queue.SimpleQueue) -> dict[str, Any]:
-    """Wait for a record, but look up now and then: a wait without a limit would not hear Ctrl-C on Windows."""
-    while True:
-        try:
-            return answers.get(timeout=1.0)
-        except queue.Empty:
-            continue
-
-
-def _explain(status: int) -> str:
-    if status < 0:
-        return f"the process was ended by {signal.Signals(-status).name}"
-    return f"the process ended with exit status {status}"
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)

@@ -1,4 +1,15 @@
-"""The papers by name. Names that are not there raise a `ValueError` that says which are."""
+"""The papers' tables, ours and theirs.
+
+    published/, and one module or package per paper    what the papers print, and which tasks give these numbers
+    tasks                 the nouns: task, cell, number, reference, line, table, paper
+    samples, simulate     the rows of a task;  methods, tuning, baselines: its classifier;  scores: its scores
+    run                   cells, run and recorded
+    results               records summarized per task: what pages are made of
+    verdicts, compare     ours compared with theirs;  pages, drawings: as Markdown and SVG
+    command               `python -m studies.papers`
+
+Papers are found by name. Names that are not there raise a `ValueError` that says which are.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +17,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from semisvm.errors import suggest
-from studies.harness.tasks import Paper, Table
 from studies.papers import cluster_svm, cs4vm, psvm, ptsvm
+from studies.papers.tasks import Paper, Table
 
 PAPERS: dict[str, Callable[[], Paper]] = {
     "ptsvm": ptsvm.paper,

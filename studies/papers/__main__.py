@@ -2,4 +2,5 @@
 
 from studies.papers.command import reproduce
 
-reproduce(prog_name="python -m studies.papers")
+if __name__ == "__main__":
+    reproduce(prog_name="python -m studies.papers")

@@ -1,8 +1,8 @@
-"""PTSVM (Chen, Wang, Dong 2003): Tables 1 and 2, and the runs of our notes that nothing random is in.
+"""PTSVM (Chen, Wang, Dong 2003): Tables 1 and 2, and runs of our notes without randomness.
 
-The paper's ten labeled documents are not known, so Table 2 is run over random draws of five and five and judged by
-their range. "As printed" labels one side alone when the other has no candidate; "always a pair" labels the
-extremes of the one side both ways, which is what the small rows of the table fit.
+The paper's ten labeled documents are not known, so Table 2 is run over random draws of five documents per class and
+judged by the range of the results. "As printed" labels only one side when the other has no candidate; "always a pair"
+then labels one extreme of this side positive and the other negative, which fits the small rows of the table.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from studies.harness.tasks import Line, Paper, Reference, Table, Task
 from studies.papers.published import ptsvm as published
+from studies.papers.tasks import Line, Paper, Reference, Table, Task
 
 N_TEST = 600
 LINEAR: dict[str, Any] = {"kernel": "linear", "C": 1.0}
 PAIR = LINEAR | {"one_sided": "pair"}
 COSTS = (1.0, 10.0, 100.0)
 SMALL = 200  # unlabeled documents that the quick run can afford
-PICKED = "our own point set, picked for this illustration: the paper's was never published"
-SINGLE_DRAW = "the paper reports one draw of labeled documents; ours ranges over many"
-COLLAPSE = "rounds with candidates on one side only let one class swallow the other in many draws"
+PICKED = "our own point set, chosen for this illustration: the paper's was never published"
+SINGLE_DRAW = "the paper reports one draw of labeled documents; ours is a range over many"
+COLLAPSE = "in rounds with candidates on one side only, one class absorbs the other in many draws"
 
 # unlabeled + and -, method, parameters, kind of expectation, value, tolerance; documents in file order
 DETERMINISTIC: tuple[tuple[int, int, str, dict[str, Any], str, float, float | None], ...] = (
@@ -61,30 +61,30 @@ def paper() -> Paper:
         "Journal of Software 14(3), in Chinese",
         (table_1(), table_2(), deterministic()),
         holds=(
-            "Told a wrong share of positives, TSVM errs: on the Tutorial kind of set by the four rows it is forced "
-            "to get wrong. PTSVM, which is told nothing, labels them right.",
+            "With a wrong share of positives, TSVM makes errors: on the Tutorial set the four rows that this share "
+            "forces it to get wrong. PTSVM, which takes no share, labels them correctly.",
             "On 1000 + 500 unlabeled documents PTSVM makes fewer errors than TSVM in most draws.",
-            "The paper's own list of weaknesses: retraining is slow, early mistakes spread.",
+            "The weaknesses that the paper lists itself: retraining is slow, early mistakes spread.",
         ),
         fails=(
-            "PTSVM is unstable: 150 errors of 600 or more in 10 to 84% of random draws in six of seven rows. "
-            "Against the rule as printed TSVM has the lower median in six of seven rows.",
+            "PTSVM is unstable: at least 150 errors of 600 in 10 to 84% of random draws, in six of seven rows. "
+            "Compared with the rule as printed, TSVM has the lower median in six of seven rows.",
             "The printed rule does not give the published errors on the small rows (10/10, 20/10, 50/100). Labeling "
-            "a pair even when all candidates are on one side does, but then misses 1000/500.",
-            "Label reset practically never happens with the same cost for both kinds of rows.",
+            "a pair even when all candidates are on one side does, but then 1000/500 differs.",
+            "Labels are practically never reset when both kinds of rows have the same cost.",
         ),
         silent=(
             "Which ten documents were labeled (not those of SVMlight's example: these give 94 errors, not 165), "
             "which were unlabeled, C and the cost of unlabeled rows (equal costs between 1 and 10 fit).",
-            "What happens when one side has no candidate, in the experiments as opposed to the text.",
-            "The points of the Tutorial set. Ours was picked from 3000 seeds to show the effect, and is no evidence; "
-            "on average over such sets PTSVM is no better than the plain inductive machine.",
+            "What happens in the experiments, as opposed to the text, when one side has no candidate.",
+            "The points of the Tutorial set. Ours was chosen from 3000 seeds to show the effect, and is no evidence; "
+            "on average over such sets PTSVM is no better than the plain inductive SVM.",
         ),
     )
 
 
 def table_1() -> Table:
-    """Return Table 1 on a point set of ours; TSVM's test errors may be off by two, all else is exact."""
+    """Return Table 1 on a point set of ours; TSVM's test errors may differ by two, everything else is exact."""
     lines = []
     for row in published.tutorial():
         method = {"TSVM": "transductive", "PTSVM": "progressive"}[row.method]
@@ -128,7 +128,7 @@ def _reuters_lines(row: published.Reuters) -> Iterator[Line]:
 
 
 def _is_steady(method: str, n_unlabeled: int) -> bool:
-    """PTSVM labels one pair a round by extremes: a rounding that swaps two rows early leads somewhere else."""
+    """Return false for PTSVM: it labels one extreme pair per round, so rounding that swaps two rows changes it."""
     return method != "progressive" or n_unlabeled == 0
 
 
@@ -143,21 +143,21 @@ def _references(row: published.Reuters) -> tuple[tuple[str, Reference], ...]:
 
 
 def _claims() -> list[Line]:
-    """Return the claim that PTSVM errs less than TSVM where the unlabeled classes are of unequal size."""
+    """Return the claim that PTSVM makes fewer errors than TSVM if the unlabeled classes are of unequal size."""
     claim = Reference(0.0, kind="above", source="section 4.2")
     lines = []
     for positive, negative in ((20, 10), (50, 100), (1000, 500), (500, 1000)):
         how = {"draw": "random", "positive": positive, "negative": negative}
         tasks = [Task("reuters", method, how, LINEAR) for method in ("transductive", "progressive")]
         setting = f"{positive}/{negative} unlabeled"
-        label = "TSVM less PTSVM as printed"
+        label = "TSVM minus PTSVM as printed"
         line = Line("table-2", setting, label, "errors", tasks[0], claim, against=tasks[1], note=COLLAPSE)
         lines.append(line)
     return lines
 
 
 def deterministic() -> Table:
-    """Return the runs on SVMlight's ten labeled documents, and the medians our notes expect of random draws."""
+    """Return the runs on SVMlight's ten labeled documents, and the medians that our notes expect of random draws."""
     lines = []
     for positive, negative, method, params, kind, value, tolerance in DETERMINISTIC:
         how = {"draw": "file", "positive": positive, "negative": negative}
@@ -173,7 +173,7 @@ def deterministic() -> Table:
         reference = Reference(value, tolerance, "median", "our notes", N_TEST)
         setting = f"{positive}/{negative} unlabeled, random draws"
         lines.append(Line("deterministic", setting, "PTSVM", "errors", task, reference))
-    title = "Reuters without chance, and medians over draws (ours, not the paper's)"
+    title = "Reuters without randomness, and medians over draws (ours, not the paper's)"
     return Table("deterministic", title, tuple(lines), 20, 1)
 
 

@@ -1,12 +1,12 @@
 """How good is a solution? The same three numbers for every solver, from its support vectors alone.
 
-    objective = 1/2 beta' K beta - sum |beta|          what all of them minimize
+    objective = 1/2 beta' K beta - sum |beta|          what all solvers minimize
     gap       = max over rows that may rise of (sign - K beta)
-                - min over rows that may fall of (sign - K beta)      the stopping rule all share: gap < tol
-    accuracy  = share of training rows with sign (K beta + bias) right
+                - min over rows that may fall of (sign - K beta)      all solvers stop when gap < tol
+    accuracy  = share of training rows where sign (K beta + bias) is right
 
-K beta on all training rows gives the three of them, so K is computed once, in blocks of bounded size, and in
-float64: float32 kernels were measured to be off by 2e-6 in the objective, the size of the differences
+All three follow from K beta on all training rows, so K is computed once, in blocks of bounded size, and in
+float64: float32 kernels were measured to change the objective by 2e-6, which is the size of the differences
 between solvers.
 """
 

@@ -1,9 +1,9 @@
-"""What bounds the device solver: bytes and operations of its parts against ceilings measured on the same machine.
+"""What limits the GPU solver: bytes and operations of its parts against ceilings measured on the same machine.
 
-copy         device to device, bytes read and written: the ceiling of all that moves memory
-product      a large float32 matrix product through the library: the ceiling of the kernel matrix
-chain        the time of one reduction over a block by one program: three of them, one after the other, are the floor
-             of a pairwise step
+copy         device to device, bytes read and written: the ceiling of everything that moves memory
+product      a large float32 matrix product by the library: the ceiling of the kernel matrix
+chain        the time of one reduction over a block by one program: three of them, one after the other, are the least
+             time of a pairwise step
 """
 
 import numpy as np
@@ -13,8 +13,7 @@ import triton
 from semisvm.dual import DualProblem, block_arrays, solve
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.kernels.torch_source import BAND
-from studies.speed.rows import load_task
-from studies.speed.tasks import TASKS
+from studies.speed.paper_sets import PAPER_SETS, load_signed
 
 KERNELS = ("choose_blocks", "gather", "solve_blocks", "spread")
 TOL = 1e-3
@@ -39,10 +38,10 @@ def roofline(timed, compare):
     """Ceilings, then the kernel matrix and the parts of an outer step for each set."""
     top = ceilings()
     yield {"what": "ceilings"}, top
-    for name, task in TASKS.items():
-        X, sign = load_task(name)
+    for name, paper_set in PAPER_SETS.items():
+        X, sign = load_signed(name)
         there = torch.from_numpy(X.toarray().astype(np.float32)).cuda()
-        formula = make_formula("rbf", np.zeros((1, 1)), gamma=task.gamma)
+        formula = make_formula("rbf", np.zeros((1, 1)), gamma=paper_set.gamma)
         n, d = there.shape
         made = seconds_of(lambda there=there, formula=formula: kernel_rows(there, formula, device="cuda"))
         flop, n_bytes = n * (n + BAND) * d, 4 * n * n  # a band from the diagonal on
@@ -51,13 +50,13 @@ def roofline(timed, compare):
             {"what": "kernel matrix", "set": name, "rows": n, "features": d},
             {"seconds": made, "tflop": flop / 1e12, "gb_written": n_bytes / 1e9, "floor_seconds": floor},
         )
-        yield {"what": "outer steps", "set": name, "rows": n}, outer_steps(there, sign, task, formula, top)
+        yield {"what": "outer steps", "set": name, "rows": n}, outer_steps(there, sign, paper_set, formula, top)
 
 
-def outer_steps(X, sign, task, formula, top):
+def outer_steps(X, sign, paper_set, formula, top):
     """What each kernel took in one solve, by the profiler; bytes of `spread` counted from the rows that changed."""
     kernel = kernel_rows(X, formula, device="cuda")
-    problem = DualProblem(kernel, -sign, np.minimum(0, task.C * sign), np.maximum(0, task.C * sign))
+    problem = DualProblem(kernel, -sign, np.minimum(0, paper_set.C * sign), np.maximum(0, paper_set.C * sign))
     blocks = block_arrays.Blocks([problem], [None], kernel, TOL, None)
     n_changed = 0
     while not bool(blocks.state[0]):

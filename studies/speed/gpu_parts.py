@@ -1,7 +1,7 @@
-"""The parts of the device benchmark: each yields (cell, measures), one for each thing it times.
+"""The parts of the GPU benchmark: each yields (task, measures) for every task that it times.
 
-A part is called as part(timed, compare): timed(run) gives the measures of repeated runs and the last result; `compare`
-says whether the CPU solver is run beside it.
+A part is called as part(timed, compare): timed(run) returns the measures of repeated runs and the last result;
+`compare` says whether the CPU solver runs as well.
 """
 
 import time
@@ -16,15 +16,14 @@ from semisvm.dual import DualProblem, solve
 from semisvm.kernels import kernel_rows, make_formula
 from studies.speed.gpu_ceilings import roofline
 from studies.speed.gpu_seeds import seeds
-from studies.speed.rows import load_task
-from studies.speed.tasks import TASKS
+from studies.speed.paper_sets import PAPER_SETS, load_signed
 
 TOL = 1e-3
 MILLION = {"rows": 1_000_000, "features": 100, "informative": 20, "shift": 0.45, "C": 1.0, "gamma": 0.01}
 
 
 def describe_device():
-    """What the device is."""
+    """Return name, memory and versions of the device."""
     facts = torch.cuda.get_device_properties(0)
     return {
         "name": facts.name,
@@ -36,38 +35,41 @@ def describe_device():
 
 
 def problem_on(device, X, sign, C, gamma):
-    """The C-SVC on all rows; kernel rows are made here."""
+    """Return the C-SVC on all rows; kernel rows are made here."""
     rows = kernel_rows(X, make_formula("rbf", np.zeros((1, 1)), gamma=gamma), device=device)
     return DualProblem(rows, -sign, np.minimum(0, C * sign), np.maximum(0, C * sign))
 
 
 def solve_on(device, X, sign, C, gamma):
-    """Kernel rows and solution."""
+    """Make kernel rows and solve."""
     return solve(problem_on(device, X, sign, C, gamma), tol=TOL)
 
 
 def supervised(timed, compare):
-    """All rows of each set; objective and decisions beside the CPU solver's."""
-    for name, task in TASKS.items():
-        X, sign = load_task(name)
+    """All rows of each set; objective and decisions compared with the CPU solver's."""
+    for name, paper_set in PAPER_SETS.items():
+        X, sign = load_signed(name)
         X = X.astype(np.float32)
         there = torch.from_numpy(X.toarray()).cuda()
-        measures, found = timed(partial(solve_on, "cuda", there, sign, task.C, task.gamma))
-        kernel, _ = timed(partial(problem_on, "cuda", there, sign, task.C, task.gamma))
+        measures, found = timed(partial(solve_on, "cuda", there, sign, paper_set.C, paper_set.gamma))
+        kernel, _ = timed(partial(problem_on, "cuda", there, sign, paper_set.C, paper_set.gamma))
         measures |= {"kernel_seconds": kernel["seconds"], **facts_of(found)}
         if compare:
             began = time.perf_counter()
-            reference = solve_on("cpu", X, sign, task.C, task.gamma)
+            reference = solve_on("cpu", X, sign, paper_set.C, paper_set.gamma)
             measures |= {
                 "cpu_seconds": time.perf_counter() - began,
                 "objective_off": abs(found.objective / reference.objective - 1),
                 "decisions_equal": np.mean((found.decision_values > 0) == (reference.decision_values > 0)),
             }
-        yield {"set": name, "rows": X.shape[0], "features": X.shape[1], "C": task.C, "gamma": task.gamma}, measures
+        yield (
+            {"set": name, "rows": X.shape[0], "features": X.shape[1], "C": paper_set.C, "gamma": paper_set.gamma},
+            measures,
+        )
 
 
 def facts_of(found):
-    """What a solution says of itself."""
+    """Return steps, gap, objective, support and status of a solution."""
     return {
         "steps": found.n_iter,
         "gap": found.gap,
@@ -78,9 +80,9 @@ def facts_of(found):
 
 
 def psvm(timed, compare):
-    """Fits with 10% of the rows for testing, 10% labeled and the rest unlabeled, from arrays of the host."""
-    for name, task in TASKS.items():
-        X, sign = load_task(name)
+    """Fits with 10% of the rows for testing, 10% labeled and the rest unlabeled, from arrays in main memory."""
+    for name, paper_set in PAPER_SETS.items():
+        X, sign = load_signed(name)
         X = X.toarray().astype(np.float32) if name == "mnist" else X  # as `semisvm.datasets.load` gives them
         order = np.random.default_rng(0).permutation(len(sign))
         tenth = len(sign) // 10
@@ -90,7 +92,7 @@ def psvm(timed, compare):
         X_rest, X_test = X[rest], X[test]
         for calibration in ("part", "cross"):
             estimator = PreferenceSVC(
-                C=task.C, gamma=task.gamma, calibration=calibration, device="cuda", random_state=0
+                C=paper_set.C, gamma=paper_set.gamma, calibration=calibration, device="cuda", random_state=0
             )
             measures, model = timed(partial(estimator.fit, X_rest, labels))
             measures |= {

@@ -1,4 +1,4 @@
-"""Twenty seeds of a supervised machine on one kernel: as one batch (`dual.solve_many`), and one after the other.
+"""Twenty seeds of a supervised SVM on one kernel: as one batch (`dual.solve_many`), and one after the other.
 
 Each seed draws its own training rows, a tenth, and its own test rows, another tenth. Rows that a seed does not train on
 are rows of the kernel whose boxes have width 0 in its problem.
@@ -10,22 +10,21 @@ from sklearn.metrics import f1_score
 
 from semisvm.dual import DualProblem, solve, solve_many
 from semisvm.kernels import kernel_rows, make_formula
-from studies.speed.rows import load_task
-from studies.speed.tasks import TASKS
+from studies.speed.paper_sets import PAPER_SETS, load_signed
 
 N_SEEDS = 20
 SEEDS_TOL = 1e-3
 
 
 def rows_of_seed(seed, n_rows):
-    """The training rows and the test rows of a seed."""
+    """Return the training rows and the test rows of a seed."""
     order = np.random.default_rng(seed).permutation(n_rows)
     tenth = n_rows // 10
     return order[tenth : 2 * tenth], order[:tenth]
 
 
 def problems_of_seeds(kernel, sign, C):
-    """One C-SVC per seed, all on the same kernel rows."""
+    """Yield one C-SVC per seed, all on the same kernel rows."""
     for seed in range(N_SEEDS):
         train, _ = rows_of_seed(seed, len(sign))
         known = np.zeros(len(sign))
@@ -34,20 +33,20 @@ def problems_of_seeds(kernel, sign, C):
 
 
 def f1_of_seed(seed, solution, sign):
-    """F1 on the test rows of a seed; their decision values come with the solution."""
+    """Return F1 on the test rows of a seed; their decision values come with the solution."""
     _, test = rows_of_seed(seed, len(sign))
     return f1_score(sign[test] > 0, solution.decision_values[test] > 0)
 
 
 def seeds(timed, compare):
     """All seeds as one batch, and one after the other, kernel included."""
-    task = TASKS["adult"]
-    X, sign = load_task("adult")
+    paper_set = PAPER_SETS["adult"]
+    X, sign = load_signed("adult")
     there = torch.from_numpy(X.toarray().astype(np.float32)).cuda()
 
     def run(way):
-        kernel = kernel_rows(there, make_formula("rbf", np.zeros((1, 1)), gamma=task.gamma), device="cuda")
-        problems = list(problems_of_seeds(kernel, sign, task.C))
+        kernel = kernel_rows(there, make_formula("rbf", np.zeros((1, 1)), gamma=paper_set.gamma), device="cuda")
+        problems = list(problems_of_seeds(kernel, sign, paper_set.C))
         if way == "one batch":
             return solve_many(problems, tol=SEEDS_TOL)
         return [solve(problem, tol=SEEDS_TOL) for problem in problems]

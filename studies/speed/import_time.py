@@ -1,65 +1,54 @@
-"""What does `import semisvm` cost beside `import sklearn.svm`, and which heavy modules does it bring?
+"""What do `import semisvm` and its estimators cost compared with `import sklearn.svm`, and what do they load?
 
-Each import is timed inside a fresh interpreter, the two by turns, and medians are reported. The design
-promises that importing semisvm costs NumPy and scikit-learn and no more.
+Each import is timed inside a fresh interpreter, by turns; medians are reported. The design promises that `import
+semisvm` loads nothing, and that importing its estimators costs NumPy and scikit-learn and nothing else.
 """
 
-import argparse
-import json
-import statistics
-import subprocess
+from __future__ import annotations
+
 import sys
+import time
 
-from studies.speed.machine import ROOT
+from studies.harness.fresh_process import call_fresh
+from studies.speed.runs import make_parser, medians
 
-MODULES = ("semisvm", "sklearn.svm")
+MODULES = ("semisvm", "semisvm.estimators", "sklearn.svm")
 HEAVY = ("numba", "llvmlite", "torch", "triton", "pandas", "pyarrow", "matplotlib", "rich", "click")
 EXPECTED = ("numpy", "scipy", "sklearn")
-PROBE = """
-import json, sys, time
-start = time.perf_counter()
-__import__(sys.argv[1])
-seconds = time.perf_counter() - start
-print(json.dumps([seconds, sorted({name.partition(".")[0] for name in sys.modules})]))
-"""
 
 
-def probe(module):
-    """Import a module in a fresh interpreter; return seconds and the top-level modules then loaded."""
-    answer = subprocess.run([sys.executable, "-c", PROBE, module], cwd=ROOT, capture_output=True, text=True, check=True)
-    return json.loads(answer.stdout)
-
-
-def measure(repeats):
-    """Return seconds of each repetition and the modules loaded, by module imported."""
-    seconds, loaded = {module: [] for module in MODULES}, {}
-    for module in MODULES:  # once untimed: the first import reads from disk and writes bytecode
-        probe(module)
-    for _ in range(repeats):
-        for module in MODULES:
-            took, loaded[module] = probe(module)
-            seconds[module].append(took)
-    return seconds, loaded
+def import_once(module):
+    """Import a module in this process; return seconds and the top-level modules that are loaded then."""
+    start = time.perf_counter()
+    __import__(module)
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "modules": sorted({name.partition(".")[0] for name in sys.modules})}
 
 
 def main(argv=None):
-    """Measure and print a line for each module."""
-    parser = argparse.ArgumentParser(prog="python -m studies.speed.import_time", description=__doc__)
+    """Measure and print one line per module; the exit status is 1 if semisvm loads a heavy module of its own."""
+    parser = make_parser("import_time", __doc__)
     parser.add_argument("--repeats", type=int, default=15, metavar="N")
-    seconds, loaded = measure(parser.parse_args(argv).repeats)
-    for module, times in seconds.items():
-        brought = ", ".join(name for name in (*EXPECTED, *HEAVY) if name in loaded[module]) or "none of note"
-        print(
-            f"import {module:12} {1e3 * statistics.median(times):7.0f} ms "
-            f"({1e3 * min(times):.0f}–{1e3 * max(times):.0f}), loads {brought}"
-        )
-    ours, theirs = (statistics.median(seconds[module]) for module in MODULES)
-    print(f"{MODULES[0]} / {MODULES[1]}: {ours / theirs:.2f}")
-    # scikit-learn brings pandas and rich where they are installed; that is not ours to help.
-    unwelcome = [name for name in HEAVY if name in loaded[MODULES[0]] and name not in loaded[MODULES[1]]]
-    if unwelcome:
-        print(f"Not lazy: {', '.join(unwelcome)}")
-    return 1 if unwelcome else 0
+    options = parser.parse_args(argv)
+    runs = {module: [] for module in MODULES}
+    for repeat in range(options.repeats + 1):
+        for module in MODULES:
+            answer = call_fresh("studies.speed.import_time:import_once", module)
+            if repeat > 0:  # the first import reads from disk and writes bytecode
+                runs[module].append(answer["result"])
+    loaded = {module: set(found[-1]["modules"]) for module, found in runs.items()}
+    middle = {module: medians(found)["seconds"] for module, found in runs.items()}
+    for module, found in runs.items():
+        times = [1e3 * run["seconds"] for run in found]
+        shown = ", ".join(name for name in (*EXPECTED, *HEAVY) if name in loaded[module])
+        print(f"import {module:18} {1e3 * middle[module]:7.0f} ms ({min(times):.0f}–{max(times):.0f}), loads {shown}")
+    _, ours, theirs = MODULES
+    print(f"{ours} / {theirs}: {middle[ours] / middle[theirs]:.2f}")
+    # scikit-learn loads pandas and rich if they are installed; we can't change that
+    unwanted = [name for name in HEAVY if name in loaded[ours] - loaded[theirs]]
+    if unwanted:
+        print(f"Not lazy: {', '.join(unwanted)}")
+    return 1 if unwanted else 0
 
 
 if __name__ == "__main__":

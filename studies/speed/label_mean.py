@@ -1,40 +1,42 @@
-"""How long does a whole fit of LabelMeanSVC take with ten labels, on one core, and where does the time go?
+"""How long does a whole fit of LabelMeanSVC take with ten labels, on one core, and where is the time spent?
 
     sets    the training halves of the CS4VM paper's sets (66 to 1,598 rows), linear kernel, a missed positive at 2, 10
             and 500 times a false alarm: the setting of its Table 3, where it reports 90 ms to 1 s
     rows    made-up rows (20 features), 250 to 1,600, linear and RBF
 
-A set is one process on one core, warmed up by one fit; a figure is the median of so many fits, everything from
-checking the input to the last attribute. With its guard, the label-mean machine is fitted once more for each label,
-unless the costs alone decide. LaplacianSVC and SupervisedSVC are shown beside it. Goals: 5 ms up to 1,000 rows,
-150 ms at 1,600; LaplacianSVC half a second there. `--stages` says what a fit spends its time on. How time and memory
-grow to 20,000 unlabeled rows is the question of `studies.speed.unlabeled_growth`.
+A set is one process on one core, warmed up by one fit; each number is the median of many fits, including everything
+from checking the input to the last attribute. With its guard, the label-mean SVM is fitted once more for each label,
+unless the costs alone decide. LaplacianSVC and SupervisedSVC are shown as well. Goals: 5 ms up to 1,000 rows, 150 ms
+at 1,600; LaplacianSVC half a second there. `--stages` shows where a fit spends its time. How time and memory grow to
+20,000 unlabeled rows is the question of `studies.speed.growth`.
 """
 
-import argparse
-import json
+from __future__ import annotations
+
 import statistics
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 
-from studies.speed.records import append_record, describe_session
-from studies.speed.runner import ONE_CORE, run_module
+from studies.harness.fresh_process import call_fresh
+from studies.harness.machine import describe_session
+from studies.harness.pool import ONE_THREAD
+from studies.harness.records import Journal
+from studies.harness.tables import markdown_table
+from studies.speed.runs import machine_line, make_parser
 
-RESULTS = Path(__file__).resolve().parent / "results" / "label_mean.jsonl"
 SETS = (
     *("echocardiogram", "house", "heart", "heart-statlog", "liver-disorders", "spectf", "ionosphere", "house-votes"),
     *("vehicle", "clean1", "wdbc", "isolet", "australian", "diabetes", "german", "optdigits", "sat", "krvskp"),
 )
 ROWS = (250, 500, 1_000, 1_600)
 RATIOS = (2, 10, 500)
-METHODS = ("label mean", "label mean, guarded", "laplacian", "supervised")
+METHODS = ("label-mean", "label-mean, guarded", "laplacian", "supervised")
 SMALL, SMALL_GOAL_MS, LARGE_GOAL_MS, LAPLACIAN_GOAL_MS = 1_000, 5.0, 150.0, 500.0
 
 
-def load_task(task):
+def load_rows(task):
     """Return X in [0, 1], y with five labels of each class and -1 elsewhere, and the kernel."""
     if task.startswith("rows"):
         from sklearn.datasets import make_classification
@@ -43,9 +45,8 @@ def load_task(task):
         X, truth = make_classification(int(n_rows), 20, n_informative=10, flip_y=0.02, random_state=0)
     else:
         from semisvm.datasets import load
-        from studies.speed.tasks import data_dir
 
-        data, kernel = load(task, data_home=data_dir()), "linear"
+        data, kernel = load(task), "linear"
         half = np.random.default_rng(0).permutation(len(data.y))[: len(data.y) // 2]
         X, truth = np.asarray(data.X, dtype=np.float64)[half], data.y[half]
     spread = np.ptp(X, axis=0)
@@ -70,7 +71,7 @@ def make(method, kernel, ratio):
 
 def fit_often(task, repeats, stages):
     """Fit in this process after a warm-up; return milliseconds by method and ratio, and the size."""
-    X, y, kernel = load_task(task)
+    X, y, kernel = load_rows(task)
     found = {}
     for method in METHODS:
         for ratio in RATIOS:
@@ -84,11 +85,11 @@ def fit_often(task, repeats, stages):
             found[f"{method}, {ratio}"] = {"wall": statistics.median(wall), "cpu": statistics.median(cpu)}
     if stages:
         print(profile(make(METHODS[0], kernel, RATIOS[0]), X, y, repeats), file=sys.stderr)
-    return {"rows": len(y), "features": X.shape[1], "fits": found}
+    return {"rows": len(y), "features": X.shape[1], "milliseconds": found}
 
 
 def profile(estimator, X, y, repeats):
-    """Return the functions in which a fit spends most time, callees included; a profiler doubles the total."""
+    """Return the functions in which a fit spends most time, including what they call; a profiler doubles the total."""
     import cProfile
     import io
     import pstats
@@ -103,60 +104,42 @@ def profile(estimator, X, y, repeats):
     return text.getvalue()
 
 
-def render(task, measures, clock):
-    """Return the line of a task: milliseconds of each method at each ratio, and whether the goals are met."""
-    n_rows, fits = measures["rows"], measures["fits"]
+def row_of(task, measures, clock):
+    """Return the row of a task: milliseconds of each method at each ratio, and whether the goals are met."""
+    n_rows, fits = measures["rows"], measures["milliseconds"]
     columns = ["/".join(f"{fits[f'{method}, {ratio}'][clock]:.1f}" for ratio in RATIOS) for method in METHODS]
     goal = SMALL_GOAL_MS if n_rows <= SMALL else LARGE_GOAL_MS
-    missed = [f"label mean at {ratio}" for ratio in RATIOS if fits[f"label mean, {ratio}"][clock] > goal]
+    missed = [f"label-mean at {ratio}" for ratio in RATIOS if fits[f"label-mean, {ratio}"][clock] > goal]
     missed += [f"laplacian at {ratio}" for ratio in RATIOS if fits[f"laplacian, {ratio}"][clock] > LAPLACIAN_GOAL_MS]
-    verdict = f"missed: {', '.join(missed)}" if missed else "met"
-    return f"{task:18} {n_rows:>6} " + " ".join(f"{column:>20}" for column in columns) + f"  {verdict}"
+    return [task, str(n_rows), *columns, f"missed: {', '.join(missed)}" if missed else "met"]
 
 
 def main(argv=None):
     """Measure and print; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m studies.speed.label_mean",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser("label_mean", __doc__)
     names = [*SETS, *(f"rows {n} {kernel}" for n in ROWS for kernel in ("linear", "rbf"))]
     parser.add_argument("--tasks", nargs="+", choices=names, default=names, metavar="TASK", help=", ".join(names))
     parser.add_argument("--repeats", type=int, default=25, metavar="N")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="what to print; cpu on a busy machine")
-    parser.add_argument("--stages", action="store_true", help="print a profile of each task's fits too")
-    parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="records are appended here")
-    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--stages", action="store_true", help="also print a profile of each task's fits")
     options = parser.parse_args(argv)
-    if options.child:
-        print(json.dumps(fit_often(options.child, options.repeats, options.stages)))
-        return 0
-    session = describe_session()
-    machine = session["machine"]
-    print(f"{machine['cpu']}, one core of {machine['cores']}; commit {session['commit']}")
-    print(
-        f"{options.clock} milliseconds a fit at cost ratios {'/'.join(map(str, RATIOS))}, medians of {options.repeats}"
-    )
-    print(f"{'task':18} {'rows':>6} " + " ".join(f"{method:>20}" for method in METHODS) + "  goals")
-    for task in options.tasks:
-        more = ["--stages"] if options.stages else []
-        answer, stages = run_module("label_mean", task, "--repeats", options.repeats, *more, environment=ONE_CORE)
-        if options.stages and answer["outcome"] == "done":
-            print(stages)
-        what = {
-            "cell": {"task": task, "size": "half"},
-            "solver": "all",
-            "params": {"repeats": options.repeats},
-            "repeat": 0,
-        }
-        append_record(options.out, session | what | answer)
-        print(
-            render(task, answer["measures"], options.clock)
-            if answer["outcome"] == "done"
-            else f"{task}: {answer['why']}",
-            flush=True,
-        )
+    rows = []
+    with Journal(options.out, describe_session()) as journal:
+        for task in options.tasks:
+            function, arguments = "studies.speed.label_mean:fit_often", (task, options.repeats, options.stages)
+            answer = call_fresh(function, *arguments, environment=ONE_THREAD)
+            record = {"task": {"task": task, "fits": options.repeats}, "seed": 0, "outcome": answer["outcome"]}
+            if answer["outcome"] == "done":
+                journal.append(record | {"measures": answer["result"]})
+                rows.append(row_of(task, answer["result"], options.clock))
+                print(f"{task} done\n{answer['log'] if options.stages else ''}", file=sys.stderr)
+            else:
+                journal.append(record | {"why": answer["why"]})
+                print(f"{task}: {answer['why']}", file=sys.stderr)
+    print(f"{machine_line()}; one core")
+    ratios = "/".join(map(str, RATIOS))
+    print(f"{options.clock} milliseconds per fit at cost ratios {ratios}, medians of {options.repeats}\n")
+    print(markdown_table(["task", "rows", *METHODS, "goals"], rows, n_text=1))
     return 0
 
 

@@ -1,27 +1,27 @@
-"""Does knowing what each mistake costs pay, with few labels and more than two classes?
+"""Does it pay to know what each mistake costs, with few labels and more than two classes?
 
 Vehicle (4 classes) and Satimage (6), columns scaled to [0, 1]. For each seed: half of the rows for training, half for
-the test; a few of the former keep their label, at least one of each class; a cost matrix with entries drawn from
-U[1, 10] off the diagonal, divided by their mean. Every machine has the RBF kernel with gamma="scale" and the same C,
-shown for two values; none is tuned. What is reported is the expected cost of a test row:
+the test; a few of the former keep their label, at least one of each class; a cost matrix with entries drawn from U[1,
+10] off the diagonal, divided by their mean. Every SVM has the RBF kernel with gamma="scale" and the same C, for two
+values of C; none is tuned. The result is the expected cost per test row:
 
     aware      costs=matrix: one-sided regression of the labeled rows (SupervisedSVC), with the unlabeled rows as
                well (LabelMeanSVC, LaplacianSVC)
-    blind      the same without costs; for SupervisedSVC pairwise ("ovo"), as it is by default, and one-vs-rest ("ovr")
-    SVC        scikit-learn's, each class weighted by the mean cost of mistaking it
+    blind      the same without costs; for SupervisedSVC pairwise ("ovo"), which is its default, and one-vs-rest ("ovr")
+    SVC        scikit-learn's, each class weighted by the mean cost of its errors
     constant   the class of least expected cost by the labeled shares, for every row
 
-Differences are paired by seed: mean over seeds and 95% interval by Student's t. A seed draws its split, its labels
-and its costs anew; the splits overlap, so the intervals are somewhat too narrow.
+Differences are paired by seed: mean over seeds and 95% interval by Student's t. Each seed draws its own split, labels
+and costs; the splits overlap, so the intervals are somewhat too narrow.
 """
 
-import argparse
+from __future__ import annotations
+
 import itertools
 import statistics
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import t as student
@@ -29,10 +29,11 @@ from sklearn.svm import SVC
 
 from semisvm import LabelMeanSVC, LaplacianSVC, SupervisedSVC
 from semisvm.datasets import load
-from studies.speed.records import append_record, describe_session, read_records
-from studies.speed.tasks import data_dir
+from studies.harness.machine import describe_session
+from studies.harness.records import Journal, cell_key, done_keys, read_records
+from studies.harness.tables import markdown_table
+from studies.speed.runs import make_parser
 
-RESULTS = Path(__file__).resolve().parent / "results" / "multiclass_costs.jsonl"
 NAMES = ("vehicle_full", "sat_full")
 N_LABELS = (10, 20, 30, 50)
 VALUES_OF_C = (1.0, 10.0)
@@ -63,7 +64,7 @@ def draw(X, y, n_labels, seed):
 
 
 def models(C, costs):
-    """Return every machine that sees the training rows, labeled or not."""
+    """Return every estimator that is fitted to the training rows, labeled or not."""
     return {
         "SupervisedSVC": SupervisedSVC(C, costs=costs),
         "SupervisedSVC, blind ovo": SupervisedSVC(C),
@@ -77,7 +78,7 @@ def models(C, costs):
 
 
 def measure(X, y, n_labels, C, seed):
-    """Return the expected cost of a test row under each method, its error rate, and the seconds of each fit."""
+    """Return the expected cost per test row under each method, its error rate, and the seconds of each fit."""
     X_train, hidden, X_test, y_test, costs = draw(X, y, n_labels, seed)
     labeled, n_classes = hidden >= 0, len(costs)
     predicted, seconds = {}, {}
@@ -99,7 +100,7 @@ def measure(X, y, n_labels, C, seed):
 
 def read(name):
     """Return the scaled columns and the classes as 0, 1, ..."""
-    data = load(name, data_home=data_dir())
+    data = load(name)
     X = np.asarray(data.X, dtype=np.float64)
     low, high = X.min(axis=0), X.max(axis=0)
     return (X - low) / np.where(high > low, high - low, 1), np.unique(np.asarray(data.y), return_inverse=True)[1]
@@ -113,27 +114,29 @@ def interval(differences):
 
 
 def render(records):
-    """Return the tables: mean costs, then what each aware machine saves."""
+    """Return the tables: mean costs, then what each aware method saves."""
     by_cell = {}
     for record in records:
-        cell = record["cell"]["task"], record["params"]["C"], record["params"]["n_labels"]
-        by_cell.setdefault(cell, []).append(record["measures"]["cost"])
-    lines = []
-    for (task, C), cells in itertools.groupby(sorted(by_cell), key=lambda cell: cell[:2]):
+        task = record["task"]
+        by_cell.setdefault((task["set"], task["C"], task["labels"]), []).append(record["measures"]["cost"])
+    parts = []
+    for (name, C), cells in itertools.groupby(sorted(by_cell), key=lambda cell: cell[:2]):
         cells = list(cells)
-        lines += [f"{task}, C = {C:g}: expected cost of a test row, mean over seeds", ""]
-        lines += ["| method | " + " | ".join(f"{cell[2]} labels" for cell in cells) + " |"]
-        lines += ["|---|" + "---|" * len(cells)]
-        for name in by_cell[cells[0]][0]:
-            means = [statistics.fmean(run[name] for run in by_cell[cell]) for cell in cells]
-            lines.append(f"| {name} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
-        lines += ["", "aware minus rival, with 95% interval; * where the interval is all below 0, ! all above", ""]
-        for name in AWARE:
-            for rival in (TWIN[name], *RIVALS):
-                shown = [_shown([run[name] - run[rival] for run in by_cell[cell]]) for cell in cells]
-                lines.append(f"| {name} - {rival} | " + " | ".join(shown) + " |")
-        lines.append("")
-    return "\n".join(lines)
+        counts = [f"{cell[2]} labels" for cell in cells]
+        means = [
+            [method, *(f"{statistics.fmean(run[method] for run in by_cell[cell]):.3f}" for cell in cells)]
+            for method in by_cell[cells[0]][0]
+        ]
+        savings = [
+            [method, rival, *(_shown([run[method] - run[rival] for run in by_cell[cell]]) for cell in cells)]
+            for method in AWARE
+            for rival in (TWIN[method], *RIVALS)
+        ]
+        parts += [f"{name}, C = {C:g}: expected cost per test row, mean over seeds"]
+        parts += [markdown_table(["method", *counts], means)]
+        parts += ["Aware minus rival, with 95% interval; * if the interval is all below 0, ! if all above"]
+        parts += [markdown_table(["aware", "rival", *counts], savings)]
+    return "\n\n".join(parts)
 
 
 def _shown(differences):
@@ -143,31 +146,24 @@ def _shown(differences):
 
 
 def main(argv=None):
-    """Measure what is not in the records yet, print the tables; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m studies.speed.multiclass_costs", description=__doc__.splitlines()[0]
-    )
+    """Measure what is not on record yet and print the tables; return the exit status."""
+    parser = make_parser("multiclass_costs", __doc__)
     parser.add_argument("--data", nargs="+", default=list(NAMES), choices=NAMES)
     parser.add_argument("--labels", nargs="+", type=int, default=list(N_LABELS), metavar="N")
     parser.add_argument("--C", nargs="+", type=float, default=list(VALUES_OF_C), metavar="C")
     parser.add_argument("--seeds", type=int, default=N_SEEDS, metavar="N")
-    parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="records are appended here")
     options = parser.parse_args(argv)
-    session = describe_session()
-    done = {_key(record) for record in read_records(options.out)}
-    for name in options.data:
-        X, y = read(name)
-        for C, n_labels, seed in itertools.product(options.C, options.labels, range(options.seeds)):
-            what = {"cell": {"task": name, "size": f"{n_labels} labels"}, "params": {"C": C, "n_labels": n_labels}}
-            record = session | what | {"solver": "all", "form": "dense64", "repeat": seed, "outcome": "done"}
-            if _key(record) not in done:
-                append_record(options.out, record | {"measures": measure(X, y, n_labels, C, seed)})
+    done = done_keys(options.out)
+    with Journal(options.out, describe_session()) as journal:
+        for name in options.data:
+            X, y = read(name)
+            for C, n_labels, seed in itertools.product(options.C, options.labels, range(options.seeds)):
+                task = {"set": name, "C": C, "labels": n_labels}
+                if cell_key(task, seed) not in done:
+                    measures = measure(X, y, n_labels, C, seed)
+                    journal.append({"task": task, "seed": seed, "outcome": "done", "measures": measures})
     print(render(read_records(options.out)))
     return 0
-
-
-def _key(record):
-    return record["cell"]["task"], record["params"]["C"], record["params"]["n_labels"], record["repeat"]
 
 
 if __name__ == "__main__":

@@ -1,18 +1,14 @@
-"""Predict a CSV of five million rows: rows a second and peak memory, beside pandas + scikit-learn doing the same.
+"""How fast does `semisvm predict` label a CSV of five million rows, compared with pandas and scikit-learn?
 
-    python -m studies.speed.predict_stream [--rows 5000000]
-
-The same machine on both sides: an RBF support vector machine of the same labeled rows behind the same scaling, with
-the same C and gamma. Ours is the command, `semisvm predict`, on a model file. Theirs is the loop most people would
-write: `pandas.read_csv` in chunks, a scikit-learn pipeline of StandardScaler and SVC, `DataFrame.to_csv`, on a joblib
-pickle. Each runs in a process of its own, one after the other; peak memory is the kernel's count for that process. A
-run on a tenth of the rows shows what memory depends on.
+The same SVM on both sides: an RBF SVM of the same labeled rows after the same scaling, with the same C and gamma.
+Ours is the command `semisvm predict` on a model file. Theirs is the loop that most people would write:
+`pandas.read_csv` in chunks, a scikit-learn pipeline of StandardScaler and SVC, `DataFrame.to_csv`, on a joblib
+pickle. Each runs in a process of its own, one after the other; seconds include the start of the process. A run on a
+tenth of the rows shows what the memory depends on.
 """
 
 from __future__ import annotations
 
-import argparse
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,28 +17,45 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from studies.speed.records import append_record, describe_session
+from studies.harness.fresh_process import call_fresh, peak_mib
+from studies.harness.machine import describe_session
+from studies.harness.records import Journal
+from studies.harness.tables import markdown_table
+from studies.speed.runs import machine_line, make_parser
 
 N_FEATURES = 10
 N_TRAIN, N_LABELED = 2_000, 500
 CHUNK = 100_000
-RESULTS = Path(__file__).parent / "results" / "predict_stream.jsonl"
-
-OURS = "from semisvm.cli import main; main()"
-THEIRS = """
-import sys, joblib, pandas
-model, data, out, chunk = sys.argv[1:]
-pipeline = joblib.load(model)
-for number, frame in enumerate(pandas.read_csv(data, chunksize=int(chunk))):
-    scores = pipeline.decision_function(frame)
-    labels = pipeline.classes_[(scores > 0).astype(int)]
-    result = pandas.DataFrame({"label": labels, "score": scores, "above": scores > 0})
-    result.to_csv(out, mode="a" if number else "w", header=number == 0, index=False)
-"""
 
 
-def write_rows(path: Path, n_rows: int, seed: int, *, n_labeled: int | None = None) -> None:
-    """Write rows of two overlapping Gaussian classes; with `n_labeled`, a column y that says so many of them."""
+def run_command(*arguments):
+    """Run the command `semisvm` in this process."""
+    from semisvm.cli import main
+
+    sys.argv = ["semisvm", *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
+    return {"cpu_s": time.process_time(), "rss_peak_mib": peak_mib()}
+
+
+def run_loop(model, data, out):
+    """Predict chunk by chunk with pandas and scikit-learn in this process."""
+    import joblib
+
+    pipeline = joblib.load(model)
+    for number, frame in enumerate(pandas.read_csv(data, chunksize=CHUNK)):
+        scores = pipeline.decision_function(frame)
+        labels = pipeline.classes_[(scores > 0).astype(int)]
+        result = pandas.DataFrame({"label": labels, "score": scores, "above": scores > 0})
+        result.to_csv(out, mode="a" if number else "w", header=number == 0, index=False)
+    return {"cpu_s": time.process_time(), "rss_peak_mib": peak_mib()}
+
+
+def write_rows(path, n_rows, seed, *, n_labeled=None):
+    """Write rows of two overlapping Gaussian classes; with `n_labeled`, a column y with the class of the first rows."""
     rng = np.random.default_rng(seed)
     for start in range(0, n_rows, CHUNK):
         codes = rng.integers(0, 2, min(CHUNK, n_rows - start))
@@ -54,83 +67,70 @@ def write_rows(path: Path, n_rows: int, seed: int, *, n_labeled: int | None = No
         frame.to_csv(path, mode="a" if start else "w", header=start == 0, index=False)
 
 
-def run(code: str, arguments: list[str]) -> dict[str, float]:
-    """Run Python code in a process of its own; return seconds, processor seconds and peak megabytes."""
-    before = time.perf_counter()
-    measured = (
-        "import resource, sys\n"
-        "try:\n"
-        f"    exec({code!r})\n"
-        "finally:\n"
-        "    used = resource.getrusage(resource.RUSAGE_SELF)\n"
-        "    print('USED', used.ru_maxrss, used.ru_utime + used.ru_stime, file=sys.stderr)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", measured, *arguments], capture_output=True, text=True)
-    seconds = time.perf_counter() - before
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    peak, processor_seconds = done.stderr.rsplit("USED", 1)[1].split()
-    return {"seconds": seconds, "processor_seconds": float(processor_seconds), "peak_megabytes": int(peak) / 1000}
+def timed(function, *arguments):
+    """Call a function of this module in a fresh process; return its measures with the seconds of the whole process."""
+    start = time.perf_counter()
+    answer = call_fresh(f"studies.speed.predict_stream:{function}", *map(str, arguments))
+    seconds = time.perf_counter() - start
+    if answer["outcome"] != "done":
+        raise RuntimeError(answer["why"])
+    return {"wall_s": seconds} | answer["result"]
 
 
-def prepare(folder: Path) -> tuple[Path, Path, int]:
-    """Fit the same machine twice; return both model files and the number of support vectors."""
+def prepare(folder):
+    """Fit the same SVM twice; return both model files."""
     import joblib
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC
 
-    import semisvm
-
     table = folder / "train.csv"
     write_rows(table, N_TRAIN, seed=1, n_labeled=N_LABELED)
     ours, theirs = folder / "model.skops", folder / "model.joblib"
-    arguments = ["fit", str(table), "--target", "y", "--method", "supervised", "--gamma", "0.1", "--out", str(ours)]
-    run(OURS, arguments)
+    timed("run_command", "fit", table, "--target", "y", "--method", "supervised", "--gamma", "0.1", "--out", ours)
     frame = pandas.read_csv(table)
     features = frame.drop(columns="y")
     labeled = frame["y"].notna()
     scaler = StandardScaler().fit(features)
-    machine = SVC(C=1.0, gamma=0.1).fit(scaler.transform(features[labeled]), frame.loc[labeled, "y"])
-    pipeline = make_pipeline(scaler, machine)
-    joblib.dump(pipeline, theirs)
-    return ours, theirs, semisvm.load(ours).estimator.support_vectors_.shape[0]
+    svm = SVC(C=1.0, gamma=0.1).fit(scaler.transform(features[labeled]), frame.loc[labeled, "y"])
+    joblib.dump(make_pipeline(scaler, svm), theirs)
+    return ours, theirs
 
 
-def agree(one: Path, other: Path) -> float:
-    """Return the largest difference of scores in the first rows of both outputs."""
+def largest_difference(one, other):
+    """Return the largest difference of scores in the first rows of both outputs; their labels must agree."""
     first, second = (pandas.read_csv(path, nrows=CHUNK) for path in (one, other))
     assert (first["label"] == second["label"]).mean() > 0.9999
     return float((first["score"] - second["score"]).abs().max())
 
 
-def main() -> None:
-    """Print a table, and append the record to --out."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(argv=None):
+    """Measure and print; return the exit status."""
+    parser = make_parser("predict_stream", __doc__)
     parser.add_argument("--rows", type=int, default=5_000_000)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="the file that the record is appended to")
-    options = parser.parse_args()
-    results = []
-    with tempfile.TemporaryDirectory() as name:
+    options = parser.parse_args(argv)
+    rows = []
+    with tempfile.TemporaryDirectory() as name, Journal(options.out, describe_session()) as journal:
         folder = Path(name)
-        ours, theirs, n_support = prepare(folder)
+        data, outs = folder / "rows.csv", (folder / "ours.csv", folder / "theirs.csv")
+        ours, theirs = prepare(folder)
         for n_rows in (options.rows // 10, options.rows):
-            data = folder / "rows.csv"
             write_rows(data, n_rows, seed=2)
-            outs = folder / "ours.csv", folder / "theirs.csv"
-            mine = run(OURS, ["predict", str(ours), str(data), "--out", str(outs[0]), "--force"])
-            other = run(THEIRS, [str(theirs), str(data), str(outs[1]), str(CHUNK)])
-            for who, result in (("semisvm predict", mine), ("pandas + scikit-learn", other)):
-                results.append({"who": who, "rows": n_rows, "rows_a_second": n_rows / result["seconds"]} | result)
-            results[-1]["largest_difference"] = agree(*outs)
-    for line in results:
-        print(
-            f"{line['who']:<22} {line['rows']:>10,} rows {line['seconds']:8.1f} s ({line['processor_seconds']:.1f} s "
-            f"of processor time) "
-            f"{line['rows_a_second']:>10,.0f} rows/s {line['peak_megabytes']:8.0f} MB"
-        )
-    append_record(options.out, describe_session() | {"n_support": n_support, "results": results})
+            found = {
+                "semisvm predict": timed("run_command", "predict", ours, data, "--out", outs[0], "--force"),
+                "pandas + scikit-learn": timed("run_loop", theirs, data, outs[1]),
+            }
+            found["semisvm predict"]["largest_difference"] = largest_difference(*outs)
+            for way, took in found.items():
+                took["rows_per_s"] = n_rows / took["wall_s"]
+                task = {"way": way, "rows": n_rows}
+                journal.append({"task": task, "seed": 0, "outcome": "done", "measures": took})
+                shown = [f"{n_rows:,}", f"{took['wall_s']:.1f}", f"{took['cpu_s']:.1f}", f"{took['rows_per_s']:,.0f}"]
+                rows.append([way, *shown, f"{took['rss_peak_mib']:,.0f}"])
+    print(f"{machine_line()}\n")
+    print(markdown_table(["way", "rows", "seconds", "CPU-s", "rows per second", "peak-MiB"], rows, n_text=1))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,34 +1,31 @@
-"""How fast is a complete PSVM fit, beside the same algorithm written around scikit-learn's SVC?
+"""How fast is a complete PSVM fit, compared with the same algorithm around scikit-learn's SVC?
 
-    adult, ijcnn1, protein   the paper's setting: 10% labeled, half of them calibrating, soft labels that grow
+    adult, ijcnn1, protein   the paper's setting: 10% labeled, half of them for calibration, soft labels that grow
     mnist                    the same, ours alone: within 10 minutes and 8 GB
 
 Both do the same rounds on the same split with the same C, gamma and tolerance: train on labels and soft labels,
-measure on the calibration rows, adjust, label more rows, until the labels stay. `refits` trains SVC from nothing in
-each round, with 1,000 MB for its kernel cache, and scores the calibration and unlabeled rows once a round; the
-adjusting step is this library's. Each run is one fit in a process of its own, after a warm-up on a few rows. Every run
-is appended as a record. `cross` is this library's default (calibration="cross"), which has no counterpart.
+measure on the calibration rows, adjust, label more rows, until the labels stay the same. `refits` trains SVC from
+nothing in each round, with 1,000 MB for its kernel cache, and scores the calibration and unlabeled rows once per
+round; the adjusting step is this library's. Each run is one fit in a process of its own, after a warm-up on a few
+rows. `cross` is this library's default (calibration="cross"), which has no counterpart.
 """
 
-import argparse
-import json
+from __future__ import annotations
+
 import math
 import statistics
 import sys
-import time
-from pathlib import Path
 
-from studies.speed import footprint
-from studies.speed.records import describe_session
-from studies.speed.tasks import SEED, TASKS, data_dir
-from studies.speed.turns import goal_words, machine_line, measure, met
+from studies.harness.fresh_process import measured
+from studies.harness.tables import markdown_table
+from studies.speed.paper_sets import PAPER_SETS, SEED
+from studies.speed.runs import judge_goal, machine_line, make_parser, met, run_by_turns
 
-RESULTS = Path(__file__).resolve().parent / "results" / "preference.jsonl"
 COMPARED = ("adult", "ijcnn1", "protein")
 GOALS = {"adult": {"seconds": 10.0}, "mnist": {"seconds": 600.0, "mib": 8e9 / 2**20}}
-RATIO = 20.0  # in geometric mean over the tasks compared
+RATIO = 20.0  # in geometric mean over the sets compared
 MOST_ROUNDS = 20
-CACHE_MB = 6_000  # for kernel rows, so that MNIST stays below its 8 GB wherever there is more
+CACHE_MB = 6_000  # for kernel rows, so that MNIST stays below its 8 GB on machines with more memory
 WARM_UP_ROWS = 1_500
 
 
@@ -36,19 +33,19 @@ def load_rows(name):
     """Return X, y with -1 on unlabeled rows, and the test rows with their labels."""
     from semisvm.datasets import hide, load, split
 
-    data = load(name, data_home=data_dir())
+    data = load(name)
     parts = split(data.y, labeled=0.1, test=0.1, random_state=SEED)
     y = hide(data.y, parts.labeled)
     return data.X[parts.train], y[parts.train], data.X[parts.test], data.y[parts.test]
 
 
-def fit_ours(X, y, task, calibration):
+def fit_ours(X, y, paper_set, calibration):
     """Return (predict, facts) of PreferenceSVC."""
     from semisvm import PreferenceSVC
 
     model = PreferenceSVC(
-        C=task.C,
-        gamma=task.gamma,
+        C=paper_set.C,
+        gamma=paper_set.gamma,
         calibration=calibration,
         max_rounds=MOST_ROUNDS,
         cache_size=CACHE_MB,
@@ -57,7 +54,7 @@ def fit_ours(X, y, task, calibration):
     return model.predict, {"rounds": len(model.history_), "n_iter": int(model.n_iter_)}
 
 
-def fit_refits(X, y, task, _):
+def fit_refits(X, y, paper_set, _):
     """Return (predict, facts) of the paper's rounds around SVC."""
     import numpy as np
     from sklearn.svm import SVC
@@ -74,7 +71,7 @@ def fit_refits(X, y, task, _):
     soft, candidates, n_iter = np.where(trains, sign, 0), [], 0
     while len(candidates) < 2 * MOST_ROUNDS:
         used = np.flatnonzero(soft)
-        model = SVC(C=task.C, gamma=task.gamma, cache_size=1000).fit(X[used], soft[used])
+        model = SVC(C=paper_set.C, gamma=paper_set.gamma, cache_size=1000).fit(X[used], soft[used])
         n_iter += int(model.n_iter_[0])
         scores = model.decision_function(X[calibration_rows])
         d_plus, d_minus = adjust(scores, truth), scores[truth < 0].mean()
@@ -97,32 +94,38 @@ def fit_refits(X, y, task, _):
 SOLVERS = {"ours": (fit_ours, "part"), "refits": (fit_refits, None), "cross": (fit_ours, "cross")}
 
 
-def fit_once(name, solver):
+def fit_once(task, repeat):
     """Fit once in this process, after a warm-up, and return what it took."""
     from sklearn.metrics import f1_score
 
-    X, y, X_test, y_test = load_rows(name)
-    fit, argument = SOLVERS[solver]
-    fit(X[:WARM_UP_ROWS], y[:WARM_UP_ROWS], TASKS[name], argument)
-    footprint.reset_peak()
-    before, wall, cpu = footprint.present_mib(), time.perf_counter(), time.process_time()
-    predict, facts = fit(X, y, TASKS[name], argument)
-    took = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
-    took |= {"rss_before_mib": before, "rss_peak_mib": footprint.peak_mib()}
+    X, y, X_test, y_test = load_rows(task["set"])
+    fit, argument = SOLVERS[task["solver"]]
+    paper_set = PAPER_SETS[task["set"]]
+    fit(X[:WARM_UP_ROWS], y[:WARM_UP_ROWS], paper_set, argument)
+    took = {}
+    with measured(took):
+        predict, facts = fit(X, y, paper_set, argument)
     return took | facts | {"f1": float(f1_score(y_test, predict(X_test)))}
 
 
-def render(name, found):
-    """Return the lines of a task: one a solver."""
+def rows_of(name, found):
+    """Return one row of the table per solver."""
     for solver, took in found.items():
-        yield (
-            f"{name:8} {solver:7} {took['wall_s']:>9.2f} {took['cpu_s']:>9.2f} {took['rss_peak_mib']:>9,.0f} "
-            f"{took['rounds']:>7.0f} {took['n_iter']:>9,.0f} {took['f1']:>6.3f}  {_verdict(name, solver, took, found)}"
-        )
+        yield [
+            name,
+            solver,
+            f"{took['wall_s']:.2f}",
+            f"{took['cpu_s']:.2f}",
+            f"{took['rss_peak_mib']:,.0f}",
+            f"{took['rounds']:.0f}",
+            f"{took['n_iter']:,.0f}",
+            f"{took['f1']:.3f}",
+            _verdict(name, solver, took, found),
+        ]
 
 
 def _verdict(name, solver, took, found):
-    words = goal_words(GOALS.get(name, {}) if solver == "ours" else {}, took)
+    words = judge_goal(GOALS.get(name, {}) if solver == "ours" else {}, took)
     if solver == "ours" and "refits" in found:
         words.append(f"{found['refits']['wall_s'] / took['wall_s']:.1f} times faster")
     return ", ".join(words)
@@ -130,49 +133,36 @@ def _verdict(name, solver, took, found):
 
 def main(argv=None):
     """Measure and print; return the exit status."""
-    options = parse_options(argv)
-    if options.child:
-        print(json.dumps(fit_once(*options.child)))
-        return 0
-    session = describe_session()
-    print(machine_line(session))
-    print(
-        f"{'task':8} {'solver':7} {'seconds':>9} {'CPU s':>9} {'peak MiB':>9} {'rounds':>7} {'steps':>9} {'F1':>6}  "
-        "goal"
+    parser = make_parser("preference", __doc__)
+    names = [*COMPARED, "mnist"]
+    parser.add_argument("--sets", nargs="+", choices=names, default=names, metavar="SET", help=" ".join(names))
+    parser.add_argument(
+        "--solvers", nargs="+", choices=SOLVERS, default=list(SOLVERS), metavar="SOLVER", help=" ".join(SOLVERS)
     )
-    ratios = []
-    for name in options.tasks:
+    parser.add_argument("--repeats", type=int, default=3, metavar="N")
+    options = parser.parse_args(argv)
+    rows, ratios = [], []
+    for name in options.sets:
         solvers = [s for s in options.solvers if s != "refits" or name in COMPARED]
-        params = {"C": TASKS[name].C, "gamma": TASKS[name].gamma, "labeled": 0.1, "test": 0.1}
+        tasks = [{"set": name, "solver": solver, "labeled": 0.1, "test": 0.1} for solver in solvers]
         # refits take minutes each, and no goal is that near
-        found = measure(
-            "preference", name, solvers, options.repeats, params, options.out, session, once=lambda s: s == "refits"
+        medians = run_by_turns(
+            "studies.speed.preference:fit_once",
+            tasks,
+            options.repeats,
+            options.out,
+            once=lambda task: task["solver"] == "refits",
         )
-        for line in render(name, found):
-            print(line, flush=True)
+        found = {solver: took for solver, took in zip(solvers, medians, strict=True) if took}
+        rows += rows_of(name, found)
         if "refits" in found and "ours" in found:
             ratios.append(found["refits"]["wall_s"] / found["ours"]["wall_s"])
+    head = ["set", "solver", "seconds", "CPU-s", "peak-MiB", "rounds", "steps", "F1", "goal"]
+    print(f"{machine_line()}\n\n{markdown_table(head, rows, n_text=2)}\n")
     if ratios:
         mean = math.exp(statistics.fmean(map(math.log, ratios)))
-        print(f"{mean:.1f} times faster in geometric mean over {len(ratios)} tasks; {RATIO:g} {met(mean >= RATIO)}")
+        print(f"{mean:.1f} times faster in geometric mean over {len(ratios)} sets; {RATIO:g} {met(mean >= RATIO)}")
     return 0
-
-
-def parse_options(argv):
-    """Return the command line's options."""
-    parser = argparse.ArgumentParser(
-        prog="python -m studies.speed.preference",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    names = [*COMPARED, "mnist"]
-    add("--tasks", nargs="+", choices=names, default=names, metavar="TASK", help=" ".join(names))
-    add("--solvers", nargs="+", choices=SOLVERS, default=list(SOLVERS), metavar="SOLVER", help=" ".join(SOLVERS))
-    add("--repeats", type=int, default=3, metavar="N")
-    add("--out", type=Path, default=RESULTS, metavar="FILE", help="records are appended here")
-    add("--child", nargs=2, help=argparse.SUPPRESS)
-    return parser.parse_args(argv)
 
 
 if __name__ == "__main__":

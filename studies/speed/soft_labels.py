@@ -1,20 +1,20 @@
 """Do unlabeled rows add anything beyond a well-chosen threshold, when the labels alone decide how they are used?
 
 The audit on the PSVM paper's four sets: F1 on test rows of the supervised SVM at threshold 0, the same SVM with its
-cross-fitted threshold, and what `settle` chose. Each seed draws 20,000 rows of a set: a tenth is tested on, 100, 400,
-1,600 or a tenth are labeled (the smaller sets of labels lie inside the larger), the rest is unlabeled. C and gamma
-are the paper's, and for three sets a second pair. After the fact every candidate is trained in full too: "best" is
-the candidate with the highest mean over the seeds, which no rule could know, and flatters itself.
+cross-fitted threshold, and what `settle` chose. Each seed draws 20,000 rows of a set: a tenth is for the test, 100,
+400, 1,600 or a tenth are labeled (the smaller sets of labels are part of the larger), the rest is unlabeled. C and
+gamma are the paper's, and for three sets there is a second pair. Afterwards every candidate is trained in full as
+well: "best" is the candidate with the highest mean over the seeds, which no rule could know; this number is too good.
 
-`--tuning` runs the same in small on the sets the rule was tuned on. Cells are appended to the records as they are
-done; a second start goes on where the first ended.
+`--tuning` runs the same on small parts of the sets that the rule was tuned on. A run that was stopped goes on where it
+stopped.
 """
 
-import argparse
+from __future__ import annotations
+
 import statistics
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 
@@ -23,10 +23,12 @@ from semisvm.dual import solve_many
 from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.soft_labels import SUPERVISED, draw_folds, settle, train_in_full
 from semisvm.kernels import kernel_rows, make_formula
-from studies.speed.records import append_record, describe_session, read_records
+from studies.harness.machine import describe_session
+from studies.harness.records import Journal, cell_key, done_keys, read_records
+from studies.harness.tables import markdown_table
+from studies.speed.runs import make_parser
 from studies.speed.soft_labels_tasks import REPORTED, TUNING
 
-RESULTS = Path(__file__).resolve().parent / "results" / "soft_labels.jsonl"
 LABELS = ("100", "400", "1600", "10%")
 TUNING_LABELS = ("20", "50", "100", "400")
 ROWS, TUNING_ROWS, SEEDS = 20_000, 1_600, 10
@@ -35,7 +37,7 @@ CACHE_MIB = 30_000  # a bound; memory is taken as rows are made
 
 
 class KernelSVM:
-    """A C-SVC on kernel rows that all trainings share; rows from n_train on are scored and never trained on."""
+    """A C-SVC on kernel rows that all trainings share; rows from n_train on are scored but never trained on."""
 
     def __init__(self, kernel, C, n_train):
         self.kernel, self.C, self.n_train = kernel, C, n_train
@@ -45,7 +47,7 @@ class KernelSVM:
         return self.train_many([(sign, share, sequence)])[0]
 
     def train_many(self, trainings):
-        """Trainings of different sequences; on a device they are one batch."""
+        """Return the decision values of several trainings; on a device they are one batch."""
         problems = [self._problem(sign, share) for sign, share, _ in trainings]
         solutions = solve_many(problems, [self.last.get(sequence) for *_, sequence in trainings])
         for (*_, sequence), found in zip(trainings, solutions, strict=True):
@@ -58,7 +60,7 @@ class KernelSVM:
         return hinge_problem(self.kernel, np.append(sign, out_of_use), self.C * np.append(share, out_of_use))
 
     def test_values(self):
-        """Decision values of the test rows by the last training of the sequence "all"."""
+        """Return the decision values of the test rows from the last training of the sequence "all"."""
         return self.last["all"].decision_values[self.n_train :]
 
 
@@ -101,64 +103,62 @@ def audit(kernel, C, truth, n_train, n_labeled, seed):
 
 
 def f1_at(threshold, values, truth):
-    """F1 on rows whose class is known."""
+    """Return F1 on rows whose class is known."""
     return measure(values, truth, threshold).f_score.value
 
 
 def n_labels(labels, n_rows):
-    """A number, or a share of the rows drawn."""
+    """Return the number that a text like "400" or "10%" stands for."""
     return round(n_rows * float(labels[:-1]) / 100) if labels.endswith("%") else int(labels)
 
 
-def run(settings, labels, seeds, n_rows, out, session, minutes, device):
-    """Run the cells that no record has yet, seed by seed, until the time is up; tell whether all are done."""
+def run(settings, labels, seeds, n_rows, out, minutes, device):
+    """Run the cells that have no record yet, seed by seed, until the time is up; return whether all are done."""
     end = time.monotonic() + 60 * minutes
-    done = {_key(record["cell"]) for record in read_records(out)}
-    for seed in range(seeds):
-        for name, setting in settings.items():
-            cells = [{"setting": name, "labels": count, "seed": seed, "rows": n_rows} for count in labels]
-            wanted = [cell for cell in cells if _key(cell) not in done]
-            if not wanted:
-                continue
-            X, truth, n_train = draw(*setting.load(), n_rows, TUNING_TEST if name in TUNING else TEST, seed)
-            kernel = kernel_rows(X, make_formula("rbf", X, gamma=setting.gamma), cache_size=CACHE_MIB, device=device)
-            for cell in wanted:
-                if time.monotonic() > end:
-                    return False
-                n_labeled = n_labels(cell["labels"], len(truth))
-                if not is_possible(truth[:n_train], n_labeled):
+    done = done_keys(out)
+    with Journal(out, describe_session()) as journal:
+        for seed in range(seeds):
+            for name, setting in settings.items():
+                tasks = [{"setting": name, "labels": count, "rows": n_rows} for count in labels]
+                wanted = [task for task in tasks if cell_key(task, seed) not in done]
+                if not wanted:
                     continue
-                measures = audit(kernel, setting.C, truth, n_train, n_labeled, seed)
-                params = {"C": setting.C, "gamma": setting.gamma}
-                append_record(out, session | {"cell": cell, "params": params, "measures": measures})
-                print("{setting}, {labels} labels, seed {seed}: {chosen}".format(**cell, **measures), end=" ")
-                print("{supervised:.3f} {threshold:.3f} {settled:.3f} {seconds:.0f} s".format(**measures), flush=True)
+                X, truth, n_train = draw(*setting.load(), n_rows, TUNING_TEST if name in TUNING else TEST, seed)
+                formula = make_formula("rbf", X, gamma=setting.gamma)
+                kernel = kernel_rows(X, formula, cache_size=CACHE_MIB, device=device)
+                for task in wanted:
+                    if time.monotonic() > end:
+                        return False
+                    n_labeled = n_labels(task["labels"], len(truth))
+                    if not is_possible(truth[:n_train], n_labeled):
+                        continue
+                    measures = audit(kernel, setting.C, truth, n_train, n_labeled, seed)
+                    journal.append({"task": task, "seed": seed, "outcome": "done", "measures": measures})
+                    print("{setting}, {labels} labels".format(**task), f"seed {seed}: {measures['chosen']}", flush=True)
     return True
 
 
 def is_possible(truth, n_labeled):
-    """Whether most rows stay unlabeled and both classes have the two labels that folds take."""
+    """Return whether most rows stay unlabeled and both classes have the two labels that folds need."""
     labels = truth[:n_labeled]
     return n_labeled <= 0.4 * len(truth) and min(np.sum(labels > 0), np.sum(labels < 0)) >= 2
 
 
 def render(records, n_rows):
-    """The audit as a table: means over the seeds, and what the choice won or lost against the threshold alone."""
-    header = f"{'set':<15} {'labels':>6} {'seeds':>5} {'at 0':>6} {'+ thr.':>6} {'chosen':>6}"
-    lines = [header + "   gain +- s.e.   best after the fact       kept supervised"]
+    """Return the audit as a table: means over the seeds, and what the choice gained over the threshold alone."""
+    rows = []
     for (setting, labels), runs in sorted(by_cell(records, n_rows).items(), key=lambda item: _place(*item[0])):
-        mean = {name: statistics.mean(run[name] for run in runs) for name in ("supervised", "threshold", "settled")}
+        means = [statistics.mean(run[name] for run in runs) for name in ("supervised", "threshold", "settled")]
         best, value = _best_fixed(runs)
         kept = sum(run["chosen"] == str(SUPERVISED) for run in runs)
-        lines.append(
-            f"{setting:<15} {labels:>6} {len(runs):>5} {mean['supervised']:>6.3f} {mean['threshold']:>6.3f} "
-            f"{mean['settled']:>6.3f}   {_gain(runs)}  {value:.3f} {best:<20} {kept:>4}"
-        )
-    return "\n".join(lines)
+        shown = [f"{mean:.3f}" for mean in means]
+        rows.append([setting, best, labels, str(len(runs)), *shown, _gain(runs), f"{value:.3f}", str(kept)])
+    head = ["set", "best afterwards", "labels", "seeds", "at 0", "+ threshold", "chosen", "gain ± s.e.", "best", "kept"]
+    return markdown_table(head, rows, n_text=2)
 
 
 def render_tuning(records, n_rows):
-    """The tuning sets in short: the mean gain for each number of labels, and the tasks that lost."""
+    """Return the tuning sets in short: the mean gain for each number of labels, and the settings that lost."""
     cells, lines = by_cell(records, n_rows), []
     for labels in TUNING_LABELS:
         runs = [run for (_, count), some in cells.items() if count == labels for run in some]
@@ -175,31 +175,27 @@ def render_tuning(records, n_rows):
 
 
 def by_cell(records, n_rows):
-    """Measures of the runs with so many rows, by setting and number of labels."""
+    """Return the measures of the runs with this many rows, by setting and number of labels."""
     cells = {}
     for record in records:
-        cell = record["cell"]
-        if cell["rows"] == n_rows:
-            cells.setdefault((cell["setting"], cell["labels"]), []).append(record["measures"])
+        task = record["task"]
+        if task["rows"] == n_rows:
+            cells.setdefault((task["setting"], task["labels"]), []).append(record["measures"])
     return cells
 
 
 def _gain(runs):
     gains = [run["settled"] - run["threshold"] for run in runs]
     error = statistics.stdev(gains) / len(gains) ** 0.5 if len(gains) > 1 else float("nan")
-    return f"{statistics.mean(gains):+.3f} +- {error:.3f}"
+    return f"{statistics.mean(gains):+.3f} ± {error:.3f}"
 
 
 def _best_fixed(runs):
-    """The one-round candidate with the highest mean, and that mean."""
+    """Return the candidate with the highest mean, and that mean."""
     names = set.intersection(*(set(run["after_the_fact"]) for run in runs))
     means = {name: statistics.mean(run["after_the_fact"][name] for run in runs) for name in names}
     best = max(sorted(means), key=means.get)
     return best, means[best]
-
-
-def _key(cell):
-    return tuple(sorted(cell.items()))
 
 
 def _place(setting, labels):
@@ -207,25 +203,25 @@ def _place(setting, labels):
 
 
 def main(argv=None):
-    """Run what is missing and print the table; exit status 1 while cells are missing."""
-    parser = argparse.ArgumentParser(prog="python -m studies.speed.soft_labels", description=__doc__.splitlines()[0])
-    parser.add_argument("--tuning", action="store_true", help="the sets the rule was tuned on")
-    parser.add_argument("--settings", nargs="+", choices=[*REPORTED, *TUNING], metavar="SET")
-    parser.add_argument("--labels", nargs="+", metavar="N")
-    parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N")
-    parser.add_argument("--rows", type=int, metavar="N", help=f"rows drawn of a set, by default {ROWS:,}")
-    parser.add_argument("--minutes", type=float, default=float("inf"), metavar="M", help="start no cell after so long")
-    parser.add_argument("--device", default="auto", metavar="DEVICE", help="cpu, cuda, or auto")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="records are appended here")
-    parser.add_argument("--table", action="store_true", help="print the table of the records there are")
+    """Run what is missing and print the table; the exit status is 1 while cells are missing."""
+    parser = make_parser("soft_labels", __doc__)
+    add = parser.add_argument
+    add("--tuning", action="store_true", help="the sets that the rule was tuned on")
+    add("--settings", nargs="+", choices=[*REPORTED, *TUNING], metavar="SET")
+    add("--labels", nargs="+", metavar="N")
+    add("--seeds", type=int, default=SEEDS, metavar="N")
+    add("--rows", type=int, metavar="N", help=f"rows drawn from a set, by default {ROWS:,}")
+    add("--minutes", type=float, default=float("inf"), metavar="M", help="start no cell after this time")
+    add("--device", default="auto", metavar="DEVICE", help="cpu, cuda, or auto")
+    add("--table", action="store_true", help="only print the table of the records")
     options = parser.parse_args(argv)
     known = TUNING if options.tuning else REPORTED
     settings = {name: known[name] for name in options.settings or known}
     labels = options.labels or (TUNING_LABELS if options.tuning else LABELS)
     n_rows = options.rows or (TUNING_ROWS if options.tuning else ROWS)
-    out = options.out or RESULTS.with_stem(RESULTS.stem + "_tuning" * options.tuning)
+    out = options.out.with_stem(options.out.stem + "_tuning") if options.tuning else options.out
     limits = options.minutes, options.device
-    is_done = options.table or run(settings, labels, options.seeds, n_rows, out, describe_session(), *limits)
+    is_done = options.table or run(settings, labels, options.seeds, n_rows, out, *limits)
     print((render_tuning if options.tuning else render)(read_records(out), n_rows))
     return 0 if is_done else 1
 

@@ -1,8 +1,8 @@
-"""What the study of soft labels is run on: the sets it is reported on, and those its rule was tuned on.
+"""The sets of the study of soft labels: those that it reports on, and those that its rule was tuned on.
 
-Reported: the PSVM paper's four sets with its C and gamma, and a second pair for three of them. Tuned: binary tasks of
-the CS4VM sets and of two of scikit-learn's, balanced and not; features are standardized, and each task has four
-pairs of C and gamma, from stiff to local, gamma in multiples of 1 / (number of features).
+Reported: the PSVM paper's four sets with its C and gamma, and a second pair for three of them. Tuned: binary tasks
+made from the sets of CS4VM and from two sets of scikit-learn, balanced and not; features are standardized, and each
+task has four pairs of C and gamma, from smooth to local, with gamma in multiples of 1 / (number of features).
 """
 
 from dataclasses import dataclass
@@ -10,13 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from semisvm.datasets import load
-from studies.speed.rows import load_task
-from studies.speed.tasks import TASKS, data_dir
+from studies.speed.paper_sets import PAPER_SETS, load_signed
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A set, the labels that are positive (None: as the paper has it), C and gamma."""
+    """A set, the labels that are positive (None: as in the paper), C and gamma."""
 
     source: str
     C: float
@@ -26,14 +25,14 @@ class Setting:
     def load(self):
         """Read all labeled rows: X and sign, +1.0 or -1.0."""
         if self.positive is None:
-            return load_task(self.source)
-        dataset = load(self.source, data_home=data_dir())
+            return load_signed(self.source)
+        dataset = load(self.source)
         X = np.asarray(dataset.X, dtype=np.float64)
         X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
         return X, np.where(np.isin(dataset.y, self.positive), 1.0, -1.0)
 
 
-REPORTED = {name: Setting(name, task.C, task.gamma) for name, task in TASKS.items()} | {
+REPORTED = {name: Setting(name, found.C, found.gamma) for name, found in PAPER_SETS.items()} | {
     "mnist, smooth": Setting("mnist", 10.0, 0.02),
     "ijcnn1, local": Setting("ijcnn1", 10.0, 2.0),
     "adult, smooth": Setting("adult", 10.0, 0.01),
@@ -63,9 +62,9 @@ TUNING_TASKS = {
     "isolet": ("isolet", 51, (1,)),
     "sat": ("sat", 36, (1,)),
 }
-STIFF_TO_LOCAL = ((1.0, 1), (10.0, 1), (10.0, 5), (100.0, 5))
+SMOOTH_TO_LOCAL = ((1.0, 1), (10.0, 1), (10.0, 5), (100.0, 5))
 TUNING = {
     f"{name}, C {C:g}, gamma {times}/d": Setting(source, C, times / n_features, positive)
     for name, (source, n_features, positive) in TUNING_TASKS.items()
-    for C, times in STIFF_TO_LOCAL
+    for C, times in SMOOTH_TO_LOCAL
 }

@@ -1,83 +1,86 @@
-"""How fast, and in how much memory, is the supervised RBF C-SVC trained on the papers' four sets?
+"""How fast is the supervised RBF SVM on the PSVM paper's four sets, and how much memory does it take?
 
-Ours beside LIBSVM (scikit-learn) and oneDAL (scikit-learn-intelex, float32 and float64), on 10% of the
-rows and on all of them, with the same C, gamma, tolerance and kernel cache. Each run is one fit in a
-process of its own, after a warm-up on a small problem; repetitions alternate between the solvers; medians
-are reported. Every run is appended as a record, so a benchmark that was stopped can be resumed, and the
-table can be made again from the records alone.
+Ours next to LIBSVM (scikit-learn) and oneDAL (scikit-learn-intelex, float32 and float64), on 10% of the rows and on
+all of them, with the same C, gamma, tolerance and kernel cache. Each run is one fit in a process of its own, after a
+warm-up on a small problem; repetitions alternate between the solvers; medians are reported. Every run is recorded, so
+a benchmark that was stopped can be resumed, and `python -m studies.speed.supervised_table FILE` makes the table again
+from the records.
 """
 
+from __future__ import annotations
+
 import argparse
+import base64
 import sys
 import tempfile
-from dataclasses import asdict
+import time
+import zlib
 from pathlib import Path
+from typing import Any
 
-from studies.speed.records import append_record, cell_key, describe_session, read_records, same_session
-from studies.speed.runner import prepare_rows, run_child
-from studies.speed.schedule import interleave
-from studies.speed.solvers import DEFAULT_FORM, parse_solver
-from studies.speed.table import render
-from studies.speed.tasks import TASKS, Cell
+from studies.harness.fresh_process import call_fresh, measured
+from studies.harness.machine import describe_session, is_same_session
+from studies.harness.records import Journal, read_records, task_key
+from studies.speed.paper_sets import PAPER_SETS
+from studies.speed.runs import machine_line, make_parser
+from studies.speed.supervised_table import render
 
-RESULTS = Path(__file__).resolve().parent / "results" / "supervised.jsonl"
 TOL = 1e-3
+SOLVERS = ("ours", "libsvm", "onedal-f32", "onedal-f64")
+REPEATS = {"10%": 5, "all": 3}
+ONCE = {("libsvm", "all")}  # takes minutes to hours there, and its time varies by a few percent
+# Enough for ours to take the float32 path that it takes on all rows. Below 1,000 rows it works in float64, which is
+# other compiled code, and loading the float32 code would become part of the timed fit.
+WARM_UP_ROWS = 1_200
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """Run the benchmark and print its table; return the exit status."""
     options = parse_options(argv)
     session = describe_session()
-    print(headline(session, options))
+    print(f"{machine_line()}\ntol {TOL:g}, kernel cache {options.cache:g} MiB, limit {options.limit:g} s per fit\n")
     status = 0
     try:
-        for cell in options.cells:
-            run_cell(cell, options, session)
+        for size in options.sizes:
+            for name in options.sets:
+                run_part(name, size, options, session)
     except KeyboardInterrupt:
         print("\nStopped. What was measured so far:")
         status = 130
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return 1
-    table = render([record for record in read_records(options.out) if same_session(record, session)])
-    print(f"\n{table}")
-    if options.markdown:
-        options.markdown.write_text(table + "\n", encoding="utf-8")
+    print(f"\n{render([record for record in read_records(options.out) if is_same_session(record, session)])}")
     return status
 
 
-def parse_options(argv):
-    """Return the command line's options, with `cells` made of sets and sizes."""
-    parser = argparse.ArgumentParser(
-        prog="python -m studies.speed.supervised",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def parse_options(argv: list[str] | None) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = make_parser("supervised", __doc__)
     add = parser.add_argument
-    add("--sets", nargs="+", choices=TASKS, default=list(TASKS), metavar="SET", help=" ".join(TASKS))
+    add("--sets", nargs="+", choices=PAPER_SETS, default=list(PAPER_SETS), metavar="SET", help=" ".join(PAPER_SETS))
     add("--sizes", nargs="+", choices=("10%", "all"), default=["10%", "all"], metavar="SIZE", help="10%% all")
-    add("--rows", type=int, metavar="N", help="N rows of each set instead, to try the harness")
-    add("--solvers", nargs="+", type=_solver, default=list(DEFAULT_FORM), metavar="SOLVER", help=SOLVER_HELP)
-    add("--repeats", type=int, metavar="N", help="runs of each solver (default: 5 at 10%%, 3 on all rows)")
-    add("--cache", type=float, default=8000, metavar="MIB", help="kernel cache, for all alike (default 8000)")
-    add("--limit", type=float, default=600, metavar="S", help="seconds a fit may take (default 600)")
-    add("--quick", action="store_true", help="the 10%% cells, once")
+    add("--rows", type=int, metavar="N", help="N rows of each set instead, to try the benchmark")
+    add("--solvers", nargs="+", type=_solver, default=list(SOLVERS), metavar="SOLVER", help=SOLVER_HELP)
+    add("--repeats", type=int, metavar="N", help="runs of each solver (default: 5 on 10%%, 3 on all rows)")
+    add("--cache", type=float, default=8000, metavar="MIB", help="kernel cache of all solvers (default 8000)")
+    add("--limit", type=float, default=600, metavar="S", help="seconds that a fit may take (default 600)")
+    add("--quick", action="store_true", help="only the 10%% of rows, once")
     add("--resume", action="store_true", help="skip runs that have a record from the same source and machine")
-    add("--out", type=Path, default=RESULTS, metavar="FILE", help="records are appended here")
-    add("--markdown", type=Path, metavar="FILE", help="write the table here too")
     options = parser.parse_args(argv)
     if options.quick:
         options.sizes, options.repeats = ["10%"], options.repeats or 1
     if options.rows:
         options.sizes = [f"{options.rows} rows"]
-    options.cells = [Cell(task, size) for size in options.sizes for task in options.sets]
     return options
 
 
-SOLVER_HELP = f"{' '.join(DEFAULT_FORM)}; with an input form as in libsvm:csr64"
+SOLVER_HELP = f"{' '.join(SOLVERS)}; with an input form as in libsvm:csr64"
 
 
-def _solver(text):
+def _solver(text: str) -> str:
+    from studies.speed.peers import parse_solver
+
     try:
         parse_solver(text)
     except ValueError as error:
@@ -85,84 +88,114 @@ def _solver(text):
     return text
 
 
-def headline(session, options):
-    """Return what the reader must know before the first number."""
-    machine = session["machine"]
-    return (
-        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB; "
-        f"commit {session['commit']}\n"
-        f"tol {TOL:g}, kernel cache {options.cache:g} MiB, limit {options.limit:g} s a fit. "
-        "Each run: a fresh process, a warm-up fit on 1,200 rows (not timed), then one timed fit.\n"
-    )
-
-
-def run_cell(cell, options, session):
-    """Make all runs of one cell that are still to be made, appending a record for each."""
-    params = _params(cell, options)
-    done = _records_to_keep(cell, params, options, session)
-    # A solver that once failed or passed the limit here is not asked again.
-    out_of_race = {record["solver"] for record in done.values() if record["outcome"] != "done"}
-    plan = interleave(options.solvers, cell.size, options.repeats)
-    todo = [(repeat, solver) for repeat, solver in plan if (solver, repeat) not in done]
-    if all(solver in out_of_race for _, solver in todo):
+def run_part(name: str, size: str, options: argparse.Namespace, session: dict[str, Any]) -> None:
+    """Make all runs on a part of a set that are still to be made, and record each."""
+    tasks = {solver: make_task(name, size, solver, options.cache) for solver in options.solvers}
+    kept = _records_to_keep(tasks, options, session) if options.resume else {}
+    # A solver that failed or passed the limit here is not run again.
+    excluded = {solver for (solver, _), outcome in kept.items() if outcome != "done"}
+    plan = [run for run in interleave(options.solvers, size, options.repeats) if run[::-1] not in kept]
+    if all(solver in excluded for _, solver in plan):
         return
-    with tempfile.TemporaryDirectory() as folder:
-        rows_file = Path(folder) / "rows.npz"
-        described = cell.describe(prepare_rows(cell, rows_file))
-        for repeat, solver in todo:
-            if solver in out_of_race:
+    with tempfile.TemporaryDirectory() as folder, Journal(options.out, session) as journal:
+        rows_file = str(Path(folder) / "rows.npz")
+        prepared = call_fresh("studies.speed.paper_sets:write_part", name, size, rows_file)
+        if prepared["outcome"] != "done":
+            raise RuntimeError(f"The rows of {name} could not be prepared: {prepared['why']}")
+        for repeat, solver in plan:
+            if solver in excluded:
                 continue
-            answer = run_child({"solver": solver, "rows_file": str(rows_file), **_spec(params)})
-            print(f"{cell!s:16} {solver:12} {repeat + 1}  {_summary(answer)}", flush=True)
-            if answer["outcome"] != "done":
-                out_of_race.add(solver)
-            if answer["outcome"] == "unavailable":  # nothing was measured, and nothing will be in other cells
+            answer = call_fresh("studies.speed.supervised:fit_once", tasks[solver], rows_file, options.limit)
+            ended = {"outcome": answer["outcome"]} | answer.get("result", {"why": answer.get("why")})
+            print(f"{name} {size:16} {solver:12} {repeat + 1}  {_summary(ended)}", flush=True)
+            if ended["outcome"] != "done":
+                excluded.add(solver)
+            if ended["outcome"] == "not available":  # nothing was measured, and nothing will be elsewhere
                 options.solvers.remove(solver)
             else:
-                what = {"cell": described, "solver": solver, "form": parse_solver(solver)[1]}
-                append_record(options.out, session | what | {"params": params, "repeat": repeat} | answer)
+                more = {"limit_s": options.limit, "rows": prepared["result"][0]}
+                journal.append({"task": tasks[solver], "seed": repeat} | more | ended)
 
 
-def _params(cell, options):
-    task = TASKS[cell.task]
+def make_task(name: str, size: str, solver: str, cache: float) -> dict[str, Any]:
+    """Return what is run, as a record holds it."""
+    paper_set = PAPER_SETS[name]
+    params = {"C": paper_set.C, "gamma": paper_set.gamma, "tol": TOL, "cache_mb": cache}
+    return {"set": name, "size": size, "solver": solver, "params": params}
+
+
+def interleave(solvers: list[str], size: str, asked: int | None = None) -> list[tuple[int, str]]:
+    """Return (repetition, solver) in the order of the runs: the solvers take turns."""
+    repeats = {}
+    for solver in solvers:
+        usual = 1 if (solver.partition(":")[0], size) in ONCE else REPEATS.get(size, 1)
+        repeats[solver] = usual if asked is None else asked
+    return [
+        (repeat, solver)
+        for repeat in range(max(repeats.values(), default=0))
+        for solver in solvers
+        if repeat < repeats[solver]
+    ]
+
+
+def _records_to_keep(
+    tasks: dict[str, dict[str, Any]], options: argparse.Namespace, session: dict[str, Any]
+) -> dict[tuple[str, int], str]:
+    """Return the outcomes that --resume can use, by solver and repetition; a higher limit asks again."""
+    keys = {task_key(task): solver for solver, task in tasks.items()}
     return {
-        "C": task.C,
-        "gamma": task.gamma,
-        "tol": TOL,
-        "cache_mb": options.cache,
-        "limit_s": options.limit,
-    }
-
-
-def _spec(params):
-    """Return the parameters as `studies.speed.child` takes them: the solver's apart from the harness's."""
-    solver_params = {name: value for name, value in params.items() if name != "limit_s"}
-    return {"params": solver_params, "limit_s": params["limit_s"]}
-
-
-def _records_to_keep(cell, params, options, session):
-    """Return the records that `--resume` makes use of, by (solver, repeat)."""
-    if not options.resume:
-        return {}
-    wanted = cell_key({"cell": asdict(cell), "params": params, "solver": None, "repeat": None})
-    return {
-        (record["solver"], record["repeat"]): record
+        (keys[task_key(record["task"])], record["seed"]): record["outcome"]
         for record in read_records(options.out)
-        if same_session(record, session) and cell_key(record) == wanted and _still_holds(record, options)
+        if is_same_session(record, session)
+        and task_key(record["task"]) in keys
+        and not (record["outcome"] == "over limit" and record["limit_s"] < options.limit)
     }
 
 
-def _still_holds(record, options):
-    """Tell whether a record answers today's question: a limit that has been raised asks again."""
-    return record["outcome"] != "over limit" or record["params"]["limit_s"] >= options.limit
+def _summary(ended: dict[str, Any]) -> str:
+    if "measures" not in ended:
+        return f"{ended['outcome']}: {ended['why']}"
+    measures = ended["measures"]
+    note = "" if ended["outcome"] == "done" else "  (stopped at its iteration limit)"
+    return f"{measures['wall_s']:9.3f} s  peak {measures['rss_peak_mib']:6.0f} MiB{note}"
 
 
-def _summary(answer):
-    if answer["outcome"] in ("done", "iteration limit"):
-        measures = answer["measures"]
-        note = "" if answer["outcome"] == "done" else "  (stopped at its iteration limit)"
-        return f"{measures['wall_s']:9.3f} s  peak {measures['rss_peak_mib']:6.0f} MiB{note}"
-    return f"{answer['outcome']}" + (f": {answer['why']}" if "why" in answer else "")
+def fit_once(task: dict[str, Any], rows_file: str, limit_s: float) -> dict[str, Any]:
+    """Fit one solver once: load, convert, warm up, fit (timed), then check the solution and predict."""
+    import numpy as np
+
+    from studies.speed.certificate import certify
+    from studies.speed.paper_sets import read_part
+    from studies.speed.peers import convert, ended_by_itself, make_solver, parse_solver, signed_coefficients, witnessed
+
+    name, form = parse_solver(task["solver"])
+    params = task["params"]
+    rows = read_part(rows_file)
+    # 0 and 1, because semisvm reads -1 as "no label"
+    X, target = convert(rows.X, form), (rows.sign > 0).astype(np.int64)
+    start = time.perf_counter()
+    small, some = make_solver(name, **params), slice(WARM_UP_ROWS)
+    with witnessed(name):
+        small.fit(X[some], target[some])
+    small.decision_function(X[some])
+    measures: dict[str, Any] = {"warm_up_s": time.perf_counter() - start}
+    model = make_solver(name, **params)
+    with witnessed(name), measured(measures, limit_s):
+        model.fit(X, target)
+    start = time.perf_counter()
+    beta, support = signed_coefficients(model), np.asarray(model.support_, dtype=np.intp)
+    bias = float(np.ravel(model.intercept_)[0])
+    measures |= certify(rows.X, rows.sign, support, beta, bias, params["C"], params["gamma"])
+    decision = np.ravel(model.decision_function(convert(rows.compared, form)))
+    measures |= {"n_sv": len(support), "n_iter": int(np.max(model.n_iter_)), "check_s": time.perf_counter() - start}
+    # one bit per row
+    signs = base64.b64encode(zlib.compress(np.packbits(decision > 0).tobytes())).decode()
+    return {
+        "outcome": "done" if ended_by_itself(name, model) else "iteration limit",
+        "measures": measures,
+        "form": form,
+        "predictions": {"rows": rows.compared_are, "n": len(decision), "signs": signs},
+    }
 
 
 if __name__ == "__main__":

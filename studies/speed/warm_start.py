@@ -1,12 +1,12 @@
 """After one label flips in a solved problem, what does the re-solve cost against refitting an SVC?
 
-3,000 rows, 20 features, RBF, tol 1e-3. Semi-supervised methods flip labels by the thousand, so this is the
-time that their fits are made of. From one solved problem a label is flipped, and the new problem is
-solved by turns: ours from the old solution right after a refit of SVC, which has emptied the processor's caches; ours
-again in the same way for another flipped label, as in a sequence of flips; ours from nothing (kernel rows kept);
-and scikit-learn's SVC from nothing. Then the label is put back and another one is flipped.
+3,000 rows, 20 features, RBF, tol 1e-3. Semi-supervised methods flip thousands of labels, so their fits consist of
+such re-solves. One label of a solved problem is flipped, and the new problem is solved in four ways: ours from the
+old solution, right after a refit of SVC, which has emptied the processor's caches; ours in the same way for another
+flipped label, as in a sequence of flips; ours from nothing (kernel rows are kept); and scikit-learn's SVC from
+nothing. Then the label is restored and another one is flipped.
 
-The three objectives are compared, so that a fast wrong answer would show.
+The objectives are compared, so that a fast wrong answer would show.
 """
 
 import argparse
@@ -31,9 +31,9 @@ C, GAMMA, TOL = 1.0, 1.0 / N_FEATURES, 1e-3
 
 
 def make_engine(X):
-    """Return solve(sign, start=None) -> (beta, solution): the only lines here that know semisvm's inside.
+    """Return a function solve(sign, start=None) -> (beta, solution).
 
-    Kernel rows belong to X and outlive a solve, as they do in a semi-supervised fit.
+    Kernel rows are made once for X and shared by all solves, as in a semi-supervised fit.
     """
     from semisvm.dual import DualProblem, solve
     from semisvm.kernels import kernel_rows, make_formula
@@ -71,7 +71,7 @@ def timed(function, *arguments, **options):
 
 
 def measure(n_rows, flips):
-    """Return seconds by way of solving, a list each, and the largest relative difference of objectives."""
+    """Return the seconds of each way, one list per way, and the largest relative difference of objectives."""
     X, y = make_classification(n_rows, N_FEATURES, n_informative=10, flip_y=0.05, random_state=0)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     sign = np.where(y == 1, 1.0, -1.0)

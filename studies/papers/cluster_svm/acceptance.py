@@ -1,7 +1,7 @@
-"""What a right implementation gives on cluster-SVM's sets: our own expectations, each with its tolerance.
+"""What a correct implementation gives on cluster-SVM's sets: our own expectations, each with its tolerance.
 
-They were measured with prototypes (40 repetitions or more) and are no published values. Most lines look at the
-same cells as the tables; the last ones tune supervised and proposed method over one grid and take the difference.
+They were measured with prototypes (at least 40 repetitions) and are not published values. Most lines use the same
+cells as the tables; the last ones tune the supervised and the proposed method over one grid and take the difference.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from studies.harness.simulate import bayes_rate
-from studies.harness.tasks import Line, Reference, Table, Task
 from studies.papers.cluster_svm.figures import RBF_1
 from studies.papers.cluster_svm.settings import (
     ALL_COMPONENTS,
@@ -25,6 +23,8 @@ from studies.papers.cluster_svm.settings import (
     tuned,
     wdbc,
 )
+from studies.papers.simulate import bayes_rate
+from studies.papers.tasks import Line, Reference, Table, Task
 
 SOURCE = "our notes"
 DIAGONAL = {"covariance_type": "diag"}
@@ -103,7 +103,7 @@ DIFFERENCES: tuple[tuple[str, dict[str, float], float, float], ...] = (
 def acceptance() -> Table:
     """Return the expectations on cells that the tables run as well."""
     lines = [*_simulated(), *_iris(), *_wdbc()]
-    return Table("acceptance", "What a right implementation gives (ours, not the paper's)", tuple(lines), 100, 4)
+    return Table("acceptance", "What a correct implementation gives (ours, not the paper's)", tuple(lines), 100, 4)
 
 
 def tuning() -> Table:
@@ -116,7 +116,7 @@ def tuning() -> Table:
             label = {"supervised": "SVM, tuned", "cluster": "proposed, tuned"}[method]
             lines.append(Line("tuning", setting, label, "accuracy", task))
         difference = Reference(value, tolerance, "tolerance", SOURCE)
-        label = "proposed less SVM"
+        label = "proposed minus SVM"
         lines.append(
             Line("tuning", setting, label, "accuracy", tasks["cluster"], difference, against=tasks["supervised"])
         )

@@ -1,22 +1,22 @@
-"""The tasks of cluster-SVM: which parameters stand for which column, as printed and as they reproduce.
+"""The tasks of cluster-SVM: which parameters give which column, as printed and as they reproduce.
 
-The paper says little of its parameters. Those below were found by search after the fact: evidence of what its
-authors did, not proof. `hidden` is its alpha, the share of labels taken away.
+The paper says little about its parameters. Those below were found by search afterwards: evidence of what its
+authors did, not proof. `hidden` is its alpha, the share of hidden labels.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from studies.harness.methods import LINEAR_C
-from studies.harness.tasks import Task
+from studies.papers.methods import LINEAR_C
+from studies.papers.tasks import Task
 
 HIDDEN = (0.80, 0.90, 0.95)
 LINEAR = {"kernel": "linear", "C": "cv"}
 RBF = {"kernel": "rbf", "gamma": "median", "C": 10.0}
 PLAIN = {"kernel": "linear", "C": 1.0}
 N_CLASSES = {"A1": 2, "A2": 3, "B1": 2, "B2": 3}
-# The reproduction had one random start of k-means, and offered every component above 1e-8 of the first to the test.
+# What reproduces the tables: one random start of k-means, and every component above 1e-8 of the first is tested.
 ONE_START = {"starts": 1}
 ALL_COMPONENTS = {"least_eigenvalue": 1e-8, "n_components": 200, "eigen_solver": "exact"}
 
@@ -27,12 +27,12 @@ def split(hidden: float, **design: Any) -> dict[str, Any]:
 
 
 def linear_cluster(k: int | list[int], C: Any = "cv", empty: str = "random", **more: Any) -> dict[str, Any]:
-    """Return the parameters of Algorithm 2: k-means on the rows, then a linear machine."""
+    """Return the parameters of Algorithm 2: k-means on the rows, then a linear SVM."""
     return {"embed": None, "kernel": "linear", "n_clusters": k, "C": C, "empty": empty} | ONE_START | more
 
 
 def kernel_cluster(k: int | list[int], C: Any = 1.0, empty: str = "random", **more: Any) -> dict[str, Any]:
-    """Return the parameters of Algorithm 3: kernel PCA, k-means on the chosen components, then an RBF machine."""
+    """Return the parameters of Algorithm 3: kernel PCA, k-means on the chosen components, then an RBF SVM."""
     how = {"embed": "kernel_pca", "kernel": "rbf", "gamma": "median", "n_clusters": k, "C": C, "empty": empty}
     return how | ONE_START | more
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from studies.harness.simulate import bayes_rate
-from studies.harness.tasks import Kind, Line, Reference, Table, Task
 from studies.papers.cluster_svm.settings import (
     ALL_COMPONENTS,
     LINEAR,
@@ -19,16 +17,18 @@ from studies.papers.cluster_svm.settings import (
     simulated,
 )
 from studies.papers.published import cluster_svm as published
+from studies.papers.simulate import bayes_rate
+from studies.papers.tasks import Kind, Line, Reference, Table, Task
 
-SLACK = 0.01  # a mean over few test rows may lie a little above the Bayes rate
-# Means over 100 and over 500 test rows of one population can't differ as the printed ones of A2 do.
+SLACK = 0.01  # a mean over few test rows may be a little above the Bayes rate
+# Means over 100 and 500 test rows of one population can't differ as much as the printed ones of A2.
 NO_TARGET = (("A2", 100),)
 QUICK_ROWS = (0.80, 0.95)
 
 
 @dataclass(frozen=True)
 class Column:
-    """How one published column is run: `column` names the published one, None for what only stands beside."""
+    """How one published column is run: `column` names the published one, None for what is only shown."""
 
     label: str
     column: str | None
@@ -40,8 +40,8 @@ class Column:
 
 
 TOO_WIDE = "the printed covariance 4I has a Bayes rate of 0.824, below the printed accuracies; 2I reproduces them"
-NO_NOISE = "without noise a supervised RBF machine is far better than printed; N(0, 1) noise reproduces the baselines"
-AT_CHANCE = "the printed baselines are at chance, as a linear machine is; an RBF machine is not"
+NO_NOISE = "without noise a supervised RBF SVM is much better than printed; N(0, 1) noise reproduces the baselines"
+AT_CHANCE = "the printed baselines are at chance, as a linear SVM is; an RBF SVM is not"
 
 PACKAGE: tuple[str, dict[str, Any]] = ("package mixture", {})
 A1 = (
@@ -49,8 +49,8 @@ A1 = (
     Column("self-training", "self-training", "self-training", LINEAR),
     Column("generative, as the R package", "generative", *PACKAGE),
     Column("proposed, k=5", "proposed", "cluster", linear_cluster(5)),
-    Column("proposed, k=2", None, "cluster", linear_cluster(2, C=0.01), "beside"),
-    Column("Gaussian mixture", None, "mixture", {"covariance_type": "diag"}, "beside"),
+    Column("proposed, k=2", None, "cluster", linear_cluster(2, C=0.01), "for comparison"),
+    Column("Gaussian mixture", None, "mixture", {"covariance_type": "diag"}, "for comparison"),
 )
 
 
@@ -61,8 +61,8 @@ def _a2(mark: str, variance: float, note: str = "") -> tuple[Column, ...]:
         Column("self-training", "self-training", "self-training", LINEAR, mark, design, note),
         Column("generative, as the R package", "generative", *PACKAGE, mark, design, note),
         Column("proposed, k=5", "proposed", "cluster", linear_cluster(5), mark, design, note),
-        Column("proposed, k=3", None, "cluster", linear_cluster(3), f"beside, {mark}", design),
-        Column("Gaussian mixture", None, "mixture", {"covariance_type": "diag"}, f"beside, {mark}", design),
+        Column("proposed, k=3", None, "cluster", linear_cluster(3), f"for comparison, {mark}", design),
+        Column("Gaussian mixture", None, "mixture", {"covariance_type": "diag"}, f"for comparison, {mark}", design),
     )
 
 
@@ -73,7 +73,7 @@ B1 = (
     Column("proposed, k=20", "proposed", "cluster", kernel_cluster(20) | ALL_COMPONENTS),
     Column("SVM, RBF", "SVM", "supervised", RBF, "as printed", note=AT_CHANCE),
     Column("self-training, RBF", "self-training", "self-training", RBF, "as printed", note=AT_CHANCE),
-    Column("Gaussian mixture", None, "mixture", {"covariance_type": "diag"}, "beside"),
+    Column("Gaussian mixture", None, "mixture", {"covariance_type": "diag"}, "for comparison"),
 )
 NOISY = (("noise", 1.0),)
 B2 = (
@@ -105,9 +105,9 @@ IRIS = (
         "cluster",
         linear_cluster(12, 1.0, "random"),
         "as printed",
-        note="a cluster without labels that takes a random class spoils it; the nearest cluster's class does not",
+        note="a random class for clusters without labels gives bad results; the class of the nearest cluster does not",
     ),
-    Column("Gaussian mixture, tied", None, "mixture", {"covariance_type": "tied", "reg_covar": 1e-2}, "beside"),
+    Column("Gaussian mixture, tied", None, "mixture", {"covariance_type": "tied", "reg_covar": 1e-2}, "for comparison"),
 )
 
 
@@ -131,7 +131,7 @@ def table_3() -> Table:
         for column in IRIS:
             task = iris(int(train), hidden, column.method, column.params)
             setting = f"{train}:{test}, {hidden:.1f} hidden"
-            quick = train == "100" and column.mark != "beside"
+            quick = train == "100" and column.mark != "for comparison"
             lines.append(_line("table-3", setting, column, "accuracy", task, values, "Table 3", quick))
     return Table("table-3", "Iris, test accuracy", tuple(lines), seeds=100, quick_seeds=10)
 
@@ -143,7 +143,7 @@ def _simulated_lines(table: str, source: str, text: str, columns: dict[str, tupl
                 continue
             task = simulated(model, hidden, column.method, column.params, **dict(column.design))
             measure = "accuracy" if n == 1000 else f"accuracy_{n}"
-            quick = n == 1000 and hidden in QUICK_ROWS and not column.mark.startswith("beside")
+            quick = n == 1000 and hidden in QUICK_ROWS and not column.mark.startswith("for comparison")
             bound = bayes_rate(model, **dict(column.design)) + SLACK if n == 1000 else None
             setting = f"{model}, n={n}, {hidden:.2f} hidden"
             kind: Kind = "shown" if (model, n) in NO_TARGET else "mean"

@@ -1,7 +1,7 @@
 """The tasks of CS4VM: its sets, its costs, and the parameters that its numbers fit.
 
 Which class is positive, how many of the ten labels are, C of the ground truth and of TSVM were chosen by fit to the
-published tables; see `costed` for the scaling and the halves.
+published tables; see `samples` for the scaling and the halves.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from studies.harness.tasks import Task
+from studies.papers.tasks import Task
 
 LINEAR: dict[str, Any] = {"kernel": "linear", "C": 1.0}
 COSTS = ("2", "5", "10", "U")  # of a missed positive; U: drawn from U[0, 1000]
@@ -61,10 +61,10 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "CS-SVM": ("supervised", LINEAR),
     "Laplacian SVM": ("laplacian", LINEAR | {"n_neighbors": 6, "laplacian": "normalized", "C_intrinsic": 0.1}),
     "TSVM": ("transductive", LINEAR | {"costs_on": "labeled"}),
-    "CS4VM": ("label mean", CS4VM),
+    "CS4VM": ("label-mean", CS4VM),
     "ground truth CS-SVM": ("oracle", LINEAR),
     "guarded CS-SVM": ("supervised", LINEAR | {"guard": True}),
-    "guarded CS4VM": ("label mean", CS4VM | {"guard": True}),
+    "guarded CS4VM": ("label-mean", CS4VM | {"guard": True}),
 }
 SELDOM = ("TSVM", "Laplacian SVM")  # repeated 30 times at "U" too
 

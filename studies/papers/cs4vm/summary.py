@@ -1,7 +1,7 @@
-"""What the cells of Tables 1 and 2 come to: how near the paper, who beats whom, and what a constant does to it.
+"""What the cells of Tables 1 and 2 say together: how near the paper, who beats whom, and how constants compare.
 
-Over the 15 faithful sets and the four costs each column has a ratio, ours over the published mean, and a z:
-the difference of the means over its standard error, both samples' counted. Pure sampling noise has mean |z| 0.80.
+Over the 15 faithful sets and the four costs each column has a ratio, our mean over the published one, and a z: the
+difference of the means over its standard error, which counts both samples. Pure sampling noise has mean |z| 0.80.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from studies.harness.compare import Comparison, Results
-from studies.harness.tasks import Line, Reference, Table
-from studies.harness.verdicts import judge, summarize
-from studies.papers.cs4vm.settings import COSTS, QUICK_SETS, SETS
+from studies.harness.means import summarize
+from studies.harness.tables import markdown_table
+from studies.papers.compare import Comparison
+from studies.papers.cs4vm.settings import COSTS, QUICK_SETS, SETS, task
 from studies.papers.cs4vm.tables import QUICK_COSTS, REPEATS
-from studies.papers.cs4vm.wins import costs_of, count_wins
+from studies.papers.cs4vm.wins import cost_of, count_wins, difference
 from studies.papers.published import cs4vm as published
+from studies.papers.results import Results
+from studies.papers.tasks import Line, Number, Reference, Table
+from studies.papers.verdicts import judge
 
 SOURCE = "our notes"
 FAITHFUL = tuple(entry.name for entry in SETS if entry.is_faithful)
@@ -45,9 +48,9 @@ OPPONENTS: tuple[tuple[str, str, str], ...] = (
 
 
 def summary() -> Table:
-    """Return the summary as judged lines, with the tables of wins in its text."""
+    """Return the summary: judged lines, and the tables of wins in its text."""
     title = "Over all sets: how near the paper, and who beats whom"
-    return Table("summary", title, (), derive=derive, tell=tell)
+    return Table("summary", title, (), derive=derive, explain=explain, numbers=tuple(_numbers()))
 
 
 def derive(results: Results, quick: bool) -> list[Comparison]:
@@ -59,10 +62,8 @@ def derive(results: Results, quick: bool) -> list[Comparison]:
     return [*near, *_wins(results)]
 
 
-def tell(results: Results, quick: bool) -> str:
-    """Return wins, ties and losses of CS4VM at each cost by both tests, the paper's beside them; "" if quick."""
-    from studies.harness.render import markdown_table
-
+def explain(results: Results, quick: bool) -> str:
+    """Return wins, ties and losses of CS4VM at each cost by both tests, and the paper's; "" if quick."""
     rows = []
     for label, column, measure in OPPONENTS:
         for test, corrected in (("paired t", False), ("Nadeau-Bengio", True)):
@@ -74,32 +75,49 @@ def tell(results: Results, quick: bool) -> str:
     if quick or all(cell == "" for row in rows for cell in row[2:] if row[1] != "the paper, 20 sets"):
         return ""
     head = ["CS4VM against", "test", *(f"cost {cost if cost != 'U' else 'U[0, 1000]'}" for cost in COSTS)]
-    told = f"Wins/ties/losses of CS4VM over {len(ALL)} sets, at 95%.\n\n" + markdown_table(head, rows)
-    return told + "\n\n" + _relative(results)
+    text = f"Wins/ties/losses of CS4VM over {len(ALL)} sets, at 95%.\n\n" + markdown_table(head, rows)
+    return text + "\n\n" + _relative(results)
 
 
 def _relative(results: Results) -> str:
     """Return the cost of every column relative to CS-SVM, as a geometric mean over the sets."""
-    from studies.harness.render import markdown_table
-
-    columns = [*dict.fromkeys(["CS4VM", "ground truth CS-SVM", *(column for _, column, _ in OPPONENTS[1:5])])]
-    shown = [(column, column, "cost") for column in columns] + list(OPPONENTS[5:])
     rows = []
-    for label, column, measure in shown:
+    for label, column, measure in _relative_columns():
         ratios = [_ratio_to_supervised(results, cost, column, measure) for cost in COSTS]
         rows.append([label, *("" if ratio is None else f"{ratio:.2f}" for ratio in ratios)])
     head = ["cost relative to CS-SVM", *(f"cost {cost if cost != 'U' else 'U[0, 1000]'}" for cost in COSTS)]
     return f"Geometric means over the {len(ALL)} sets, of mean cost + 1:\n\n" + markdown_table(head, rows)
 
 
+def _relative_columns() -> list[tuple[str, str, str]]:
+    columns = dict.fromkeys(["CS4VM", "ground truth CS-SVM", *(column for _, column, _ in OPPONENTS[1:5])])
+    return [(column, column, "cost") for column in columns] + list(OPPONENTS[5:])
+
+
+def _numbers() -> Iterator[Number]:
+    """Yield the differences that wins and ratios are made of."""
+    for name in ALL:
+        for cost in COSTS:
+            for _, column, measure in OPPONENTS:
+                yield difference(name, cost, "CS4VM", column, measure)
+            for _, column, measure in _relative_columns():
+                yield _excess(name, cost, column, measure)
+
+
+def _excess(name: str, cost: str, column: str, measure: str) -> Number:
+    """Return the number "a measure of a column minus the cost of CS-SVM", on a set."""
+    return Number(task(name, cost, column), measure, task(name, cost, "CS-SVM"), "cost")
+
+
 def _ratio_to_supervised(results: Results, cost: str, column: str, measure: str) -> float | None:
+    """Return the geometric mean of ratios, each over the seeds of the column, all of which CS-SVM must have."""
     logs = []
     for name in ALL:
-        ours, plain = costs_of(results, name, cost, column, measure), costs_of(results, name, cost, "CS-SVM")
-        common = sorted(ours.keys() & plain.keys())
-        if not common:
+        ours = cost_of(results, name, cost, column, measure)
+        excess = results.summary(_excess(name, cost, column, measure))
+        if ours is None or excess is None or excess.n < ours.n:
             return None
-        logs.append(np.log((np.mean([ours[s] for s in common]) + 1) / (np.mean([plain[s] for s in common]) + 1)))
+        logs.append(np.log((ours.mean + 1) / (ours.mean - excess.mean + 1)))
     return float(np.exp(np.mean(logs)))
 
 
@@ -110,14 +128,14 @@ def _nearness(results: Results, names: tuple[str, ...], costs: tuple[str, ...]) 
         ratios, z = [], []
         for name in names:
             for cost in costs:
-                values = list(costs_of(results, name, cost, column).values())
-                if len(values) < 2 or column not in theirs[cost, name]:
+                ours = cost_of(results, name, cost, column)
+                if ours is None or ours.n < 2 or column not in theirs[cost, name]:
                     continue
                 mean, spread = theirs[cost, name][column]
                 repeats = REPEATS["table-1" if cost == "U" else "table-2"]
-                error = np.sqrt(np.var(values, ddof=1) / len(values) + spread**2 / repeats)
-                ratios.append(float(np.mean(values)) / mean)
-                z.append(abs(float(np.mean(values)) - mean) / error)
+                error = np.sqrt(ours.sd**2 / ours.n + spread**2 / repeats)
+                ratios.append(ours.mean / mean)
+                z.append(abs(ours.mean - mean) / error)
         if len(ratios) < len(names) * len(costs):
             continue
         yield _judged(setting, column, RATIO_NAME, float(np.median(ratios)), RATIO)

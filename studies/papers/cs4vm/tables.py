@@ -1,13 +1,13 @@
-"""Tables 1 to 3 of CS4VM, and the same cells beside what a right implementation gives."""
+"""Tables 1 to 3 of CS4VM, and the same cells compared with what a correct implementation gives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from studies.harness.tasks import Line, Reference, Table
 from studies.papers.cs4vm.settings import BY_NAME, METHODS, QUICK_SETS, SELDOM, task
 from studies.papers.published import cs4vm as published
 from studies.papers.published import cs4vm_expected as prototype
+from studies.papers.tasks import Line, Reference, Table
 
 REPEATS = {"table-1": 100, "table-2": 30}  # as in the paper
 QUICK_REPEATS = 10
@@ -15,12 +15,12 @@ QUICK_COSTS = ("2", "10")
 BESIDE = ("guarded CS-SVM", "guarded CS4VM")
 CONSTANTS = {"always positive": "cost_positive", "the cheaper constant, by the labels": "cost_constant"}
 LAPLACIAN = (
-    "the paper says nothing of graph or weight, and its column mixes always positive with always negative in equal "
-    "shares at every cost, which no machine with a right bias gives"
+    "the paper says nothing about graph or weight, and its column mixes always positive with always negative in equal "
+    "shares at every cost, which no SVM with a correct bias gives"
 )
 REBUILT = "the authors' projected file is not public; ours is rebuilt by principal components"
 LOCAL_MINIMA = "TSVM ends in local minima, and another implementation ends in others"
-BUSY = "a few milliseconds on a machine that did other work at the time; the lower end of the range is within"
+BUSY = "a few milliseconds on a machine that was busy at the time; the lower end of the range is within the bound"
 TSVM_SLACK = 0.15
 # seconds of a whole fit that were promised: column, sets, bound
 PROMISED = (
@@ -31,7 +31,7 @@ PROMISED = (
 
 
 def cost_tables() -> list[Table]:
-    """Return Tables 1 and 2, the constants and the guarded machines beside them."""
+    """Return Tables 1 and 2, with constants and guarded SVMs to compare with."""
     lines: dict[str, list[Line]] = {"table-1": [], "table-2": []}
     for (cost, name), values in published.costs().items():
         lines[_table(cost)] += _lines(cost, name, values)
@@ -43,7 +43,7 @@ def cost_tables() -> list[Table]:
 
 
 def expected() -> Table:
-    """Return the cells of Tables 1 and 2 beside the means of our prototypes."""
+    """Return the cells of Tables 1 and 2 compared with the means of our prototypes."""
     lines = []
     for (cost, name), values in prototype.expected().items():
         for method, (mean, spread) in values.items():
@@ -64,7 +64,7 @@ def expected() -> Table:
                     seeds=seeds,
                 )
             )
-    title = "The same cells beside the means of our prototypes, within three standard errors (ours, not the paper's)"
+    title = "The same cells and the means of our prototypes, within three standard errors (ours, not the paper's)"
     return Table("expected", title, tuple(lines), REPEATS["table-1"], QUICK_REPEATS)
 
 
@@ -74,8 +74,8 @@ def table_3() -> Table:
     for name, values in published.seconds().items():
         for method, (mean, spread) in values.items():
             timed = task(name, "10", method, repeats=3)
-            beside = Reference(mean, spread, "shown", "Table 3")
-            lines.append(Line("table-3", name, method, "seconds", timed, beside))
+            theirs = Reference(mean, spread, "shown", "Table 3")
+            lines.append(Line("table-3", name, method, "seconds", timed, theirs))
     for method, names, bound in PROMISED:
         for name in names:
             timed = task(name, "10", method, repeats=3)
@@ -84,7 +84,7 @@ def table_3() -> Table:
             lines.append(
                 Line("table-3", name, method, "seconds", timed, reference, mark=mark, note=BUSY, steady=steady)
             )
-    return Table("table-3", "Seconds of a fit with ten labels", tuple(lines), 10, 1)
+    return Table("table-3", "Seconds per fit with ten labels", tuple(lines), 10, 1)
 
 
 def _table(cost: str) -> str:
@@ -100,7 +100,7 @@ def _is_quick(cost: str, name: str, method: str) -> bool:
 
 
 def _doubt(name: str, method: str) -> str:
-    """What may be to blame where a cell differs."""
+    """Return what may be the reason if a cell differs."""
     if BY_NAME[name].doubt:
         return BY_NAME[name].doubt
     return {"TSVM": LOCAL_MINIMA}.get(method, "")

@@ -1,6 +1,6 @@
 """Win, tie, loss: on how many sets one method costs significantly less than another.
 
-A set is a win where the mean difference of costs, seed by seed, is below 0 with a two-sided p-value under 5%.
+A set is a win if the mean difference of costs, seed by seed, is below 0 with a two-sided p-value under 5%.
 
     paired t           the paper's test: variance s^2 / R over R repetitions. Repetitions are halves of the same rows,
                        so they are not independent, and it finds too much
@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from studies.harness.compare import Results
+from studies.harness.means import Summary
 from studies.papers.cs4vm.settings import task
+from studies.papers.results import Results
+from studies.papers.tasks import Number
 
 LEVEL = 0.05
 TEST_PER_TRAIN = 1.0
@@ -33,10 +35,14 @@ class Wins(NamedTuple):
         return "/".join(map(str, self))
 
 
-def costs_of(results: Results, name: str, cost: str, column: str, measure: str = "cost") -> dict[int, float]:
-    """Return the costs of a cell's seeds."""
-    found = results.scores.get(task(name, cost, column).key, {})
-    return {seed: scores[measure] for seed, scores in found.items() if measure in scores}
+def cost_of(results: Results, name: str, cost: str, column: str, measure: str = "cost") -> Summary | None:
+    """Return the summary of a column's costs on a set; None if it has not run."""
+    return results.summary(Number(task(name, cost, column), measure))
+
+
+def difference(name: str, cost: str, ours: str, theirs: str, measure: str = "cost") -> Number:
+    """Return the number "cost of a column minus a measure of another column", on a set."""
+    return Number(task(name, cost, ours), "cost", task(name, cost, theirs), measure)
 
 
 def count_wins(
@@ -49,22 +55,20 @@ def count_wins(
     *,
     corrected: bool = False,
 ) -> Wins | None:
-    """Return the wins of one column over another; None where a set has not run."""
+    """Return the wins of one column over another; None if a set has not run."""
     signs = []
     for name in names:
-        a, b = costs_of(results, name, cost, ours), costs_of(results, name, cost, theirs, measure)
-        differences = np.array([a[seed] - b[seed] for seed in a if seed in b])
-        if len(differences) < 2:
+        differences = results.summary(difference(name, cost, ours, theirs, measure))
+        if differences is None or differences.n < 2:
             return None
         signs.append(sign_of_difference(differences, TEST_PER_TRAIN if corrected else 0.0))
     return Wins(signs.count(-1), signs.count(0), signs.count(1))
 
 
-def sign_of_difference(differences: np.ndarray, overlap: float = 0.0) -> int:
+def sign_of_difference(differences: Summary, overlap: float = 0.0) -> int:
     """Return -1, 0 or 1: significantly below 0, undecided, above; `overlap` is n_test / n_train of the correction."""
-    mean, n = differences.mean(), len(differences)
-    error = differences.std(ddof=1) * np.sqrt(1 / n + overlap)
+    error = differences.sd * np.sqrt(1 / differences.n + overlap)
     if error == 0:
-        return int(np.sign(mean))
-    p_value = 2 * student.sf(abs(mean) / error, n - 1)
-    return int(np.sign(mean)) if p_value < LEVEL else 0
+        return int(np.sign(differences.mean))
+    p_value = 2 * student.sf(abs(differences.mean) / error, differences.n - 1)
+    return int(np.sign(differences.mean)) if p_value < LEVEL else 0

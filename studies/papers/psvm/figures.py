@@ -1,4 +1,4 @@
-"""Figures 6 and 7 of PSVM: seconds beside TSVM's, and what is gained over SSVM as labels grow."""
+"""Figures 6 and 7 of PSVM: seconds of PSVM and TSVM, and the gain over SSVM as labels grow."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from studies.harness.compare import Comparison, Results
-from studies.harness.tasks import Figure, Line, Reference, Table
-from studies.papers.psvm.settings import BEST, SEEDS, SETS, psvm, seeds, task
-from studies.papers.psvm.transductive import tsvm_line
+from studies.papers.compare import Comparison
+from studies.papers.psvm.settings import BEST, SEEDS, SETS, psvm, seeds, task, tsvm_line
+from studies.papers.tasks import Figure, Line, Reference, Table
 
 SHARES = (0.05, 0.075, 0.10, 0.125, 0.15)
 MNIST_SHARES = (0.05, 0.10, 0.15)
@@ -20,7 +19,7 @@ SAID_SECONDS = {("mnist", "PSVM"): 8 * 60.0, ("mnist", "TSVM"): 20 * 3600.0}
 
 
 def figure_6() -> Table:
-    """Return Figure 6: seconds of a fit. The cells are those of Table 5."""
+    """Return Figure 6: seconds per fit. The cells are those of Table 5."""
     lines = []
     for name in SETS:
         theirs = {
@@ -32,13 +31,13 @@ def figure_6() -> Table:
             Line("figure-6", name, "PSVM", "seconds", psvm(name), theirs.get("PSVM"), mark=BEST, seeds=seeds(name))
         )
         lines.append(tsvm_line("figure-6", name, "seconds", theirs.get("TSVM")))
-    alt = "Seconds of a fit, logarithmic: PSVM and TSVM on the four sets"
-    title = "Seconds of a fit with a tenth of the labels (Figure 6)"
+    alt = "Seconds per fit, logarithmic: PSVM and TSVM on the four sets"
+    title = "Seconds per fit with a tenth of the labels (Figure 6)"
     return Table("figure-6", title, tuple(lines), SEEDS, figure=Figure("bars", alt, say_seconds))
 
 
 def figure_7() -> Table:
-    """Return Figure 7: F1 of PSVM less that of SSVM against the share of rows that are labeled."""
+    """Return Figure 7: F1 of PSVM minus that of SSVM against the share of rows that are labeled."""
     lines = [
         Line(
             "figure-7",
@@ -52,13 +51,13 @@ def figure_7() -> Table:
         for name in SETS
         for share in (MNIST_SHARES if name == "mnist" else SHARES)
     ]
-    alt = "F1 of PSVM less F1 of the supervised machine against the share of labeled rows, on the four sets"
-    title = "What PSVM gains over SSVM in F1 (Figure 7)"
+    alt = "F1 of PSVM minus F1 of the supervised SVM against the share of labeled rows, on the four sets"
+    title = "The gain in F1 of PSVM over SSVM (Figure 7)"
     return Table("figure-7", title, tuple(lines), FIGURE_SEEDS, figure=Figure("gains", alt, say_gains))
 
 
-def say_seconds(comparisons: Sequence[Comparison], _: Results) -> str:
-    """Return by how much PSVM is the faster one where both ran; "" where none did."""
+def say_seconds(comparisons: Sequence[Comparison]) -> str:
+    """Return by how much PSVM is faster where both ran; "" if none did."""
     seconds = {(c.line.setting, c.line.method): c.summary.mean for c in comparisons if c.summary is not None}
     factors = {
         name: seconds[name, "TSVM"] / seconds[name, "PSVM"]
@@ -67,15 +66,15 @@ def say_seconds(comparisons: Sequence[Comparison], _: Results) -> str:
     }
     if not factors:
         return ""
-    told = ", ".join(f"{factor:.1f} on {name}" for name, factor in factors.items())
+    factors_text = ", ".join(f"{factor:.1f} on {name}" for name, factor in factors.items())
     return (
-        "The paper has PSVM on a GPU faster than SVMlight's TSVM on one core by three orders of magnitude. Here both "
-        f"are this library's, on one core of the same machine, and PSVM is faster by a factor of {told}."
+        "In the paper, PSVM on a GPU is faster than SVMlight's TSVM on one core by three orders of magnitude. Here "
+        f"both are this library's, on one core of the same machine, and PSVM is faster by a factor of {factors_text}."
     )
 
 
-def say_gains(comparisons: Sequence[Comparison], _: Results) -> str:
-    """Return whether the gain falls as labels grow, set by set; "" where a set lacks two shares."""
+def say_gains(comparisons: Sequence[Comparison]) -> str:
+    """Return whether the gain falls as labels grow, set by set; "" if a set lacks two shares."""
     means: dict[str, dict[float, float]] = {}
     for c in comparisons:
         if c.summary is not None and c.line.task is not None:
@@ -84,10 +83,10 @@ def say_gains(comparisons: Sequence[Comparison], _: Results) -> str:
         return ""
     ends = {name: (found[min(found)], found[max(found)]) for name, found in means.items()}
     falls = [name for name, (first, last) in ends.items() if last < first]
-    told = ", ".join(f"{first:+.3f} to {last:+.3f} on {name}" for name, (first, last) in ends.items())
+    changes = ", ".join(f"{first:+.3f} to {last:+.3f} on {name}" for name, (first, last) in ends.items())
     positive = np.mean([value > 0 for found in means.values() for value in found.values()])
     return (
-        f"The paper says that the gain falls as labels grow. From 5% to 15% labeled it goes from {told}: it falls on "
-        f"{len(falls)} of {len(ends)} sets, and is positive at {100 * positive:.0f}% of the points. What the figure "
-        "does not show: a cross-fitted threshold alone gives the supervised machine the same gain (see table-5)."
+        f"The paper says that the gain falls as labels grow. From 5% to 15% labeled it changes from {changes}: it "
+        f"falls on {len(falls)} of {len(ends)} sets, and is positive at {100 * positive:.0f}% of the points. What the "
+        "figure does not show: a cross-fitted threshold alone gives the supervised SVM the same gain (see table-5)."
     )
