@@ -1,5 +1,19 @@
+from semisvm.estimators.cluster import ClusterSVC
 from semisvm.estimators.label_mean import LabelMeanSVC
+from semisvm.estimators.laplacian import LaplacianSVC
+from semisvm.estimators.mixture import MixtureClassifier
+from semisvm.estimators.progressive import ProgressiveSVC
+from semisvm.estimators.self_training import SelfTrainingSVC
 from semisvm.estimators.supervised import SupervisedSVC
 from semisvm.estimators.transductive import TransductiveSVC
 
-__all__ = ["LabelMeanSVC", "SupervisedSVC", "TransductiveSVC"]
+__all__ = [
+    "ClusterSVC",
+    "LabelMeanSVC",
+    "LaplacianSVC",
+    "MixtureClassifier",
+    "ProgressiveSVC",
+    "SelfTrainingSVC",
+    "SupervisedSVC",
+    "TransductiveSVC",
+]

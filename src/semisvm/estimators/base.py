@@ -168,7 +168,8 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
         problem = whole.select(in_use)
         found = self._fit(problem)
         self._learn(X, np.flatnonzero(in_use), labels, found)
-        warn_unless_converged(problem, found)
+        for warning in (*found.warnings, *ended_early(problem, found)):
+            warn_caller(warning)
         return self
 
     def _learn(self, X, rows_in_use: np.ndarray, labels: Labels, found: MethodFit) -> None:
@@ -183,6 +184,10 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
         self.n_iter_ = max(1, sum(fit.n_iter for fit in found.fits))
         self.termination_condition_ = found.termination_condition
         self.history_ = [record for fit in found.fits for record in fit.history]
+        for name, values in found.per_row.items():
+            wide = np.full(len(labels.codes), -1)
+            wide[rows_in_use] = values
+            setattr(self, name, wide)
         codes = self._transduce(X, rows_in_use, labels, found)
         self.transduction_ = labels.decode(codes)
         self.n_support_ = np.bincount(codes[self.support_], minlength=labels.n_classes)
@@ -279,19 +284,20 @@ def check_every_class_is_used(labels: Labels, in_use: np.ndarray) -> None:
         )
 
 
-def warn_unless_converged(problem: TrainingProblem, found: MethodFit) -> None:
-    """The one place where a fit says that it ended early."""
+def ended_early(problem: TrainingProblem, found: MethodFit) -> list[Warning]:
+    """The one place that says that the solver ended early; nothing where it converged."""
     worst = found.worst
     if worst.status is Status.CONVERGED:
-        return
+        return []
     n_open = sum(fit.status is not Status.CONVERGED for fit in found.fits)
     n_iter = sum(fit.n_iter for fit in found.fits)
-    warn_caller(
-        f"{problem.name} ended early ({worst.status}) in {n_open} of {len(found.fits)} binary problems after "
-        f"{n_iter} steps, with a gap of {worst.gap:.2g} where tol={problem.limits.tol:g} was asked. The model is "
-        f"usable but not optimal. {_REMEDY[worst.status]}",
-        ConvergenceWarning,
-    )
+    return [
+        ConvergenceWarning(
+            f"{problem.name} ended early ({worst.status}) in {n_open} of {len(found.fits)} binary problems after "
+            f"{n_iter} steps, with a gap of {worst.gap:.2g} where tol={problem.limits.tol:g} was asked. The model is "
+            f"usable but not optimal. {_REMEDY[worst.status]}"
+        )
+    ]
 
 
 _REMEDY = {

@@ -151,12 +151,16 @@ class MethodFit:
     formula   the kernel they are in
     scheme    how their scores are combined: "ovr", "ovo" or "one_sided"
     codes     (n,) the class that each row was trained with, where the method fixes it and f may disagree; -1 elsewhere
+    per_row   attributes of the estimator with one integer per row, (n,) each; -1 is filled in for rows out of use
+    warnings  what the user has to know, in the order in which it is said
     """
 
     fits: list[BinaryFit]
     formula: Formula
     scheme: str
     codes: np.ndarray | None = None
+    per_row: dict[str, np.ndarray] = field(default_factory=dict)
+    warnings: tuple[Warning, ...] = ()
 
     @property
     def worst(self) -> BinaryFit:

@@ -146,9 +146,10 @@ def _held_out_decisions(
 def _warn_if_only_the_guard_ended_early(name: str, fits: list[BinaryFit]) -> None:
     if all(fit.status in USABLE for fit in fits):
         warn_caller(
-            f"The guard of {name} ended early: whether a constant would cost less is not known. "
-            "Fit again without interrupting, or with higher limits, to have it compared.",
-            ConvergenceWarning,
+            ConvergenceWarning(
+                f"The guard of {name} ended early: whether a constant would cost less is not known. "
+                "Fit again without interrupting, or with higher limits, to have it compared."
+            )
         )
 
 

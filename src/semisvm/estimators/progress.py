@@ -78,12 +78,12 @@ class Progress:
             watch.was_stopped = bool(context.call_on_fit_task_end(estimator=self.estimator))
 
 
-def warn_caller(message: str, category: type[Warning]) -> None:
+def warn_caller(warning: Warning) -> None:
     """Warn, and point at the line outside of semisvm and scikit-learn that called."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("semisvm", "sklearn"):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(warning, stacklevel=level)
 
 
 def print_record(record: RoundRecord) -> None:

@@ -1,4 +1,4 @@
-"""Repeated rows: the fit on the distinct rows is the fit on all of them, coefficient boxes included."""
+"""Equal rows: all are found, and the fit on the distinct rows is the fit on all of them, coefficient boxes included."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from histories import records_of
 from semisvm import SupervisedSVC
-from semisvm.estimators import repeats
-from semisvm.estimators.repeats import find_repeats
+from semisvm.estimators import equal_rows
+from semisvm.estimators.equal_rows import find_equal_rows, find_repeats
 
 TIGHT = {"tol": 1e-12, "gamma": 0.3, "C": 2.0}
 SAME = 1e-9
@@ -35,7 +35,7 @@ def fit_both(monkeypatch, X, y, sample_weight=None, **parameters):
     """The model of the distinct rows, and the model that is never told of repeats."""
     merged = SupervisedSVC(**parameters).fit(X, y, sample_weight)
     with monkeypatch.context() as patch:
-        patch.setattr(repeats, "FEWEST_COPIES", np.inf)
+        patch.setattr(equal_rows, "FEWEST_COPIES", np.inf)
         plain = SupervisedSVC(**parameters).fit(X, y, sample_weight)
     return merged, plain
 
@@ -143,10 +143,38 @@ def test_every_repeat_is_found_and_nothing_else(dtype, n_columns, layout):
 
 
 def test_rows_that_only_share_a_fingerprint_stay_apart(monkeypatch):
-    monkeypatch.setattr(repeats, "_fingerprint", lambda X: np.zeros(X.shape[0]))
+    monkeypatch.setattr(equal_rows, "_fingerprint", lambda X: np.zeros(X.shape[0]))
     X = np.array([[1.0, 0], [0, 1.0], [0, 1.0], [0, 0], [0, 0], [2.0, 0]])
     for rows in (X, sparse.csr_matrix(X)):
         np.testing.assert_array_equal(find_repeats(rows, np.zeros(6, int)).group, [0, 1, 1, 2, 2, 3])
+
+
+def test_equal_rows_are_found_between_others_with_their_fingerprint(monkeypatch):
+    monkeypatch.setattr(equal_rows, "_fingerprint", lambda X: np.zeros(X.shape[0]))
+    X = np.array([[1.0, 0], [0, 1.0], [1.0, -0.0], [2.0, 0], [0, 1.0], [1.0, 0]])
+    for rows in (X, sparse.csr_matrix(X)):
+        np.testing.assert_array_equal(find_equal_rows(rows).group, [0, 1, 0, 2, 1, 0])
+        np.testing.assert_array_equal(find_equal_rows(rows).first, [0, 1, 3])
+        np.testing.assert_array_equal(find_repeats(rows, np.array([0, 0, 1, 0, 0, 1])).group, [0, 1, 2, 3, 1, 2])
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix])
+@pytest.mark.parametrize("scale", [1.0, 1e308])
+def test_groups_are_those_of_a_dictionary_of_rows(layout, scale):
+    """At the larger scale fingerprints overflow, and many rows share one."""
+    X = scale * np.random.default_rng(0).integers(-1, 2, (300, 4))
+    found = find_equal_rows(layout(X))
+    np.testing.assert_array_equal(found.group, groups_by_python(X, np.zeros(300, int)))
+    np.testing.assert_array_equal(found.group[found.first], np.arange(len(found.first)))
+
+
+@pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_weights_of_equal_rows_add_up(as_input):
+    X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, -0.0], [0.0, 2.0], [3.0, 1.0]])
+    found = find_equal_rows(as_input(X))
+    assert found.group.tolist() == [0, 1, 0, 1, 2]
+    assert found.first.tolist() == [0, 1, 4]
+    assert found.total(np.array([1.0, 2.0, 4.0, 8.0, 16.0])).tolist() == [5.0, 10.0, 16.0]
 
 
 def test_identical_rows_with_different_labels_stay_apart():
@@ -165,7 +193,7 @@ def test_minus_zero_is_zero():
 
 
 def test_sparse_rows_are_compared_by_what_they_mean():
-    """[3, 0, 2] thrice: in order, out of order, and with the 3 in two pieces; then [3, 2, 0]."""
+    """[3, 0, 2] three times: in order, out of order, and with the 3 in two pieces; then [3, 2, 0]."""
     data, columns = [3.0, 2, 2, 3, 1, 2, 2, 3, 2], [0, 2, 2, 0, 0, 2, 0, 0, 1]
     X = sparse.csr_matrix((data, columns, [0, 2, 4, 7, 9]), shape=(4, 3))
     np.testing.assert_array_equal(find_repeats(X, np.zeros(4, int)).group, [0, 0, 0, 1])
