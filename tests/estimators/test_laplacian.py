@@ -85,7 +85,7 @@ def test_it_is_the_machine_on_paper(C_intrinsic, kind, kernel):
 
 
 def test_scores_are_those_of_the_kernel_deformed_in_full():
-    """The textbook's way: the whole kernel, an inverse, and the supervised machine on it."""
+    """As in the textbook: the whole kernel, an inverse, and the supervised machine on it."""
     X, y, _ = few_labels(n=60)
     new, *_ = few_labels(n=25, seed=5)
     P = 3.0 * laplacian_by_hand(graph_by_hand(X, 5), "normalized")
@@ -205,7 +205,7 @@ def test_a_cost_matrix_goes_through_the_deformed_kernel():
     assert mistaken.sum() == 0  # the mistake that costs 9
 
 
-def test_a_graph_of_one_or_two_rows_is_no_trouble():
+def test_a_graph_of_one_or_two_rows_works():
     X = np.array([[0.0], [0.0], [1.0]])
     model = LaplacianSVC(kernel="linear", n_neighbors=6).fit(X, [0, -1, 1])
     assert model.predict(X).tolist() == [0, 0, 1]
@@ -213,12 +213,13 @@ def test_a_graph_of_one_or_two_rows_is_no_trouble():
     assert np.isfinite(same.decision_function(np.zeros((1, 2)))).all()
 
 
-def test_systems_that_neither_converge_nor_fit_are_told_of(monkeypatch):
+def test_systems_that_neither_converge_nor_fit_in_memory_are_reported(monkeypatch):
     monkeypatch.setattr(deformed, "USUAL_STEPS", 0)
     monkeypatch.setattr(deformed, "MOST_STEPS", 1)
     X, y, _ = few_labels(n=100)
-    with pytest.warns(ConvergenceWarning, match="Raise cache_size or lower C_intrinsic"):
+    with pytest.warns(ConvergenceWarning, match="Raise cache_size or lower C_intrinsic") as told:
         LaplacianSVC(C_intrinsic=100, cache_size=0.01).fit(X, y)
+    assert told[0].filename == __file__
     enough = LaplacianSVC(C_intrinsic=100, cache_size=1.0).fit(X, y)  # there the factors stand in
     assert records_of(enough)[0]["residual"] == 0.0
 

@@ -260,8 +260,9 @@ def test_a_row_reset_too_often_is_left_alone():
 
 def test_a_cap_on_rounds_is_kept_and_told():
     X, y, _ = blobs()
-    with pytest.warns(ConvergenceWarning, match=r"after 2 rounds \(max_rounds\)"):
+    with pytest.warns(ConvergenceWarning, match=r"after 2 rounds \(max_rounds\)") as told:
         model = ProgressiveSVC(max_rounds=2).fit(X, y)
+    assert [one.filename for one in told] == [__file__]
     assert len(rounds_of(model)) == 2
     assert model.labeled_iter_.max() == 2
     assert set(model.transduction_) == {0, 1}

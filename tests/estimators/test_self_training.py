@@ -54,8 +54,9 @@ def test_every_round_gives_the_labels_of_a_loop_of_refits(n_classes, parameters,
     for n_rounds in range(2, len(rounds) + 1):
         model = SelfTrainingSVC(tol=1e-6, multi_class="ovr", max_rounds=n_rounds - 1, **parameters)
         if n_rounds < len(rounds):
-            with pytest.warns(ConvergenceWarning, match="max_rounds"):
+            with pytest.warns(ConvergenceWarning, match="max_rounds") as told:
                 model.fit(X, y)
+            assert told[0].filename == __file__
         else:
             model.fit(X, y)
         assert (model.transduction_ == rounds[n_rounds - 1]).all()
@@ -154,8 +155,28 @@ def test_ctrl_c_keeps_the_classifier_so_far(monkeypatch):
 
 def test_a_time_limit_covers_the_whole_fit():
     X, y = few_labels(0)
-    with pytest.warns(ConvergenceWarning, match="time_limit"):
+    with pytest.warns(ConvergenceWarning, match="time_limit") as told:
         assert SelfTrainingSVC(time_limit=1e-9).fit(X, y).termination_condition_ == "time_limit"
+    assert [one.filename for one in told] == [__file__]
+
+
+def test_max_iter_holds_for_each_binary_problem_over_all_rounds():
+    X, y = few_labels(0, n_classes=3)
+    full = SelfTrainingSVC(kernel="linear", C=0.1).fit(X, y)
+    first = records_of(full)[0]["n_iter"]
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = SelfTrainingSVC(kernel="linear", C=0.1, max_iter=first).fit(X, y)
+    assert model.termination_condition_ == "max_iter"
+    assert first < model.n_iter_ <= 3 * first
+
+
+def test_a_share_of_changes_counts_rows_by_their_weight():
+    X, y = few_labels(0, n=400, n_labels=40)
+    exact = SelfTrainingSVC(kernel="linear", C=0.1).fit(X, y)
+    delta = records_of(exact)[1]["n_changed"] / 360
+    light = np.where(exact.labeled_iter_ == 2, 0.999, 1.0)  # the rows that the second round changes
+    assert len(SelfTrainingSVC(kernel="linear", C=0.1, delta=0.999 * delta).fit(X, y).history_) > 2
+    assert len(SelfTrainingSVC(kernel="linear", C=0.1, delta=delta).fit(X, y, light).history_) == 2
 
 
 def test_it_gains_on_gaussian_clusters_what_the_notes_say():
