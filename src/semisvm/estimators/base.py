@@ -96,7 +96,7 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, sample_cost=None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> Self:
         """Learn from labeled and unlabeled rows.
 
         Parameters
@@ -121,7 +121,7 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit_with_store(self, X, y, *, store, sample_weight=None, sample_cost=None) -> Self:
+    def fit_with_store(self, X: Any, y: Any, *, store: Any, sample_weight: Any = None, sample_cost: Any = None) -> Self:
         """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
 
         Parameters

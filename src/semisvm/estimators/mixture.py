@@ -155,7 +155,7 @@ class MixtureClassifier(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierM
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from labeled and unlabeled rows.
 
         Parameters
@@ -219,7 +219,7 @@ class MixtureClassifier(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierM
         log_posterior = log_joint - logsumexp(log_joint, axis=1, keepdims=True)
         return log_posterior if costs is None else -(np.exp(log_posterior) @ costs)
 
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: Any) -> np.ndarray:
         """Return scores by which the largest wins.
 
         Parameters
@@ -236,7 +236,7 @@ class MixtureClassifier(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierM
         """
         return self._decide(self._checked_log_joint(X))
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each row; where errors have costs, that of least expected cost.
 
         Parameters
@@ -252,7 +252,7 @@ class MixtureClassifier(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierM
         decision = self.decision_function(X)
         return self.classes_[winning_codes(decision)]
 
-    def predict_log_proba(self, X) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the classes' probabilities, Eq. 2.2.
 
         Parameters
@@ -268,7 +268,7 @@ class MixtureClassifier(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierM
         joint = self._checked_log_joint(X)
         return joint - logsumexp(joint, axis=1, keepdims=True)
 
-    def predict_proba(self, X) -> np.ndarray:
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes.
 
         Parameters

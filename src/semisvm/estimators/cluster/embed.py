@@ -145,9 +145,10 @@ def _truncated(kernel: KernelRows, wanted: int, rng: np.random.Generator, weight
     if np.linalg.norm(centered_product(start)) <= 1e-12 * np.linalg.norm(start):
         return np.zeros(1), np.zeros((n, 1))  # P K P = 0, on which Lanczos has no first step
     try:
-        return _falling(*eigsh(operator, wanted, which="LA", tol=LANCZOS_TOL, v0=start), weight)
+        eigenvalues, vectors = eigsh(operator, wanted, which="LA", tol=LANCZOS_TOL, v0=start)
     except ArpackNoConvergence:
         return _exact(kernel, wanted, rng, weight)
+    return _falling(eigenvalues, vectors, weight)
 
 
 def _nystroem(kernel: KernelRows, wanted: int, rng: np.random.Generator, weight: np.ndarray | None) -> Eigenpairs:
