@@ -60,7 +60,7 @@ class CrossFitted(Choice):
         )
 
     def outcome(self, unfinished: tuple[Any, np.ndarray] | None = None) -> Outcome:
-        """The chosen machine; before the choice the supervised one; without out-of-fold scores the unfinished one, at 0."""
+        """The chosen machine; where the fit ended before the choice, the supervised or the unfinished machine."""
         labeled_in = np.where(self.sign != 0, 0, -1)
         if not self.trials:
             assert unfinished is not None

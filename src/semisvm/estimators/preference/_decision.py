@@ -81,6 +81,8 @@ class PreferenceMixin:
     threshold_: np.ndarray
     operating_points_: dict[Any, OperatingPoint | None]
     audits_: dict[Any, Audit | None]
+    calibration_scores_: dict[Any, np.ndarray | None]
+    calibration_sign_: dict[Any, np.ndarray | None]
     _sigmoids: np.ndarray  # (n_problems, 2): slope and offset; NaN where there are no held-out scores
     _raw_scores: Callable[[Any], np.ndarray]
 
@@ -155,20 +157,21 @@ class PreferenceMixin:
         return replace(outcome, point=point, calibration_scores=scores, calibration_sign=sign, is_held_out=True)
 
     def _keep_outcomes(self, outcomes: list[Outcome | None]) -> None:
-        """Set the learned attributes; None stands for a problem that was not solved because the user stopped the fit."""
+        """Set the learned attributes; None stands for a problem that was not begun because the user stopped the fit."""
         names = self.classes_.tolist()
         names = names[1:] if len(names) == 2 else names
         self.threshold_ = np.array([0.0 if o is None else o.point.threshold for o in outcomes])
-        self.operating_points_ = {name: o and o.point for name, o in zip(names, outcomes, strict=True)}
-        self.audits_ = {name: o and o.audit for name, o in zip(names, outcomes, strict=True)}
-        self.calibration_scores_ = {name: o and o.calibration_scores for name, o in zip(names, outcomes, strict=True)}
-        self.calibration_sign_ = {name: o and o.calibration_sign for name, o in zip(names, outcomes, strict=True)}
-        self._sigmoids = np.array(
-            [
-                fit_sigmoid(o.calibration_scores, o.calibration_sign) if o and o.is_held_out else (np.nan, np.nan)
-                for o in outcomes
-            ]
-        )
+        self._sigmoids = np.full((len(outcomes), 2), np.nan)
+        self.operating_points_, self.audits_ = dict.fromkeys(names), dict.fromkeys(names)
+        self.calibration_scores_, self.calibration_sign_ = dict.fromkeys(names), dict.fromkeys(names)
+        for number, (name, outcome) in enumerate(zip(names, outcomes, strict=True)):
+            if outcome is None:
+                continue
+            self.operating_points_[name], self.audits_[name] = outcome.point, outcome.audit
+            self.calibration_scores_[name] = scores = outcome.calibration_scores
+            self.calibration_sign_[name] = sign = outcome.calibration_sign
+            if outcome.is_held_out:
+                self._sigmoids[number] = fit_sigmoid(scores, sign)
 
     @property
     def operating_point_(self) -> OperatingPoint | None:
@@ -188,16 +191,17 @@ class PreferenceMixin:
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
         """Scores of the binary problems, (n, n_problems), to what decision_function returns: above 0 is accepted."""
-        columns = [scores_beyond(column, threshold) for column, threshold in zip(scores.T, self.threshold_, strict=True)]
+        columns = [scores_beyond(own, threshold) for own, threshold in zip(scores.T, self.threshold_, strict=True)]
         return combine(np.stack(columns, axis=1), len(self.classes_), "ovr")
 
     @available_if(_has_honest_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class.
 
-        It is made from the calibration scores, which come from machines that were not trained on these rows; hence it is
-        only available with ``calibration="cross"`` or ``"part"``. Every calibration row counts once, whatever its
-        weight. `predict` keeps the thresholds, so it need not give the most probable class.
+        It is made from the calibration scores, by Platt's method. These scores must come from machines that were not
+        trained on the calibration rows; hence the method is only available with ``calibration="cross"`` or ``"part"``.
+        Every calibration row counts once, whatever its weight. `predict` uses the thresholds, so it does not always
+        give the most probable class.
 
         Parameters
         ----------
@@ -245,7 +249,7 @@ def fit_sigmoid(scores: np.ndarray, sign: np.ndarray) -> tuple[float, float]:
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         u = parameters[0] * z + parameters[1]
         residual = expit(u) - target
-        return float((np.logaddexp(0, u) - target * u).sum()), np.array([residual @ z, residual.sum()])
+        return float(np.mean(np.logaddexp(0, u) - target * u)), np.array([np.mean(residual * z), np.mean(residual)])
 
     found = minimize(
         loss,
@@ -253,7 +257,7 @@ def fit_sigmoid(scores: np.ndarray, sign: np.ndarray) -> tuple[float, float]:
         jac=True,
         method="L-BFGS-B",
         bounds=[(0, None), (None, None)],
-        options={"ftol": 1e-14, "gtol": 1e-9},
+        options={"ftol": 1e-12, "gtol": 1e-8},
     )
     slope = float(found.x[0] / scale)
     return slope, float(found.x[1] - slope * center)

@@ -143,9 +143,7 @@ class ClassifierLearner(Learner):
         return scores_of_classifier(model, self.X)
 
     def done(self, **details: Any) -> None:
-        record = RoundRecord(
-            self.problem, len(self.history), seconds=time.perf_counter() - self.began, details=details
-        )
+        record = RoundRecord(self.problem, len(self.history), seconds=time.perf_counter() - self.began, details=details)
         self.history.append(record)
         if self.verbose:
             print_record(record)

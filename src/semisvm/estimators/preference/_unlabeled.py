@@ -26,7 +26,7 @@ Nothing here depends on what is trained: that is the learner's part (`_learner`)
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -166,7 +166,9 @@ class Choice:
         self.supervised = self.learner.model, values
         first = best = self._try(SUPERVISED_CANDIDATE, None)
         if len(self.pool) >= 2:
-            best = self._best_of([self._try(candidate, first) for candidate in self.candidates], first)
+            for candidate in self.candidates:
+                self._try(candidate, first)
+            best = self._best_of(self.trials[1:], first)
         if best is not first:
             best = self._best_of([self._try(replace(best.candidate, n_rounds=2), best)], best)
         self.values, self.guess = train_in_full(self.learner, self.sign, best.candidate, self.pool, values)

@@ -134,8 +134,8 @@ class PreferenceClassifier(PreferenceMixin, MetaEstimatorMixin, ScoresLabeledRow
         y : array-like of shape (n_samples,)
             A label for each row, the marker `unlabeled` where there is none.
         sample_weight : array-like of shape (n_samples,), default=None
-            Passed on to the estimator. Thresholds and folds count rows, whatever their weights. A row of weight 0 is left
-            out.
+            Passed on to the estimator. Thresholds and folds count rows, whatever their weights. A row of weight 0 is
+            left out.
 
         Returns
         -------

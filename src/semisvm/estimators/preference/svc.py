@@ -73,10 +73,10 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     Notes
     -----
     More than two classes are always one-vs-rest, because a target is that of one class against the rest.
-    ``gamma="scale"`` looks at the rows that train. The records in `history_` have, for each round, precision, recall and
-    F1 on the calibration rows at the threshold 0 and at the adjusted threshold (``adjusted_...``), the threshold, and
-    the numbers of soft labels of each sign. With ``calibration="cross"`` a round is one candidate of the choice, with its
-    gain over the supervised machine and whether it was chosen.
+    ``gamma="scale"`` looks at the rows that train. The records in `history_` have, for each round, precision, recall
+    and F1 on the calibration rows at the threshold 0 and at the adjusted threshold (``adjusted_...``), the threshold,
+    and the numbers of soft labels of each sign. With ``calibration="cross"`` a round is one candidate of the choice,
+    with its gain over the supervised machine and whether it was chosen.
 
     References
     ----------
@@ -174,8 +174,8 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         y : array-like of shape (n_samples,)
             A label for each row, the marker `unlabeled` where there is none.
         sample_weight : array-like of shape (n_samples,), default=None
-            What multiplies C for each row. Thresholds and folds count rows, whatever their weights. A row of weight 0 is
-            left out.
+            What multiplies C for each row. Thresholds and folds count rows, whatever their weights. A row of weight 0
+            is left out.
 
         Returns
         -------
@@ -250,7 +250,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         row_beta = np.stack([fit.row_beta for fit in fits])
         is_support = (row_beta != 0).any(axis=0)
         if problem.kernel.is_precomputed:
-            X = problem.X[np.ix_(plan.certifies, np.flatnonzero(plan.learns)[is_support])]
+            X = problem.X[plan.certifies][:, np.flatnonzero(plan.learns)[is_support]]
             support_vectors = None
         else:
             X, support_vectors = problem.X[plan.certifies], part.X[is_support]
@@ -260,9 +260,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         for number, fit in enumerate(fits):
             sign = problem.labels.sign(1 if len(fits) == 1 else number)[plan.certifies]
             own = scores[:, number] + fit.bias
-            found.append(
-                fit.outcome and self._certify(plan, number, fit.outcome, fit.scores[is_unlabeled], own, sign)
-            )
+            found.append(fit.outcome and self._certify(plan, number, fit.outcome, fit.scores[is_unlabeled], own, sign))
         return found
 
 
