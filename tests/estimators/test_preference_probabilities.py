@@ -30,7 +30,7 @@ def calibration_error(probability, is_positive, n_bins=10):
     return np.mean([abs(probability[rows].mean() - is_positive[rows].mean()) for rows in bins])
 
 
-def error_by_chance(model, name, scores, n_bins=10, n_draws=200):
+def error_by_chance(model, name, scores, n_bins=10, n_draws=100):
     """The calibration error that is exceeded once in a hundred times where the model's sigmoid is the truth.
 
     Both sources of chance are simulated: the labels that the sigmoid is fitted to, and those of the new rows.
