@@ -112,8 +112,8 @@ confidence : float, default=None
 calibration : {"cross", "part", "full"}, default="cross"
     The rows that the threshold is chosen on. "cross": all labels, by out-of-fold scores of five folds, so that every
     label trains and every label calibrates; unlabeled rows train where the labels say that this helps. "part" is the
-    paper's way: a part of the labels calibrates, and the rest train. "full", also in the paper, trains and calibrates on
-    the same labels, and its estimates are too optimistic.
+    paper's way: a part of the labels calibrates, and the rest train. "full", also in the paper, trains and calibrates
+    on the same labels, and its estimates are too optimistic.
 calibration_size : float, default=0.5
     The part of the labels that calibrates ("part"), and the part that is kept for the certificate.
 pool : {"grow", "rebuild"}, default="grow"

@@ -39,7 +39,7 @@ class Learner:
     """A classifier that is trained again and again on the same rows; see the module's docstring.
 
     model    what was trained last in the sequence "all", with everything that predictions need
-    n_iter   solver steps so far; 0 where the classifier does not report them
+    n_iter   the work so far: solver steps of the SVM, trainings of other classifiers
     """
 
     model: Any = None
@@ -127,7 +127,7 @@ class ClassifierLearner(Learner):
         self.price = price if weight is None else price * weight
         self.lot = None if self.takes_weight else random_state.uniform(size=len(price))
         self.problem, self.verbose = problem, verbose
-        self.began = time.perf_counter()
+        self.began, self.n_iter = time.perf_counter(), 0
         self.history: list[RoundRecord] = []
 
     def train(self, sign: np.ndarray, share: np.ndarray, sequence: Hashable) -> np.ndarray:
@@ -140,6 +140,7 @@ class ClassifierLearner(Learner):
         model = clone(self.estimator).fit(safe_indexing(self.X, rows), (sign[rows] > 0).astype(int), **weights)
         if sequence == ALL_LABELS:
             self.model = model
+        self.n_iter += 1
         return scores_of_classifier(model, self.X)
 
     def done(self, **details: Any) -> None:

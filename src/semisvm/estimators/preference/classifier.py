@@ -11,11 +11,11 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from semisvm.estimators.base import ScoresLabeledRows, check_every_class_is_used, row_weights
+from semisvm.estimators.base import check_every_class_is_used, row_weights
 from semisvm.estimators.binary import pairs, winning_codes
 from semisvm.estimators.preference._common import Outcome
 from semisvm.estimators.preference._cross import CrossFitted
@@ -23,11 +23,12 @@ from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, Pref
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
 from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode
+from semisvm.model_selection import LabeledRowsScoreMixin
 from semisvm.sklearn_private import HasMethods, Interval, fit_context, safe_indexing
 
 
 @with_shared_docs
-class PreferenceClassifier(PreferenceMixin, MetaEstimatorMixin, ScoresLabeledRows, BaseEstimator):
+class PreferenceClassifier(PreferenceMixin, LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Any classifier with a minimum precision or recall, and with unlabeled rows where they help (after PSVM).
 
     Parameters
@@ -52,7 +53,9 @@ class PreferenceClassifier(PreferenceMixin, MetaEstimatorMixin, ScoresLabeledRow
     %(operating_points)s
     %(transduction)s
     history_ : list of RoundRecord
-        One record per round, as in :class:`PreferenceSVC`.
+        One record per round, as in :class:`PreferenceSVC`; ``n_iter`` counts trainings.
+    n_iter_ : int
+        Number of trainings over all binary problems.
     termination_condition_ : str
         Why the fit ended: "converged", "cycle" or "max_rounds".
     n_features_in_ : int
@@ -124,7 +127,7 @@ class PreferenceClassifier(PreferenceMixin, MetaEstimatorMixin, ScoresLabeledRow
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from labeled and unlabeled rows.
 
         Parameters
@@ -156,7 +159,7 @@ class PreferenceClassifier(PreferenceMixin, MetaEstimatorMixin, ScoresLabeledRow
         own_weight = None if sample_weight is None else weight[rows]
         price = np.where(is_unlabeled, self.unlabeled_weight, 1.0)
         outcomes: list[Outcome] = []
-        self.history_ = []
+        self.history_, self.n_iter_ = [], 0
         for number, pair in enumerate(pairs(labels.n_classes, "ovr")):
             sign, name = labels.sign(pair.positive), pair.name(labels.classes)
             learner = ClassifierLearner(
@@ -171,6 +174,7 @@ class PreferenceClassifier(PreferenceMixin, MetaEstimatorMixin, ScoresLabeledRow
                 pool = outcome.values[is_unlabeled]
                 outcome = self._certify(plan, number, outcome, pool, scores, sign[certificate])
             outcomes.append(outcome)
+            self.n_iter_ += learner.n_iter
             self.history_ += run.mark_chosen(learner.history) if isinstance(run, CrossFitted) else learner.history
         self.estimators_ = [outcome.model for outcome in outcomes]
         self._keep_outcomes([*outcomes])
@@ -190,7 +194,7 @@ class PreferenceClassifier(PreferenceMixin, MetaEstimatorMixin, ScoresLabeledRow
             codes[unlabeled] = winning_codes(self._decide(self._score_checked(safe_indexing(X, unlabeled))))
         self.transduction_ = labels.decode(codes)
 
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: Any) -> np.ndarray:
         """Return scores minus thresholds: above 0 is accepted.
 
         Parameters
@@ -205,15 +209,15 @@ class PreferenceClassifier(PreferenceMixin, MetaEstimatorMixin, ScoresLabeledRow
         """
         return self._decide(self._raw_scores(X))
 
-    def _raw_scores(self, X) -> np.ndarray:  # type: ignore[override]
+    def _raw_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
         """Check the rows and score them without thresholds, (n, n_problems)."""
         check_is_fitted(self)
         return self._score_checked(self._check_X(X, reset=False))
 
-    def _score_checked(self, X) -> np.ndarray:
+    def _score_checked(self, X: Any) -> np.ndarray:
         return np.stack([scores_of_classifier(model, X) for model in self.estimators_], axis=1)
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return the class of each row.
 
         Parameters
@@ -229,7 +233,7 @@ class PreferenceClassifier(PreferenceMixin, MetaEstimatorMixin, ScoresLabeledRow
         decision = self.decision_function(X)
         return self.classes_[winning_codes(decision)]
 
-    def _check_X(self, X, *, reset: bool):
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
         """The rows as an array or CSR matrix; NaN is allowed where the estimator takes it."""
         tags = get_tags(self.estimator).input_tags
         return validate_data(

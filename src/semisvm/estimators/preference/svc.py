@@ -164,7 +164,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None) -> Self:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learn from labeled and unlabeled rows.
 
         Parameters
@@ -186,7 +186,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit_with_store(self, X, y, *, store, sample_weight=None) -> Self:  # type: ignore[override]
+    def fit_with_store(self, X: Any, y: Any, *, store: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
 
         Parameters
