@@ -1,7 +1,10 @@
+"""One module or sub-package per method: each is a sequence of dual problems."""
+
 from semisvm.estimators.cluster import ClusterSVC
 from semisvm.estimators.label_mean import LabelMeanSVC
 from semisvm.estimators.laplacian import LaplacianSVC
 from semisvm.estimators.mixture import MixtureClassifier
+from semisvm.estimators.preference import PreferenceClassifier, PreferenceSVC
 from semisvm.estimators.progressive import ProgressiveSVC
 from semisvm.estimators.self_training import SelfTrainingSVC
 from semisvm.estimators.supervised import SupervisedSVC
@@ -12,6 +15,8 @@ __all__ = [
     "LabelMeanSVC",
     "LaplacianSVC",
     "MixtureClassifier",
+    "PreferenceClassifier",
+    "PreferenceSVC",
     "ProgressiveSVC",
     "SelfTrainingSVC",
     "SupervisedSVC",

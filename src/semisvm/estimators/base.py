@@ -224,12 +224,16 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             With two classes one score per row, above 0 for the second; with more, one per row and class.
         """
+        return self._decide(self._raw_scores(X))
+
+    def _raw_scores(self, X) -> np.ndarray:
+        """Check the rows and score them by the binary problems, (n, n_problems)."""
         check_is_fitted(self)
         X = validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
         if self._formula.name == "precomputed":
             X = X[:, self.support_]
         machine = self.support_vectors_, self.dual_coef_, self._formula
-        return self._decide(scores_of_new_rows(X, *machine, device=self.device) + self.intercept_)
+        return scores_of_new_rows(X, *machine, device=self.device) + self.intercept_
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
         """From the scores of the binary problems, (n, n_problems), to what `decision_function` returns."""

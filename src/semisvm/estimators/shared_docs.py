@@ -98,6 +98,51 @@ n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the features seen during fit; only where X has string column names.
 """,
+    "preference_targets": """
+min_precision : float or dict {class: float}, default=None
+    The precision to keep, in (0, 1]: that of the second of two classes, or that of each of several classes against the
+    rest. Among the thresholds that keep everything that is asked, the one with the best F1 is chosen; if nothing is
+    asked, the one with the best F1 of all.
+min_recall : float or dict {class: float}, default=None
+    The recall to keep. It can be combined with `min_precision`.
+confidence : float, default=None
+    Ask for a certificate: with 0.9 the target holds with probability 90% over the draw of the labels that are kept for
+    it (`calibration_size` of all labels, used for nothing else). Where they are too few, the operating point says how
+    many labels it would take. Each of several classes has its own certificate. None: no certificate.
+calibration : {"cross", "part", "full"}, default="cross"
+    The rows that the threshold is chosen on. "cross": all labels, by out-of-fold scores of five folds, so that every
+    label trains and every label calibrates; unlabeled rows train where the labels say that this helps. "part" is the
+    paper's way: a part of the labels calibrates, and the rest train. "full", also in the paper, trains and calibrates
+    on the same labels, and its estimates are too optimistic.
+calibration_size : float, default=0.5
+    The part of the labels that calibrates ("part"), and the part that is kept for the certificate.
+pool : {"grow", "rebuild"}, default="grow"
+    For "part" and "full": soft labels stay once they are given (INC in the paper), or are made again in each round
+    (REC).
+adjust : {"best", "paper"} or None, default="best"
+    For "part" and "full": the rule for the threshold above which unlabeled rows are taken as positive in each round
+    (see :func:`semisvm.decision.adjust`). None leaves it at 0, and all unlabeled rows are labeled at once.
+max_rounds : int, default=20
+    For "part" and "full": most trainings.
+""",
+    "operating_points": """
+threshold_ : ndarray of shape (n_problems,)
+    The thresholds that are subtracted from the scores: `decision_function` is above 0 where a class is accepted. With
+    more than two classes the largest difference wins, even if several classes accept the row or none does.
+operating_points_ : dict {class: OperatingPoint}
+    What each threshold is expected to give, with intervals; the positive class alone with two classes. None for a class
+    whose fit was stopped before it began.
+operating_point_ : OperatingPoint
+    That of the positive class; only with two classes.
+audits_ : dict {class: dict {str: OperatingPoint}}
+    The contribution of each step, measured on the same rows: "supervised", "supervised + threshold", "with unlabeled".
+audit_ : dict {str: OperatingPoint}
+    That of the positive class; only with two classes.
+calibration_scores_ : dict {class: ndarray of shape (n_calibration,)}
+    The scores that each threshold was chosen on.
+calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
+    Whether these rows are of the class, +1 or -1.
+""",
 }
 
 

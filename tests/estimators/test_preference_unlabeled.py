@@ -1,4 +1,4 @@
-"""Unlabeled rows train where out-of-fold scores say they help, and nowhere else."""
+"""Unlabeled rows train where out-of-fold scores say that this helps, and nowhere else."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,15 @@ from semisvm.decision.resample import resample, resampled_values
 from semisvm.decision.target import best_of
 from semisvm.dual import solve
 from semisvm.estimators.hinge import hinge_problem
-from semisvm.estimators.soft_labels import CANDIDATES, SUPERVISED, Candidate, draw_folds, guess_by_rank, settle
+from semisvm.estimators.preference._learner import Learner
+from semisvm.estimators.preference._unlabeled import (
+    CANDIDATES,
+    SUPERVISED_CANDIDATE,
+    Candidate,
+    draw_folds,
+    guess_by_rank,
+    settle,
+)
 from semisvm.kernels import kernel_rows, make_formula
 
 TARGETS = [
@@ -25,8 +33,8 @@ TARGETS = [
 ]
 
 
-class NearestMean:
-    """Decision values by the weighted means of the two classes; keeps what it was trained with."""
+class NearestMean(Learner):
+    """Decision values by the weighted means of the two classes; remembers what it was trained with."""
 
     def __init__(self, X):
         self.X, self.calls = X, []
@@ -38,7 +46,7 @@ class NearestMean:
         return self.values
 
 
-class Scripted:
+class Scripted(Learner):
     """Returns the scores prepared for a share, whatever the labels."""
 
     def __init__(self, by_share):
@@ -49,7 +57,7 @@ class Scripted:
         return self.by_share.get(soft, self.by_share[0.0])
 
 
-class Machine:
+class Machine(Learner):
     """A C-SVC on all rows."""
 
     def __init__(self, X, C, gamma):
@@ -118,7 +126,7 @@ def test_guesses_follow_the_rank_and_the_rate_and_the_surer_half_leaves_the_midd
     assert guess_by_rank(values, pool, 1.0, False).sum() == 4.0
 
 
-def test_folds_test_every_label_once_a_draw_and_share_the_classes_out():
+def test_folds_test_every_label_once_per_draw_and_spread_the_classes_evenly():
     sign = np.array([1.0] * 7 + [-1.0] * 19 + [0.0] * 4)
     folds = draw_folds(sign, seed=3)
     assert folds.shape == (3, 30)
@@ -133,7 +141,7 @@ def test_folds_test_every_label_once_a_draw_and_share_the_classes_out():
 
 
 def test_a_class_with_one_label_is_refused_with_the_numbers():
-    with pytest.raises(ValueError, match="at least 2 labeled rows of each class, got 1 positive and 3 negative"):
+    with pytest.raises(ValueError, match=r"at least 2 labeled rows of each .* the classes have \[1, 3\] labeled rows"):
         draw_folds(np.array([1.0, -1.0, -1.0, -1.0, 0.0]))
 
 
@@ -156,7 +164,7 @@ def test_no_training_of_a_fold_depends_on_the_labels_that_the_fold_holds_out():
         assert not share_one[tested].any()
 
 
-def test_the_last_model_of_all_labels_is_the_chosen_one_and_is_told_in_full():
+def test_the_last_model_of_all_labels_is_the_chosen_one_and_is_described_in_full():
     X, _, sign = _two_clouds(gap=0.3)
     learner = NearestMean(X)
     found = settle(learner, sign, folds=draw_folds(sign), caution=-50.0)
@@ -181,10 +189,9 @@ def test_out_of_fold_scores_are_those_of_models_without_the_fold_averaged_over_t
         for k in range(5):
             values = NearestMean(X).train(np.where(fold == k, 0.0, sign), np.ones(len(sign)), "any")
             expected[draw, fold == k] = values[fold == k]
-    assert found.chosen is SUPERVISED
+    assert found.chosen is SUPERVISED_CANDIDATE
     assert not found.guess.any()
-    np.testing.assert_allclose(found.scores, expected.mean(axis=0)[sign != 0])
-    assert np.array_equal(found.scores, found.supervised_scores)
+    np.testing.assert_allclose(found.out_of_fold[found.chosen], expected.mean(axis=0)[sign != 0])
 
 
 def test_a_learner_that_trains_several_at_once_is_given_the_folds_of_a_candidate_together():
@@ -204,14 +211,14 @@ def test_a_learner_that_trains_several_at_once_is_given_the_folds_of_a_candidate
 def test_candidates_that_change_nothing_leave_the_supervised_model():
     _, truth, sign = _two_clouds()
     found = settle(Scripted({0.0: truth + np.linspace(0, 3, len(truth))}), sign, folds=draw_folds(sign))
-    assert found.chosen is SUPERVISED
+    assert found.chosen is SUPERVISED_CANDIDATE
     assert [record["gain"] for record in found.records] == [0.0] * 7
 
 
 def test_without_unlabeled_rows_there_is_one_candidate():
     X, truth, _ = _two_clouds()
     found = settle(NearestMean(X), truth, folds=draw_folds(truth))
-    assert found.chosen is SUPERVISED
+    assert found.chosen is SUPERVISED_CANDIDATE
     assert len(found.records) == 1
 
 
@@ -223,7 +230,7 @@ def test_what_is_asked_decides_between_candidates_of_equal_f1():
     learner = Scripted({0.0: complete, 0.3: sure_at_the_top})
     folds = draw_folds(sign)
     assert settle(learner, sign, folds=folds, target=Target(min_precision=0.97)).chosen.share == 0.3
-    assert settle(learner, sign, folds=folds, target=Target(min_recall=0.97)).chosen is SUPERVISED
+    assert settle(learner, sign, folds=folds, target=Target(min_recall=0.97)).chosen is SUPERVISED_CANDIDATE
 
 
 def test_a_bound_on_the_pool_is_kept_and_the_same_seed_gives_the_same():
@@ -247,15 +254,17 @@ def test_moons_with_a_local_kernel_and_few_labels_gain_from_their_unlabeled_rows
         threshold = choose(scores, labels).threshold
         return f_score(count_all(np.where(values[hidden] > threshold, 1.0, 0.0), truth[hidden]).counts.at(1))
 
-    assert found.chosen is not SUPERVISED
-    assert true_f1(found.values, found.scores) > true_f1(found.supervised_values, found.supervised_scores) + 0.02
-    assert sum(record["steps"] for record in found.records) > 0
+    assert found.chosen is not SUPERVISED_CANDIDATE
+    chosen = true_f1(found.values, found.out_of_fold[found.chosen])
+    supervised = true_f1(found.supervised_values, found.out_of_fold[SUPERVISED_CANDIDATE])
+    assert chosen > supervised + 0.02
+    assert sum(record["n_iter"] for record in found.records) > 0
 
 
 def test_any_classifier_with_weights_can_be_settled():
     X, truth, sign = _two_clouds(n_labeled=24, n_unlabeled=200, seed=2)
 
-    class Bayes:
+    class Bayes(Learner):
         def train(self, sign, share, sequence):
             rows = sign != 0
             model = GaussianNB().fit(X[rows], sign[rows], sample_weight=share[rows])
@@ -265,9 +274,9 @@ def test_any_classifier_with_weights_can_be_settled():
     accuracy = np.mean(np.where(found.values > 0, 1, -1) == truth)
     assert accuracy > 0.85
     assert len(found.records) >= 1 + len(CANDIDATES)
-    assert all(record["steps"] == 0 for record in found.records)
+    assert all(record["n_iter"] == 0 for record in found.records)
 
 
 def test_candidates_say_what_they_are():
-    names = [str(candidate) for candidate in (SUPERVISED, CANDIDATES[0], Candidate(0.3, True, 2))]
+    names = [str(candidate) for candidate in (SUPERVISED_CANDIDATE, CANDIDATES[0], Candidate(0.3, True, 2))]
     assert names == ["supervised", "all at 0.003", "surer half at 0.3, 2 rounds"]

@@ -1,35 +1,39 @@
-"""PSVM's rounds (Algorithm 1 of the paper), with its gaps filled, for any learner.
+"""The rounds of PSVM (Algorithm 1 of the paper), for any learner; docs/preference.md lists what the paper leaves open.
 
-    L        labels that train;  B, labels that calibrate: halves of the labels ("part"), or both all of them ("full")
+    L        labels that train
+    B        labels that calibrate. L and B are two halves of the labels ("part"), or both are all labels ("full").
     S        unlabeled rows with a soft label
 
     repeat
-        train on L and S; v, the decision values of all rows
-        precision, recall and F1 on B at the threshold 0 and at the adjusted one, d+ (`decision.adjust`)
+        train on L and S; v are the decision values of all rows
+        measure precision, recall and F1 on B, at the threshold 0 and at the adjusted threshold d+ (`decision.adjust`);
         both are candidates for the answer
-        d- = the mean v of B's negatives
-        unlabeled rows with v > d+ become +1, else those with v < d- become -1:
-            "grow"      those not in S yet; S never shrinks
-            "rebuild"   S is made anew
-    until S stays as it is (grow), was there before (rebuild), or max_rounds
-    answer: of the candidates that keep the target on B the one with the best F1; where none does, the nearest
+        d- is the mean of v over the negatives of B
+        unlabeled rows with v > d+ become +1, and of the others those with v < d- become -1:
+            "grow"      only rows that are not in S yet; S never shrinks
+            "rebuild"   S is made again from all unlabeled rows
+    until S does not change, S was there before ("rebuild"), or max_rounds is reached
+    answer: among the candidates that keep the target on B, the one with the best F1; if none keeps it, the nearest one
 
-Without adjusting d+ = d- = 0, and all unlabeled rows get a label at once.
+Without adjusting, d+ = d- = 0, and all unlabeled rows get a label at once.
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Counts, Target, adjust, best_of, count_at, make_audit, measure
-from semisvm.estimators.preference_learner import ALL, Learner
-from semisvm.estimators.preference_outcome import Outcome, measures_at
+from semisvm.decision import Counts, Target, adjust, best_of, count_at, measure
+from semisvm.decision.audit import make_audit
+from semisvm.estimators.preference._common import Outcome, measures_at
+from semisvm.estimators.preference._learner import ALL_LABELS, Learner
 
 
 @dataclass(frozen=True)
-class _Candidate:
-    """A model with a threshold, and what it does to the calibration rows."""
+class _Answer:
+    """A model with a threshold, and what they make of the calibration rows."""
 
     model: Any
     values: np.ndarray
@@ -38,11 +42,14 @@ class _Candidate:
 
 
 class PaperRounds:
-    """The rounds of one binary problem; `run` may end early, by whatever the learner raises, and lose nothing.
+    """The rounds of one binary problem.
 
-    sign           (n,) the labels, 0 where there is none
-    copies         (n,) how many of the user's rows each row stands for
-    trains         (n,) which labeled rows are in L; `calibrates`, which are in B
+    sign         (n,) the labels, 0 where there is none
+    copies       (n,) how many of the user's rows each row stands for
+    trains       (n,) mask: the labeled rows in L
+    calibrates   (n,) mask: the labeled rows in B
+
+    If the learner raises an exception during `run`, `outcome` still returns the best answer so far.
     """
 
     def __init__(
@@ -60,33 +67,34 @@ class PaperRounds:
     ):
         self.learner, self.target, self.copies = learner, target, copies
         self.is_unlabeled, self.calibrates = sign == 0, calibrates
+        self.is_held_out = not (trains & calibrates).any()
         self.sign, self.calibration_sign = sign, sign[calibrates]
-        self.soft = np.where(trains, sign, 0).astype(np.int8)  # signs to train on: those of L, and S as it grows
+        self.soft = np.where(trains, sign, 0).astype(np.int8)  # the signs to train on: L and S
         self.labeled_in = np.where(sign != 0, 0, -1)
         self.pool, self.rule, self.max_rounds = pool, rule, max_rounds
         self.supervised: np.ndarray | None = None
-        self.best: _Candidate | None = None
-        self.ended = "max_rounds"
+        self.best: _Answer | None = None
+        self.ended: str | None = "max_rounds"
 
     def run(self) -> None:
-        """Train, measure, label, until the soft labels settle."""
+        """Train, measure and label until the soft labels do not change."""
         seen = {self.soft.tobytes()}
         share = np.ones(len(self.soft))
         for number in range(self.max_rounds):
-            values = self.learner.train(self.soft, share, ALL)
-            d_plus, d_minus, record = self._measure(values)
+            values = self.learner.train(self.soft, share, ALL_LABELS)
+            d_plus, d_minus, details = self._measure(values)
             soft = self._relabel(values, d_plus, d_minus)
             stays = np.array_equal(soft, self.soft)
             self._note_labels(soft, number + 1)
             self.soft = soft
-            self.learner.done(**record, **self._sizes())
+            self.learner.done(**details, **self._sizes())
             if stays or soft.tobytes() in seen:
-                self.ended = "converged" if stays else "cycle"
+                self.ended = None if stays else "cycle"
                 return
             seen.add(soft.tobytes())
 
     def outcome(self, unfinished: tuple[Any, np.ndarray] | None = None) -> Outcome:
-        """The best candidate; where the first training did not end, what there is of it, at 0."""
+        """The best answer; where the first training did not finish, its unfinished model and values, at 0."""
         if self.best is None:
             assert unfinished is not None
             self._offer(*unfinished, 0.0)
@@ -103,17 +111,17 @@ class PaperRounds:
             audit=audit,
             calibration_scores=scores,
             calibration_sign=self.calibration_sign,
-            is_unlabeled=self.is_unlabeled,
+            is_held_out=self.is_held_out,
             labeled_in=self.labeled_in,
             ended=self.ended,
         )
 
     def _measure(self, values: np.ndarray) -> tuple[float, float, dict[str, Any]]:
-        """Measure on B, offer both candidates, and return d+, d- and the record of the round."""
+        """Measure on B, offer both candidates, and return d+, d- and the details of the round's record."""
         scores = values[self.calibrates]
         if self.supervised is None:
             self.supervised = scores
-        record = measures_at(self._offer(self.learner.model, values, 0.0))
+        at_zero = self._offer(self.learner.model, values, 0.0)
         if self.rule is None:
             d_plus = d_minus = 0.0
         else:
@@ -127,14 +135,14 @@ class PaperRounds:
             )
             d_minus = float(scores[self.calibration_sign < 0].mean())
         adjusted = self._offer(self.learner.model, values, d_plus)
-        record |= measures_at(adjusted, "adjusted_") | {"threshold": d_plus, "threshold_negative": d_minus}
-        return d_plus, d_minus, record
+        thresholds = {"threshold": d_plus, "threshold_negative": d_minus}
+        return d_plus, d_minus, measures_at(at_zero) | measures_at(adjusted, "adjusted_") | thresholds
 
     def _offer(self, model: Any, values: np.ndarray, threshold: float) -> Counts:
-        """Keep a candidate if it answers better than those before it."""
+        """Keep a candidate if it is better than those before it; return its counts."""
         counts = count_at(values[self.calibrates], self.calibration_sign, threshold)
         if self.best is None or best_of(_side_by_side(self.best.counts, counts), self.target)[0] == 1:
-            self.best = _Candidate(model, values, threshold, counts)
+            self.best = _Answer(model, values, threshold, counts)
         return counts
 
     def _relabel(self, values: np.ndarray, d_plus: float, d_minus: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""PSVM's rounds: what a plain loop of refits gives, round for round, and what the rounds promise."""
+"""The rounds of PSVM: they are those of a plain loop of refits, and keep what they promise."""
 
 import numpy as np
 import pytest
@@ -7,20 +7,16 @@ from sklearn.metrics import f1_score
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
+from histories import records_of
+from preference_data import overlapping
 from semisvm import PreferenceSVC
 from semisvm.datasets import hide, load, split
 from semisvm.decision import Target
-from semisvm.estimators.preference_loop import PaperRounds
-from semisvm.estimators.preference_target import split_labels
+from semisvm.estimators.preference._common import split_labels
+from semisvm.estimators.preference._learner import Learner
+from semisvm.estimators.preference._paper import PaperRounds
+from semisvm.estimators.repeats import Repeats
 from semisvm.kernels import CachedRows
-
-
-def overlapping(seed=0, n=300, n_labeled=60, share_positive=0.3):
-    """Two Gaussian classes that overlap, so that the threshold matters and rounds go on for a while."""
-    rng = np.random.default_rng(seed)
-    truth = (rng.uniform(size=n) < share_positive).astype(int)
-    X = rng.standard_normal((n, 4)) + 0.9 * truth[:, None]
-    return X, np.where(np.arange(n) < n_labeled, truth, -1), truth
 
 
 def counts_at(scores, sign, threshold):
@@ -42,7 +38,7 @@ def naive_adjust(scores, sign, rule, min_precision, min_recall):
     p, r, _ = counts_at(scores, sign, 0.0)
     need_p, need_r = min_precision or 0.0, min_recall or 0.0
     if p < need_p:
-        if not (scores > 0).any():  # nothing accepted, no precision to raise: as few rows as give it
+        if not (scores > 0).any():  # nothing is accepted: take the fewest rows that give the precision
             enough = [t for t in cuts(scores)[1:] if counts_at(scores, sign, t)[0] >= need_p]
             return enough[0] if enough else max(cuts(scores), key=lambda t: counts_at(scores, sign, t)[::2])
         rising = [t for t in cuts(scores)[::-1] if (scores > t).sum() <= (scores > 0).sum()]
@@ -60,7 +56,7 @@ def naive_adjust(scores, sign, rule, min_precision, min_recall):
 
 
 def naive_rounds(X, sign, trains, calibrates, *, pool, rule, C, gamma, min_precision=None, min_recall=None, most=20):
-    """The paper's loop, every round trained from nothing; soft labels after each round, and the best candidate."""
+    """The paper's loop with refits in each round: the soft labels after each round, and the best candidate."""
     soft, seen, best, rounds = np.where(trains, sign, 0), [], None, []
     for _ in range(most):
         used = soft != 0
@@ -92,7 +88,7 @@ PREFERENCES = [{}, {"min_precision": 0.8}, {"min_recall": 0.85}]
 @pytest.mark.parametrize("pool", ["grow", "rebuild"])
 @pytest.mark.parametrize("rule", ["best", "paper", None])
 @pytest.mark.parametrize("preference", PREFERENCES, ids=str)
-def test_it_is_the_papers_loop(pool, rule, preference):
+def test_it_is_the_loop_of_the_paper(pool, rule, preference):
     for seed in range(3):
         X, y, _ = overlapping(seed)
         sign = np.where(y == 1, 1, np.where(y == 0, -1, 0))
@@ -103,7 +99,7 @@ def test_it_is_the_papers_loop(pool, rule, preference):
         model = PreferenceSVC(
             C=2, gamma=0.3, calibration="part", pool=pool, adjust=rule, tol=1e-10, random_state=seed, **preference
         ).fit(X, y)
-        assert [(record["soft_positive"], record["soft_negative"]) for record in model.history_] == expected
+        assert [(record["soft_positive"], record["soft_negative"]) for record in records_of(model)] == expected
         assert_allclose(model.decision_function(X), decision, atol=1e-6)
 
 
@@ -112,21 +108,22 @@ def test_full_calibration_trains_and_calibrates_on_the_same_labels():
     sign = np.where(y == 1, 1, np.where(y == 0, -1, 0))
     expected, decision = naive_rounds(X, sign, sign != 0, sign != 0, pool="grow", rule="best", C=2, gamma=0.3)
     model = PreferenceSVC(C=2, gamma=0.3, calibration="full", tol=1e-10).fit(X, y)
-    assert [(record["soft_positive"], record["soft_negative"]) for record in model.history_] == expected
+    assert [(record["soft_positive"], record["soft_negative"]) for record in records_of(model)] == expected
     assert_allclose(model.decision_function(X), decision, atol=1e-6)
-    assert len(model.calibration_scores_) == (y >= 0).sum()
+    assert len(model.calibration_scores_[1]) == (y >= 0).sum()
 
 
-def test_a_record_a_round_says_what_happened():
+def test_one_record_per_round_says_what_happened():
     X, y, _ = overlapping()
     model = PreferenceSVC(calibration="part", min_precision=0.7, random_state=0).fit(X, y)
-    first = model.history_[0]
+    records = records_of(model)
+    first = records[0]
     for name in ("precision", "recall", "f_score"):
         assert 0 <= first[name] <= 1
         assert 0 <= first[f"adjusted_{name}"] <= 1
-    assert {"problem", "round", "threshold", "threshold_negative", "steps", "seconds"} <= set(first)
-    assert [record["round"] for record in model.history_] == list(range(len(model.history_)))
-    labeled = model.history_[-1]["soft_positive"] + model.history_[-1]["soft_negative"]
+    assert {"problem", "round", "threshold", "threshold_negative", "n_iter", "seconds"} <= set(first)
+    assert [record["round"] for record in records] == list(range(len(records)))
+    labeled = records[-1]["soft_positive"] + records[-1]["soft_negative"]
     assert labeled == (model.labeled_iter_ > 0).sum()
     assert (model.labeled_iter_[y >= 0] == 0).all()
 
@@ -134,7 +131,7 @@ def test_a_record_a_round_says_what_happened():
 def test_growing_never_takes_a_label_back_and_rebuilding_may():
     X, y, _ = overlapping(3)
     grown = PreferenceSVC(calibration="part", random_state=0).fit(X, y)
-    sizes = [record["soft_positive"] + record["soft_negative"] for record in grown.history_]
+    sizes = [record["soft_positive"] + record["soft_negative"] for record in records_of(grown)]
     assert sizes == sorted(sizes)
     assert grown.termination_condition_ == "converged"
     rebuilt = PreferenceSVC(calibration="part", pool="rebuild", max_rounds=40, random_state=0).fit(X, y)
@@ -150,21 +147,27 @@ def test_max_rounds_ends_it_and_says_so():
 def test_without_adjusting_all_rows_are_labeled_at_once():
     X, y, _ = overlapping()
     model = PreferenceSVC(calibration="part", adjust=None, random_state=0).fit(X, y)
-    first = model.history_[0]
+    first = records_of(model)[0]
     assert first["soft_positive"] + first["soft_negative"] == (y < 0).sum()
     assert len(model.history_) == 2
 
 
-def test_unlabeled_copies_are_one_row_of_their_weight():
-    """Rows that repeat are merged; the same rows moved apart by nothing that matters are not, and give the same."""
+def test_unlabeled_copies_are_one_row_of_their_weight(monkeypatch):
+    """Rows that repeat are merged; the same rows, moved apart by next to nothing, are not, and give the same model."""
+    n_merged, merge = [], Repeats.merge
+
+    def count(self, problem):
+        n_merged.append(len(self.first))
+        return merge(self, problem)
+
+    monkeypatch.setattr(Repeats, "merge", count)
     X, y, _ = overlapping(1, n=160)
     X, y = np.vstack([X, X[60:], X[60:110]]), np.concatenate([y, np.full(150, -1)])
     apart = X + 1e-9 * np.arange(len(X))[:, None]
     one, other = (PreferenceSVC(calibration="part", gamma=0.3, tol=1e-8, random_state=2).fit(Z, y) for Z in (X, apart))
-    assert one._copies is not None
-    assert other._copies is None
+    assert n_merged == [160]  # in the first fit only
     kept = ("soft_positive", "soft_negative", "f_score", "adjusted_f_score")
-    assert [[r[k] for k in kept] for r in one.history_] == [[r[k] for k in kept] for r in other.history_]
+    assert [[r[k] for k in kept] for r in records_of(one)] == [[r[k] for k in kept] for r in records_of(other)]
     assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-5)
     assert_array_equal(one.labeled_iter_, other.labeled_iter_)
 
@@ -182,7 +185,7 @@ def test_rounds_share_kernel_rows(monkeypatch):
 
 @pytest.mark.data
 def test_ijcnn1_gives_about_the_published_f1(paper_data):
-    """Published: .65 supervised, .75 with PSVM, means of several draws; one draw is within four points of them."""
+    """Published: .65 supervised, .75 with PSVM, means of several draws; one draw is within four points of these."""
     data = load("ijcnn1", data_home=paper_data)
     parts = split(data.y, labeled=0.1, test=0.1, random_state=0)
     model = PreferenceSVC(C=10, gamma=0.125, calibration="part", random_state=0)
@@ -191,19 +194,18 @@ def test_ijcnn1_gives_about_the_published_f1(paper_data):
     assert model.audit_["supervised"].f_score.value < 0.65
 
 
-class _Scripted:
+class _Scripted(Learner):
     """A learner whose decision values are given in advance."""
 
     def __init__(self, *values):
-        self.values, self.model, self.n_iter, self.records = list(values), None, 0, []
+        self.values, self.n_rounds = list(values), 0
 
     def train(self, sign, share, sequence):
-        self.model = len(self.records)
+        self.model = self.n_rounds
         return np.asarray(self.values[min(self.model, len(self.values) - 1)], dtype=float)
 
-    def done(self, **facts):
-        self.records.append(facts)
-        return facts
+    def done(self, **details):
+        self.n_rounds += 1
 
 
 def test_the_best_candidate_of_all_rounds_wins_not_the_last():
