@@ -72,7 +72,7 @@ def solve(device):
 
 
 def pytest_collection_modifyitems(items) -> None:
-    """On the interpreter, which takes milliseconds a step, the first case of a test stands for all of them."""
+    """On the interpreter, where a step takes milliseconds, run only the first case of each test."""
     seen = set()
     kept = []
     for item in items:

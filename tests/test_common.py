@@ -22,7 +22,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from every_estimator import CASES, each_case, each_class, few_labels, scores_of
+from semisvm import SupervisedSVC
 from semisvm.dual import Status
+from semisvm.model_selection import SemiSupervisedCalibratedClassifierCV
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*one side of the boundary:UserWarning")
 
@@ -54,7 +56,10 @@ def expected_failures(estimator):
     return failures
 
 
-@parametrize_with_checks([case.make() for case in CASES], expected_failed_checks=expected_failures)
+CALIBRATED = SemiSupervisedCalibratedClassifierCV(SupervisedSVC())
+
+
+@parametrize_with_checks([*(case.make() for case in CASES), CALIBRATED], expected_failed_checks=expected_failures)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -17,6 +17,8 @@ EXPLAINED = {
     "__all__": "the public names of a module",
     "__getattr__": "Python's hook for lazy imports",
     "__dir__": "Python's hook for lazy imports",
+    "load": "datasets.load gives a set by its name, semisvm.load a model from its file",
+    "available": "what can be asked for by name: methods in estimators.registry, sets in datasets",
     "EXAMPLES": "the examples at the end of a command's help, one text per command",
 }
 
@@ -25,7 +27,7 @@ TO_DO = {
     *("BLOCK", "BLOCK_BYTES", "CONFIDENCE", "Entry", "FEW_ROWS", "INNER_SHARE", "LOOSE_TOL", "Learner", "Level"),
     *("MANIFEST", "MEASURES", "MOST_ROUNDS", "NAMES", "N_FOLDS", "N_SUGGESTED", "PACKAGES", "ROUNDING", "Rows"),
     *("SETTLED", "STALLED_AT", "SUPERVISED", "TIGHTER", "WIDTH", "WORTH_A_DEVICE", "WORTH_A_ROUND", "_Progress"),
-    *("by_class", "choose", "cost_matrix", "cross_fit", "estimate", "f_name", "label_by_rank", "load", "rbf_of_dots"),
+    *("by_class", "choose", "cost_matrix", "cross_fit", "estimate", "f_name", "label_by_rank", "rbf_of_dots"),
     *("read_training", "score_rows", "suggest", "target_of"),
     *("_is_number", "_labels", "_largest", "_numbers", "_plain"),
 }

@@ -1,5 +1,7 @@
 """ClusterSVC: kernel PCA, component statistics, cluster labels and the search, each against a slow, obvious answer."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,12 +19,17 @@ from sklearn.svm import SVC
 
 from paper_designs import draw_a1, draw_a2, draw_b1, draw_b2, mean_accuracy, one_accuracy
 from semisvm import ClusterSVC, SupervisedSVC
-from semisvm.estimators import cluster_search
-from semisvm.estimators.cluster_labels import label_clusters, settle_noise
-from semisvm.estimators.cluster_search import deal_folds
-from semisvm.estimators.embed import Components, f_statistic, kernel_pca, median_gamma, select_components
+from semisvm.estimators.cluster.embed import Components, f_statistic, kernel_pca, median_gamma, select_components
+from semisvm.estimators.cluster.labels import label_clusters, settle_noise
+from semisvm.estimators.cluster.search import Trainer, deal_folds
+from semisvm.estimators.problem import TrainingProblem
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.labels import encode
+
+
+def seed_of(random_state):
+    """The seed that a fit draws from its random_state."""
+    return int(np.random.RandomState(random_state).randint(2**31))
 
 
 def few_labels(seed=0, n=240, centers=4, n_labels=24):
@@ -54,7 +61,7 @@ def test_kernel_pca_is_scikit_learn_s(solver, cache_size):
 
 
 def test_nystroem_with_few_landmarks_is_near(monkeypatch):
-    monkeypatch.setattr("semisvm.estimators.embed.N_LANDMARKS", 100)
+    monkeypatch.setattr("semisvm.estimators.cluster.embed.N_LANDMARKS", 100)
     X = np.random.default_rng(0).standard_normal((600, 2))
     exact, near = our_pca(X, 0.2, "exact", 4), our_pca(X, 0.2, "nystroem", 4)
     np.testing.assert_allclose(near.eigenvalues, exact.eigenvalues, rtol=0.01)
@@ -166,7 +173,8 @@ def naive_labels(features, clusters, codes, weight, n_classes, empty):
             answer[cluster] = "empty"
         else:
             answer[cluster] = votes.index(max(votes)) if votes.count(max(votes)) == 1 else None
-    centers = {c: np.mean([features[i] for i in range(len(codes)) if clusters[i] == c], axis=0) for c in answer}
+    members = {c: [i for i in range(len(codes)) if clusters[i] == c] for c in answer}
+    centers = {c: sum(weight[i] * features[i] for i in rows) / sum(weight[rows]) for c, rows in members.items()}
     known = [c for c in answer if answer[c] != "empty"]
     for cluster in answer:
         if answer[cluster] == "empty" and empty == "nearest":
@@ -234,7 +242,7 @@ def test_it_is_the_svm_of_the_labels_that_clusters_give(empty, multi_class):
 def test_clusters_without_embedding_are_those_of_k_means():
     X, y, _ = few_labels()
     model = ClusterSVC(n_clusters=4, embed=None, kernel="linear", random_state=0).fit(X, y)
-    theirs = KMeans(4, n_init=10, random_state=model._seed).fit_predict(X)
+    theirs = KMeans(4, n_init=10, random_state=seed_of(0)).fit_predict(X)
     pairs = set(zip(model.clusters_.tolist(), theirs.tolist(), strict=True))
     assert len(pairs) == 4
 
@@ -314,7 +322,7 @@ def test_the_search_scores_candidates_as_a_naive_loop_would():
     numbers, values = [3, 8], [0.01, 1.0]
     parameters = {"embed": None, "kernel": "linear", "tol": 1e-2, "random_state": 0}
     model = ClusterSVC(values, n_clusters=numbers, **parameters).fit(X, y)
-    fold = deal_folds(y, np.random.default_rng(model._seed))
+    fold = deal_folds(y, np.random.default_rng(seed_of(0)))
     expected = []
     for k in numbers:
         for C in values:
@@ -334,20 +342,113 @@ def test_the_search_scores_candidates_as_a_naive_loop_would():
 
 def test_ctrl_c_in_the_search_keeps_the_best_so_far(monkeypatch):
     X, y, _ = few_labels()
-    calls, solve_labeling = [], cluster_search.solve_labeling
+    calls, predict = [], Trainer.predict
 
-    def interrupted(*arguments, **settings_):
+    def interrupted(self, guess):
         calls.append(1)
         if len(calls) == 12:
             raise KeyboardInterrupt
-        return solve_labeling(*arguments, **settings_)
+        return predict(self, guess)
 
-    monkeypatch.setattr(cluster_search, "solve_labeling", interrupted)
+    monkeypatch.setattr(Trainer, "predict", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = ClusterSVC(n_clusters=[4, 5, 6, 7, 8, 9, 10], random_state=0).fit(X, y)
     assert model.termination_condition_ == "interrupted"
     assert {result["n_clusters"] for result in model.cv_results_} < {4, 5, 6, 7, 8, 9, 10}
     assert set(model.predict(X)) <= {0, 1, 2}
+
+
+def test_the_search_ends_with_the_time_limit_and_the_best_so_far(monkeypatch):
+    """The limit is for the whole fit: after it the last machine is not trained to the end either."""
+    X, y, _ = few_labels()
+    calls, predict = [], Trainer.predict
+
+    def delayed(self, guess):
+        calls.append(1)
+        if len(calls) == 12:
+            limits = dataclasses.replace(self.problem.limits, deadline=0.0)
+            object.__setattr__(self.problem, "limits", limits)
+            self.seen.clear()
+        return predict(self, guess)
+
+    monkeypatch.setattr(Trainer, "predict", delayed)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model = ClusterSVC(n_clusters=[4, 5, 6, 7, 8, 9, 10], random_state=0).fit(X, y)
+    assert model.termination_condition_ == "time_limit"
+    assert [result["n_clusters"] for result in model.cv_results_] == [4, 5]
+    assert set(model.predict(X)) <= {0, 1, 2}
+
+
+def test_a_time_limit_before_the_first_result_leaves_the_mildest_candidates():
+    X, y, _ = few_labels()
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model = ClusterSVC("cv", n_clusters=[4, 7], time_limit=1e-9, random_state=0).fit(X, y)
+    assert model.termination_condition_ == "time_limit"
+    assert (model.n_clusters_, model.C_, model.cv_results_) == (4, 1.0, [])
+
+
+# -- sample weights ---------------------------------------------------------------------------------------------
+
+
+def weighted_and_repeated(seed=0):
+    """Rows with weights 1 to 3, and the same rows each repeated so often; separate enough for one best clustering."""
+    X, true = make_blobs(90, centers=[[0, 0], [0, 9], [9, 0], [9, 9]], random_state=seed)
+    true %= 3
+    y = np.where(np.arange(90) < 30, true, -1)
+    weight = np.random.default_rng(seed).integers(1, 4, 90)
+    return X, y, weight, np.repeat(np.arange(90), weight)
+
+
+@pytest.mark.parametrize("solver", ["exact", "truncated", "nystroem"])
+def test_kernel_pca_counts_a_row_of_weight_two_twice(solver):
+    X, _, weight, copies = weighted_and_repeated()
+    rng = np.random.default_rng(0)
+    same = {"n_components": 6, "least": 0.0, "rng": rng}
+    formula = make_formula("rbf", X, gamma=0.05)
+    one = kernel_rows(X, formula, dtype=np.float64)
+    weighted = kernel_pca(one, solver=solver, weight=weight.astype(float), **same)
+    repeated = kernel_pca(kernel_rows(X[copies], formula, dtype=np.float64), solver="exact", **same)
+    np.testing.assert_allclose(weighted.eigenvalues, repeated.eigenvalues, rtol=1e-5)
+    np.testing.assert_allclose(weighted.scores[copies], repeated.scores, atol=2e-4)
+
+
+def test_the_statistic_counts_a_row_of_weight_two_twice():
+    X, y, weight, copies = weighted_and_repeated()
+    np.testing.assert_allclose(f_statistic(X, y, weight.astype(float)), f_statistic(X[copies], y[copies]))
+    np.testing.assert_allclose(f_statistic(X, y, np.ones(90)), f_statistic(X, y))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"embed": None, "kernel": "linear"},
+        {"n_clusters": 12},
+        {"embed": None, "clusterer": KMeans(4, n_init=20), "n_clusters": None},
+        {"eigen_solver": "truncated", "components": "eigenvalue"},
+    ],
+    ids=str,
+)
+def test_a_row_of_weight_two_is_two_rows(parameters):
+    """Up to the random starts of k-means, which find the best clusters here."""
+    X, y, weight, copies = weighted_and_repeated()
+    model = ClusterSVC(**{"n_clusters": 4, "random_state": 0, "tol": 1e-8} | parameters)
+    weighted = clone(model).fit(X, y, weight)
+    repeated = clone(model).fit(X[copies], y[copies])
+    if "n_clusters" not in parameters or parameters["n_clusters"] is None:
+        pairs = set(zip(weighted.clusters_[copies].tolist(), repeated.clusters_.tolist(), strict=True))
+        assert len(pairs) == 4
+    np.testing.assert_array_equal(weighted.transduction_[copies], repeated.transduction_)
+    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-5)
+
+
+def test_weights_move_the_centers_of_clusters():
+    """Five rows on a line in two clusters: weight on the third decides which side it is on."""
+    X = np.array([[0.0], [1.0], [2.4], [4.0], [5.0]])
+    y = np.array([0, -1, -1, -1, 1])
+    model = ClusterSVC(n_clusters=2, embed=None, kernel="linear", random_state=0)
+    assert model.fit(X, y, [1, 1, 1, 1, 1]).transduction_[2] == 0
+    assert model.fit(X, y, [9, 9, 1, 1, 1]).transduction_[2] == 1
 
 
 # -- edges ------------------------------------------------------------------------------------------------------
@@ -409,7 +510,8 @@ def test_a_small_cache_is_slower_and_no_different():
     ],
 )
 def test_what_can_t_be_done_is_refused_before_any_work(parameters, says, monkeypatch):
-    monkeypatch.setattr(ClusterSVC, "_fit_pairs", lambda *_: pytest.fail("work was done"))
+    for work in ("formula", "kernel_rows"):
+        monkeypatch.setattr(TrainingProblem, work, lambda *_, **__: pytest.fail("work was done"))
     X, y, _ = few_labels()
     with pytest.raises(ValueError, match=says):
         ClusterSVC(**parameters).fit(rbf_kernel(X) if "kernel" in parameters else X, y)

@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 
+from histories import records_of
 from primal import primal_objective, solve_primal
 from semisvm import (
     ClusterSVC,
@@ -23,7 +24,7 @@ from semisvm import (
     SupervisedSVC,
     TransductiveSVC,
 )
-from semisvm.estimators.assignment import assign, counts_of
+from semisvm.estimators.label_mean.assignment import assign, counts_of
 
 TIGHT = {"tol": 1e-9}
 MATRIX = np.array([[0.0, 1.0, 7.0], [3.0, 0.0, 0.5], [2.0, 10.0, 0.0]])
@@ -77,7 +78,7 @@ def test_each_machine_is_the_regression_on_paper(scale, ratio, n_classes):
         coefficients[model.support_] = model.dual_coef_[k]
         ours = primal_objective(K, coefficients[labeled], model.intercept_[k], *pieces)
         assert ours == pytest.approx(objective, rel=1e-8 if ratio <= 10 else 1e-6)
-        assert -model.history_[k]["objective"] * (unit / 2) ** 2 == pytest.approx(objective, rel=1e-9)
+        assert -records_of(model)[k]["objective"] * (unit / 2) ** 2 == pytest.approx(objective, rel=1e-9)
         np.testing.assert_allclose(-model.decision_function(X[labeled])[:, k], estimates, atol=1e-5 * unit)
 
 
@@ -116,14 +117,14 @@ def test_repeated_rows_count_as_often_as_they_are_there():
     np.testing.assert_allclose(merged.decision_function(X), heavier.decision_function(X), atol=1e-6)
 
 
-def test_a_dear_mistake_is_made_less_often():
+def test_an_expensive_mistake_is_made_less_often():
     X, y = load_iris(return_X_y=True)
     hidden = np.where(np.arange(150) % 3 == 0, y, -1)
     costs = np.array([[0, 1, 1], [1, 0, 1], [1, 20, 0]])
-    dear, plain = (SupervisedSVC(costs=c, gamma=0.5).fit(X[:, :2], hidden) for c in (costs, 1 - np.eye(3)))
-    missed = [int(((y == 2) & (model.predict(X[:, :2]) == 1)).sum()) for model in (dear, plain)]
+    expensive, plain = (SupervisedSVC(costs=c, gamma=0.5).fit(X[:, :2], hidden) for c in (costs, 1 - np.eye(3)))
+    missed = [int(((y == 2) & (model.predict(X[:, :2]) == 1)).sum()) for model in (expensive, plain)]
     assert missed[0] < missed[1] / 2
-    assert costs[y, dear.predict(X[:, :2])].sum() < costs[y, plain.predict(X[:, :2])].sum()
+    assert costs[y, expensive.predict(X[:, :2])].sum() < costs[y, plain.predict(X[:, :2])].sum()
 
 
 # -- every estimator ----------------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ def test_others_take_a_matrix_that_says_no_more_than_a_dictionary(estimator):
     by_name = clone(estimator).set_params(costs=dict(enumerate(costs))).fit(X, y).decision_function(X)
     by_matrix = clone(estimator).set_params(costs=costs[:, None] * (1 - np.eye(3))).fit(X, y).decision_function(X)
     np.testing.assert_array_equal(by_matrix, by_name)
-    with pytest.raises(ValueError, match="can't honor a cost matrix between more than two classes"):
+    with pytest.raises(ValueError, match="can't use a cost matrix between more than two classes"):
         clone(estimator).set_params(costs=MATRIX).fit(X, y)
 
 
@@ -176,7 +177,7 @@ def test_rows_that_cost_as_their_class_does_are_the_costs_of_classes(estimator, 
 
 
 @pytest.mark.parametrize("estimator", HONOR_A_MATRIX, ids=str)
-def test_a_matrix_a_row_that_is_the_same_for_all_is_the_matrix(estimator):
+def test_one_matrix_per_row_that_is_the_same_for_all_is_the_matrix(estimator):
     X, y, _ = blobs()
     if hasattr(estimator, "guard"):  # which judges by costs of classes
         estimator = clone(estimator).set_params(guard=False)
@@ -185,7 +186,7 @@ def test_a_matrix_a_row_that_is_the_same_for_all_is_the_matrix(estimator):
     np.testing.assert_allclose(by_row, by_matrix, atol=1e-9)
 
 
-def test_one_cost_a_row_is_a_sample_weight_that_the_kernel_does_not_see():
+def test_one_cost_per_row_is_a_sample_weight_that_the_kernel_does_not_see():
     X, y, _ = blobs(2)
     cost = np.random.default_rng(0).uniform(0.5, 5, len(y))
     by_cost = SupervisedSVC(gamma=0.1, **TIGHT).fit(X, y, sample_cost=cost).decision_function(X)
@@ -305,7 +306,7 @@ BAD_COSTS = [
     ({0: -1.0, 1: 2.0, 2: 1.0}, "positive and finite"),
     ({0: np.nan, 1: 2.0, 2: 1.0}, "positive and finite"),
     ({0: np.inf, 1: 2.0, 2: 1.0}, "positive and finite"),
-    ({0: "dear", 1: 2.0, 2: 1.0}, "a number for each class"),
+    ({0: "expensive", 1: 2.0, 2: 1.0}, "a number for each class"),
     (1 - np.eye(2), r"shape \(2, 2\) where \(3, 3\) is needed"),
     (np.ones(3), r"shape \(3,\) where \(3, 3\) is needed"),
     (np.ones((3, 3)), r"0 on the diagonal.* 1.0 for class 0"),
@@ -334,7 +335,7 @@ BAD_SAMPLE_COSTS = [
     (np.ones((60, 3, 3)), "0 on the diagonal"),
     ((1 - np.eye(3)) * (np.arange(60) != 1)[:, None, None], r"sample_cost\[1, 0\] is all 0: .* sample_weight 0"),
     (np.ones((60, 2, 2)), r"shape \(60, 2, 2\) where \(60, 3, 3\) is needed"),
-    (["dear"] * 60, "array of numbers"),
+    (["expensive"] * 60, "array of numbers"),
 ]
 
 
@@ -362,10 +363,10 @@ def test_costs_said_twice_are_refused():
         SupervisedSVC(costs=MATRIX).fit(X, y, sample_cost=np.ones(60))
 
 
-def test_an_estimator_that_can_t_honor_costs_of_rows_says_so():
+def test_an_estimator_that_can_t_use_costs_of_rows_says_so():
     X, y, _ = blobs(2)
-    with pytest.raises(ValueError, match="PreferenceSVC can't honor sample_cost"):
+    with pytest.raises(TypeError, match="sample_cost"):
         PreferenceSVC().fit(X, y, sample_cost=np.ones(60))
     X, y, _ = blobs(3)
-    with pytest.raises(ValueError, match="TransductiveSVC can't honor a cost matrix"):
+    with pytest.raises(ValueError, match="TransductiveSVC can't use a cost matrix"):
         TransductiveSVC().fit(X, y, sample_cost=np.tile(MATRIX, (60, 1, 1)))

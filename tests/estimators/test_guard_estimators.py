@@ -15,7 +15,8 @@ from semisvm.datasets import load
 from semisvm.decision import Counts, guard, smoothed_cost
 from semisvm.decision.guard import guard_classes, least_possible_cost, smoothed_confusion_cost
 from semisvm.dual import Status
-from semisvm.estimators import guarding
+from semisvm.estimators import constant_guard
+from semisvm.estimators.binary import fit_pairs
 
 BOTH = pytest.mark.parametrize("estimator", [SupervisedSVC, LabelMeanSVC])
 
@@ -85,8 +86,8 @@ def test_the_share_of_a_class_is_the_fraction_that_was_asked_for():
 
 def test_many_labels_are_held_out_in_folds_that_hold_each_once_and_every_class():
     codes = np.where(np.arange(300) < 90, np.arange(300) % 3, -1)
-    folds = guarding._folds(np.flatnonzero(codes >= 0), codes)
-    assert len(folds) == guarding.MOST_FITS
+    folds = constant_guard._folds(np.flatnonzero(codes >= 0), codes)
+    assert len(folds) == constant_guard.MOST_FITS
     assert_array_equal(np.sort(np.concatenate(folds)), np.arange(90))
     assert all(len(set(codes[fold])) == 3 for fold in folds)
 
@@ -196,7 +197,7 @@ def test_where_no_outcome_could_help_no_fit_is_made(estimator, monkeypatch):
     X, y = blobs()
     fits = []
     fit_binary = estimator._fit_binary
-    monkeypatch.setattr(estimator, "_fit_binary", lambda self, task: fits.append(1) or fit_binary(self, task))
+    monkeypatch.setattr(estimator, "_fit_binary", lambda self, *task: fits.append(1) or fit_binary(self, *task))
     model = guarded(estimator, 500).fit(X, y)
     assert len(fits) == 1
     assert model.guard_["constant"] == 1
@@ -326,16 +327,16 @@ def test_callbacks_hear_of_the_fit_alone():
 def test_ctrl_c_in_the_comparison_keeps_the_machine_and_says_so(estimator, how, monkeypatch):
     X, y = blobs()
     whole = guarded(estimator, 2.0, guard=False).fit(X, y)
-    fit_pairs, calls = estimator._fit_pairs, []
+    calls = []
 
-    def interrupted(self, *args):
+    def interrupted(*args, **settings):
         calls.append(1)
         if len(calls) == 4 and how == "raised":
             raise KeyboardInterrupt
-        fits = fit_pairs(self, *args)
+        fits = fit_pairs(*args, **settings)
         return fits if len(calls) < 4 else [replace(fit, status=Status.INTERRUPTED) for fit in fits]
 
-    monkeypatch.setattr(estimator, "_fit_pairs", interrupted)
+    monkeypatch.setattr(f"{estimator.__module__}.fit_pairs", interrupted)
     with pytest.warns(ConvergenceWarning, match="guard of .* ended early") as told:
         model = guarded(estimator, 2.0).fit(X, y)
     assert told[0].filename == __file__

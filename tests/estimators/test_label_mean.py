@@ -14,16 +14,18 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
+from histories import records_of
 from label_mean_primals import Equation6, Equation7, Labeled
 from semisvm import LabelMeanSVC, SupervisedSVC
 from semisvm.datasets import load
 from semisvm.dual import Status, solve
 from semisvm.estimators import rounds as rounds_module
 from semisvm.estimators.binary import BinaryTask
-from semisvm.estimators.fraction import Fraction
+from semisvm.estimators.class_shares import PositiveShare
 from semisvm.estimators.hinge import hinge_problem
-from semisvm.estimators.label_mean_margin import GuessedMargins
-from semisvm.estimators.label_mean_search import LabelMeans, label_by_rank
+from semisvm.estimators.label_mean.margin import GuessedMargins
+from semisvm.estimators.label_mean.search import LabelMeans, guess_at_least
+from semisvm.estimators.problem import Limits
 from semisvm.kernels import kernel_rows, make_formula
 
 RATIOS = (0.3, 1.0, 2.0, 5.0, 10.0, 1000.0)
@@ -47,7 +49,7 @@ def random_case(seed, n_labeled=10, n_unlabeled=30, p=4, wrong=0.15):
 def task_of(X, sign, ratio, C_labeled=1.0):
     cost = np.where(sign > 0, ratio, np.where(sign < 0, C_labeled, 1.0))
     rows = kernel_rows(X, make_formula("linear", X), dtype=np.float64)
-    return BinaryTask(rows, sign, cost, {+1: ratio, -1: 1.0}, watch=None)
+    return BinaryTask(rows, sign, cost, {+1: ratio, -1: 1.0}, np.ones(len(sign)), Limits(1e-3), watch=None)
 
 
 def w_and_b(X, row_beta, bias):
@@ -105,22 +107,22 @@ def test_pieces_added_when_violated_give_the_whole_of_equation_6(ratio):
         model.set_params(positive_fraction=0.2).fit(X, y)  # so wrong that many guesses are contradicted
         guess = trained_on(model, X, sign, ratio, 0.5)
         printed = Equation6(X, sign, {+1: ratio, -1: 1.0}, C=1.0, C_unlabeled=0.5, guess=guess)
-        value = model.history_[-1]["objective"]
+        value = records_of(model)[-1]["objective"]
         weights = (model.dual_coef_ @ model.support_vectors_)[0]
         scale = 1 + abs(value)
         assert abs(printed.value(weights, model.intercept_[0]) - value) <= (1e-8 if ratio <= 10 else 1e-6) * scale
-        n_opposite += model.history_[-1]["opposite"]
+        n_opposite += records_of(model)[-1]["opposite"]
     assert n_opposite > 0 or ratio < 2  # the test would see a piece that is left out
 
 
 def trained_on(model, X, sign, ratio, C_unlabeled):
     """The guesses of a model, made again by the search's own parts."""
     task = task_of(X, sign, ratio)
-    machine, fraction = LabelMeans(task, 1.0, C_unlabeled), Fraction(model.positive_fraction_[0], 0, 1)
-    guess = label_by_rank(task, solve(hinge_problem(task.kernel, sign, machine.box), tol=1e-10).scores, fraction)
-    for record in model.history_[1:-2]:
+    machine, fraction = LabelMeans(task, 1.0, C_unlabeled), PositiveShare(model.positive_fraction_[0], 0, 1)
+    guess = guess_at_least(task, solve(hinge_problem(task.kernel, sign, machine.box), tol=1e-10).scores, fraction)
+    for record in records_of(model)[1:-2]:
         found = solve(machine.problem(guess), tol=1e-10)
-        better = label_by_rank(task, machine.kernel.data_scores(found.row_beta), fraction)
+        better = guess_at_least(task, machine.kernel.data_scores(found.row_beta), fraction)
         assert record["changed"] == (better != guess).sum()
         guess = better
     return guess
@@ -135,7 +137,7 @@ def test_no_labeling_of_ten_rows_has_a_lower_objective_than_the_best_of_all_and_
         X, sign, _ = random_case(seed, n_labeled=6, n_unlabeled=8, p=2)
         y = np.where(sign > 0, 1, np.where(sign < 0, 0, -1))
         model = LabelMeanSVC(kernel="linear", costs={0: 1, 1: 2}, C_unlabeled=1.0, guard=False).fit(X, y)
-        reached = model.history_[-2]["objective"]
+        reached = records_of(model)[-2]["objective"]
         best = min(objectives_of_all_labelings(X, sign, ratio=2.0, C_unlabeled=1.0))
         assert reached >= best - 1e-7
         n_found += reached <= best + 1e-7
@@ -156,7 +158,7 @@ def test_the_objective_falls_from_round_to_round():
     for seed in range(40):
         X, sign, _ = random_case(seed, n_unlabeled=60)
         y = np.where(sign > 0, 1, np.where(sign < 0, 0, -1))
-        history = LabelMeanSVC(kernel="linear", C_unlabeled=5.0).fit(X, y).history_[1:-1]
+        history = records_of(LabelMeanSVC(kernel="linear", C_unlabeled=5.0).fit(X, y))[1:-1]
         objectives = [record["objective"] for record in history]
         assert (np.diff(objectives) <= 1e-9).all()
         assert history[-1]["changed"] == 0
@@ -214,7 +216,7 @@ def test_known_numbers(paper_data, name, ratio, n_positive, objectives, n_solves
     X, y, truth, X_test, y_test = halves(name, paper_data)
     settings = {"kernel": "linear", "costs": {0: 1, 1: ratio}, "tol": 1e-6}
     model = LabelMeanSVC(**settings, guard=False).fit(X, y)
-    history = model.history_
+    history = records_of(model)
     assert history[1]["n_positive"] == n_positive
     assert len(history) - 2 == n_solves
     found = [history[0]["objective"], history[-2]["objective"], history[-1]["objective"]]
@@ -231,12 +233,13 @@ def test_known_numbers(paper_data, name, ratio, n_positive, objectives, n_solves
 def test_rows_that_repeat_share_their_rank_in_the_order_of_the_data(paper_data, name, kernel):
     X, y, *_ = halves(name, paper_data)
     sign = np.where(y == 1, 1, np.where(y == 0, -1, 0))
-    task = BinaryTask(kernel_rows(X, make_formula(kernel, X), dtype=np.float64), sign, np.ones(len(y)), {}, watch=None)
+    rows, ones = kernel_rows(X, make_formula(kernel, X), dtype=np.float64), np.ones(len(y))
+    task = BinaryTask(rows, sign, ones, {}, ones, Limits(1e-3), watch=None)
     scores = solve(hinge_problem(task.kernel, sign, np.ones(len(y))), tol=1e-6).scores
     _, group = np.unique(X, axis=0, return_inverse=True)
     unlabeled = sign == 0
     for n_positive in range(1, int(unlabeled.sum()), max(7, len(y) // 25)):
-        guess = label_by_rank(task, scores, Fraction(n_positive / unlabeled.sum(), 0, 1))
+        guess = guess_at_least(task, scores, PositiveShare(n_positive / unlabeled.sum(), 0, 1))
         assert np.sum(guess[unlabeled] > 0) == n_positive
         order = np.lexsort((np.arange(len(y)), group))
         order = order[unlabeled[order]]
@@ -375,7 +378,7 @@ def test_costs_of_single_rows_that_are_alike_are_the_costs_of_their_classes():
 def test_the_fraction_is_rounded_up_and_never_to_none_or_all(fraction, n_positive):
     X, y, _ = blobs()
     model = LabelMeanSVC(positive_fraction=fraction).fit(X, y)
-    assert model.history_[1]["n_positive"] == n_positive
+    assert records_of(model)[1]["n_positive"] == n_positive
     assert model.positive_fraction_ == pytest.approx([fraction])
     assert_allclose(model.positive_fraction_interval_, [[fraction, fraction]])
 
@@ -404,7 +407,7 @@ def test_one_unlabeled_row_has_no_two_means_and_none_needs_none():
         model = LabelMeanSVC(gamma=0.5).fit(X[rows], y[rows])
         supervised = SupervisedSVC(gamma=0.5).fit(X[rows], y[rows])
         assert_allclose(model.decision_function(X), supervised.decision_function(X), atol=1e-9)
-        assert len(model.history_) == 1
+        assert len(records_of(model)) == 1
 
 
 def test_a_fraction_does_not_stand_in_for_the_labels_of_a_class():
@@ -432,7 +435,7 @@ def test_many_classes_one_against_the_rest():
     assert model.decision_function(X).shape == (150, 3)
     assert_allclose(model.positive_fraction_, 1 / 3)
     assert (model.transduction_ == t).mean() > 0.75
-    assert {record["problem"] for record in model.history_} == {"0 vs rest", "1 vs rest", "2 vs rest"}
+    assert {record["problem"] for record in records_of(model)} == {"0 vs rest", "1 vs rest", "2 vs rest"}
 
 
 def test_a_number_is_no_fraction_for_three_classes():

@@ -7,9 +7,10 @@ from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
+from histories import records_of
 from primal import primal_objective, solve_primal
 from semisvm import LaplacianSVC, SupervisedSVC
-from semisvm.estimators.neighbor_graph import find_nodes, laplacian, link_nearest
+from semisvm.estimators.neighbor_graph import graph_laplacian, link_nearest
 from semisvm.kernels import deformed, kernel_rows, make_formula
 
 TIGHT = {"tol": 1e-9}
@@ -44,7 +45,7 @@ def laplacian_by_hand(W, kind):
 @pytest.mark.parametrize("weights", ["connectivity", "heat"])
 def test_the_laplacian_is_that_of_the_nearest_neighbors(kind, weights):
     X, *_ = few_labels()
-    L = laplacian(link_nearest(X, 4, weights), np.ones(len(X)), is_normalized=kind == "normalized")
+    L = graph_laplacian(link_nearest(X, 4, weights), np.ones(len(X)), is_normalized=kind == "normalized")
     np.testing.assert_allclose(L.toarray(), laplacian_by_hand(graph_by_hand(X, 4, weights), kind), atol=1e-12)
 
 
@@ -54,19 +55,10 @@ def test_a_node_of_mass_two_is_two_rows(kind):
     rng = np.random.default_rng(0)
     X, h, mass = rng.normal(size=(15, 2)), rng.normal(size=15), rng.integers(1, 4, 15)
     links = link_nearest(X, 3, "connectivity")
-    merged = laplacian(links, mass.astype(float), is_normalized=kind == "normalized")
+    merged = graph_laplacian(links, mass.astype(float), is_normalized=kind == "normalized")
     copies = np.repeat(np.arange(15), mass)
     apart = laplacian_by_hand(links.toarray()[np.ix_(copies, copies)], kind)
     assert h @ merged @ h == pytest.approx(h[copies] @ apart @ h[copies])
-
-
-@pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_equal_rows_are_one_node(as_input):
-    X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, -0.0], [0.0, 2.0], [3.0, 1.0]])
-    nodes = find_nodes(as_input(X), np.array([1.0, 2.0, 4.0, 8.0, 16.0]))
-    assert nodes.node.tolist() == [0, 1, 0, 1, 2]
-    assert nodes.first.tolist() == [0, 1, 4]
-    assert nodes.mass.tolist() == [5.0, 10.0, 16.0]
 
 
 @pytest.mark.parametrize("C_intrinsic", [0.01, 1.0, 100.0])
@@ -93,7 +85,7 @@ def test_it_is_the_machine_on_paper(C_intrinsic, kind, kernel):
 
 
 def test_scores_are_those_of_the_kernel_deformed_in_full():
-    """The textbook's way: the whole kernel, an inverse, and the supervised machine on it."""
+    """As in the textbook: the whole kernel, an inverse, and the supervised machine on it."""
     X, y, _ = few_labels(n=60)
     new, *_ = few_labels(n=25, seed=5)
     P = 3.0 * laplacian_by_hand(graph_by_hand(X, 5), "normalized")
@@ -137,7 +129,7 @@ def test_two_moons_are_told_apart_by_two_labels(kind):
 
 def test_conjugate_gradients_find_what_the_factors_find(monkeypatch):
     X, *_ = few_labels(n=300)
-    L = laplacian(link_nearest(X, 6, "connectivity"), np.ones(300), is_normalized=True)
+    L = graph_laplacian(link_nearest(X, 6, "connectivity"), np.ones(300), is_normalized=True)
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64)
     columns = np.arange(12)
     direct = deformed.deform(rows, 10.0 * L, columns, budget=10**9, tol=1e-10)
@@ -156,7 +148,7 @@ def test_a_small_cache_gives_the_same_model(monkeypatch):
     X, y, _ = few_labels(n=400)
     wide, narrow = (LaplacianSVC(cache_size=size, C_intrinsic=1.0).fit(X, y) for size in (None, 0.1))
     np.testing.assert_allclose(wide.decision_function(X), narrow.decision_function(X), atol=1e-5)
-    assert narrow.history_[0]["residual"] <= 1e-6
+    assert records_of(narrow)[0]["residual"] <= 1e-6
 
 
 def test_a_kernel_that_is_no_inner_product_is_solved_directly(monkeypatch):
@@ -164,7 +156,7 @@ def test_a_kernel_that_is_no_inner_product_is_solved_directly(monkeypatch):
     monkeypatch.setattr(deformed, "USUAL_STEPS", 0)
     X, y, _ = few_labels()
     model = LaplacianSVC(kernel=lambda a, b: -rbf_kernel(a, b, gamma=0.1), C_intrinsic=0.1).fit(X, y)
-    assert model.history_[0]["residual"] == 0.0
+    assert records_of(model)[0]["residual"] == 0.0
 
 
 @pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
@@ -213,7 +205,7 @@ def test_a_cost_matrix_goes_through_the_deformed_kernel():
     assert mistaken.sum() == 0  # the mistake that costs 9
 
 
-def test_a_graph_of_one_or_two_rows_is_no_trouble():
+def test_a_graph_of_one_or_two_rows_works():
     X = np.array([[0.0], [0.0], [1.0]])
     model = LaplacianSVC(kernel="linear", n_neighbors=6).fit(X, [0, -1, 1])
     assert model.predict(X).tolist() == [0, 0, 1]
@@ -221,14 +213,15 @@ def test_a_graph_of_one_or_two_rows_is_no_trouble():
     assert np.isfinite(same.decision_function(np.zeros((1, 2)))).all()
 
 
-def test_systems_that_neither_converge_nor_fit_are_told_of(monkeypatch):
+def test_systems_that_neither_converge_nor_fit_in_memory_are_reported(monkeypatch):
     monkeypatch.setattr(deformed, "USUAL_STEPS", 0)
     monkeypatch.setattr(deformed, "MOST_STEPS", 1)
     X, y, _ = few_labels(n=100)
-    with pytest.warns(ConvergenceWarning, match="Raise cache_size or lower C_intrinsic"):
+    with pytest.warns(ConvergenceWarning, match="Raise cache_size or lower C_intrinsic") as told:
         LaplacianSVC(C_intrinsic=100, cache_size=0.01).fit(X, y)
+    assert told[0].filename == __file__
     enough = LaplacianSVC(C_intrinsic=100, cache_size=1.0).fit(X, y)  # there the factors stand in
-    assert enough.history_[0]["residual"] == 0.0
+    assert records_of(enough)[0]["residual"] == 0.0
 
 
 class StopsAfterTheGraph:

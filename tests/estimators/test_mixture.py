@@ -12,10 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
 
+from histories import records_of
 from paper_designs import draw_a1, draw_a2, draw_b1, mean_accuracy
 from semisvm import MixtureClassifier
-from semisvm.estimators import mixture_em
-from semisvm.estimators.gaussians import KINDS
+from semisvm.estimators import gaussians
+from semisvm.estimators.gaussians import COVARIANCE_TYPES
 
 
 def blobs(seed, n=60, p=3, n_classes=3, n_labels=12, spread=1.0):
@@ -28,7 +29,7 @@ def blobs(seed, n=60, p=3, n_classes=3, n_labels=12, spread=1.0):
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
-    kind=st.sampled_from(KINDS),
+    kind=st.sampled_from(COVARIANCE_TYPES),
     n_components=st.integers(1, 3),
     n_labels=st.integers(3, 60),
     ridge=st.sampled_from([1e-9, 1e-3, 1.0]),
@@ -42,12 +43,12 @@ def test_the_objective_never_falls(seed, kind, n_components, n_labels, ridge, sc
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # some of these take more than 200 iterations
         model.fit(scale * X, y, weight)
-    objectives = [record["objective"] for record in model.history_]
+    objectives = [record["objective"] for record in records_of(model)]
     falls = np.diff(objectives) < -1e-9 * (1 + np.abs(objectives[:-1]))
     assert not falls.any()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", COVARIANCE_TYPES)
 def test_with_all_rows_labeled_it_is_the_closed_form(kind):
     X, _, true = blobs(0, n=90, p=2)
     model = MixtureClassifier(covariance_type=kind, reg_covar=1e-9).fit(X, true)
@@ -84,7 +85,7 @@ def as_gaussian_mixture(model, kind):
     return theirs
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", COVARIANCE_TYPES)
 def test_unlabeled_rows_have_the_likelihood_that_scikit_learn_gives_them(kind):
     X, y, _ = blobs(2)
     model = MixtureClassifier(2, covariance_type=kind, reg_covar=1e-9, random_state=0).fit(X, y)
@@ -93,7 +94,7 @@ def test_unlabeled_rows_have_the_likelihood_that_scikit_learn_gives_them(kind):
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", COVARIANCE_TYPES)
 def test_with_labels_of_no_weight_the_fit_is_a_fixed_point_of_gaussian_mixture(kind):
     X, y, _ = blobs(3, n=300, spread=0.7)
     weight = np.where(y >= 0, 1e-10, 1.0)
@@ -136,7 +137,7 @@ def test_true_labels_stay_and_every_row_is_told_when_it_got_its_label():
     assert (model.transduction_[y < 0] == model.predict(X[y < 0])).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", COVARIANCE_TYPES)
 @pytest.mark.parametrize("n_components", [1, 4])
 def test_singular_covariances_and_single_labels_are_no_obstacle(kind, n_components):
     rng = np.random.default_rng(0)
@@ -172,7 +173,7 @@ def test_several_components_learn_a_class_of_two_parts():
 
 def test_ctrl_c_keeps_the_last_iteration(monkeypatch):
     X, y, _ = blobs(8, spread=3.0)
-    calls, estimate = [], mixture_em.estimate
+    calls, estimate = [], gaussians.estimate
 
     def interrupted(*arguments):
         calls.append(1)
@@ -180,7 +181,7 @@ def test_ctrl_c_keeps_the_last_iteration(monkeypatch):
             raise KeyboardInterrupt
         return estimate(*arguments)
 
-    monkeypatch.setattr(mixture_em, "estimate", interrupted)
+    monkeypatch.setattr(gaussians, "estimate", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = MixtureClassifier(tol=0).fit(X, y)
     assert model.termination_condition_ == "interrupted"
@@ -190,9 +191,64 @@ def test_ctrl_c_keeps_the_last_iteration(monkeypatch):
 
 def test_too_few_iterations_are_told():
     X, y, _ = blobs(9, spread=3.0)
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
+    with pytest.warns(ConvergenceWarning, match="max_iter") as told:
         model = MixtureClassifier(max_iter=1, tol=0).fit(X, y)
     assert model.termination_condition_ == "max_iter"
+    assert told[0].filename == __file__
+
+
+def test_a_time_limit_keeps_the_last_iteration():
+    X, y, _ = blobs(9, spread=3.0)
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model = MixtureClassifier(time_limit=1e-9, tol=0).fit(X, y)
+    assert model.termination_condition_ == "time_limit"
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_the_history_has_a_record_of_every_iteration():
+    X, y, _ = blobs(9, spread=3.0)
+    model = MixtureClassifier().fit(X, y)
+    records = records_of(model)
+    assert [record["round"] for record in records] == list(range(1, model.n_iter_ + 1))
+    assert records[-1]["objective"] == model.objective_
+    assert records[-1]["gap"] <= model.tol < min(record["gap"] for record in records[:-1])
+    assert model.labeled_iter_.max() <= model.n_iter_
+
+
+# The decision function.
+
+
+@pytest.mark.parametrize("n_components", [1, 2])
+@pytest.mark.parametrize("costs", [None, {0: 1.0, 1: 8.0}, [[0, 3], [0.5, 0]]], ids=str)
+def test_for_two_classes_it_is_the_log_odds_that_costs_shift(n_components, costs):
+    X, y, _ = blobs(10, n_classes=2, spread=3.0)
+    model = MixtureClassifier(n_components, costs=costs, random_state=0).fit(X, y)
+    decision, proba = model.decision_function(X), model.predict_proba(X)
+    shift = {"None": 1.0, "{0: 1.0, 1: 8.0}": 8.0}.get(str(costs), 0.5 / 3)
+    assert decision.shape == (60,)
+    np.testing.assert_allclose(np.exp(decision), proba[:, 1] / proba[:, 0] * shift, rtol=1e-9)
+    np.testing.assert_array_equal(model.predict(X), (decision > 0).astype(int))
+    matrix = np.array([[0, 1], [1, 0]]) if costs is None else np.array([[0, 1], [8, 0]]) if "8" in str(costs) else costs
+    np.testing.assert_array_equal(model.predict(X), (proba @ matrix).argmin(axis=1))
+    assert set(model.predict(X)) == {0, 1}
+
+
+def test_for_more_classes_it_is_the_log_probability_or_minus_the_expected_cost():
+    X, y, _ = blobs(11, spread=3.0)
+    costs = np.array([[0.0, 1.0, 7.0], [3.0, 0.0, 0.5], [2.0, 10.0, 0.0]])
+    plain, aware = MixtureClassifier().fit(X, y), MixtureClassifier(costs=costs).fit(X, y)
+    np.testing.assert_allclose(plain.decision_function(X), plain.predict_log_proba(X))
+    np.testing.assert_allclose(aware.decision_function(X), -aware.predict_proba(X) @ costs)
+    for model in (plain, aware):
+        np.testing.assert_array_equal(model.predict(X), model.decision_function(X).argmax(axis=1))
+    assert (plain.predict(X) != aware.predict(X)).any()
+
+
+def test_its_score_looks_at_the_labeled_rows_only():
+    X, y, true = blobs(12, spread=3.0)
+    model = MixtureClassifier().fit(X, y)
+    labeled = y >= 0
+    assert model.score(X, y) == np.mean(model.predict(X)[labeled] == true[labeled])
 
 
 def test_the_paper_s_failing_column_does_not_fail():

@@ -1,6 +1,8 @@
-"""PreferenceSVC: thresholds and what is known of them, certificates, several classes, and bad input."""
+"""PreferenceSVC: thresholds and what is known about them, certificates, several classes, and bad input."""
 
+import traceback
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,23 +15,16 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
-from estimators.test_preference_loop import overlapping
-from semisvm import PreferenceSVC
+from histories import records_of
+from preference_data import noisy_clouds, overlapping, three_classes
+from semisvm import PreferenceSVC, dual
 from semisvm.decision import choose
-from semisvm.estimators import preference_decision
-from semisvm.estimators.preference_outcome import beyond
-from semisvm.estimators.preference_target import certificate_rows
-from semisvm.estimators.soft_labels import draw_folds
-from semisvm.labels import Labels
-
-
-def three_classes(seed=0, n=240, n_labeled=90):
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(0, 3, n)
-    centers = np.array([[0, 0], [2, 0], [0, 2]])
-    X = centers[truth] + 0.8 * rng.standard_normal((n, 2))
-    names = np.array(["ham", "offer", "spam"])
-    return X, np.where(np.arange(n) < n_labeled, names[truth], ""), names[truth]
+from semisvm.estimators import rounds
+from semisvm.estimators.preference import _common
+from semisvm.estimators.preference._common import draw_certificate_rows, make_plan
+from semisvm.estimators.preference._decision import scores_beyond
+from semisvm.estimators.preference._unlabeled import draw_folds
+from semisvm.labels import Labels, encode
 
 
 def test_without_unlabeled_rows_it_is_the_svm_with_a_cross_fitted_threshold():
@@ -43,7 +38,7 @@ def test_without_unlabeled_rows_it_is_the_svm_with_a_cross_fitted_threshold():
         for k in range(fold.max() + 1):
             rest = SVC(C=2, gamma=0.3, tol=1e-8).fit(X[fold != k], y[fold != k])
             scores[draw, fold == k] = rest.decision_function(X[fold == k])
-    assert_allclose(model.calibration_scores_, scores.mean(axis=0), atol=1e-5)
+    assert_allclose(model.calibration_scores_[1], scores.mean(axis=0), atol=1e-5)
     point = choose(scores.mean(axis=0), sign, level="cross-fitted")
     machine = SVC(C=2, gamma=0.3, tol=1e-8).fit(X, y)
     assert_allclose(model.decision_function(X), machine.decision_function(X) - point.threshold, atol=1e-5)
@@ -58,8 +53,8 @@ def test_the_calibration_rows_keep_what_was_asked(calibration, target):
     model = PreferenceSVC(calibration=calibration, random_state=0, **target).fit(X, y)
     point = model.operating_point_
     assert point.reached
-    accepted = model.calibration_scores_ > point.threshold
-    positive = model.calibration_sign_ > 0
+    accepted = model.calibration_scores_[1] > point.threshold
+    positive = model.calibration_sign_[1] > 0
     assert (accepted & positive).sum() >= target.get("min_precision", 0) * accepted.sum()
     assert (accepted & positive).sum() >= target.get("min_recall", 0) * positive.sum()
     assert point.level == ("cross-fitted" if calibration == "cross" else "empirical")
@@ -76,6 +71,8 @@ def test_the_audit_sets_three_steps_side_by_side(calibration):
     assert unlabeled == model.operating_point_
     assert len({point.counts.rows for point in model.audit_.values()}) == 1
     assert len({point.level for point in model.audit_.values()}) == 1
+    assert model.audits_ == {1: model.audit_}
+    assert model.operating_points_ == {1: model.operating_point_}
     for point in model.audit_.values():
         assert point.f_score.low <= point.f_score.value <= point.f_score.high
 
@@ -94,7 +91,7 @@ def test_predict_accepts_what_is_above_the_threshold():
 def test_a_constant_keeps_the_order_of_scores_and_stays_finite():
     scores = np.array([-5.0, 0.0, 3.0, 1e6])
     for threshold, accepts in ((-np.inf, True), (np.inf, False)):
-        decision = beyond(scores, threshold)
+        decision = scores_beyond(scores, threshold)
         assert np.isfinite(decision).all()
         assert ((decision > 0) == accepts).all()
         assert (np.diff(decision) > 0).all()
@@ -109,21 +106,14 @@ def test_the_same_random_state_gives_the_same_model(calibration):
     assert one.operating_point_ == other.operating_point_
 
 
-def noisy_clouds(seed=1, n=500, n_labeled=40):
-    """Two clouds in fifty dimensions, of which eight tell them apart: a narrow kernel sees little in few labels."""
-    rng = np.random.default_rng(seed)
-    truth = np.arange(n) % 2
-    X = rng.standard_normal((n, 50)) + 0.55 * (2 * truth - 1)[:, None] * (np.arange(50) < 8)
-    return X, np.where(np.arange(n) < n_labeled, truth, -1), truth
-
-
 def test_soft_labels_join_where_they_help():
     X, y, truth = noisy_clouds()
     model = PreferenceSVC(C=10, gamma=0.1, random_state=0).fit(X, y)
-    chosen = [record for record in model.history_ if record["chosen"]]
+    records = records_of(model)
+    chosen = [record for record in records if record["chosen"]]
     assert len(chosen) == 1
     assert chosen[0]["share"] > 0
-    assert model.history_[0]["candidate"] == "supervised"
+    assert records[0]["candidate"] == "supervised"
     assert (model.labeled_iter_ > 0).sum() == chosen[0]["soft_positive"] + chosen[0]["soft_negative"]
     assert model.audit_["with unlabeled"].f_score.value > model.audit_["supervised + threshold"].f_score.value
     alone = PreferenceSVC(C=10, gamma=0.1, random_state=0).fit(X[y >= 0], y[y >= 0])
@@ -133,38 +123,46 @@ def test_soft_labels_join_where_they_help():
 def test_a_limit_that_comes_during_the_choice_leaves_the_supervised_machine_with_its_threshold():
     X, y, _ = noisy_clouds()
     whole = PreferenceSVC(C=10, gamma=0.1, random_state=0).fit(X, y)
-    limited = PreferenceSVC(C=10, gamma=0.1, max_iter=whole.history_[0]["steps"] + 1, random_state=0)
+    limited = PreferenceSVC(C=10, gamma=0.1, max_iter=whole.history_[0].n_iter + 1, random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         limited.fit(X, y)
     assert limited.operating_point_ == whole.audit_["supervised + threshold"]
     assert limited.operating_point_.level == "cross-fitted"
     assert limited.threshold_[0] != 0
+    assert [record["chosen"] for record in records_of(limited)] == [True]
 
 
 # certificates
 
 
-def test_a_certificate_is_made_on_labels_that_train_nothing():
+def rows_of_certificate(model, y):
+    """The rows that a fitted model kept for its certificate."""
+    asked = ("min_precision", "min_recall", "confidence", "calibration", "calibration_size", "random_state")
+    return np.flatnonzero(make_plan(encode(y), **{name: getattr(model, name) for name in asked}).certifies)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_a_certificate_is_made_on_labels_that_do_not_train(class_weight):
     """Without these rows the machine is the same: neither their labels nor their features have a part in it."""
     X, y, _ = overlapping(0, n=600, n_labeled=400)
-    asked = {"calibration": "full", "min_recall": 0.7, "certify": 0.1, "random_state": 0}
-    model = PreferenceSVC(**asked).fit(X, y)
-    kept = model._certificate
+    asked = {"calibration": "full", "min_recall": 0.7, "class_weight": class_weight}
+    model = PreferenceSVC(**asked, confidence=0.9, random_state=0).fit(X, y)
+    kept = rows_of_certificate(model, y)
     assert abs(len(kept) - 200) <= 1
     assert model.operating_point_.level == "certified"
     assert model.operating_point_.counts.rows == len(kept)
     without = np.delete(np.arange(len(y)), kept)
-    alone = PreferenceSVC(calibration="full", min_recall=0.7, gamma=model._formula.gamma).fit(X[without], y[without])
+    alone = PreferenceSVC(**asked, gamma=model._formula.gamma).fit(X[without], y[without])
     machine = alone.decision_function(X) + alone.threshold_[0]
     assert_allclose(model.decision_function(X) + model.threshold_[0], machine, atol=1e-6)
-    assert_allclose(model.calibration_scores_, machine[kept], atol=1e-6)
-    assert_array_equal(model.calibration_sign_, np.where(y[kept] == 1, 1, -1))
+    assert_allclose(model.calibration_scores_[1], machine[kept], atol=1e-6)
+    assert_array_equal(model.calibration_sign_[1], np.where(y[kept] == 1, 1, -1))
 
 
-def test_certificate_rows_are_drawn_without_a_look_at_the_classes():
-    """Their positives are then hypergeometric, as in any random half, but for what a rare class must keep."""
+def test_certificate_rows_are_drawn_without_looking_at_the_classes():
+    """The number of positives is then hypergeometric, as in any random half; a rare class keeps what it needs."""
     codes = np.repeat([0, 1, -1], [60, 40, 100])
-    masks = [certificate_rows(Labels(np.arange(2), codes), 0.5, check_random_state(seed)) for seed in range(400)]
+    masks = [draw_certificate_rows(Labels(np.arange(2), codes), 0.5, check_random_state(seed)) for seed in range(400)]
     assert {mask.sum() for mask in masks} == {50}
     assert not any(mask[codes < 0].any() for mask in masks)
     positives = np.array([mask[codes == 1].sum() for mask in masks])
@@ -172,20 +170,20 @@ def test_certificate_rows_are_drawn_without_a_look_at_the_classes():
     assert abs(positives.var() - 50 * 0.4 * 0.6 * 50 / 99) < 1.5
     rare = np.repeat([0, 1], [60, 3])
     for seed in range(50):
-        mask = certificate_rows(Labels(np.arange(2), rare), 0.5, check_random_state(seed))
+        mask = draw_certificate_rows(Labels(np.arange(2), rare), 0.5, check_random_state(seed))
         assert mask[rare == 1].sum() == 1
 
 
 def test_certified_targets_hold_in_the_promised_share_of_worlds():
-    """60 small worlds, risk 0.2: the target breaks in a fifth of them at most, but for chance (12 + 2 * 3.1)."""
+    """60 small worlds at 80% confidence: the target breaks in at most a fifth of them, up to chance (12 + 2 * 3.1)."""
     broken = reached = 0
     for seed in range(60):
         X, y, truth = overlapping(seed, n=1600, n_labeled=200, share_positive=0.4)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             model = PreferenceSVC(
-                kernel="linear", C=0.1, calibration="full", adjust=None, max_rounds=1, min_precision=0.75, certify=0.2,
-                random_state=0,
+                kernel="linear", C=0.1, calibration="full", adjust=None, max_rounds=1, min_precision=0.75,
+                confidence=0.8, random_state=0,
             ).fit(X[:200], y[:200])  # fmt: skip
         if not model.operating_point_.reached:
             continue
@@ -201,7 +199,7 @@ def test_what_cannot_be_certified_says_how_many_labels_it_would_take():
     with pytest.warns(
         UserWarning, match="can't be certified at 90% confidence from 15 labels.*perfect record needs 45"
     ):
-        model = PreferenceSVC(min_precision=0.95, certify=0.1, random_state=0).fit(X, y)
+        model = PreferenceSVC(min_precision=0.95, confidence=0.9, random_state=0).fit(X, y)
     assert model.operating_point_.level == "certified"
     assert not model.operating_point_.reached
 
@@ -212,7 +210,7 @@ def test_what_cannot_be_certified_says_how_many_labels_it_would_take():
 def test_several_classes_have_targets_of_their_own():
     X, y, truth = three_classes()
     model = PreferenceSVC(min_precision={"spam": 0.95}, min_recall={"offer": 0.9}, random_state=0).fit(X, y)
-    points = model.operating_point_
+    points = model.operating_points_
     assert list(points) == ["ham", "offer", "spam"]
     assert points["spam"].target.min_precision == 0.95
     assert points["spam"].target.min_recall is None
@@ -220,8 +218,11 @@ def test_several_classes_have_targets_of_their_own():
     assert not points["ham"].target.is_constrained
     assert points["spam"].precision.value >= 0.95
     assert points["offer"].recall.value >= 0.9
-    for learned in (model.audit_, model.calibration_scores_, model.calibration_sign_):
+    for learned in (model.audits_, model.calibration_scores_, model.calibration_sign_):
         assert list(learned) == ["ham", "offer", "spam"]
+    for name in ("operating_point_", "audit_"):
+        with pytest.raises(AttributeError, match=f"{name} is only available with two classes"):
+            getattr(model, name)
     decision = model.decision_function(X)
     assert decision.shape == (len(X), 3)
     assert_array_equal(model.predict(X), model.classes_[decision.argmax(axis=1)])
@@ -231,14 +232,14 @@ def test_several_classes_have_targets_of_their_own():
 def test_one_number_is_asked_of_every_class():
     X, y, _ = three_classes()
     model = PreferenceSVC(min_recall=0.8, calibration="part", random_state=0).fit(X, y)
-    assert {point.target.min_recall for point in model.operating_point_.values()} == {0.8}
-    assert {record["problem"] for record in model.history_} == {"ham vs rest", "offer vs rest", "spam vs rest"}
+    assert {point.target.min_recall for point in model.operating_points_.values()} == {0.8}
+    assert {record.problem for record in model.history_} == {"ham vs rest", "offer vs rest", "spam vs rest"}
 
 
 def test_a_certificate_for_the_classes_that_have_a_target():
     X, y, _ = three_classes(n=900, n_labeled=600)
-    model = PreferenceSVC(min_recall={"spam": 0.7}, certify=0.1, calibration="full", random_state=0).fit(X, y)
-    assert [point.level for point in model.operating_point_.values()] == ["empirical", "empirical", "certified"]
+    model = PreferenceSVC(min_recall={"spam": 0.7}, confidence=0.9, calibration="full", random_state=0).fit(X, y)
+    assert [point.level for point in model.operating_points_.values()] == ["empirical", "empirical", "certified"]
 
 
 def test_both_targets_at_once():
@@ -275,26 +276,28 @@ def test_sparse_rows_and_kernel_matrices_give_the_same(calibration):
 
 def test_a_certificate_from_a_kernel_matrix():
     X, y, _ = overlapping(0, n=300, n_labeled=200)
-    how = {"min_recall": 0.7, "certify": 0.1, "calibration": "full", "tol": 1e-8, "random_state": 0}
+    how = {"min_recall": 0.7, "confidence": 0.9, "calibration": "full", "tol": 1e-8, "random_state": 0}
     K = rbf_kernel(X, gamma=0.3)
     given, rows = PreferenceSVC(kernel="precomputed", **how).fit(K, y), PreferenceSVC(gamma=0.3, **how).fit(X, y)
-    assert_allclose(given.calibration_scores_, rows.calibration_scores_, atol=1e-5)
+    assert_allclose(given.calibration_scores_[1], rows.calibration_scores_[1], atol=1e-5)
     assert_allclose(given.decision_function(K), rows.decision_function(X), atol=1e-5)
 
 
 def test_a_row_without_weight_has_no_part_not_even_in_the_certificate():
     X, y, _ = overlapping(0, n=300, n_labeled=200)
     weight = np.where(np.arange(300) % 3 == 0, 0.0, 1.0)
-    model = PreferenceSVC(min_recall=0.7, certify=0.1, random_state=0).fit(X, y, sample_weight=weight)
-    assert (weight[model._certificate] > 0).all()
+    asked = PreferenceSVC(min_recall=0.7, confidence=0.9, gamma=0.3, random_state=0)
+    model, without = clone(asked).fit(X, y, sample_weight=weight), clone(asked).fit(X[weight > 0], y[weight > 0])
     assert (weight[model.support_] > 0).all()
+    assert_array_equal(model.calibration_scores_[1], without.calibration_scores_[1])
+    assert model.operating_point_ == without.operating_point_
 
 
 def test_more_unlabeled_rows_than_the_choice_can_afford_are_labeled_all_the_same(monkeypatch):
-    monkeypatch.setattr(preference_decision, "POOL_SIZE", 50)
+    monkeypatch.setattr(_common, "POOL_SIZE", 50)
     X, y, _ = overlapping(0)
     model = PreferenceSVC(random_state=0).fit(X, y)
-    assert max(record["soft_positive"] + record["soft_negative"] for record in model.history_) == 50
+    assert max(record["soft_positive"] + record["soft_negative"] for record in records_of(model)) == 50
     assert_array_equal(model.transduction_[y < 0], model.predict(X)[y < 0])
 
 
@@ -314,9 +317,9 @@ def test_costs_and_C_unlabeled_are_prices():
     """A positive row that costs three times as much is three rows; with a soft price near 0, soft labels do nothing."""
     X, y, _ = overlapping(0)
     how = {"calibration": "full", "adjust": None, "tol": 1e-8, "gamma": 0.3}
-    dear = PreferenceSVC(costs={0: 1.0, 1: 3.0}, C_unlabeled=1e-9, **how).fit(X, y)
+    costly = PreferenceSVC(costs={0: 1.0, 1: 3.0}, C_unlabeled=1e-9, **how).fit(X, y)
     oracle = SVC(class_weight={1: 3.0}, gamma=0.3, tol=1e-8).fit(X[y >= 0], y[y >= 0])
-    assert_allclose(dear.decision_function(X), oracle.decision_function(X), atol=1e-4)
+    assert_allclose(costly.decision_function(X), oracle.decision_function(X), atol=1e-4)
 
 
 # bad input: one clear sentence each
@@ -327,9 +330,9 @@ BAD = [
     ({"min_recall": -0.1}, "min_recall"),
     ({"min_recall": {1: 1.5}}, r"min_recall must lie in \(0, 1\], got 1.5"),
     ({"min_precision": {7: 0.5}}, r"min_precision names the class 7, but the classes are \[0, 1\]"),
-    ({"min_precision": {0: 0.5}}, "with two classes targets are of the second one, 1"),
-    ({"certify": 0.1}, "promises a precision or recall, and none is asked for"),
-    ({"certify": 1.0, "min_recall": 0.5}, "certify"),
+    ({"min_precision": {0: 0.5}}, "with two classes the targets are those of the second one, 1"),
+    ({"confidence": 0.9}, "confidence=0.9 is for a minimum precision or recall, and none is asked for"),
+    ({"confidence": 1.0, "min_recall": 0.5}, "confidence"),
     ({"calibration": "half"}, "calibration"),
     ({"pool": "shrink"}, "pool"),
     ({"adjust": "worst"}, "adjust"),
@@ -355,16 +358,16 @@ def test_a_class_with_a_single_label_is_refused(calibration):
     with pytest.raises(ValueError, match=f"calibration='{calibration}' needs at least 2 labeled rows.*class 1 has 1:"):
         PreferenceSVC(calibration=calibration).fit(X, y)
     with pytest.raises(ValueError, match="each class needs at least two, and class 1 has 1"):
-        PreferenceSVC(calibration=calibration, certify=0.1, min_recall=0.5).fit(X, y)
+        PreferenceSVC(calibration=calibration, confidence=0.9, min_recall=0.5).fit(X, y)
 
 
-def test_labels_that_the_certificate_leaves_too_few_are_refused():
+def test_too_few_labels_beside_those_of_the_certificate_are_refused():
     X, y, truth = overlapping(0)
     y = np.full(len(y), -1)
     y[np.flatnonzero(truth == 0)[:20]] = 0
     y[np.flatnonzero(truth == 1)[:2]] = 1
-    with pytest.raises(ValueError, match="class 1 has 1 once the certificate has its share"):
-        PreferenceSVC(certify=0.1, min_recall=0.5).fit(X, y)
+    with pytest.raises(ValueError, match="class 1 has 1 without those of the certificate"):
+        PreferenceSVC(confidence=0.9, min_recall=0.5).fit(X, y)
 
 
 def test_it_works_on_iris_with_names_of_flowers():
@@ -373,3 +376,40 @@ def test_it_works_on_iris_with_names_of_flowers():
     names[np.arange(150) % 5 != 0] = None
     model = PreferenceSVC(random_state=0).fit(iris.data, names)
     assert (model.predict(iris.data) == iris.target_names[iris.target]).mean() > 0.9
+
+
+def test_costs_of_single_rows_are_not_a_parameter():
+    X, y, _ = overlapping(0)
+    with pytest.raises(TypeError, match="sample_cost"):
+        PreferenceSVC().fit(X, y, sample_cost=np.ones(len(y)))
+
+
+def test_warnings_point_at_the_line_that_called_fit():
+    X, y, _ = overlapping(1)
+    with pytest.warns((UserWarning, ConvergenceWarning), match="No threshold gives|ended early") as told:
+        PreferenceSVC(min_precision=0.99, min_recall=0.99, max_iter=300, random_state=0).fit(X, y)
+    assert len(told) == 2
+    assert {warning.filename for warning in told} == {__file__}
+
+
+def test_score_counts_labeled_rows_only():
+    X, y, truth = overlapping(0)
+    model = PreferenceSVC(random_state=0).fit(X, y)
+    assert model.score(X, y) == np.mean(model.predict(X[y >= 0]) == y[y >= 0])
+    assert model.score(X, truth) == np.mean(model.predict(X) == truth)
+
+
+@pytest.mark.parametrize("calibration", ["cross", "part"])
+def test_eight_frames_at_most_lie_between_fit_and_the_solver(calibration, monkeypatch):
+    depths = []
+
+    def count(*arguments, solver, **settings):
+        names = [frame.name for frame in traceback.extract_stack() if "/semisvm/estimators/" in frame.filename]
+        depths.append(len(names) - 1 - names.index("fit"))
+        return solver(*arguments, **settings)
+
+    monkeypatch.setattr(rounds, "solve", partial(count, solver=dual.solve))
+    monkeypatch.setattr(rounds, "solve_many", partial(count, solver=dual.solve_many))
+    X, y, _ = noisy_clouds()
+    PreferenceSVC(C=10, gamma=0.1, calibration=calibration, random_state=0).fit(X, y)
+    assert max(depths) <= 8

@@ -1,4 +1,4 @@
-"""PreferenceClassifier: the same loop around other classifiers."""
+"""PreferenceClassifier: the same rounds around other classifiers."""
 
 import numpy as np
 import pytest
@@ -14,12 +14,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
+from sklearn.utils.estimator_checks import check_classifiers_train
 
-from estimators.test_preference import three_classes
-from estimators.test_preference_loop import overlapping
+from histories import records_of
+from preference_data import overlapping, three_classes
 from semisvm import PreferenceClassifier, PreferenceSVC
 from semisvm.decision import choose
-from semisvm.estimators.preference_learner import ALL, ClassifierLearner
+from semisvm.estimators.preference import _unlabeled
+from semisvm.estimators.preference._learner import ALL_LABELS, ClassifierLearner
+
+
+def test_without_probabilities_the_rest_of_the_contract_of_training_holds():
+    model = PreferenceClassifier(LogisticRegression(), calibration="full")
+    check_classifiers_train("PreferenceClassifier", model)
+
 
 CLASSIFIERS = [
     GaussianNB(),
@@ -41,20 +49,20 @@ def test_any_classifier_is_held_to_a_recall(classifier, calibration):
     assert type(model.estimators_[0]) is type(classifier)
     assert (model.predict(X)[truth == 1] == 1).mean() > 0.75
     assert list(model.audit_) == ["supervised", "supervised + threshold", "with unlabeled"]
-    assert model.history_[0]["round"] == 0
+    assert model.history_[0].round == 0
     assert_array_equal(model.transduction_[y < 0], model.predict(X)[y < 0])
 
 
 @pytest.mark.parametrize("calibration", ["cross", "part"])
 def test_around_an_svm_it_is_the_preference_svm(calibration, monkeypatch):
-    """One loop serves both: with scikit-learn's SVC inside, refitted from nothing, the decisions are the same."""
+    """Both have the same rounds: with scikit-learn's SVC inside, always refitted, the decisions are the same."""
     X, y, _ = overlapping(0, n=160)
-    monkeypatch.setattr(PreferenceSVC, "_n_draws", 1)
+    monkeypatch.setattr(_unlabeled, "N_DRAWS", 1)
     how = {"calibration": calibration, "random_state": 4, "min_recall": 0.85}
     ours = PreferenceSVC(C=2, gamma=0.3, tol=1e-9, **how).fit(X, y)
     wrapped = PreferenceClassifier(SVC(C=2, gamma=0.3, tol=1e-9), **how).fit(X, y)
     assert_allclose(wrapped.decision_function(X), ours.decision_function(X), atol=1e-5)
-    assert [r["soft_positive"] for r in wrapped.history_] == [r["soft_positive"] for r in ours.history_]
+    assert [r["soft_positive"] for r in records_of(wrapped)] == [r["soft_positive"] for r in records_of(ours)]
 
 
 def test_probabilities_become_log_odds():
@@ -65,20 +73,20 @@ def test_probabilities_become_log_odds():
 
 
 def test_a_share_is_a_weight_or_a_chance():
-    """The same rows stay in for the same share where there are no weights, and all labeled rows do."""
+    """Without weights the same rows take part for the same share, and all labeled rows take part."""
     X, y, truth = overlapping(0, n=400)
     sign, price = np.where(truth == 1, 1, -1), np.ones(400)
     share = np.where(y >= 0, 1.0, 0.25)
     neighbors = ClassifierLearner(
         KNeighborsClassifier(), X, None, price, check_random_state(0), problem="1 vs 0", verbose=False
     )
-    neighbors.train(sign, share, ALL)
+    neighbors.train(sign, share, ALL_LABELS)
     n_rows = neighbors.model.n_samples_fit_
     assert 60 + 55 < n_rows < 60 + 115
     logistic = ClassifierLearner(
         LogisticRegression(), X, None, price, check_random_state(0), problem="1 vs 0", verbose=False
     )
-    logistic.train(sign, share, ALL)
+    logistic.train(sign, share, ALL_LABELS)
     oracle = LogisticRegression().fit(X, (sign > 0).astype(int), sample_weight=share)
     assert_allclose(logistic.model.coef_, oracle.coef_)
 
@@ -93,31 +101,31 @@ def test_several_classes_are_one_against_the_rest():
     X, y, truth = three_classes()
     model = PreferenceClassifier(LogisticRegression(), min_precision={"spam": 0.9}, random_state=0).fit(X, y)
     assert len(model.estimators_) == 3
-    assert model.operating_point_["spam"].precision.value >= 0.9
+    assert model.operating_points_["spam"].precision.value >= 0.9
     assert model.decision_function(X).shape == (len(X), 3)
     assert (model.predict(X) == truth).mean() > 0.75
 
 
 def test_a_certificate():
     X, y, _ = overlapping(0, n=600, n_labeled=400)
-    model = PreferenceClassifier(GaussianNB(), min_recall=0.7, certify=0.1, calibration="full", random_state=0).fit(
+    model = PreferenceClassifier(GaussianNB(), min_recall=0.7, confidence=0.9, calibration="full", random_state=0).fit(
         X, y
     )
     assert model.operating_point_.level == "certified"
     assert model.operating_point_.reached
-    assert model.operating_point_.counts.rows == len(model._certificate)
+    assert model.operating_point_.counts.rows == len(model.calibration_scores_[1]) == 200
 
 
 @pytest.mark.parametrize("calibration", ["cross", "part"])
-def test_a_precision_is_certified_though_the_highest_scores_are_not_the_surest(calibration):
-    """The labels that train say where to start: from the top down, the first test would fail and end it."""
+def test_a_precision_is_certified_even_if_the_highest_scores_are_not_the_surest(calibration):
+    """The labels that train say where to start: from the highest score down, the first test would fail and end it."""
     rng = np.random.default_rng(0)
     x = rng.uniform(size=1000)
     y = (rng.uniform(size=1000) < np.where(x > 0.95, 0.3, np.where(x > 0.6, 0.95, 0.2))).astype(int)
     model = PreferenceClassifier(
-        LogisticRegression(), min_precision=0.75, certify=0.1, calibration=calibration, random_state=0
+        LogisticRegression(), min_precision=0.75, confidence=0.9, calibration=calibration, random_state=0
     ).fit(x[:, None], y)
-    scores, sign = model.calibration_scores_, model.calibration_sign_
+    scores, sign = model.calibration_scores_[1], model.calibration_sign_[1]
     assert not choose(scores, sign, min_precision=0.75, level="certified").reached
     assert model.operating_point_.reached
     assert model.operating_point_.recall.value > 0.5
@@ -135,7 +143,7 @@ def test_it_wraps_a_pipeline_and_clones():
 def test_rounds_are_printed_where_asked(capsys):
     X, y, _ = overlapping(0)
     PreferenceClassifier(GaussianNB(), calibration="part", verbose=True, random_state=0).fit(X, y)
-    assert "[1 vs 0] problem 1 vs 0, round 0" in capsys.readouterr().out
+    assert "[1 vs 0] round 0" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("estimator", [StandardScaler(), "GaussianNB"])
@@ -143,3 +151,17 @@ def test_what_has_no_scores_is_refused(estimator):
     X, y, _ = overlapping(0)
     with pytest.raises(ValueError, match="The 'estimator' parameter of PreferenceClassifier must be"):
         PreferenceClassifier(estimator).fit(X, y)
+
+
+def test_score_counts_labeled_rows_only():
+    X, y, truth = overlapping(0)
+    model = PreferenceClassifier(GaussianNB(), random_state=0).fit(X, y)
+    assert model.score(X, y) == np.mean(model.predict(X[y >= 0]) == y[y >= 0])
+    assert model.score(X, truth) == np.mean(model.predict(X) == truth)
+
+
+def test_warnings_point_at_the_line_that_called_fit():
+    X, y, _ = overlapping(1)
+    with pytest.warns(UserWarning, match="No threshold gives") as told:
+        PreferenceClassifier(GaussianNB(), min_precision=0.99, min_recall=0.99, random_state=0).fit(X, y)
+    assert told[0].filename == __file__

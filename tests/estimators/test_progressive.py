@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
+from histories import records_of
 from semisvm import ProgressiveSVC, SupervisedSVC
 from semisvm.datasets import load
 from semisvm.dual import Status, solve
@@ -50,7 +51,7 @@ def naive_progress(X, y, C, gamma, one_sided="single"):
 
 
 def rounds_of(model):
-    return [record for record in model.history_ if "candidates" in record]
+    return [record for record in records_of(model) if "candidates" in record]
 
 
 @MAY_BE_ONE_SIDED
@@ -144,7 +145,7 @@ def test_reuters(reuters, n_positive, n_negative, one_sided, published, toleranc
 
 
 @pytest.mark.data
-def test_several_pairs_a_round_end_as_one_pair_does_on_many_rows(reuters):
+def test_several_pairs_per_round_end_as_one_pair_does_on_many_rows(reuters):
     model = ProgressiveSVC(kernel="linear", pairs_per_round="auto").fit(*reuters_rows(reuters, 995, 995))
     assert errors_on_test(model, reuters) == pytest.approx(21, abs=8)
     assert len(rounds_of(model)) < 250
@@ -259,8 +260,9 @@ def test_a_row_reset_too_often_is_left_alone():
 
 def test_a_cap_on_rounds_is_kept_and_told():
     X, y, _ = blobs()
-    with pytest.warns(ConvergenceWarning, match=r"after 2 rounds \(max_rounds\)"):
+    with pytest.warns(ConvergenceWarning, match=r"after 2 rounds \(max_rounds\)") as told:
         model = ProgressiveSVC(max_rounds=2).fit(X, y)
+    assert [one.filename for one in told] == [__file__]
     assert len(rounds_of(model)) == 2
     assert model.labeled_iter_.max() == 2
     assert set(model.transduction_) == {0, 1}

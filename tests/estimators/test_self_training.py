@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from histories import records_of
 from paper_designs import draw_a1, mean_accuracy, one_accuracy
 from semisvm import SelfTrainingSVC, SupervisedSVC
 from semisvm.kernels import CachedRows
@@ -53,14 +54,15 @@ def test_every_round_gives_the_labels_of_a_loop_of_refits(n_classes, parameters,
     for n_rounds in range(2, len(rounds) + 1):
         model = SelfTrainingSVC(tol=1e-6, multi_class="ovr", max_rounds=n_rounds - 1, **parameters)
         if n_rounds < len(rounds):
-            with pytest.warns(ConvergenceWarning, match="max_rounds"):
+            with pytest.warns(ConvergenceWarning, match="max_rounds") as told:
                 model.fit(X, y)
+            assert told[0].filename == __file__
         else:
             model.fit(X, y)
         assert (model.transduction_ == rounds[n_rounds - 1]).all()
     assert model.termination_condition_ == "converged"
     n_changed = [int((a != b).sum()) for a, b in zip([y, *rounds], rounds, strict=False)]
-    assert [record["n_changed"] for record in model.history_] == n_changed
+    assert [record["n_changed"] for record in records_of(model)] == n_changed
 
 
 def test_relabeling_makes_no_kernel_row_twice(monkeypatch):
@@ -78,7 +80,8 @@ def test_rounds_start_from_the_solution_before_them():
     model = SelfTrainingSVC(0.5, gamma=0.02).fit(X, y)
     cold = SupervisedSVC(0.5, gamma=0.02).fit(X, model.transduction_)
     assert len(model.history_) > 2
-    assert model.history_[-1]["steps"] < 0.5 * cold.n_iter_
+    last_but_one, last = records_of(model)[-2:]
+    assert last["n_iter"] - last_but_one["n_iter"] < 0.5 * cold.n_iter_
     np.testing.assert_allclose(model.decision_function(X), cold.decision_function(X), atol=5e-3)
 
 
@@ -102,7 +105,7 @@ def test_with_all_rows_labeled_it_is_the_supervised_machine():
 def test_delta_ends_it_as_soon_as_few_labels_change():
     X, y = few_labels(0, n=400, n_labels=40)
     exact = SelfTrainingSVC(kernel="linear", C=0.1).fit(X, y)
-    shares = [record["n_changed"] / 360 for record in exact.history_]
+    shares = [record["n_changed"] / 360 for record in records_of(exact)]
     loose = SelfTrainingSVC(kernel="linear", C=0.1, delta=shares[1]).fit(X, y)
     assert len(loose.history_) == 2 < len(exact.history_)
 
@@ -152,8 +155,28 @@ def test_ctrl_c_keeps_the_classifier_so_far(monkeypatch):
 
 def test_a_time_limit_covers_the_whole_fit():
     X, y = few_labels(0)
-    with pytest.warns(ConvergenceWarning, match="time_limit"):
+    with pytest.warns(ConvergenceWarning, match="time_limit") as told:
         assert SelfTrainingSVC(time_limit=1e-9).fit(X, y).termination_condition_ == "time_limit"
+    assert [one.filename for one in told] == [__file__]
+
+
+def test_max_iter_holds_for_each_binary_problem_over_all_rounds():
+    X, y = few_labels(0, n_classes=3)
+    full = SelfTrainingSVC(kernel="linear", C=0.1).fit(X, y)
+    first = records_of(full)[0]["n_iter"]
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = SelfTrainingSVC(kernel="linear", C=0.1, max_iter=first).fit(X, y)
+    assert model.termination_condition_ == "max_iter"
+    assert first < model.n_iter_ <= 3 * first
+
+
+def test_a_share_of_changes_counts_rows_by_their_weight():
+    X, y = few_labels(0, n=400, n_labels=40)
+    exact = SelfTrainingSVC(kernel="linear", C=0.1).fit(X, y)
+    delta = records_of(exact)[1]["n_changed"] / 360
+    light = np.where(exact.labeled_iter_ == 2, 0.999, 1.0)  # the rows that the second round changes
+    assert len(SelfTrainingSVC(kernel="linear", C=0.1, delta=0.999 * delta).fit(X, y).history_) > 2
+    assert len(SelfTrainingSVC(kernel="linear", C=0.1, delta=delta).fit(X, y, light).history_) == 2
 
 
 def test_it_gains_on_gaussian_clusters_what_the_notes_say():

@@ -229,7 +229,7 @@ def test_scikit_learns_progress_bar_shows_our_fit(three_classes, capsys):
 
 
 def test_verbose_tells_of_a_long_solve(two_classes, capsys, monkeypatch):
-    monkeypatch.setattr("semisvm.estimators.watch.SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("semisvm.estimators.progress.SECONDS_BETWEEN_LINES", 0.0)
     SupervisedSVC(verbose=True).fit(*two_classes)
     assert "gap" in capsys.readouterr().out
 

@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
+from histories import records_of
 from oracles import naive_kernel, optimum
 from semisvm import SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
@@ -76,7 +77,7 @@ def best_of_all_labelings(seed):
 
 
 def final_objective(model):
-    return model.history_[-1]["objective"]
+    return records_of(model)[-1]["objective"]
 
 
 def test_switching_is_never_below_the_best_of_all_labelings_and_mostly_near_it():
@@ -126,7 +127,7 @@ def test_the_objective_recorded_is_that_of_a_general_solver():
 def test_within_a_level_the_objective_falls_with_every_switch():
     X, t = make_blobs(300, centers=[[0, 0], [1.5, 1.5]], random_state=3)
     y = np.where(np.arange(300) < 12, t, -1)
-    history = TransductiveSVC(C=10).fit(X, y).history_[1:]
+    history = records_of(TransductiveSVC(C=10).fit(X, y))[1:]
     n_switches = 0
     for before, after in pairwise(history):
         if after["switched"]:
@@ -141,7 +142,7 @@ def test_within_a_level_the_objective_falls_with_every_switch():
 
 def test_the_bound_of_cccp_never_rises_and_is_never_below_the_objective():
     for seed in range(N_CASES):
-        history = fit_small_case(seed, algorithm="cccp").history_[1:]
+        history = records_of(fit_small_case(seed, algorithm="cccp"))[1:]
         values = [value for record in history for value in (record["bound"], record["objective"])]
         assert (np.diff(values) <= 1e-9 * values[0]).all()
 
@@ -152,7 +153,7 @@ def test_cccp_takes_the_rounds_that_a_general_solver_takes(seed):
     model = TransductiveSVC(**settings, algorithm="cccp", ramp=-0.2, tol=1e-7).fit(X, y)
     naive = naive_cccp(naive_kernel(settings["kernel"], X, gamma=settings["gamma"]), y, settings["C"], ramp=-0.2)
     assert_allclose(model.decision_function(X), naive["f"], atol=1e-3)
-    bounds = [record["bound"] for record in model.history_[1:]]
+    bounds = [record["bound"] for record in records_of(model)[1:]]
     assert bounds == pytest.approx(naive["bounds"][: len(bounds)], rel=1e-5)
 
 
@@ -205,7 +206,7 @@ def test_labels_harden_as_the_temperature_falls():
     X, y, _ = blobs()
     model = TransductiveSVC(algorithm="anneal", kernel="linear", positive_fraction=0.5).fit(X, y)
     temperatures, undecided = np.array(
-        [(record["temperature"], record["undecided"]) for record in model.history_ if "temperature" in record]
+        [(record["temperature"], record["undecided"]) for record in records_of(model) if "temperature" in record]
     ).T
     assert (np.diff(temperatures) <= 0).all()
     assert undecided[-1] < 0.02
@@ -429,7 +430,7 @@ def test_predict_and_transduction_come_from_one_f(algorithm):
     assert_array_equal(model.transduction_[y < 0], model.predict(X)[y < 0])  # no row is forced to the other side here
     assert (model.labeled_iter_[y >= 0] == 0).all()
     assert (model.labeled_iter_[y < 0] >= 1).all()
-    assert model.labeled_iter_.max() <= model.history_[-1]["round"]
+    assert model.labeled_iter_.max() <= records_of(model)[-1]["round"]
 
 
 # Ending early.

@@ -98,6 +98,14 @@ def test_strings_sparse_rows_weights_and_names_pass_through():
     clone(model)
 
 
+@pytest.mark.parametrize("cv", [3, SemiSupervisedKFold(3)])
+def test_the_folds_may_be_a_number_a_splitter_or_a_list(cv):
+    X, y, _ = overlapping(100, 50)
+    folds = list(SemiSupervisedKFold(3).split(X, y))
+    model, listed = (SemiSupervisedCalibratedClassifierCV(SupervisedSVC(), cv=c).fit(X, y) for c in (cv, folds))
+    assert_array_equal(model.predict_proba(X), listed.predict_proba(X))
+
+
 class Threshold(LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
     """Predicts the second class above 0."""
 

@@ -12,7 +12,6 @@ import pytest
 from killed_fits import training
 from semisvm import ClusterSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
 from semisvm.dual import pairwise
-from semisvm.dual.memo import remembering
 from semisvm.errors import DataError
 from semisvm.tables.checkpoint import open_checkpoint
 from semisvm.tables.fit import fit_model
@@ -75,12 +74,10 @@ def test_every_method_ends_with_the_same_model_to_the_last_bit(tmp_path, monkeyp
         folder = tmp_path / str(at)
         memory = CutOff(open_checkpoint(folder, "digest", resume=True), at)
         try:
-            with remembering(memory):
-                estimator.fit(X, y)
+            estimator.fit_with_store(X, y, store=memory)
         except CutOffError:
             again = open_checkpoint(folder, "digest", resume=True)
-            with remembering(again):
-                resumed = estimator.fit(X, y).decision_function(X)
+            resumed = estimator.fit_with_store(X, y, store=again).decision_function(X)
             assert again.n_recalled == at
             has_means = rows_in_memory == "some" and getattr(estimator, "algorithm", "") == "cccp"
             np.testing.assert_allclose(resumed, whole, rtol=0, atol=1e-9 if has_means else 0)
@@ -89,11 +86,10 @@ def test_every_method_ends_with_the_same_model_to_the_last_bit(tmp_path, monkeyp
 def test_the_solution_of_another_problem_is_not_taken_from_the_store(tmp_path):
     rows = training(200)
     X, y = rows.rows.to_numpy(), rows.codes
-    with remembering(open_checkpoint(tmp_path / "c", "digest", resume=True)):
-        SupervisedSVC(C=1.0).fit(X, y)
+    store = open_checkpoint(tmp_path / "c", "digest", resume=True)
+    SupervisedSVC(C=1.0).fit_with_store(X, y, store=store)
     again = open_checkpoint(tmp_path / "c", "digest", resume=True)
-    with remembering(again):
-        found = SupervisedSVC(C=5.0).fit(X, y).decision_function(X)
+    found = SupervisedSVC(C=5.0).fit_with_store(X, y, store=again).decision_function(X)
     assert again.n_recalled == 0
     np.testing.assert_array_equal(found, SupervisedSVC(C=5.0).fit(X, y).decision_function(X))
 

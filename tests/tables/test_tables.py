@@ -157,7 +157,7 @@ def test_arrow_and_the_strict_reader_read_the_same_cells(tmp_path):
 
 @pytest.mark.parametrize("opening", ["a,b", " a, b"])  # Arrow reads the first as it is; a space may precede the second
 def test_a_row_longer_than_arrows_block_and_rows_after_it_are_read(tmp_path, monkeypatch, opening):
-    monkeypatch.setattr("semisvm.tables.read.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("semisvm.tables.read.BYTES_AT_A_TIME", 1000)
     path = tmp_path / "t.csv"
     path.write_text(f'{opening}\n1,x\n2,"{"w " * 5000}"\n3,y\n' + "4,z\n" * 1000)
     frames = [chunk.frame for chunk in open_rows(path).chunks(frozenset({"a"}))]

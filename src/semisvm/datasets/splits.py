@@ -31,7 +31,26 @@ MARKER = -1  # the default marker of an unlabeled row, here and in scikit-learn
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Row numbers of the three parts, each in increasing order and no row in two of them."""
+    """Row numbers of the three parts, each in increasing order; no row is in two of them.
+
+    Attributes
+    ----------
+    labeled : ndarray of shape (n_labeled,)
+        Rows whose label the learner sees.
+    unlabeled : ndarray of shape (n_unlabeled,)
+        Rows that the learner sees without their label.
+    test : ndarray of shape (n_test,)
+        Rows that the learner does not see.
+
+    See Also
+    --------
+    split : Draws the parts at random.
+
+    Examples
+    --------
+    >>> Split(np.array([0, 3]), np.array([1, 2]), np.array([4])).train.tolist()
+    [0, 1, 2, 3]
+    """
 
     labeled: RowNumbers
     unlabeled: RowNumbers
@@ -75,7 +94,8 @@ def split(
 
     Returns
     -------
-    Split
+    parts : Split
+        Row numbers of the labeled, unlabeled and test rows.
 
     Raises
     ------
@@ -112,9 +132,26 @@ def split(
 
 
 def hide(y: ArrayLike, keep: ArrayLike, *, marker: float | str = MARKER) -> NDArray:
-    """Return y with every label hidden but those of the rows `keep` (row numbers, or a mask).
+    """Hide all labels but those of some rows.
 
-    Hidden labels are the `marker`; where labels are text and the marker is a number, "".
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels.
+    keep : array-like
+        The rows that keep their label: row numbers, or a mask of shape (n_rows,).
+    marker : float or str, default=-1
+        What hidden labels become. Where labels are text and the marker is a number they become "".
+
+    Returns
+    -------
+    shown : ndarray of shape (n_rows,)
+        A copy of y in which the other labels are hidden.
+
+    Examples
+    --------
+    >>> hide([0, 1, 1, 0], keep=[0, 1]).tolist()
+    [0, 1, -1, -1]
     """
     labels = encode(y, unlabeled=marker)
     shown = np.zeros(len(labels.codes), dtype=bool)

@@ -8,7 +8,6 @@ from typing import Any, cast
 import numpy as np
 
 from semisvm.device import resolve
-from semisvm.dual.memo import ambient_store
 from semisvm.dual.problem import DualProblem, DualSolution, SolveStore, Status
 from semisvm.kernels import KernelRows
 from semisvm.kernels.interface import HostRows
@@ -77,7 +76,6 @@ def solve(
     0
     """
     _check_tol(tol)
-    store = ambient_store() if store is None else store
     if store is not None:
         settings = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit, "device": device}
         if (known := store.recall(problem, settings)) is not None:
@@ -161,7 +159,6 @@ def solve_many(
     if not problems:
         return []
     place = _place_of(problems[0].kernel, device)
-    store = ambient_store() if store is None else store
     if place != "cpu" and store is None and all(_can_share_batch(problems[0], problem) for problem in problems):
         from semisvm.dual.block import solve_block
         from semisvm.kernels.device_rows import on_device

@@ -1,11 +1,10 @@
-"""A paper a file: each method is a sequence of dual problems."""
+"""One module or sub-package per method: each is a sequence of dual problems."""
 
 from semisvm.estimators.cluster import ClusterSVC
 from semisvm.estimators.label_mean import LabelMeanSVC
 from semisvm.estimators.laplacian import LaplacianSVC
 from semisvm.estimators.mixture import MixtureClassifier
-from semisvm.estimators.preference import PreferenceSVC
-from semisvm.estimators.preference_classifier import PreferenceClassifier
+from semisvm.estimators.preference import PreferenceClassifier, PreferenceSVC
 from semisvm.estimators.progressive import ProgressiveSVC
 from semisvm.estimators.self_training import SelfTrainingSVC
 from semisvm.estimators.supervised import SupervisedSVC

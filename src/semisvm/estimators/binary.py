@@ -1,52 +1,133 @@
-"""What a method is given and what it gives back: one class against another, whatever the number of classes.
+"""Two classes at a time: which binary problems there are, what a method is given for each, and what it gives back.
 
-Every method here is written for two classes. `BinaryTask` is all it needs to know, `BinaryFit` all it has to say;
-`base` makes the tasks from the user's data and puts the fits together. n is the number of rows in use.
+One-vs-rest has one problem per class (one alone when there are two); one-vs-one has one per pair of classes, in which
+the rows of other classes take no part and unlabeled rows always do. Where there is a cost matrix, one-sided regression
+(`one_sided`) has one problem per class, whose score is the cost of predicting it.
+
+Most methods are written for two classes, as signs: `fit_pairs` makes the tasks and puts the fits together. Methods
+that give a row one of *all* the classes use `labeling` instead.
 """
 
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from semisvm.dual import Status
-from semisvm.estimators.watch import Watch
-from semisvm.kernels import KernelRows
+from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.problem import Limits, TrainingProblem
+from semisvm.estimators.progress import Watch
+from semisvm.kernels import Formula, KernelRows
+from semisvm.labels import Labels
+
+# A solve that stalled went as far as rounding allows: good enough to continue from.
+USABLE = (Status.CONVERGED, Status.STALLED)
+ENDED_BY_USER = (Status.INTERRUPTED, Status.STOPPED)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One class against another, or against the rest (negative is None); indices into the classes."""
+
+    positive: int
+    negative: int | None
+
+    def rows(self, labels: Labels) -> np.ndarray:
+        """Which rows take part: all but the rows labeled as a third class."""
+        if self.negative is None:
+            return np.ones(len(labels.codes), dtype=bool)
+        return (labels.codes == self.positive) | (labels.codes == self.negative) | ~labels.is_labeled
+
+    def of_rows(self, rows: np.ndarray) -> Pair:
+        """The same pair on some of the rows."""
+        return self
+
+    def name(self, classes: np.ndarray) -> str:
+        """For people: "spam vs rest", "cat vs dog"."""
+        rest = "rest" if self.negative is None else classes[self.negative]
+        return f"{classes[self.positive]} vs {rest}"
+
+
+def pairs(n_classes: int, multi_class: str) -> list[Pair]:
+    """The binary problems of a fit; a two-class problem is one problem whatever the scheme."""
+    if n_classes == 2:
+        return [Pair(1, 0)]
+    if multi_class == "ovr":
+        return [Pair(k, None) for k in range(n_classes)]
+    # As in scikit-learn a positive score of (i, j) speaks for i, the class that comes first.
+    return [Pair(i, j) for i, j in combinations(range(n_classes), 2)]
+
+
+def combine(scores: np.ndarray, n_classes: int, scheme: str) -> np.ndarray:
+    """Scores of the binary problems, (n, n_problems), to what decision_function returns: (n,) or (n, n_classes)."""
+    if n_classes == 2:
+        return scores[:, 0]
+    if scheme == "ovo":
+        return _votes(scores, n_classes)
+    return scores if scheme == "ovr" else -scores
+
+
+def winning_codes(decision: np.ndarray) -> np.ndarray:
+    """The class index of each row: with two classes 1 where the score is above 0, with more the largest score."""
+    return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+
+
+def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
+    """Votes of the pairs, and within equal votes the summed scores, squeezed to less than half a vote."""
+    votes = np.zeros((len(scores), n_classes))
+    strength = np.zeros_like(votes)
+    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        first_wins = scores[:, k] > 0
+        votes[:, i] += first_wins
+        votes[:, j] += ~first_wins
+        strength[:, i] += scores[:, k]
+        strength[:, j] -= scores[:, k]
+    return votes + strength / (3 * (np.abs(strength) + 1))
 
 
 @dataclass(frozen=True)
 class BinaryTask:
-    """Two classes, as signs.
+    """Two classes, as signs, on n rows.
 
-    kernel   rows of K between the n rows in use; several tasks of one fit may share them
+    kernel   rows of K between the n rows; several tasks of one fit may share them
     sign     (n,) in {-1, 0, +1}: the label, 0 where there is none
     weight   (n,) what multiplies C for each row: costs, class weights and sample weights of its own class;
              for unlabeled rows the sample weight alone
     cost_of  {-1: cost, +1: cost}: what multiplies the weight of an unlabeled row once it is given that sign; a number
              each, or (n,) where the user gave costs of single rows
+    counts   (n,) how many rows each row counts for: the user's sample weights alone
+    limits   how far to solve, and where
     watch    progress, callbacks and Ctrl-C
-    positive the class, as an index, that +1 stands for
-    counts   (n,) how often each row counts: the user's sample weights alone; None where each counts once
+    number   of the binary problem within the fit; `positive`, the index of the class that +1 stands for
     """
 
     kernel: KernelRows
     sign: np.ndarray
     weight: np.ndarray
     cost_of: dict[int, float | np.ndarray]
+    counts: np.ndarray
+    limits: Limits
     watch: Watch
+    number: int = 0
     positive: int = 1
-    counts: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class BinaryFit:
     """A classifier f(x) = sum_i row_beta[i] k(x_i, x) + bias, and how it came about.
 
-    row_beta   (n,) a coefficient for each row in use
-    scores     (n,) f for every row in use
-    history    a record a round
+    row_beta   (n,) one coefficient per row
+    scores     (n,) f of every row, NaN for rows that the fit did not look at
+    history    one record per round
     rounds     (n,) the round in which each row was given its label: 0 for the user's own, -1 for never
     guess      (n,) in {-1, 0, +1}: the labels a method settled on, where it fixes them and f may disagree
+    ended      why the method ended, where the solver converged; None: because it converged
+    outcome    what else the method found and its estimator reports
     """
 
     row_beta: np.ndarray
@@ -55,6 +136,117 @@ class BinaryFit:
     n_iter: int
     gap: float
     status: Status
-    history: list[dict[str, Any]]
+    history: list[RoundRecord]
     rounds: np.ndarray | None = field(default=None)
     guess: np.ndarray | None = field(default=None)
+    ended: str | None = None
+    outcome: Any = None
+
+
+@dataclass(frozen=True)
+class MethodFit:
+    """All that a method learned from a `TrainingProblem` of n rows.
+
+    fits      one per binary problem, over all n rows
+    formula   the kernel they are in
+    scheme    how their scores are combined: "ovr", "ovo" or "one_sided"
+    codes     (n,) the class that each row was trained with, where the method fixes it and f may disagree; -1 elsewhere
+    per_row   attributes of the estimator with one integer per row, (n,) each; -1 is filled in for rows out of use
+    warnings  what the user has to know, in the order in which it is said
+    """
+
+    fits: list[BinaryFit]
+    formula: Formula
+    scheme: str
+    codes: np.ndarray | None = None
+    per_row: dict[str, np.ndarray] = field(default_factory=dict)
+    warnings: tuple[Warning, ...] = ()
+
+    @property
+    def worst(self) -> BinaryFit:
+        """The fit that fell short the most, which speaks for all."""
+        return max(self.fits, key=lambda fit: (fit.status is not Status.CONVERGED, fit.gap))
+
+    @property
+    def termination_condition(self) -> str:
+        """The solver's reason where it did not converge, else the method's, else "converged"."""
+        if self.worst.status is not Status.CONVERGED:
+            return str(self.worst.status)
+        endings = [fit.ended for fit in self.fits if fit.ended is not None]
+        return min(endings, key=_SEVERITY.index, default=str(Status.CONVERGED))
+
+
+_SEVERITY = ("max_rounds", "cycle", "margin_empty", "converged")
+
+
+def fit_pairs(
+    problem: TrainingProblem,
+    formula: Formula,
+    fit_binary: Callable[[BinaryTask], BinaryFit],
+    *,
+    kernel: KernelRows | None = None,
+    is_frugal: bool = False,
+    few_rows: int | None = None,
+) -> list[BinaryFit]:
+    """Solve the binary problems one after the other; those that use the same rows share their kernel rows.
+
+    kernel      the rows of K, where they are there already
+    is_frugal   whether a binary problem is one solve, after which its kernel rows are not needed
+    """
+    labels, tasks = problem.labels, pairs(problem.labels.n_classes, problem.multi_class)
+    costs = problem.costs.by_class(problem.name)
+    precision = {} if few_rows is None else {"few_rows": few_rows}
+    fits: list[BinaryFit] = []
+    with problem.progress.whole_fit("fit", max_subtasks=len(tasks)):
+        for number, pair in enumerate(tasks):
+            rows = pair.rows(labels)
+            part = problem.select(rows)
+            if kernel is None or not rows.all():
+                serves_one_solve = is_frugal and (len(tasks) == 1 or not rows.all())
+                kernel = part.kernel_rows(formula, is_frugal=serves_one_solve, **precision)
+            own = costs.select(rows)
+            with problem.progress.one_problem(pair.name(labels.classes)) as watch:
+                task = BinaryTask(
+                    kernel=kernel,
+                    sign=labels.sign(pair.positive)[rows],
+                    weight=part.weight * np.where(part.labels.is_labeled, own.price(part.labels.codes), 1.0),
+                    cost_of={
+                        +1: own.of(pair.positive),
+                        -1: own.of_rest(pair.positive) if pair.negative is None else own.of(pair.negative),
+                    },
+                    counts=part.weight,
+                    limits=problem.limits,
+                    watch=watch,
+                    number=number,
+                    positive=pair.positive,
+                )
+                fits.append(spread(fit_binary(task), rows))
+            if watch.was_stopped or fits[-1].status in ENDED_BY_USER:
+                fits += [_untrained(len(rows), fits[-1].status)] * (len(tasks) - len(fits))
+                break
+    return fits
+
+
+def spread(fit: BinaryFit, rows: np.ndarray) -> BinaryFit:
+    """A fit on some of the rows, given as a mask, as a fit on all of them: the others have no part in it."""
+    if rows.all():
+        return fit
+    return replace(
+        fit,
+        row_beta=_widen(fit.row_beta, rows, 0.0),
+        scores=_widen(fit.scores, rows, np.nan),
+        rounds=None if fit.rounds is None else _widen(fit.rounds, rows, -1),
+        guess=None if fit.guess is None else _widen(fit.guess, rows, 0),
+    )
+
+
+def _widen(values: np.ndarray, rows: np.ndarray, blank: float) -> np.ndarray:
+    wide = np.full(len(rows), blank, dtype=values.dtype)
+    wide[rows] = values
+    return wide
+
+
+def _untrained(n_rows: int, status: Status) -> BinaryFit:
+    """What is left of a binary problem that the user did not want to wait for: a score of 0 everywhere."""
+    nothing = np.zeros(n_rows)
+    return BinaryFit(nothing, 0.0, nothing, 0, math.inf, status, [])

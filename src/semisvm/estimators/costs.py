@@ -4,12 +4,12 @@
     costs       {class: cost of misclassifying it}, or a matrix (K, K): costs[y, k] is what predicting k costs where y
                 is true, 0 on the diagonal
     sample_cost (n,): what misclassifying row i costs; (n, K): what it costs if row i is of class k, known or not;
-                (n, K, K): a matrix a row
+                (n, K, K): one matrix per row
 
 A cost that depends on the true class alone multiplies C for the rows of that class: every machine here can honor it.
 For two classes that is all there is, and a matrix is a dictionary: {0: costs[0, 1], 1: costs[1, 0]}. A matrix between
-more classes, in which it matters what a row is mistaken for, asks for one-sided regression (`one_sided`), and an
-estimator that has no such machine refuses it. So it is with costs of single rows.
+more classes, in which it matters what a row is mistaken for, asks for one-sided regression (`one_sided`); a method
+that has no such machine asks for `Costs.by_class`, which refuses it.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,6 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from semisvm.labels import Labels
-
-MATRIX = "a cost matrix between more than two classes"
-SAMPLE_COST = "sample_cost"
 
 
 @dataclass(frozen=True)
@@ -54,6 +51,22 @@ class Costs:
             return float(others.mean())
         return (others * np.delete(self.of_row, code, axis=1)).mean(axis=1)
 
+    def by_class(self, name: str) -> "Costs":
+        """The costs for a method that knows costs of classes and rows only; `name` is the estimator's."""
+        if self.matrix is None:
+            return self
+        most_expensive = self.matrix.max(axis=-1)
+        off_diagonal = ~np.eye(self.matrix.shape[-1], dtype=bool)
+        if not np.array_equal(self.matrix, np.where(off_diagonal, most_expensive[..., None], 0)):
+            raise ValueError(
+                f"{name} can't use a cost matrix between more than two classes in which it matters what a row is "
+                "mistaken for: pass costs={class: cost of misclassifying it} (or a sample_cost of shape (n_samples, "
+                "n_classes)), or use SupervisedSVC, LabelMeanSVC or LaplacianSVC."
+            )
+        if self.matrix.ndim == 2:
+            return Costs(self.of_class * most_expensive)
+        return Costs(self.of_class, of_row=most_expensive)
+
     def select(self, rows: np.ndarray) -> "Costs":
         """The costs of some of the rows."""
         of_row = None if self.of_row is None else self.of_row[rows]
@@ -61,28 +74,28 @@ class Costs:
         return Costs(self.of_class, of_row, matrix)
 
 
-def read_costs(
-    costs, sample_cost, class_weight, labels: Labels, in_use: np.ndarray, *, honors: frozenset[str], who: str
-) -> Costs:
-    """Check what the user says and settle what it means for the rows in use.
-
-    `honors` says which of MATRIX and SAMPLE_COST the estimator `who` can.
-    """
+def read_costs(costs: Any, sample_cost: Any, class_weight: Any, labels: Labels, in_use: np.ndarray) -> Costs:
+    """Check what the user says and settle what it means for each row; what rows out of use say does not count."""
     factor = np.ones(labels.n_classes)
     if class_weight is not None:
         labeled = labels.decode(labels.codes[labels.is_labeled & in_use])
-        factor = compute_class_weight(class_weight, classes=labels.classes, y=labeled)
+        factor = _checked_class_weight(class_weight, labels.classes, labeled)
     if costs is not None and sample_cost is not None:
         raise ValueError("Both costs and sample_cost were given: multiply them into sample_cost and leave costs out.")
     if sample_cost is not None:
-        if SAMPLE_COST not in honors:
-            raise ValueError(f"{who} can't honor {SAMPLE_COST}: use sample_weight, which scales the cost of a row.")
-        return _of_samples(sample_cost, factor, labels, in_use, honors, who).select(in_use)
+        return _of_samples(sample_cost, factor, labels, in_use)
     if costs is None:
         return Costs(factor)
     if isinstance(costs, dict):
         return Costs(factor * _of_classes(costs, labels.classes))
-    return _of_matrix(_checked(costs, "costs", (len(factor),) * 2, labels.classes), factor, honors, who)
+    return _of_matrix(_checked(costs, "costs", (len(factor),) * 2, labels.classes), factor)
+
+
+def _checked_class_weight(class_weight: Any, classes: np.ndarray, labeled: np.ndarray) -> np.ndarray:
+    factor = np.asarray(compute_class_weight(class_weight, classes=classes, y=labeled), dtype=np.float64)
+    if not (np.isfinite(factor).all() and (factor >= 0).all() and factor.any()):
+        raise ValueError(f"class_weight must be finite, not negative and not all zero, got {class_weight}.")
+    return factor
 
 
 def cost_matrix(costs, classes: np.ndarray) -> np.ndarray:
@@ -108,21 +121,13 @@ def _of_classes(costs: dict[Any, float], classes) -> np.ndarray:
     return values
 
 
-def _of_matrix(matrix: np.ndarray, factor: np.ndarray, honors, who: str) -> Costs:
+def _of_matrix(matrix: np.ndarray, factor: np.ndarray) -> Costs:
     if len(factor) == 2:
         return Costs(factor * matrix[[0, 1], [1, 0]])
-    if MATRIX in honors:
-        return Costs(factor, matrix=matrix)
-    dearest = matrix.max(axis=1)
-    if np.array_equal(matrix, np.where(np.eye(len(factor), dtype=bool), 0, dearest[:, None])):
-        return Costs(factor * dearest)
-    raise ValueError(
-        f"{who} can't honor {MATRIX}: give costs={{class: cost of misclassifying it}}, or use SupervisedSVC, "
-        "LabelMeanSVC or LaplacianSVC, which can."
-    )
+    return Costs(factor, matrix=matrix)
 
 
-def _of_samples(sample_cost, factor: np.ndarray, labels: Labels, in_use: np.ndarray, honors, who: str) -> Costs:
+def _of_samples(sample_cost: Any, factor: np.ndarray, labels: Labels, in_use: np.ndarray) -> Costs:
     n, K = len(labels.codes), len(factor)
     values = _as_numbers(sample_cost, "sample_cost")
     if values.shape[:1] == (n,):  # rows that take no part may cost anything
@@ -131,13 +136,11 @@ def _of_samples(sample_cost, factor: np.ndarray, labels: Labels, in_use: np.ndar
         tensor = _checked(values, "sample_cost", (n, K, K), labels.classes)
         if K == 2:
             return Costs(factor, of_row=np.ascontiguousarray(tensor[:, [0, 1], [1, 0]]))
-        if MATRIX not in honors:
-            raise ValueError(f"{who} can't honor {MATRIX}: give sample_cost the shape (n_samples, n_classes).")
         return Costs(factor, matrix=tensor)
     if values.shape not in ((n,), (n, K)):
         raise ValueError(
-            f"sample_cost has shape {values.shape}: it must hold a cost a row, ({n},), a cost a row and class that it "
-            f"may be of, ({n}, {K}), or a matrix a row, ({n}, {K}, {K})."
+            f"sample_cost has shape {values.shape}: it must hold one cost per row, ({n},), one per row and class "
+            f"that the row may be of, ({n}, {K}), or one matrix per row, ({n}, {K}, {K})."
         )
     if not (np.isfinite(values).all() and (values > 0).all()):
         at = tuple(np.argwhere(~(np.isfinite(values) & (values > 0)))[0].tolist())
@@ -149,7 +152,7 @@ def _of_samples(sample_cost, factor: np.ndarray, labels: Labels, in_use: np.ndar
 
 
 def _checked(matrix, name: str, shape: tuple[int, ...], classes) -> np.ndarray:
-    """A matrix, or one a row, without a fault."""
+    """A matrix, or one per row, without a fault."""
     values = _as_numbers(matrix, name)
     if values.shape != shape:
         raise ValueError(

@@ -1,92 +1,145 @@
 """All classes at once: the binary problems of one labeling of the rows, on kernel rows that they share.
 
     codes  (n,)  the class of each row, guessed or given; -1 where the row takes no part
-    cost   (n,)  what a row on the wrong side of its margin costs: C times its weight times the cost of its class
+    box    (n,)  what a row on the wrong side of its margin costs: C times its weight times the cost of its class
 
-Most methods here are written for two classes and decomposed in `base`. Methods that give a row one of *all* the
+Most methods are written for two classes and decomposed by `binary.fit_pairs`. Methods that give a row one of *all* the
 classes (its cluster's majority, the class of the largest score) can't be: solved apart, two binary problems could
 claim the same row. They train every binary problem on one labeling instead. Rows that a problem does not concern
 (a third class in one-vs-one, rows left out) have a box of zero width in it, so that all problems, and all
 labelings of a sequence, share their kernel rows and start from each other's solutions.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution, Status, solve_many
-from semisvm.estimators.binary import BinaryFit
+from semisvm.estimators.binary import BinaryFit, Pair, combine, pairs, winning_codes
 from semisvm.estimators.hinge import hinge_problem
-from semisvm.estimators.multiclass import Pair, combine
-from semisvm.estimators.one_sided import OneSided
-from semisvm.estimators.watch import Watch
+from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.one_sided import ONE_SIDED, OneSided, in_units_of_cost, one_sided
+from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.progress import Watch
+from semisvm.kernels import KernelRows
 
-ENDED = (Status.INTERRUPTED, Status.STOPPED)
+
+class Labeler:
+    """Trains every binary problem of a `TrainingProblem` on one labeling after the other.
+
+    tasks    the binary problems: pairs of classes, or where there is a cost matrix one regression per class
+    scheme   how their scores are combined: "ovr", "ovo" or "one_sided"
+    found    the solutions of the last labeling, one per task; empty before the first
+    n_iter   solver steps so far, over all tasks
+    """
+
+    def __init__(self, problem: TrainingProblem, kernel: KernelRows, watch: Watch, rows: np.ndarray | None = None):
+        """`rows`, a mask, says which of the problem's rows the kernel has; by default all."""
+        matrix, n_classes = problem.costs.matrix, problem.labels.n_classes
+        rows = np.ones(problem.n_rows, dtype=bool) if rows is None else rows
+        all_tasks = pairs(n_classes, problem.multi_class) if matrix is None else one_sided(matrix)
+        self.problem, self.kernel, self.watch = problem, kernel, watch
+        self.tasks: list[Pair | OneSided] = [task.of_rows(rows) for task in all_tasks]
+        self.scheme = scheme_of(problem)
+        self.found: list[DualSolution] = []
+        self.n_iter = 0
+        self._n_iter_of_task = np.zeros(len(self.tasks), dtype=np.int64)
+
+    def solve(self, codes: np.ndarray, box: np.ndarray, *, tol: float | None = None, max_iter: int | None = None):
+        """Solve every task on a labeling, from the solutions of the last one.
+
+        Once a solve was interrupted or stopped, the problems after it are carried into their bounds and left there.
+        """
+        problems = [dual_of(task, self.kernel, codes, box) for task in self.tasks]
+        limits = self.problem.limits.of_solve(int(self._n_iter_of_task.max()), tol=tol, callback=self.watch.look)
+        if max_iter is not None:
+            limits["max_iter"] = max_iter
+        self.found = solve_many(problems, self.found or None, **limits)
+        self._n_iter_of_task += [solution.n_iter for solution in self.found]
+        self.n_iter = int(self._n_iter_of_task.sum())
+
+    @property
+    def scores(self) -> np.ndarray:
+        """What the tasks say of each row, (n, n_tasks); they came with the solutions: no kernel value is made."""
+        return np.stack([solution.decision_values for solution in self.found], axis=1)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """The class that the last solutions give each row."""
+        return winning_codes(combine(self.scores, self.problem.labels.n_classes, self.scheme))
+
+    @property
+    def status(self) -> Status:
+        """Why the solver ended: the first reason other than having converged."""
+        return next((s.status for s in self.found if s.status is not Status.CONVERGED), Status.CONVERGED)
+
+    def end(self, status: Status) -> None:
+        """Note that the fit ends here for another reason than the solver's."""
+        self.found = [replace(solution, status=status) for solution in self.found]
+
+    def records(self) -> list[RoundRecord]:
+        """One record per task, of its last solution."""
+        names = [task.name(self.problem.labels.classes) for task in self.tasks]
+        return [record_of(name, solution) for name, solution in zip(names, self.found, strict=True)]
+
+    def fits(
+        self, history: list[RoundRecord], rounds: np.ndarray | None = None, ended: str | None = None
+    ) -> list[BinaryFit]:
+        """The solutions as fits; the history and the steps of the whole sequence go with the first.
+
+        Fits of a cost matrix are in the units of the costs.
+        """
+        fits = [
+            BinaryFit(
+                row_beta=solution.row_beta,
+                bias=solution.bias,
+                scores=solution.decision_values,
+                n_iter=0 if number else self.n_iter,
+                gap=solution.gap,
+                status=solution.status,
+                history=[] if number else history,
+                rounds=rounds,
+                ended=ended,
+            )
+            for number, solution in enumerate(self.found)
+        ]
+        matrix = self.problem.costs.matrix
+        return fits if matrix is None else [in_units_of_cost(fit, matrix) for fit in fits]
 
 
-def sign_of(pair: Pair, codes) -> np.ndarray:
+def scheme_of(problem: TrainingProblem) -> str:
+    """How the scores of the binary problems are combined."""
+    return problem.multi_class if problem.costs.matrix is None else ONE_SIDED
+
+
+def dual_of(task: Pair | OneSided, kernel: KernelRows, codes: np.ndarray, box: np.ndarray) -> DualProblem:
+    """The dual problem of a task on a labeling."""
+    if isinstance(task, OneSided):
+        return task.problem(kernel, codes, box)
+    return hinge_problem(kernel, sign_of(task, codes), box)
+
+
+def sign_of(pair: Pair, codes: np.ndarray) -> np.ndarray:
     """+1 for the pair's first class, -1 for its second (or the rest), 0 for rows it does not concern."""
     is_negative = codes >= 0 if pair.negative is None else codes == pair.negative
     return np.where(codes == pair.positive, 1.0, np.where(is_negative, -1.0, 0.0))
 
 
-def problem_of(task: Pair | OneSided, kernel, codes, cost) -> DualProblem:
-    """The dual problem of a task on a labeling."""
-    if isinstance(task, OneSided):
-        return task.problem(kernel, codes, cost)
-    return hinge_problem(kernel, sign_of(task, codes), cost)
-
-
-def solve_labeling(
-    kernel, tasks: Sequence[Pair | OneSided], codes, cost, start: list[DualSolution] | None = None, **settings
-) -> list[DualSolution]:
-    """Solve the C-SVC of each pair, or the regression of each class.
-
-    `start` holds the solutions of an earlier labeling, `settings` go to `solve`.
-
-    Once a solve was interrupted or stopped, the problems after it are carried into their bounds and left there.
-    """
-    return solve_many([problem_of(task, kernel, codes, cost) for task in tasks], start, **settings)
-
-
-def limits_of(estimator, watch: Watch) -> dict[str, Any]:
-    """An estimator's settings for each solve."""
-    limits = {name: getattr(estimator, name) for name in ("tol", "max_iter", "time_limit", "device")}
-    return limits | {"callback": watch.look}
-
-
-def record_of(name: str, solution: DualSolution) -> dict[str, Any]:
+def record_of(name: str, solution: DualSolution) -> RoundRecord:
     """What the history says of a problem that was solved once."""
-    return {
-        "problem": name,
-        "steps": solution.n_iter,
-        "gap": solution.gap,
-        "objective": solution.objective,
-        "n_support": int(np.count_nonzero(solution.beta)),
-        "seconds": solution.seconds,
-    }
+    return RoundRecord(
+        problem=name,
+        n_iter=solution.n_iter,
+        gap=solution.gap,
+        seconds=solution.seconds,
+        objective=solution.objective,
+        details={"n_support": int(np.count_nonzero(solution.beta))},
+    )
 
 
-def classes_of(found: list[DualSolution], n_classes: int, scheme: str) -> np.ndarray:
-    """The class each row is given by the scores that came with the solutions: no kernel value is made."""
-    scores = np.stack([solution.decision_values for solution in found], axis=1)
-    decision = combine(scores, n_classes, scheme)
-    return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-
-
-def as_fits(found: list[DualSolution], rounds, history, n_iter: int) -> list[BinaryFit]:
-    """The solutions as the base takes them; the history and the steps of the whole sequence go with the first."""
-    return [
-        BinaryFit(
-            row_beta=solution.row_beta,
-            bias=solution.bias,
-            scores=solution.decision_values,
-            n_iter=0 if k else n_iter,
-            gap=solution.gap,
-            status=solution.status,
-            history=[] if k else history,
-            rounds=rounds,
-        )
-        for k, solution in enumerate(found)
-    ]
+def train_once(labeler: Labeler, codes: np.ndarray, box: np.ndarray) -> list[BinaryFit]:
+    """The fits of one labeling, solved once."""
+    labeler.solve(codes, box)
+    return labeler.fits(labeler.records())

@@ -8,14 +8,13 @@
     E  share_ik = weight_k N_k(x_i) / sum_k' of the same;  for a labeled row over the components of its class only
     M  weights, means and covariances of the rows so shared out
 
-Everything is kept as logarithms, and N has its determinant: leaving that out is what made the published column fail.
+Everything is kept as logarithms, and N has its determinant: the published column failed because that was left out.
 A ridge keeps covariances regular. It is part of the densities of both steps (see `gaussians`), so that the objective,
-which is then a likelihood penalized by tr(ridge covariance^-1) / 2 a row, never falls.
+which is then a likelihood penalized by tr(ridge covariance^-1) / 2 per row, never falls.
 """
 
-import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import logsumexp
@@ -24,22 +23,25 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from semisvm.estimators.base import require_two_classes
+from semisvm.dual import Status
+from semisvm.estimators.base import check_every_class_is_used, row_weights
+from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.costs import cost_matrix
-from semisvm.estimators.gaussians import KINDS
-from semisvm.estimators.mixture_em import EM
-from semisvm.estimators.watch import Watch
-from semisvm.estimators.weights import sample_weights
+from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
+from semisvm.estimators.progress import Progress, warn_caller
+from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode
+from semisvm.model_selection.scoring import LabeledRowsScoreMixin
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 
-class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+@with_shared_docs
+class MixtureClassifier(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
     """Classifier by a Gaussian mixture of labeled and unlabeled rows, fitted by EM.
 
-    The paper calls it the generative model, and reports it failing; that was an error in the package it used. What it
-    is worth, as measured on the paper's designs: with diagonal covariances it reaches .94 on A1 whatever the share of
-    labels (Bayes rate .941; the tuned SVM .88 to .92), .915 on A2 (Bayes .924), ahead of `ClusterSVC` in most cells
+    The paper [1]_ calls it the generative model, and reports it failing; that was an error in the package it used. What
+    it is worth, as measured on the paper's designs: with diagonal covariances it reaches .94 on A1 whatever the share
+    of labels (Bayes rate .941; the tuned SVM .88 to .92), .915 on A2 (Bayes .924), ahead of `ClusterSVC` in most cells
     where that beats an SVM, and with tied covariances it is the best method on iris (.957 on average). Where classes
     are not Gaussian (B1, B2) it is behind an RBF SVM, on B2 far behind.
 
@@ -48,33 +50,59 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     n_components : int, default=1
         Gaussian components of each class; fewer where a class has fewer distinct rows.
     covariance_type : {"diag", "full", "tied", "spherical"}, default="diag"
-        One variance a feature; a whole matrix; one matrix that all components share; one variance for all features.
+        One variance per feature; a whole matrix; one matrix that all components share; one variance for all features.
         With few labels and many features "full" has more to estimate than the rows can tell.
     reg_covar : float, default=1e-6
-        The ridge added to variances; a billionth of a feature's variance at least.
-    costs : dict {class: cost of misclassifying it} or array of shape (n_classes, n_classes), optional
-        What mistakes cost, as in `SupervisedSVC`. The mixture stays as it is; `predict` gives the class of least
-        expected cost in place of the most probable one.
+        The ridge added to variances; at least a billionth of a feature's variance.
+    costs : dict {class: cost of misclassifying it} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost, as in `SupervisedSVC`. The mixture stays as it is; `decision_function` and `predict` go by the
+        least expected cost instead of the largest probability.
+    %(unlabeled)s
     tol : float, default=1e-5
         Stop once the objective rises by less than this share of itself.
     max_iter : int, default=200
-        Most iterations of EM.
-    unlabeled : default=-1
-        The marker of rows without a label; missing values and "" always mark them.
-    random_state : int, RandomState or None, default=None
-        Makes the start of several components a class repeatable.
-    verbose : bool, default=False
-        Print a line an iteration.
+        Most iterations of EM. There is no solver whose steps could be counted.
+    time_limit : float, default=None
+        Most seconds for the whole fit. None: no limit. The parameters of the last iteration are kept.
+    %(random_state)s
+    %(verbose)s
 
     Attributes
     ----------
-    classes_ : the classes, sorted.
-    weights_ : (M,) share of each component; `component_codes_`, (M,) the index in `classes_` of its class.
-    means_ : (M, p); `covariances_` : (M, p, p), (p, p), (M, p) or (M,), as `covariance_type` says.
-    transduction_ : a label for every row of X: its own, or the prediction.
-    labeled_iter_ : the iteration that gave it; 0 for the user's own labels.
-    objective_ : the penalized log likelihood of all rows; `history_`, a record an iteration.
-    n_iter_ : iterations; `termination_condition_`, why they ended: "converged", "max_iter", "interrupted", ...
+    %(classes)s
+    weights_ : ndarray of shape (n_components_in_all,)
+        The share of each component.
+    component_codes_ : ndarray of shape (n_components_in_all,)
+        The index in `classes_` of each component's class.
+    means_ : ndarray of shape (n_components_in_all, n_features)
+        The mean of each component.
+    covariances_ : ndarray
+        Of shape (n_components_in_all, n_features) for "diag", (n_components_in_all, n_features, n_features) for "full",
+        (n_features, n_features) for "tied", (n_components_in_all,) for "spherical".
+    %(transduction)s
+    objective_ : float
+        The penalized log likelihood of all rows.
+    history_ : list of RoundRecord
+        One record per iteration, numbered from 1: the objective, by what share of itself it rose (``gap``), and how
+        many rows were given another class (``n_changed``).
+    n_iter_ : int
+        Iterations of EM.
+    termination_condition_ : str
+        Why the fit ended: "converged", or what came first.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during fit; only where X has string column names.
+
+    See Also
+    --------
+    sklearn.mixture.GaussianMixture : The same mixture without labels.
+    ClusterSVC : For classes that are clusters of another shape.
+
+    References
+    ----------
+    .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised classification",
+       2022.
 
     Examples
     --------
@@ -89,42 +117,45 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "covariance_type": [StrOptions(set(KINDS))],
+        "covariance_type": [StrOptions(set(COVARIANCE_TYPES))],
         "reg_covar": [Interval(Real, 0, None, closed="neither")],
         "costs": [dict, "array-like", None],
+        "unlabeled": "no_validation",
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "unlabeled": "no_validation",
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
 
     def __init__(
         self,
-        n_components=1,
+        n_components: int = 1,
         *,
-        covariance_type="diag",
-        reg_covar=1e-6,
-        costs=None,
-        tol=1e-5,
-        max_iter=200,
-        unlabeled=-1,
-        random_state=None,
-        verbose=False,
+        covariance_type: Literal["diag", "full", "tied", "spherical"] = "diag",
+        reg_covar: float = 1e-6,
+        costs: Any = None,
+        unlabeled: Any = -1,
+        tol: float = 1e-5,
+        max_iter: int = 200,
+        time_limit: float | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
         self.reg_covar = reg_covar
         self.costs = costs
+        self.unlabeled = unlabeled
         self.tol = tol
         self.max_iter = max_iter
-        self.unlabeled = unlabeled
+        self.time_limit = time_limit
         self.random_state = random_state
         self.verbose = verbose
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from labeled and unlabeled rows.
 
         Parameters
@@ -133,73 +164,131 @@ class MixtureClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             The rows.
         y : array-like of shape (n_samples,)
             A label for each row, the marker `unlabeled` where there is none.
-        sample_weight : array-like of shape (n_samples,), optional
-            How many rows each row counts for.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row counts for. A row of weight 0 is left out.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         if y is not None:
             X = validate_data(self, X, dtype=np.float64)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
-        weight = sample_weights(sample_weight, X)
+        weight = row_weights(sample_weight, X)
         in_use = weight > 0
-        known = require_two_classes(labels, in_use)
+        check_every_class_is_used(labels, in_use)
         self.classes_ = labels.classes
         self._cost_matrix = None if self.costs is None else cost_matrix(self.costs, labels.classes)
-
-        root = self._init_callback_context(max_subtasks=None)
-        root.call_on_fit_task_begin(estimator=self)
-        em = EM(self, X[in_use], known, weight[in_use], Watch(self, root, "mixture"))
-        em.begin()
-        self.termination_condition_ = em.run()
-        root.call_on_fit_task_end(estimator=self)
+        with Progress(self).whole_fit("mixture") as watch:
+            em = EM(self, X[in_use], Labels(labels.classes, labels.codes[in_use]), weight[in_use], watch)
+            em.begin()
+            ended_by = em.run()
         self._learn(em, X, labels, in_use)
+        self.termination_condition_ = str(ended_by)
+        if ended_by is not Status.CONVERGED:
+            warn_caller(
+                ConvergenceWarning(
+                    f"{type(self).__name__} ended early ({ended_by}) after {self.n_iter_} iterations where "
+                    f"tol={self.tol:g} was asked. Raise max_iter or tol."
+                )
+            )
         return self
 
-    def _learn(self, em: EM, X, labels: Labels, in_use) -> None:
+    def _learn(self, em: EM, X: np.ndarray, labels: Labels, in_use: np.ndarray) -> None:
         self.weights_, self.component_codes_ = np.exp(em.log_weights), em.component_codes
         self.means_, self.covariances_ = em.gaussians.means, em.gaussians.covariances
         self._gaussians = em.gaussians
         self.history_, self.n_iter_, self.objective_ = em.history, len(em.history), em.objective
-        codes = np.where(labels.is_labeled, labels.codes, self._codes_of(self._log_joint(X)))
-        self.transduction_ = labels.decode(codes)
+        guessed = winning_codes(self._decide(self._log_joint(X)))
+        self.transduction_ = labels.decode(np.where(labels.is_labeled, labels.codes, guessed))
         self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
-        self.labeled_iter_[in_use] = em.given_in
-        if self.termination_condition_ != "converged":
-            warnings.warn(
-                f"{type(self).__name__} ended early ({self.termination_condition_}) after {self.n_iter_} iterations "
-                f"where tol={self.tol:g} was asked. Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self.labeled_iter_[in_use] = em.labeled_in
 
-    def _log_joint(self, X) -> np.ndarray:
+    def _log_joint(self, X: np.ndarray) -> np.ndarray:
         """log p(x, y) for every row and class, Eq. 2.1."""
         log_share = self._gaussians.log_density(X) + np.log(self.weights_)
         return _by_class(log_share, self.component_codes_, len(self.classes_))
 
-    def predict_log_proba(self, X):
-        """Logarithms of the classes' probabilities, Eq. 2.2."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        joint = self._log_joint(X)
+    def _decide(self, log_joint: np.ndarray) -> np.ndarray:
+        """From log p(x, y), (n, n_classes), to what `decision_function` returns."""
+        costs = self._cost_matrix
+        if len(self.classes_) == 2:
+            log_odds = log_joint[:, 1] - log_joint[:, 0]
+            return log_odds if costs is None else log_odds + np.log(costs[1, 0] / costs[0, 1])
+        log_posterior = log_joint - logsumexp(log_joint, axis=1, keepdims=True)
+        return log_posterior if costs is None else -(np.exp(log_posterior) @ costs)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return scores by which the largest wins.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes the log-odds of the second, plus the logarithm of the ratio of the costs of missing it and
+            of missing the first: above 0 where predicting it is expected to cost less. With more classes the logarithm
+            of each class's probability; or, where errors have costs, minus the expected cost of predicting the class.
+        """
+        return self._decide(self._checked_log_joint(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable class of each row; where errors have costs, that of least expected cost.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        decision = self.decision_function(X)
+        return self.classes_[winning_codes(decision)]
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of the classes' probabilities, Eq. 2.2.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            One line per row of X, in the order of `classes_`.
+        """
+        joint = self._checked_log_joint(X)
         return joint - logsumexp(joint, axis=1, keepdims=True)
 
-    def predict_proba(self, X):
-        """Probabilities of the classes, one row a row of X, in the order of `classes_`."""
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One line per row of X, in the order of `classes_`.
+        """
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X):
-        """The most probable class of each row; where mistakes have costs, that of least expected cost."""
+    def _checked_log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self.classes_[self._codes_of(self.predict_log_proba(X))]
-
-    def _codes_of(self, log_joint) -> np.ndarray:
-        if self._cost_matrix is None:
-            return log_joint.argmax(axis=1)
-        proportional = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
-        return (proportional @ self._cost_matrix).argmin(axis=1)
+        return self._log_joint(validate_data(self, X, dtype=np.float64, reset=False))
 
 
-def _by_class(log_share, component_codes, n_classes: int) -> np.ndarray:
+def _by_class(log_share: np.ndarray, component_codes: np.ndarray, n_classes: int) -> np.ndarray:
     """Sums over the components of each class, as logarithms: (n, M) to (n, n_classes)."""
     if len(component_codes) == n_classes:
         return log_share

@@ -1,45 +1,27 @@
-"""The graph that stands for the manifold: each row linked to its nearest ones, and the Laplacian of the links.
+"""The graph that stands for the manifold: each node linked to its nearest ones, and the Laplacian of the links.
 
-    W        (n, n)  sparse, symmetric: W_ij > 0 where i is among the nearest rows of j, or j among those of i
-    mass     (n,)    how many rows a node stands for: the sample weights of rows that are the same, added up
+    W        (n, n)  sparse, symmetric: W_ij > 0 where i is among the nearest nodes of j, or j among those of i
+    mass     (n,)    how many rows a node stands for: the sample weights of equal rows, added up
     L        (n, n)  sparse: the penalty h' L h of values h at the nodes
 
     combinatorial   h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i - h_j)^2
     normalized      h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i / sqrt(d_i) - h_j / sqrt(d_j))^2
                     d_i = sum_j W_ij mass_j
 
-With all masses 1 these are D - W and I - D^-1/2 W D^-1/2. Rows that are equal are one node: a row of weight 2 is two
-rows, and ten copies of a row do not use up each other's neighbors.
+With all masses 1 these are D - W and I - D^-1/2 W D^-1/2. Nodes are the distinct rows (`equal_rows`): a row of
+weight 2 is two rows, and ten copies of a row do not use up each other's neighbors.
 """
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-WEIGHTS = ("connectivity", "heat")
+LINK_WEIGHTS = ("connectivity", "heat")
 
 
-@dataclass(frozen=True)
-class Nodes:
-    """The distinct rows: node[i] is the node of row i, first[k] the first row of node k, mass[k] its weight."""
-
-    first: np.ndarray
-    node: np.ndarray
-    mass: np.ndarray
-
-
-def find_nodes(X, weight: np.ndarray) -> Nodes:
-    """Rows that are equal, number by number, are one node; nodes are in the order of the rows."""
-    keys = _sparse_keys(X) if sparse.issparse(X) else [row.tobytes() for row in np.ascontiguousarray(X + 0.0)]
-    number: dict[bytes, int] = {}
-    node = np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.intp)
-    first = np.unique(node, return_index=True)[1]
-    return Nodes(first, node, np.bincount(node, weight))
-
-
-def laplacian(links: sparse.csr_matrix, mass: np.ndarray, *, is_normalized: bool) -> sparse.csr_matrix:
+def graph_laplacian(links: sparse.csr_matrix, mass: np.ndarray, *, is_normalized: bool) -> sparse.csr_matrix:
     """L above from W."""
     degree = np.asarray(links @ mass)
     weighted = sparse.csr_matrix(links.multiply(mass[:, None]).multiply(mass))
@@ -50,7 +32,7 @@ def laplacian(links: sparse.csr_matrix, mass: np.ndarray, *, is_normalized: bool
     return sparse.csr_matrix(L)
 
 
-def link_nearest(X, n_neighbors: int, weights: str) -> sparse.csr_matrix:
+def link_nearest(X: Any, n_neighbors: int, weights: str) -> sparse.csr_matrix:
     """W for rows of features, by Euclidean distance."""
     return _linked(NearestNeighbors(), X, n_neighbors, weights)
 
@@ -62,9 +44,9 @@ def link_nearest_by_kernel(K: np.ndarray, n_neighbors: int, weights: str) -> spa
     return _linked(NearestNeighbors(metric="precomputed"), distances, n_neighbors, weights)
 
 
-def _linked(search: NearestNeighbors, X, n_neighbors: int, weights: str) -> sparse.csr_matrix:
+def _linked(search: NearestNeighbors, X: Any, n_neighbors: int, weights: str) -> sparse.csr_matrix:
     n_rows = X.shape[0]
-    if n_rows == 1:  # nobody to be linked to
+    if n_rows == 1:  # there is no other node
         return sparse.csr_matrix((1, 1))
     search.fit(X)
     distances = search.kneighbors_graph(n_neighbors=min(n_neighbors, n_rows - 1), mode="distance")
@@ -72,7 +54,7 @@ def _linked(search: NearestNeighbors, X, n_neighbors: int, weights: str) -> spar
 
 
 def _symmetric(distances: sparse.csr_matrix, weights: str) -> sparse.csr_matrix:
-    """Weights from the distances of linked rows; a link that one side asked for holds for both."""
+    """Weights from the distances of linked nodes; a link that one side asked for holds for both."""
     links = distances.copy()
     if weights == "connectivity":
         links.data[:] = 1.0
@@ -80,11 +62,3 @@ def _symmetric(distances: sparse.csr_matrix, weights: str) -> sparse.csr_matrix:
         width = distances.data.mean()
         links.data = np.exp(-0.5 * (distances.data / width) ** 2) if width > 0 else np.ones_like(links.data)
     return sparse.csr_matrix(links.maximum(links.T))
-
-
-def _sparse_keys(X) -> list[bytes]:
-    X = sparse.csr_matrix(X, copy=True)
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    parts = [slice(start, end) for start, end in zip(X.indptr[:-1], X.indptr[1:], strict=True)]
-    return [X.indices[part].tobytes() + X.data[part].tobytes() for part in parts]

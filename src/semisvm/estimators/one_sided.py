@@ -1,4 +1,4 @@
-"""One-sided regression (Tu and Lin 2010): any cost matrix, by a machine a class that estimates what it costs.
+"""One-sided regression (Tu and Lin 2010): any cost matrix, one machine per class that estimates what it costs.
 
     cost_ik   what predicting class k for row i costs: matrix[y_i, k]; 0 for its own class
 
@@ -27,7 +27,7 @@ from semisvm.estimators.binary import BinaryFit
 from semisvm.kernels import KernelRows
 from semisvm.labels import Labels
 
-SCHEME = "one_sided"  # beside "ovr" and "ovo"
+ONE_SIDED = "one_sided"  # the scheme beside "ovr" and "ovo"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class OneSided:
 
 
 def one_sided(matrix: np.ndarray) -> list[OneSided]:
-    """The machines of a cost matrix (K, K), or of one a row, (n, K, K)."""
+    """The machines of a cost matrix (K, K), or of one per row, (n, K, K)."""
     return [OneSided(k, np.ascontiguousarray(matrix[..., k]), unit_of(matrix)) for k in range(matrix.shape[-1])]
 
 

@@ -14,33 +14,35 @@ A row whose label has come to disagree with the sign of f is reset to unlabeled.
 the margin the rest get the sign of f. If only one side has a candidate, only that side is labeled; a run of such
 rounds drives the boundary away, which is how the method collapses when it does.
 
-Scores of all rows, in use or not, come with each solution: choosing and resetting evaluate no kernel.
+Scores of all rows, in use or not, come with each solution: choosing and resetting compute no kernel value.
 """
 
-import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from semisvm.dual import DualProblem, Status
-from semisvm.estimators.base import BaseSVC
-from semisvm.estimators.binary import BinaryFit, BinaryTask
-from semisvm.estimators.costs import SAMPLE_COST
+from semisvm.dual import DualProblem
+from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
 from semisvm.estimators.hinge import hinge_problem
+from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import KernelRows
-from semisvm.labels import Labels
 from semisvm.sklearn_private import Interval, StrOptions
 
 LOOSE_TOL = 1e-2  # while rows are still joining: three times faster, and no worse in the end
-CANDIDATES_A_PAIR = 50  # pairs_per_round="auto": a pair for so many candidates
+CANDIDATES_PER_PAIR = 50  # of pairs_per_round="auto"
 DOUBLINGS = 20  # grow_from: the price doubles whenever one more twentieth of the unlabeled rows is labeled
 
 
+@with_shared_docs
 class ProgressiveSVC(BaseSVC):
-    """Progressive transductive support vector classifier (PTSVM): labels the surest rows first, a pair at a time.
+    """Progressive transductive support vector classifier (PTSVM): labels the surest rows first, one pair per round.
 
     It is not told how many rows are positive, and it can go astray: where one side runs out of candidates, one class
     may swallow the other. With ten labeled Reuters documents that happened in 10 to 84% of random draws. Fitting
@@ -50,37 +52,56 @@ class ProgressiveSVC(BaseSVC):
     ----------
     C : float, default=1.0
         The price of a labeled row on the wrong side of its margin.
-    C_unlabeled : float, optional
-        The same for rows labeled on the way; by default C. A small one wrecks the method.
+    C_unlabeled : float, default=None
+        The same for rows labeled on the way. None: C. Costs multiply it too, by the label that a row is given. A small
+        one wrecks the method.
     one_sided : {"single", "pair"}, default="single"
         What to label when all candidates are on one side of the boundary: "single", the surest of them, as the
         paper has it; "pair", the highest positive and the lowest negative all the same, which collapses less
         often on small sets.
-    pairs_per_round : int or "auto", default=1
+    pairs_per_round : "auto" or int, default=1
         How many pairs are labeled before training again: 1 is the paper's; "auto" takes one for every 50
         candidates, which is several times faster on large sets and the same on small ones.
-    grow_from : float, optional
+    grow_from : float, default=None
         The share of C_unlabeled at which labeled rows begin; it doubles with every twentieth of the unlabeled rows
         that is labeled, up to 1. The paper proposes that C_unlabeled grow, and uses it in full from the start, as
         None does. On 1,500 and 2,000 Reuters documents 0.03 about halved the collapses; on 200 it did not help.
     max_resets : int, default=5
         How often a row may be reset before it is left alone.
-    max_rounds : int, optional
-        Most rounds; by default four times the number of unlabeled rows, and ten.
-    kernel, degree, gamma, coef0, costs, class_weight, multi_class, unlabeled, tol, max_iter, time_limit, cache_size, \
-device, verbose
-        As in `SupervisedSVC`; ``gamma="scale"`` looks at all rows. Costs multiply C_unlabeled too, by the label that
-        an unlabeled row is given. max_iter and time_limit hold for all rounds of a binary problem together.
+    max_rounds : int, default=None
+        Most rounds. None: four times the number of unlabeled rows, and ten.
+    %(kernel_parameters)s
+    %(costs)s
+    %(class_weight)s
+    %(multi_class)s
+    %(unlabeled)s
+    %(solver_parameters)s
+    %(verbose)s
 
     Attributes
     ----------
-    classes_, support_, support_vectors_, dual_coef_, intercept_, n_iter_
-        As in `SupervisedSVC`.
-    transduction_ : a label for every row of X: its own, or the side of the boundary that it is on.
-    labeled_iter_ : the round that gave it; 0 for the user's own labels, -1 for rows that never were in the margin.
-    termination_condition_ : "margin_empty" as it should be; "cycle" or "max_rounds" where a guard ended it; a reason
-        of the solver's where a limit came first.
-    history_ : a record a round: how many candidates there were, labeled, reset, and whether it was one-sided.
+    %(classes)s
+    %(machine)s
+    %(transduction)s
+    %(course)s
+
+    See Also
+    --------
+    TransductiveSVC : Keeps a given fraction of positives, and does not collapse.
+    SelfTrainingSVC : Labels all rows in every round.
+
+    Notes
+    -----
+    `history_` has one record per round: how many ``candidates`` there were, how many rows were ``labeled`` and
+    ``reset``, and whether the round was ``one_sided``; the last record of a binary problem has the totals.
+    `termination_condition_` is "margin_empty" as it should be; "cycle" or "max_rounds" where a guard ended the rounds;
+    a reason of the solver's where a limit came first. A row that never was in the margin is predicted: its
+    `labeled_iter_` is -1.
+
+    References
+    ----------
+    .. [1] Y. Chen, G. Wang and S. Dong, "A progressive transductive inference algorithm based on support vector
+       machine", Journal of Software 14, 2003 (in Chinese).
 
     Examples
     --------
@@ -94,7 +115,6 @@ device, verbose
     'margin_empty'
     """
 
-    _honors = frozenset({SAMPLE_COST})
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
@@ -107,72 +127,82 @@ device, verbose
 
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        C_unlabeled=None,
-        one_sided="single",
-        pairs_per_round=1,
-        grow_from=None,
-        max_resets=5,
-        max_rounds=None,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        costs=None,
-        class_weight=None,
-        multi_class="ovr",
-        unlabeled=-1,
-        tol=1e-3,
-        max_iter=None,
-        time_limit=None,
-        cache_size=None,
-        device="auto",
-        verbose=False,
+        C_unlabeled: float | None = None,
+        one_sided: Literal["single", "pair"] = "single",
+        pairs_per_round: Literal["auto"] | int = 1,
+        grow_from: float | None = None,
+        max_resets: int = 5,
+        max_rounds: int | None = None,
+        kernel: Kernel = "rbf",
+        degree: float = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        costs: Any = None,
+        class_weight: Any = None,
+        multi_class: MultiClass = "auto",
+        unlabeled: Any = -1,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        cache_size: float | None = None,
+        device: str = "auto",
+        verbose: bool = False,
     ):
-        self.C = C
+        super().__init__(
+            C,
+            kernel=kernel,
+            degree=degree,
+            gamma=gamma,
+            coef0=coef0,
+            costs=costs,
+            class_weight=class_weight,
+            multi_class=multi_class,
+            unlabeled=unlabeled,
+            tol=tol,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            cache_size=cache_size,
+            device=device,
+            verbose=verbose,
+        )
         self.C_unlabeled = C_unlabeled
         self.one_sided = one_sided
         self.pairs_per_round = pairs_per_round
         self.grow_from = grow_from
         self.max_resets = max_resets
         self.max_rounds = max_rounds
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.costs = costs
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.cache_size = cache_size
-        self.device = device
-        self.verbose = verbose
+
+    def _fit(self, problem: TrainingProblem) -> MethodFit:
+        problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
+        fits = fit_pairs(problem, formula, self._fit_binary)
+        found = MethodFit(fits, formula, problem.multi_class)
+        return replace(found, warnings=tuple(self._warn(found)))
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
-        rounds, guesses = Rounds(self, task), Guesses(task.sign)
+        rounds, guesses = Rounds(task), Guesses(task.sign)
+        end, n_rounds, n_one_sided = None, 0, 0
         n_unlabeled = int((task.sign == 0).sum())
         most_rounds = 4 * n_unlabeled + 10 if self.max_rounds is None else self.max_rounds
-        loose = max(LOOSE_TOL, self.tol)
+        loose = max(LOOSE_TOL, rounds.tol)
         with rounds.until_stopped():
             rounds.solve(self._problem(task, guesses.sign), tol=loose)
             rounds.done(labeled=0)
-            _make_rows(task.kernel, guesses.inside_margin(rounds.solution.decision_values, self.max_resets))
+            _make_rows(task.kernel, guesses.inside_margin(rounds.decision_values, self.max_resets))
             end = "margin_empty"
-            while len(candidates := guesses.inside_margin(rounds.solution.decision_values, self.max_resets)):
+            while len(candidates := guesses.inside_margin(rounds.decision_values, self.max_resets)):
                 if rounds.number > most_rounds:
                     end = "max_rounds"
                     break
-                positive, negative, one_sided = self._choose(candidates, rounds.solution.decision_values)
+                positive, negative, one_sided = self._choose(candidates, rounds.decision_values)
                 guesses.label(positive, negative)
                 share = self._share(guesses.n_labeled, n_unlabeled)
                 rounds.solve(self._problem(task, guesses.sign, share), tol=loose)
                 rounds.label(np.concatenate([positive, negative]))
-                reset = guesses.reset_wrong(rounds.solution.decision_values)
+                reset = guesses.reset_wrong(rounds.decision_values)
                 rounds.labeled_in[reset] = -1
+                n_rounds, n_one_sided = n_rounds + 1, n_one_sided + one_sided
                 n_labeled = len(positive) + len(negative)
                 rounds.done(candidates=len(candidates), labeled=n_labeled, reset=len(reset), one_sided=one_sided)
                 if guesses.came_back():
@@ -180,7 +210,7 @@ device, verbose
                     break
             rounds.solve(self._problem(task, guesses.sign))
             rounds.done(end=end, labeled=guesses.n_labeled, reset=int(guesses.n_resets_of.sum()))
-        return rounds.fit()
+        return rounds.fit(ended=end, outcome=RoundCounts(n_rounds, n_one_sided))
 
     def _problem(self, task: BinaryTask, sign: np.ndarray, share: float = 1.0) -> DualProblem:
         """The machine of the labels so far, rows labeled on the way at this share of their price."""
@@ -197,7 +227,7 @@ device, verbose
     def _choose(self, candidates: np.ndarray, decision_values: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
         """Rows to call positive, rows to call negative (Eq. 18 and 19), and whether one side had none."""
         f = decision_values[candidates]
-        n_pairs = max(1, len(f) // CANDIDATES_A_PAIR) if self.pairs_per_round == "auto" else self.pairs_per_round
+        n_pairs = max(1, len(f) // CANDIDATES_PER_PAIR) if self.pairs_per_round == "auto" else self.pairs_per_round
         n_positive = int((f > 0).sum())
         n_negative = len(f) - n_positive
         one_sided = n_positive == 0 or n_negative == 0
@@ -207,33 +237,30 @@ device, verbose
         negative = candidates[_largest(-f, min(n_pairs, n_negative))]
         return positive, negative, one_sided
 
-    def _learn(self, X, rows_in_use, labels: Labels, fits: list[BinaryFit]) -> None:
-        super()._learn(X, rows_in_use, labels, fits)
-        ends = [record["end"] for record in self.history_ if "end" in record]
-        if self.termination_condition_ == Status.CONVERGED:
-            self.termination_condition_ = min(ends, key=("max_rounds", "cycle", "margin_empty").index)
-        self._warn_if_it_went_astray()
-
-    def _warn_if_it_went_astray(self) -> None:
-        rounds = [record for record in self.history_ if record.get("candidates")]
-        n_one_sided = sum(record["one_sided"] for record in rounds)
-        if 2 * n_one_sided > len(rounds):
-            warnings.warn(
-                f"{n_one_sided} of {len(rounds)} rounds of {type(self).__name__} had candidates on one side of the "
+    def _warn(self, found: MethodFit) -> Iterator[Warning]:
+        counts = [fit.outcome for fit in found.fits if fit.outcome is not None]
+        n_rounds, n_one_sided = sum(c.n_rounds for c in counts), sum(c.n_one_sided for c in counts)
+        if 2 * n_one_sided > n_rounds:
+            yield UserWarning(
+                f"{n_one_sided} of {n_rounds} rounds of {type(self).__name__} had candidates on one side of the "
                 "boundary only, which is what its collapse looks like: one class may have swallowed the other. "
                 "Compare the predicted class sizes with what you expect; try one_sided='pair', more labeled rows, "
-                "or TransductiveSVC.",
-                UserWarning,
-                stacklevel=6,
+                "or TransductiveSVC."
             )
-        if self.termination_condition_ in ("max_rounds", "cycle"):
-            warnings.warn(
-                f"{type(self).__name__} ended after {len(rounds)} rounds ({self.termination_condition_}) with rows "
-                "still inside the margin; they are labeled by the side they are on. Raise max_rounds, or lower "
-                "max_resets where rows are reset again and again.",
-                ConvergenceWarning,
-                stacklevel=6,
+        if (end := found.termination_condition) in ("max_rounds", "cycle"):
+            yield ConvergenceWarning(
+                f"{type(self).__name__} ended after {n_rounds} rounds ({end}) with rows still inside the margin; they "
+                "are labeled by the side they are on. Raise max_rounds, or lower max_resets where rows are reset "
+                "again and again."
             )
+
+
+@dataclass(frozen=True)
+class RoundCounts:
+    """How many rounds labeled a row, and in how many of them all candidates were on one side of the boundary."""
+
+    n_rounds: int
+    n_one_sided: int
 
 
 class Guesses:
@@ -265,7 +292,7 @@ class Guesses:
         return wrong
 
     def came_back(self) -> bool:
-        """Note these labels; tell whether the very same ones were there after an earlier round."""
+        """Note these labels; tell whether the same ones were there after an earlier round."""
         state = self._state()
         is_known = state in self._seen
         self._seen.add(state)
@@ -276,7 +303,7 @@ class Guesses:
 
 
 def _make_rows(kernel: KernelRows, candidates: np.ndarray) -> None:
-    """Make kernel rows of those who will join, as far as memory goes: together is far cheaper than two at a time."""
+    """Compute kernel rows of those that will join, as far as memory goes: much cheaper at once than two at a time."""
     kernel.require(candidates[: kernel.capacity // 2 if len(candidates) > kernel.capacity else None])
 
 

@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution, Status, solve, solve_many
-from semisvm.estimators.binary import BinaryFit, BinaryTask
-
-# A solve that stalled went as far as rounding allows: good enough to go on from.
-USABLE = (Status.CONVERGED, Status.STALLED)
+from semisvm.estimators.binary import USABLE, BinaryFit, BinaryTask
+from semisvm.estimators.history import RoundRecord
 
 
 class _EndedEarlyError(Exception):
@@ -26,24 +24,38 @@ class _EndedEarlyError(Exception):
 
 
 class Rounds:
-    """One sequence of solves; `estimator` supplies tol, max_iter, time_limit and device."""
+    """One sequence of solves on a binary task.
 
-    def __init__(self, estimator, task: BinaryTask):
-        self.estimator, self.task = estimator, task
+    solution     the last one that is complete
+    labeled_in   (n,) the round that gave each row its label: 0 for the user's own, -1 for never
+    guess        (n,) the labels a method settled on, None where the sign of f decides
+    """
+
+    def __init__(self, task: BinaryTask):
+        self.task = task
         self.began = time.perf_counter()
         self.n_iter = 0
         self.number = 0
-        self.history: list[dict[str, Any]] = []
+        self.history: list[RoundRecord] = []
         self.labeled_in = np.where(task.sign != 0, 0, -1)
         self.guess: np.ndarray | None = None
         self.ended_by: Status | None = None
         self._solution: DualSolution | None = None
 
     @property
+    def tol(self) -> float:
+        """The tolerance that was asked for."""
+        return self.task.limits.tol
+
+    @property
     def solution(self) -> DualSolution:
-        """The last one that is complete."""
         assert self._solution is not None, "nothing is solved yet"
         return self._solution
+
+    @property
+    def decision_values(self) -> np.ndarray:
+        """f of every data row by the last solution, shape (n,)."""
+        return self.solution.decision_values[: len(self.task.sign)]
 
     @contextlib.contextmanager
     def until_stopped(self) -> Iterator[None]:
@@ -67,30 +79,22 @@ class Rounds:
     ) -> DualSolution:
         """Solve from the last solution, or from a better start, within what is left of the limits.
 
-        `device` is the estimator's, unless a problem is better off elsewhere.
+        `device` is the one the user asked for, unless a problem is better off elsewhere.
         """
-        limits = self._limits(tol) | ({} if device is None else {"device": device})
-        found = solve(problem, self._solution if start is None else start, **limits)
-        return self._keep(found)
+        arguments = self._arguments(tol) | ({} if device is None else {"device": device})
+        return self._keep(solve(problem, self._solution if start is None else start, **arguments))
 
     def solve_many(
         self, problems: Sequence[DualProblem], starts: Sequence[DualSolution | np.ndarray | None]
     ) -> list[DualSolution]:
         """Solve problems that do not wait for each other, on a device all at once; the last one counts as the last."""
-        return [self._keep(found) for found in solve_many(problems, starts, **self._limits(None))]
+        return [self._keep(found) for found in solve_many(problems, starts, **self._arguments(None))]
 
-    def _limits(self, tol: float | None) -> dict[str, Any]:
-        limits = self.estimator
-        return {
-            "tol": limits.tol if tol is None else tol,
-            "max_iter": None if limits.max_iter is None else max(limits.max_iter - self.n_iter, 0),
-            "time_limit": None if limits.time_limit is None else self.began + limits.time_limit - time.perf_counter(),
-            "device": limits.device,
-            "callback": self.task.watch.look,
-        }
+    def _arguments(self, tol: float | None) -> dict[str, Any]:
+        return self.task.limits.of_solve(self.n_iter, tol=tol, callback=self.task.watch.look)
 
     def _keep(self, found: DualSolution) -> DualSolution:
-        """Go on from a solution that is complete; end the rounds where it is not."""
+        """Continue from a solution that is complete; end the rounds where it is not."""
         self.n_iter += found.n_iter
         if found.status in USABLE:
             self._solution = found
@@ -101,25 +105,39 @@ class Rounds:
         raise _EndedEarlyError
 
     def go_back(self, solution: DualSolution) -> None:
-        """Make an earlier solution, or one in other variables, the one to go on from."""
+        """Make an earlier solution, or one in other variables, the one to continue from."""
         self._solution = solution
 
     def label(self, rows: np.ndarray) -> None:
         """Note that these rows get the label they have in the round now under way."""
         self.labeled_in[rows] = self.number
 
-    def done(self, **facts: Any) -> None:
+    def done(self, *, objective: float | None = None, **details: Any) -> RoundRecord:
         """Close a round with its record; the next one begins."""
-        found = self.solution
-        record = {"problem": self.task.watch.name, "round": self.number} | facts
-        record |= {"steps": self.n_iter, "gap": found.gap, "seconds": time.perf_counter() - self.began}
+        record = RoundRecord(
+            problem=self.task.watch.name,
+            round=self.number,
+            n_iter=self.n_iter,
+            gap=self.solution.gap,
+            seconds=time.perf_counter() - self.began,
+            objective=objective,
+            details=details,
+        )
         self.history.append(record)
         self.number += 1
         if self.task.watch.round_done(record):
             self.ended_by = Status.STOPPED
             raise _EndedEarlyError
+        return record
 
-    def fit(self, row_beta: np.ndarray | None = None, bias: float | None = None) -> BinaryFit:
+    def fit(
+        self,
+        row_beta: np.ndarray | None = None,
+        bias: float | None = None,
+        *,
+        ended: str | None = None,
+        outcome: Any = None,
+    ) -> BinaryFit:
         """What was learned; coefficients and bias are the solution's unless a method knows them better."""
         found, n = self.solution, len(self.task.sign)
         bias = found.bias if bias is None else bias
@@ -133,4 +151,6 @@ class Rounds:
             history=self.history,
             rounds=self.labeled_in,
             guess=self.guess,
+            ended=ended,
+            outcome=outcome,
         )

@@ -3,23 +3,27 @@
     minimize  1/2 |w|^2 + C sum_i weight_i max(0, 1 - y_i f(x_i))      f(x) = <w, x> + bias
 
 In signed variables beta_i = y_i alpha_i this is the dual problem with linear = -y and the box [0, C weight_i] for a
-positive row, [-C weight_i, 0] for a negative one. It is the baseline every semi-supervised method has to beat.
+positive row, [-C weight_i, 0] for a negative one. It is the baseline that every semi-supervised method has to beat.
 """
+
+from typing import Any, ClassVar
 
 import numpy as np
 
 from semisvm.dual import solve
-from semisvm.estimators.binary import BinaryFit, BinaryTask
-from semisvm.estimators.costs import MATRIX, SAMPLE_COST
-from semisvm.estimators.guarding import GuardedSVC
+from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
+from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
+from semisvm.estimators.equal_rows import find_repeats
 from semisvm.estimators.hinge import hinge_problem
-from semisvm.estimators.labeling import as_fits, limits_of, record_of, solve_labeling
-from semisvm.estimators.repeats import find_repeats
-from semisvm.estimators.watch import Watch
-from semisvm.labels import Labels
+from semisvm.estimators.labeling import Labeler, record_of, scheme_of, train_once
+from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.kernels import Formula, KernelRows
 
 
-class SupervisedSVC(GuardedSVC):
+@with_shared_docs
+class SupervisedSVC(GuardedMixin, BaseSVC):
     """Support vector classifier of the labeled rows; unlabeled rows are allowed, and not used.
 
     The papers call it SSVM, and CS-SVM when the classes have costs.
@@ -28,55 +32,47 @@ class SupervisedSVC(GuardedSVC):
     ----------
     C : float, default=1.0
         The price of a row on the wrong side of its margin.
-    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        As in scikit-learn's SVC.
-    degree, gamma, coef0
-        Parameters of the kernel, as in scikit-learn's SVC. ``gamma="scale"`` looks at the labeled rows only, each
-        counted by its weight.
-    costs : dict {class: cost of misclassifying it} or array of shape (n_classes, n_classes), optional
-        A dictionary multiplies C for the rows of each class; every class must be named. A matrix says what each
-        mistake costs, its lines true and its columns predicted classes, in the order of `classes_`, 0 on the diagonal.
-        For two classes it is the dictionary; for more the machine is one-sided regression, whatever `multi_class`:
+    guard : bool, default=False
+        Where `costs` are given, compare the machine with predicting one class for every row, by the smoothed expected
+        cost of labeled rows left out of the fit, and predict the constant where it is cheaper (`guard_` says so). With
+        few labels and expensive mistakes it often is; the comparison takes one fit per label, 20 at most.
+    %(kernel_parameters)s
+    costs : dict {class: cost of misclassifying it} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost. A dictionary multiplies C for the rows of each class; every class must be named. In a matrix,
+        rows are true and columns predicted classes, in the order of `classes_`, with zeros on the diagonal. For two
+        classes it is the dictionary; for more the machine is one-sided regression, whatever `multi_class`:
         `decision_function` is then minus the estimated cost of each class. Costs of single rows go to `fit` as
         `sample_cost`.
-    guard : bool, default=False
-        Where costs are given, compare the machine with predicting one class for every row, by the smoothed expected
-        cost of labeled rows left out of the fit, and predict the constant where it is cheaper (`guard_` says so). With
-        few labels and dear mistakes it often is; the comparison takes a fit a label, 20 at most.
-    class_weight : dict or "balanced", optional
-        Multiplies C too, as in scikit-learn.
-    multi_class : {"ovo", "ovr"}, default="ovo"
-        One binary problem a pair of classes, as scikit-learn's SVC has it, or one a class.
-    unlabeled : default=-1
-        The marker of rows without a label; missing values and "" always mark them.
-    tol : float, default=1e-3
-        The gap at which a solution counts as optimal. Below 1e-5 kernel rows are kept in float64.
-    max_iter : int, optional
-        Most steps for each binary problem. Without it the solver runs until it has converged.
-    time_limit : float, optional
-        Most seconds for each binary problem.
-    cache_size : float, optional
-        Megabytes for kernel rows; by default half of the memory that is free. More is faster, less always works.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to solve and to score new rows. "cuda" needs ``pip install 'semisvm[gpu]'`` and an NVIDIA device
-        ("cuda:1": another than the first); "auto" takes it where it is there and the rows are many.
-    verbose : bool, default=False
-        Print a line a second while solving.
+    %(class_weight)s
+    %(multi_class)s
+    %(unlabeled)s
+    %(solver_parameters)s
+    %(verbose)s
 
     Attributes
     ----------
-    classes_ : the classes, sorted.
-    support_ : rows of X with a coefficient that is not 0; `support_vectors_`, those rows.
-    dual_coef_ : (n_problems, n_support) signed coefficients; `intercept_`, (n_problems,).
-    transduction_ : a label for every row of X: its own, or the prediction where it has none.
-    labeled_iter_ : the round that gave it; 0 for the user's own labels, -1 for predictions.
-    n_iter_ : steps taken over all binary problems.
-    termination_condition_ : why the solver ended: "converged" unless a limit came first.
-    guard_ : what the guard compared and chose: the expected cost a row of the machine (``own_cost``), of its best cut
+    %(classes)s
+    %(machine)s
+    %(transduction)s
+    guard_ : dict or None
+        What the guard compared and chose: the expected cost per row of the machine (``own_cost``), of its best cut
         (``best_cut_cost``) and of each constant (``constant_costs``), the ``constant`` chosen or None, and a sentence
         (``reason``); None where no guard was asked for. Where a constant was chosen `predict` gives it, and
         `decision_function` ranks the rows as before, with all of them on its side of 0.
-    history_ : a record a binary problem.
+    %(course)s
+
+    See Also
+    --------
+    PreferenceSVC : Keeps a minimum precision or recall.
+    TransductiveSVC : Uses the unlabeled rows.
+    sklearn.svm.SVC : The same machine without unlabeled rows and costs.
+
+    References
+    ----------
+    .. [1] C. Cortes and V. Vapnik, "Support-vector networks", Machine Learning 20, 1995.
+       :doi:`10.1007/BF00994018`
+    .. [2] H.-H. Tu and H.-T. Lin, "One-sided support vector regression for multiclass cost-sensitive
+       classification", ICML 2010.
 
     Examples
     --------
@@ -88,85 +84,90 @@ class SupervisedSVC(GuardedSVC):
     array([0, 0, 0])
     """
 
-    _solves_once = True
-    _honors = frozenset({MATRIX, SAMPLE_COST})
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**BaseSVC._parameter_constraints, "guard": ["boolean"]}
 
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        costs=None,
-        guard=False,
-        class_weight=None,
-        multi_class="ovo",
-        unlabeled=-1,
-        tol=1e-3,
-        max_iter=None,
-        time_limit=None,
-        cache_size=None,
-        device="auto",
-        verbose=False,
+        guard: bool = False,
+        kernel: Kernel = "rbf",
+        degree: float = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        costs: Any = None,
+        class_weight: Any = None,
+        multi_class: MultiClass = "auto",
+        unlabeled: Any = -1,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        cache_size: float | None = None,
+        device: str = "auto",
+        verbose: bool = False,
     ):
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.costs = costs
+        super().__init__(
+            C,
+            kernel=kernel,
+            degree=degree,
+            gamma=gamma,
+            coef0=coef0,
+            costs=costs,
+            class_weight=class_weight,
+            multi_class=multi_class,
+            unlabeled=unlabeled,
+            tol=tol,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            cache_size=cache_size,
+            device=device,
+            verbose=verbose,
+        )
         self.guard = guard
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.unlabeled = unlabeled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.cache_size = cache_size
-        self.device = device
-        self.verbose = verbose
 
-    def _rows_in_use(self, labels: Labels) -> np.ndarray:
-        return labels.is_labeled
+    def _fit(self, problem: TrainingProblem) -> MethodFit:
+        is_labeled = problem.labels.is_labeled
+        labeled = problem.with_auto_scheme("ovo").select(is_labeled)
+        formula = labeled.formula()
+        is_guarded = self.guard and self.costs is not None
+        kernel = labeled.kernel_rows(formula) if is_guarded else None  # shared with the fits of the guard
+        fits = self._fit_labeled(labeled, formula, kernel)
+        self._constant, self.guard_ = None, None
+        if is_guarded:
+            shares = class_shares(labeled.labels, labeled.weight)
+            self._constant, self.guard_ = compare_with_constants(
+                labeled, self.costs, fits, shares, lambda hidden: self._fit_labeled(hidden, formula, kernel)
+            )
+        return MethodFit([spread(fit, is_labeled) for fit in fits], formula, scheme_of(labeled))
 
-    def _fit_pairs(self, X, labels: Labels, weight) -> list[BinaryFit]:
+    def _fit_labeled(self, problem: TrainingProblem, formula: Formula, kernel: KernelRows | None) -> list[BinaryFit]:
         """Solve for the distinct rows where many repeat, and deal the coefficients out to the copies."""
-        is_known_kernel = isinstance(self.kernel, str) and self.kernel != "precomputed"
+        costs, asked = problem.costs, problem.kernel.kernel
         # Copies of a row are one only where they cost the same.
-        are_alike = self._costs.of_row is None and (self._costs.matrix is None or self._costs.matrix.ndim == 2)
-        repeats = find_repeats(X, labels.codes) if is_known_kernel and are_alike else None
+        are_alike = costs.of_row is None and (costs.matrix is None or costs.matrix.ndim == 2)
+        may_merge = isinstance(asked, str) and asked != "precomputed" and are_alike
+        repeats = find_repeats(problem.X, problem.labels.codes) if may_merge else None
         if repeats is None:
-            return self._fit_distinct(X, labels, weight)
-        X, merged_labels, merged_weight = repeats.merge(X, labels, weight)
-        box, merged_box = self._box(labels, weight), self._box(merged_labels, merged_weight)
-        return [repeats.deal(fit, box, merged_box) for fit in self._fit_distinct(X, merged_labels, merged_weight)]
+            return self._fit_distinct(problem, formula, kernel)
+        merged = repeats.merge(problem)
+        box, merged_box = self._box(problem), self._box(merged)
+        return [repeats.deal(fit, box, merged_box) for fit in self._fit_distinct(merged, formula, None)]
 
-    def _fit_distinct(self, X, labels: Labels, weight) -> list[BinaryFit]:
+    def _fit_distinct(self, problem: TrainingProblem, formula: Formula, kernel: KernelRows | None) -> list[BinaryFit]:
         """The binary problems; or, where there is a cost matrix, the regression of each class."""
-        if self._costs.matrix is None:
-            return super()._fit_pairs(X, labels, weight)
-        root = self._init_callback_context(max_subtasks=None)
-        root.call_on_fit_task_begin(estimator=self)
-        tasks, watch = self._tasks(labels), Watch(self, root, "one-sided regression")
-        box = self._box(labels, weight)
-        found = solve_labeling(self._kernel_rows(X), tasks, labels.codes, box, **limits_of(self, watch))
-        root.call_on_fit_task_end(estimator=self)
-        history = [record_of(task.name(labels.classes), s) for task, s in zip(tasks, found, strict=True)]
-        return as_fits(found, None, history, sum(solution.n_iter for solution in found))
+        if problem.costs.matrix is None:
+            return fit_pairs(problem, formula, self._fit_binary, kernel=kernel, is_frugal=kernel is None)
+        with problem.progress.whole_fit("one-sided regression") as watch:
+            labeler = Labeler(problem, problem.kernel_rows(formula) if kernel is None else kernel, watch)
+            return train_once(labeler, problem.labels.codes, self._box(problem))
 
-    def _box(self, labels: Labels, weight) -> np.ndarray:
-        return self.C * (weight * self._costs.price(labels.codes))
+    def _box(self, problem: TrainingProblem) -> np.ndarray:
+        return self.C * (problem.weight * problem.costs.price(problem.labels.codes))
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         found = solve(
             hinge_problem(task.kernel, task.sign, self.C * task.weight),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            time_limit=self.time_limit,
-            device=self.device,
-            callback=task.watch.look,
+            **task.limits.of_solve(callback=task.watch.look),
         )
         return BinaryFit(
             row_beta=found.beta,

@@ -10,19 +10,23 @@ labeled row by a fit that has not seen its label, and scikit-learn's own calibra
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.utils import get_tags
+from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.labels import encode
+from semisvm.labels import Labels, encode
 from semisvm.model_selection.cross_fit import cross_fit_scores
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
 from semisvm.model_selection.split import SemiSupervisedKFold
 from semisvm.sklearn_private import HasMethods, StrOptions, fit_context, num_samples
+
+MOST_FOLDS = 5
 
 
 class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -38,8 +42,9 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
         With `decision_function`; it is cloned.
     method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
         The calibrator, as in scikit-learn's `CalibratedClassifierCV`. "isotonic" needs many labels (about 1000).
-    cv : splitter, default=None
-        One that tests every labeled row once. None: `SemiSupervisedKFold(5)` with the marker `unlabeled`.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        A splitter or splits that test every labeled row once. An int k means `SemiSupervisedKFold(k)`. None means five
+        folds, fewer where a class has fewer labeled rows.
     unlabeled : number, string or None, default=-1
         The marker of rows without a label; see `semisvm.labels`. The estimator must use the same one.
 
@@ -78,7 +83,7 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "decision_function"])],
         "method": [StrOptions({"sigmoid", "isotonic", "temperature"})],
-        "cv": [HasMethods(["split"]), None],
+        "cv": ["cv_object"],
         "unlabeled": "no_validation",
     }
 
@@ -110,11 +115,13 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
         self : object
             The fitted estimator.
         """
-        labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else num_samples(X))
-        cv = SemiSupervisedKFold(5, unlabeled=self.unlabeled) if self.cv is None else self.cv
-        scores = cross_fit_scores(self.estimator, X, y, cv=cv, groups=groups, sample_weight=sample_weight)
+        X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.estimator_ = clone(self.estimator).fit(X, y, **weights)
+        labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else num_samples(X))
+        scores = cross_fit_scores(
+            self.estimator, X, y, cv=self._splitter(labels), groups=groups, sample_weight=sample_weight
+        )
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -125,6 +132,13 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
         )
         self.classes_, self.out_of_fold_scores_ = labels.classes, scores
         return self
+
+    def _splitter(self, labels: Labels) -> Any:
+        if self.cv is not None and not isinstance(self.cv, Integral):
+            return check_cv(self.cv)
+        rarest = int(np.bincount(labels.codes[labels.is_labeled]).min())
+        n_splits = max(2, min(MOST_FOLDS, rarest)) if self.cv is None else int(self.cv)
+        return SemiSupervisedKFold(n_splits, unlabeled=self.unlabeled)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class.
@@ -155,6 +169,7 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
         labels : ndarray of shape (n_samples,)
             The predicted classes.
         """
+        check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def decision_function(self, X: Any) -> np.ndarray:

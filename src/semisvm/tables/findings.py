@@ -58,7 +58,7 @@ class Findings:
 
 def sets_own_threshold(method: Method, estimator: Any) -> bool:
     """Whether a fitted estimator brings its own operating points and audit."""
-    return method.sets_threshold and getattr(estimator, "audit_", None) is not None
+    return method.sets_threshold and hasattr(estimator, "audits_")
 
 
 def find_out(
@@ -88,26 +88,14 @@ def find_out(
 def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Findings:
     """What an estimator that sets its own threshold found; classes that a stopped fit did not reach are left out."""
     found = Findings()
-    points, audits, scores, signs = (
-        _fitted_by_class(estimator, name)
-        for name in ("operating_point", "audit", "calibration_scores", "calibration_sign")
-    )
-    for k, (name, point) in enumerate(points.items()):
+    scores, signs = estimator.calibration_scores_, estimator.calibration_sign_
+    for k, (name, point) in enumerate(estimator.operating_points_.items()):
         if point is None:
             continue
-        found.points[name], found.audits[name] = point, audits[name]
+        found.points[name], found.audits[name] = point, estimator.audits_[name]
         own = np.empty(0) if pool is None else _undo_threshold(pool if pool.ndim == 1 else pool[:, k], point.threshold)
         found.scores[name] = sample_scores(scores[name], signs[name], point.level, own, seed)
     return found
-
-
-def _fitted_by_class(estimator: Any, name: str) -> dict[str, Any]:
-    """{class: value} of a fitted attribute, in the order of the classes."""
-    plural = f"{name}s_" if name in ("operating_point", "audit") else f"{name}_"
-    if hasattr(estimator, "operating_points_"):
-        return getattr(estimator, plural)
-    value = getattr(estimator, f"{name}_")
-    return {estimator.classes_[1]: value} if len(estimator.classes_) == 2 else value
 
 
 def _held_out_findings(
@@ -195,18 +183,12 @@ def summarize(
         audits=found.audits,
         scores=found.scores,
         costs=None if costs is None else ErrorCosts(*costs),
-        rounds=tuple(map(_record, getattr(estimator, "history_", []))),
+        rounds=tuple(getattr(estimator, "history_", ())),
         guard=plain_json(getattr(estimator, "guard_", None)),
         versions=installed_versions(),
         machine=describe_machine(),
         **rest,
     )
-
-
-def _record(record: Any) -> RoundRecord:
-    if isinstance(record, RoundRecord):
-        return record
-    return RoundRecord.from_dict({"n_iter": record.get("steps"), **record})
 
 
 def _parameters(estimator: Any) -> dict[str, Any]:

@@ -87,8 +87,6 @@ def make_estimator(method: Method, settings: Settings) -> Any:
         "time_limit": settings.time_limit,
         "cache_size": settings.cache_size,
     }
-    if "certify" in known:  # TODO: goes away with the parameter
-        wanted["certify"] = None if settings.confidence is None else 1 - settings.confidence
     given = {name: value for name, value in wanted.items() if value is not None and name in known}
     return method.estimator_class(**given)
 
@@ -124,24 +122,15 @@ def fit_quietly(estimator: Any, X: Any, labels: Any, tell: Tell, what: str, stor
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            _fit(estimator, X, labels, store)
+            if store is not None and hasattr(estimator, "fit_with_store"):
+                estimator.fit_with_store(X, labels, store=store)
+            else:
+                estimator.fit(X, labels)
         finally:
             estimator.set_callbacks()
     if getattr(estimator, "termination_condition_", "") == "interrupted":
         raise StoppedError
     return [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
-
-
-def _fit(estimator: Any, X: Any, labels: Any, store: Any) -> None:
-    if store is None:
-        estimator.fit(X, labels)
-    elif hasattr(estimator, "fit_with_store"):
-        estimator.fit_with_store(X, labels, store=store)
-    else:
-        from semisvm.dual.memo import remembering
-
-        with remembering(store):
-            estimator.fit(X, labels)
 
 
 class RoundProgress:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import pandas
 
 ROWS_AT_A_TIME = 65_536
-BLOCK_BYTES = 1_000_000  # of text that Arrow parses at a time
+BYTES_AT_A_TIME = 1_000_000  # of text that Arrow parses at a time
 BYTES_LOOKED_AT = 65_536  # of the beginning of a file, to decide whether Arrow reads it as it is
 UNREADABLE = (OSError, EOFError, ValueError, csv.Error, zlib.error, lzma.LZMAError)
 
@@ -146,7 +146,7 @@ class TextReader(RowReader):
         if self.is_arff or self.path.suffix.lower() in COMPRESSIONS:
             return None
         size = self.path.stat().st_size
-        return len(chunk) if size <= BLOCK_BYTES else round(len(chunk) * size / BLOCK_BYTES)
+        return len(chunk) if size <= BYTES_AT_A_TIME else round(len(chunk) * size / BYTES_AT_A_TIME)
 
     def open_lines(self) -> DelimitedText:
         """Read the whole text, in which the line of each row is known."""
@@ -182,7 +182,9 @@ class TextReader(RowReader):
         lines = self.open_lines()
         stream, longest = lines.clean(skip)
         try:
-            yield from self._parse(stream, numbers, only, ",", start=skip, block_bytes=max(BLOCK_BYTES, 2 * longest))
+            yield from self._parse(
+                stream, numbers, only, ",", start=skip, block_bytes=max(BYTES_AT_A_TIME, 2 * longest)
+            )
         except _ArrowComplaintError as complaint:
             error = lines.find_wrong_number(numbers, may_be_empty=True)
             raise error or fault(self.path, f"can't be read as a table ({complaint})", "Check its cells") from None
@@ -205,7 +207,7 @@ class TextReader(RowReader):
         assert self.names is not None
         wanted = [name for name in self.names if only is None or name in only]
         types = {name: pyarrow.float64() if name in numbers else pyarrow.string() for name in self.names}
-        block = block_bytes or BLOCK_BYTES
+        block = block_bytes or BYTES_AT_A_TIME
         read = arrow_csv.ReadOptions(column_names=list(self.names), skip_rows=skip_lines, block_size=block)
         parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         convert = arrow_csv.ConvertOptions(

@@ -1,0 +1,191 @@
+"""Clusters, and labels from them: each takes the majority label of its labeled members (Eq. 3.1 of the paper).
+
+    clusters  (n,)  the cluster of each row, 0 to k - 1, or -1 for a row that a clusterer left outside (noise)
+    codes     (n,)  the class of each labeled row, -1 for the others
+    weight    (n,)  how many rows each row counts for, in the clusters and in the votes
+    votes     (k, n_classes)  weight of the labeled rows of each class in each cluster
+
+Equal votes are settled at random, as in the paper. A cluster without a labeled row is a tie of all classes, and the
+paper's rule would label it at random, which ruins the method once there are many clusters; so there are three rules:
+
+    "nearest"   the label of the nearest cluster that has one
+    "drop"      its rows stay unlabeled and take no part
+    "random"    the paper's
+"""
+
+import warnings
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from semisvm.estimators.cluster.embed import kernel_pca, select_components
+from semisvm.estimators.problem import TrainingProblem
+from semisvm.kernels import KernelRows
+
+EMPTY_RULES = ("nearest", "drop", "random")
+DEFAULT_N_CLUSTERS = 10
+N_INIT = 10
+ROWS_FOR_ONE_THREAD = 20_000  # up to here kernel PCA and k-means take a second or less on one thread
+
+
+def label_clusters(
+    features: Any,
+    clusters: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray,
+    n_classes: int,
+    empty: str,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """The class of each cluster, shape (k,); -1 for a cluster whose rows are left out."""
+    votes = count_votes(clusters, codes, weight, n_classes)
+    has_votes = votes.any(axis=1)
+    if not has_votes.any():
+        raise ValueError("No cluster holds a labeled row: the clusterer left every labeled row outside.")
+    majority = _argmax_at_random(votes, rng)
+    if empty == "drop":
+        return np.where(has_votes, majority, -1)
+    if empty == "nearest" and not has_votes.all():
+        centers = cluster_centers(features, clusters, weight, len(votes))
+        nearest = pairwise_distances_argmin(centers[~has_votes], centers[has_votes])
+        majority[~has_votes] = majority[has_votes][nearest]
+    return majority
+
+
+def settle_noise(clusters: np.ndarray) -> np.ndarray:
+    """Rows that a clusterer calls noise (-1) become clusters of one row, for which the rules above then hold."""
+    clusters = np.maximum(clusters, -1)
+    clusters = np.unique(clusters, return_inverse=True)[1].ravel() - int((clusters < 0).any())
+    noise = np.flatnonzero(clusters < 0)
+    clusters[noise] = clusters.max() + 1 + np.arange(len(noise))
+    return clusters
+
+
+def count_votes(clusters: np.ndarray, codes: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray:
+    """Weight of the labeled rows of each class in each cluster, shape (k, n_classes)."""
+    votes = np.zeros((clusters.max() + 1, n_classes))
+    labeled = codes >= 0
+    np.add.at(votes, (clusters[labeled], codes[labeled]), weight[labeled])
+    return votes
+
+
+def cluster_centers(features: Any, clusters: np.ndarray, weight: np.ndarray, n_clusters: int) -> Any:
+    """Means of the clusters' rows, shape (k, q), dense or sparse as the features are."""
+    n = len(clusters)
+    member = sparse.csr_array((weight, (clusters, np.arange(n))), shape=(n_clusters, n))
+    sizes = member.sum(axis=1)
+    return sparse.diags_array(1 / np.where(sizes > 0, sizes, 1)) @ member @ features
+
+
+def _argmax_at_random(votes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The class with most votes in each row; among equals (up to the rounding of weights) one at random."""
+    most = votes.max(axis=1, keepdims=True)
+    is_among = votes >= most * (1 - 1e-12)
+    return np.where(is_among, rng.random(votes.shape), -1.0).argmax(axis=1)
+
+
+class ClusterLabeler:
+    """Steps 0 to 2 of the method: features, clusters, labels; each made once for what it depends on.
+
+    `how` is the ClusterSVC whose parameters say what to do. After `label`, `clusters` and `cluster_codes` are those of
+    the last labeling.
+    """
+
+    def __init__(self, how: Any, problem: TrainingProblem, kernel: KernelRows, seed: int):
+        self.how, self.X, self.labels, self.seed = how, problem.X, problem.labels, seed
+        self.weight = problem.weight
+        self.weight_or_none = None if (self.weight == 1).all() else self.weight
+        self._found: dict[tuple[Any, ...], np.ndarray] = {}
+        self.components = None
+        if how.embed == "kernel_pca":
+            with _few_threads(problem.n_rows):
+                self.components = kernel_pca(
+                    kernel,
+                    n_components=how.n_components,
+                    least=how.least_eigenvalue,
+                    solver=how.eigen_solver,
+                    rng=np.random.default_rng(seed),
+                    weight=self.weight_or_none,
+                )
+
+    def label(self, codes: np.ndarray, n_clusters: int | None) -> np.ndarray:
+        """A class for every row from the labels in `codes`: their own, or their cluster's, or -1 (left out)."""
+        kept, features = self._features(codes)
+        if (kept, n_clusters) not in self._found:
+            with _few_threads(features.shape[0]):
+                self._found[kept, n_clusters] = self._cluster(features, n_clusters)
+        self.kept, self.clusters = kept, self._found[kept, n_clusters]
+        rng = np.random.default_rng(self.seed)
+        self.cluster_codes = label_clusters(
+            features, self.clusters, codes, self.weight, self.labels.n_classes, self.how.empty, rng
+        )
+        return np.where(codes >= 0, codes, self.cluster_codes[self.clusters])
+
+    def describe(self) -> dict[str, Any]:
+        """What to record of the last labeling; `agreement`: the share of labeled rows with their cluster's label."""
+        codes, labeled = self.labels.codes, self.labels.is_labeled
+        votes = count_votes(self.clusters, codes, self.weight, self.labels.n_classes)
+        agrees = self.cluster_codes[self.clusters] == codes
+        return {
+            "n_clusters": len(votes),
+            "n_without_labels": int((~votes.any(axis=1)).sum()),
+            "agreement": float(np.average(agrees[labeled], weights=self.weight[labeled])),
+            "n_components": None if self.components is None else len(self.kept),
+        }
+
+    def _features(self, codes: np.ndarray) -> tuple[tuple[int, ...], Any]:
+        """Step 0: which components are kept, and the rows on them; X itself where nothing is embedded."""
+        if self.components is None:
+            return (), self.X
+        kept = select_components(
+            self.components, codes, by=self.how.components, share=self.how.share, weight=self.weight_or_none
+        )
+        return tuple(kept.tolist()), self.components.scores[:, kept]
+
+    def _cluster(self, features: Any, n_clusters: int | None) -> np.ndarray:
+        """Step 1: the cluster of each row."""
+        n_rows, seed = features.shape[0], self.seed
+        if self.how.clusterer is not None:
+            clusterer = prepare(self.how.clusterer, n_clusters, n_rows, seed)
+            is_told = self.weight_or_none is not None and has_fit_parameter(clusterer, "sample_weight")
+            return settle_noise(clusterer.fit_predict(features, **({"sample_weight": self.weight} if is_told else {})))
+        k = min(n_clusters or DEFAULT_N_CLUSTERS, n_rows)
+        with warnings.catch_warnings():
+            # Fewer distinct rows than clusters: the clusters that stay empty do no harm.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            k_means = KMeans(k, n_init=N_INIT, random_state=seed)
+            return settle_noise(k_means.fit_predict(features, sample_weight=self.weight_or_none))
+
+
+def _few_threads(n_rows: int) -> AbstractContextManager[Any]:
+    """One thread for few rows: on a busy machine tiny parallel loops wait for each other longer than they work."""
+    return ThreadpoolController().limit(limits=1) if n_rows <= ROWS_FOR_ONE_THREAD else nullcontext()
+
+
+def check_clusterer(clusterer: Any, n_clusters: Any) -> None:
+    """Refuse what is no clusterer, and a number of clusters for one that finds it by itself."""
+    if not (hasattr(clusterer, "fit_predict") and hasattr(clusterer, "get_params")):
+        raise ValueError(f"clusterer must be a scikit-learn clusterer with fit_predict, got {clusterer!r}.")
+    if n_clusters is not None and "n_clusters" not in clusterer.get_params():
+        raise ValueError(
+            f"{type(clusterer).__name__} has no parameter n_clusters to set to {n_clusters!r}: use n_clusters=None."
+        )
+
+
+def prepare(clusterer: Any, n_clusters: int | None, n_rows: int, seed: int) -> Any:
+    """A clone of the user's clusterer, with our number of clusters, and our seed where it has none of its own."""
+    clusterer = clone(clusterer)
+    parameters = clusterer.get_params()
+    if n_clusters is not None:
+        clusterer.set_params(n_clusters=min(n_clusters, n_rows))
+    if "random_state" in parameters and parameters["random_state"] is None:
+        clusterer.set_params(random_state=seed)
+    return clusterer

@@ -1,0 +1,290 @@
+"""The cluster-SVM method: label the unlabeled rows by their clusters, then train one SVM on all rows.
+
+    Step 0  features: X itself (the paper's Algorithm 2) or kernel PCA of all rows (its Algorithm 3), of which the
+            components are kept that tell the labeled classes apart (see `embed`)
+    Step 1  clusters: k-means, or any clusterer, on the features of all rows
+    Step 2  labels: each cluster takes the majority label of its labeled members (see `labels`)
+    Step 3  an SVM of all rows, labeled ones with their own label, the others with their cluster's
+
+Kernel PCA and the SVM share one kernel, by default exp(-|x - z|^2 / (2 sigma^2)) with sigma the median distance
+between labeled rows, and its rows. New rows are predicted by the SVM; clusters play no part in that.
+"""
+
+import time
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from semisvm.dual import Status
+from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
+from semisvm.estimators.binary import MethodFit
+from semisvm.estimators.cluster.embed import median_gamma
+from semisvm.estimators.cluster.labels import EMPTY_RULES, ClusterLabeler, check_clusterer
+from semisvm.estimators.cluster.search import LINEAR_C, N_CLUSTERS, OTHER_C, Choice, Trainer, choose
+from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.labeling import Labeler
+from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.kernels import Formula
+from semisvm.sklearn_private import Interval, StrOptions
+
+
+@with_shared_docs
+class ClusterSVC(BaseSVC):
+    """Support vector classifier of all rows, the unlabeled ones labeled by the clusters they fall in.
+
+    The proposed method of [1]_: Algorithm 2 with ``embed=None, kernel="linear"``, Algorithm 3 with the defaults.
+
+    What it is worth, as measured on the paper's designs with every method tuned on the same grid: it beats an SVM of
+    the labeled rows where the classes are Gaussian clusters, the more the fewer the labels (A1 +1 to +5 points, A2
+    +1 to +11); it ties on B1; it loses where classes are not clusters (B2 -5 to -7 points without noise; WDBC AUC
+    .975 against .985). Where it wins, a `MixtureClassifier` with diagonal covariances is better still in most cases.
+    C matters more than anything else: choose it by ``C="cv"``. One-vs-rest instead of one-vs-one costs four to ten
+    points on A2, whose classes lie in a row.
+
+    Parameters
+    ----------
+    C : float, "cv" or sequence of float, default=1.0
+        The price of a row on the wrong side of its margin. "cv" and a sequence: the value that predicts hidden labels
+        best, by five-fold cross-validation on the labeled rows.
+    n_clusters : int, "cv", sequence of int or None, default=None
+        Number of clusters, or that of the rows where it is smaller. "cv" and a sequence: chosen together with C.
+        None: 10, or what `clusterer` itself says.
+    embed : {"kernel_pca", None}, default="kernel_pca"
+        What is clustered: the rows on their kernel principal components, or X as it is.
+    clusterer : scikit-learn clusterer, default=None
+        Used (a clone of it) in place of k-means with ten starts. Rows it calls noise are treated as `empty` says.
+        Sample weights are passed on where its `fit` takes them.
+    empty : {"nearest", "drop", "random"}, default="nearest"
+        The label of a cluster without labeled rows: that of the nearest cluster with one; none, its rows are left
+        out; or a random one, which is the paper's rule and fails for many clusters.
+    components : {"statistic", "eigenvalue"}, default="statistic"
+        Which principal components to keep: those with the largest Hotelling's T^2 (two classes) or F (more) over the
+        labeled rows, or those with the largest eigenvalues.
+    share : float, default=0.8
+        Components are kept up to this share of the sum of their statistics (or eigenvalues).
+    n_components : int, default=30
+        Most components to choose from.
+    least_eigenvalue : float, default=1e-4
+        The least eigenvalue, as a share of the first, of a component to choose from.
+    eigen_solver : {"auto", "truncated", "nystroem", "exact"}, default="auto"
+        How components are found. "auto": the leading ones of the whole kernel matrix, or past 4,000 rows by Nystroem
+        with 1,000 landmark rows.
+    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        The kernel of both kernel PCA and the SVM, as in :class:`sklearn.svm.SVC`. A callable takes two matrices of
+        rows and returns the kernel matrix between them.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    gamma : {"median", "scale", "auto"} or float, default="median"
+        Coefficient of the RBF, polynomial and sigmoid kernels. "median" is 1 / (2 sigma^2), sigma the median distance
+        between labeled rows; "scale" is 1 / (n_features * variance of the training rows); "auto" is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    %(costs)s
+    %(class_weight)s
+    %(multi_class)s
+    %(unlabeled)s
+    %(solver_parameters)s
+    %(random_state)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(classes)s
+    %(machine)s
+    transduction_ : ndarray of shape (n_samples,)
+        The label that each row was trained with: its own, its cluster's, or the prediction where that is none.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        0 for the labels in y, 1 for those of clusters, -1 for predictions.
+    clusters_ : ndarray of shape (n_samples,)
+        The cluster of each row, -1 for rows without weight.
+    cluster_codes_ : ndarray of shape (n_clusters_,)
+        The index in `classes_` of each cluster's label, -1 where it was left out.
+    n_clusters_ : int
+        The number of clusters in use.
+    C_ : float
+        The value of C in use.
+    cv_results_ : list of dict
+        ``n_clusters``, ``C`` and ``accuracy`` of each candidate; empty where there was nothing to choose.
+    %(course)s
+
+    See Also
+    --------
+    SelfTrainingSVC : Labels the unlabeled rows by its own predictions instead.
+    MixtureClassifier : A Gaussian mixture, better where classes are Gaussian.
+
+    Notes
+    -----
+    A row of weight 2 is two rows, in kernel PCA, k-means, the votes of a cluster and the SVM. (The folds of the search
+    are dealt by rows: there it is one row that counts twice.) `max_iter` holds for the last training and for each
+    training of the search; `time_limit` for everything.
+
+    The first record of `history_` is of the clustering: ``n_clusters``, clusters without labels
+    (``n_without_labels``), the share of labeled rows that agree with their cluster (``agreement``), ``n_components``
+    and ``C``. Then there is one record per binary problem.
+
+    References
+    ----------
+    .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised classification",
+       2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from semisvm import ClusterSVC
+    >>> X, y = make_circles(300, factor=0.3, noise=0.05, random_state=0)
+    >>> hidden = y.copy()
+    >>> hidden[10:] = -1  # ten labels are left
+    >>> ClusterSVC(n_clusters=2, random_state=0).fit(X, hidden).score(X, y)
+    1.0
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseSVC._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"cv"}), "array-like"],
+        "gamma": [StrOptions({"median", "scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"cv"}), "array-like", None],
+        "embed": [StrOptions({"kernel_pca"}), None],
+        "clusterer": "no_validation",
+        "empty": [StrOptions(set(EMPTY_RULES))],
+        "components": [StrOptions({"statistic", "eigenvalue"})],
+        "share": [Interval(Real, 0, 1, closed="right")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "least_eigenvalue": [Interval(Real, 0, 1, closed="left")],
+        "eigen_solver": [StrOptions({"auto", "truncated", "nystroem", "exact"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        C: float | str | Sequence[float] = 1.0,
+        *,
+        n_clusters: int | str | Sequence[int] | None = None,
+        embed: Literal["kernel_pca"] | None = "kernel_pca",
+        clusterer: Any = None,
+        empty: Literal["nearest", "drop", "random"] = "nearest",
+        components: Literal["statistic", "eigenvalue"] = "statistic",
+        share: float = 0.8,
+        n_components: int = 30,
+        least_eigenvalue: float = 1e-4,
+        eigen_solver: Literal["auto", "truncated", "nystroem", "exact"] = "auto",
+        kernel: Kernel = "rbf",
+        degree: float = 3,
+        gamma: str | float = "median",
+        coef0: float = 0.0,
+        costs: Any = None,
+        class_weight: Any = None,
+        multi_class: MultiClass = "auto",
+        unlabeled: Any = -1,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        cache_size: float | None = None,
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ):
+        super().__init__(
+            C,
+            kernel=kernel,
+            degree=degree,
+            gamma=gamma,
+            coef0=coef0,
+            costs=costs,
+            class_weight=class_weight,
+            multi_class=multi_class,
+            unlabeled=unlabeled,
+            tol=tol,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            cache_size=cache_size,
+            device=device,
+            verbose=verbose,
+        )
+        self.n_clusters = n_clusters
+        self.embed = embed
+        self.clusterer = clusterer
+        self.empty = empty
+        self.components = components
+        self.share = share
+        self.n_components = n_components
+        self.least_eigenvalue = least_eigenvalue
+        self.eigen_solver = eigen_solver
+        self.random_state = random_state
+
+    def _fit(self, problem: TrainingProblem) -> MethodFit:
+        self._check_parameters()
+        problem = problem.with_auto_scheme("ovo")
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        formula = self._formula_of(problem, seed)
+        labels = problem.labels
+        with problem.progress.whole_fit("cluster-SVM") as watch:
+            began = time.perf_counter()
+            kernel = problem.kernel_rows(formula)
+            labeler = Labeler(problem, kernel, watch)
+            clusters = ClusterLabeler(self, problem, kernel, seed)  # step 0
+            choice = self._choose(clusters, labeler, formula, seed)
+            codes = clusters.label(labels.codes, choice.n_clusters)  # steps 1 and 2
+            facts = clusters.describe() | {"C": choice.C}
+            record = RoundRecord(watch.name, seconds=time.perf_counter() - began, details=facts)
+            is_stopped = watch.round_done(record) or choice.ended_by is Status.STOPPED
+            box = choice.C * problem.weight * problem.costs.price(codes)
+            labeler.solve(codes, box, max_iter=0 if is_stopped else None)  # step 3
+        ended_by = Status.STOPPED if is_stopped else choice.ended_by
+        if ended_by is not None:
+            labeler.end(ended_by)
+        self.cluster_codes_, self.n_clusters_ = clusters.cluster_codes, len(clusters.cluster_codes)
+        self.C_, self.cv_results_ = choice.C, choice.results
+        rounds = np.where(labels.is_labeled, 0, np.where(codes >= 0, 1, -1))
+        fits = labeler.fits([record, *labeler.records()], rounds)
+        return MethodFit(fits, formula, labeler.scheme, codes, per_row={"clusters_": clusters.clusters})
+
+    def _formula_of(self, problem: TrainingProblem, seed: int) -> Formula:
+        """The kernel; gamma="median" looks at the labeled rows, where the kernel has a gamma."""
+        if self.gamma != "median":
+            return problem.formula()
+        if self.kernel not in ("rbf", "poly", "sigmoid"):
+            return problem.formula(gamma=1.0)
+        rng = np.random.default_rng(seed)
+        return problem.formula(gamma=median_gamma(problem.X, problem.labels, problem.weight, rng))
+
+    def _choose(self, clusters: ClusterLabeler, labeler: Labeler, formula: Formula, seed: int) -> Choice:
+        """The number of clusters and C: the user's, or the best of several by cross-validation."""
+        problem = labeler.problem
+        values = _candidates(self.C, LINEAR_C if formula.name == "linear" else OTHER_C)
+        numbers = _candidates(self.n_clusters, {problem.labels.n_classes, *N_CLUSTERS})
+        if len(values) == len(numbers) == 1:
+            return Choice(numbers[0], float(values[0]), [])
+        trainer = Trainer(problem, labeler.kernel, labeler.watch, values)
+        return choose(clusters, trainer, numbers, values, np.random.default_rng(seed))
+
+    def _check_parameters(self) -> None:
+        """Refuse what no fit could use, before any work."""
+        if self.kernel == "precomputed" and self.embed is None:
+            raise ValueError(
+                "embed=None clusters the columns of X, and a precomputed kernel has none: use embed='kernel_pca'."
+            )
+        for name, is_right in (("C", _is_positive), ("n_clusters", _is_count)):
+            given = getattr(self, name)
+            if np.ndim(given) and not (np.ndim(given) == 1 and len(given) and all(map(is_right, given))):
+                raise ValueError(f"{name} must be a number or a sequence of positive candidates, got {given!r}.")
+        if self.clusterer is not None:
+            check_clusterer(self.clusterer, self.n_clusters)
+
+
+def _candidates(given: Any, by_default: Any) -> list[Any]:
+    """The values to choose from, rising; a single one where the user named it."""
+    if isinstance(given, str):  # "cv"
+        return sorted(by_default)
+    return sorted(given) if np.ndim(given) else [given]
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, Real) and 0 < float(value) < np.inf
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and int(value) >= 1

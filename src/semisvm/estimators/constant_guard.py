@@ -1,0 +1,200 @@
+"""The guard: before a machine that knows costs is handed out, ask whether one class for every row would cost less.
+
+With few labels and expensive mistakes a constant beats every classifier that the labels could make
+(`semisvm.decision.guard` has the arithmetic): five labeled positives can't promise to miss fewer than one in seven, and
+at a cost ratio of 100 that alone is more expensive than calling every row positive. So each labeled row is scored by a
+fit that has not seen its label, leave-one-out up to MOST_FITS labels and by as many folds beyond; of more than two
+classes, one with a single label is not judged (`semisvm.decision.guard` says why). Where a constant has the
+least expected cost, `predict` gives the constant. The machine itself is kept:
+
+    guard_                   what was compared, with the numbers and the choice; None where no guard was asked for
+    predict, transduction_   the constant, where one was chosen
+    decision_function        ranks the rows as the machine does, all on the constant's side of 0: a score s becomes
+                             s + sqrt(s^2 + 1) > 0 for the class chosen, s - sqrt(s^2 + 1) < 0 for every other
+
+Where even a classifier without an error would be expected to cost more than a constant, no fit is needed to know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from semisvm.decision.guard import count_judged, guard, guard_classes, least_possible_cost
+from semisvm.estimators.binary import USABLE, BinaryFit, combine
+from semisvm.estimators.costs import cost_matrix
+from semisvm.estimators.labeling import scheme_of
+from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.progress import warn_caller
+from semisvm.labels import UNLABELED_CODE, Labels
+
+MOST_FITS = 20
+
+
+class GuardedMixin:
+    """Prediction by an SVM that may have been replaced by a constant; `_constant` is its class index, or None."""
+
+    _constant: int | None
+    classes_: np.ndarray
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        decision = super()._decide(scores)  # type: ignore[misc]
+        if self._constant is None:
+            return decision
+        is_chosen = np.arange(len(self.classes_)) == self._constant
+        return _to_one_side(decision, is_chosen if decision.ndim == 2 else is_chosen[1])
+
+
+def class_shares(labels: Labels, weight: np.ndarray) -> np.ndarray:
+    """How often each class is expected: as often as among the labeled rows."""
+    is_labeled = labels.is_labeled
+    counts = np.bincount(labels.codes[is_labeled], weight[is_labeled], minlength=labels.n_classes)
+    return counts / counts.sum()
+
+
+def compare_with_constants(
+    problem: TrainingProblem,
+    costs: Any,
+    fits: list[BinaryFit],
+    shares: np.ndarray,
+    refit: Callable[[TrainingProblem], list[BinaryFit]],
+) -> tuple[int | None, dict[str, Any]]:
+    """Compare the fits of a problem with predicting one class for every row.
+
+    Parameters
+    ----------
+    problem : TrainingProblem
+        What the method was fitted to.
+    costs : dict or array
+        As the user gave them.
+    fits : list of BinaryFit
+        What it learned.
+    shares : ndarray of shape (n_classes,)
+        How often each class is expected.
+    refit : callable
+        Fits the same method to the same rows with some of the labels hidden.
+
+    Returns
+    -------
+    constant : int or None
+        The index of the class to predict for every row; None where the machine is expected to cost less.
+    facts : dict
+        What was compared: the attribute `guard_`.
+    """
+    labels = problem.labels
+    matrix = cost_matrix(costs, labels.classes)
+    n_labeled = np.bincount(labels.codes[labels.is_labeled], minlength=labels.n_classes).astype(np.float64)
+    n_judged = count_judged(n_labeled)
+    constant_costs, least = shares @ matrix, least_possible_cost(n_judged, matrix, shares)
+    names = labels.classes.tolist()
+    facts: dict[str, Any] = {
+        "constant_costs": dict(zip(names, constant_costs.tolist(), strict=True)),
+        "class_shares": dict(zip(names, shares.tolist(), strict=True)),
+        "least_possible_cost": least,
+        "n_fits": 0,
+    }
+    constant: int | None = int(constant_costs.argmin())
+    judged = np.flatnonzero(labels.is_labeled & (n_judged[labels.codes] > 0))
+    if constant_costs[constant] > least and len(judged) == 0:
+        constant, facts["own_cost"] = None, least
+    elif constant_costs[constant] > least:
+        folds = _folds(judged, labels.codes)
+        decisions = _held_out_decisions(problem, fits, folds, refit)
+        if decisions is None:
+            _warn_if_only_the_guard_ended_early(problem.name, fits)
+            return None, facts | {"constant": None, "reason": "The fit was ended early: nothing was compared."}
+        constant, found = _compare(decisions[judged], labels.codes[judged], matrix, shares)
+        facts |= found | {"n_fits": len(folds)}
+    return constant, facts | {
+        "constant": None if constant is None else names[constant],
+        "reason": _reason(constant, names, facts),
+    }
+
+
+def _held_out_decisions(
+    problem: TrainingProblem,
+    fits: list[BinaryFit],
+    folds: list[np.ndarray],
+    refit: Callable[[TrainingProblem], list[BinaryFit]],
+) -> np.ndarray | None:
+    """Decisions on all rows, those of the folds by fits that had not seen their labels; None if a fit was ended.
+
+    A fit that a limit or the user has ended is not fitted 20 times more.
+    """
+    if any(fit.status not in USABLE for fit in fits):
+        return None
+    labels, decisions = problem.labels, None
+    for fold in folds:
+        codes = labels.codes.copy()
+        codes[fold] = UNLABELED_CODE
+        try:
+            held_out = refit(problem.relabel(codes))
+        except KeyboardInterrupt:  # the fit of all labels is complete, and worth keeping
+            return None
+        if any(fit.status not in USABLE for fit in held_out):
+            return None
+        scores = np.stack([fit.scores for fit in held_out], axis=1)
+        decision = combine(scores, labels.n_classes, scheme_of(problem))
+        decisions = np.zeros_like(decision) if decisions is None else decisions
+        decisions[fold] = decision[fold]
+    return decisions
+
+
+def _warn_if_only_the_guard_ended_early(name: str, fits: list[BinaryFit]) -> None:
+    if all(fit.status in USABLE for fit in fits):
+        warn_caller(
+            ConvergenceWarning(
+                f"The guard of {name} ended early: whether a constant would cost less is not known. "
+                "Fit again without interrupting, or with higher limits, to have it compared."
+            )
+        )
+
+
+def _to_one_side(scores: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
+    """s + sqrt(s^2 + 1) or s - sqrt(s^2 + 1), in the form that loses no digits."""
+    return np.where(is_positive, np.exp(np.arcsinh(scores)), -np.exp(-np.arcsinh(scores)))
+
+
+def _folds(rows: np.ndarray, codes: np.ndarray) -> list[np.ndarray]:
+    """Rows to hold out together: one by one while they are few, else dealt out class by class."""
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    n_folds = min(len(rows), MOST_FITS)
+    return [rows[k::n_folds] for k in range(n_folds)]
+
+
+def _compare(
+    decisions: np.ndarray, codes: np.ndarray, costs: np.ndarray, shares: np.ndarray
+) -> tuple[int | None, dict[str, float]]:
+    """Judge the best cut of the decisions; for two classes they are scores of the second."""
+    if len(costs) == 2:
+        verdict = guard(decisions, 2 * codes - 1, costs=(costs[1, 0], costs[0, 1]), positive_share=float(shares[1]))
+        constant = {None: None, "negative": 0, "positive": 1}[verdict.constant]
+        return constant, {"own_cost": verdict.own_cost, "best_cut_cost": verdict.best_cut_cost}
+    found = guard_classes(decisions, codes, costs, shares)
+    return found.constant, {"own_cost": found.own_cost, "best_cut_cost": found.best_cut_cost}
+
+
+def _reason(constant: int | None, names: list[Any], facts: dict[str, Any]) -> str:
+    """One sentence for the reader."""
+    cheapest = min(facts["constant_costs"], key=facts["constant_costs"].get) if constant is None else names[constant]
+    constant_cost = facts["constant_costs"][cheapest]
+    if constant is None and facts["n_fits"] == 0:
+        return (
+            "No class has two labels, so no fit could be judged. A machine that is right on every second row of "
+            f"each class is expected to cost {facts['own_cost']:.3g} per row; predicting {cheapest!r} for every row, "
+            f"{constant_cost:.3g}."
+        )
+    if facts["n_fits"] == 0:
+        return (
+            f"Predicting {cheapest!r} for every row is expected to cost {constant_cost:.3g} per row; with so few "
+            "labels even a classifier that makes no error on them is expected to cost "
+            f"{facts['least_possible_cost']:.3g}."
+        )
+    verb = "costs no more than" if constant is not None else "costs more than"
+    return (
+        f"Predicting {cheapest!r} for every row ({constant_cost:.3g} per row) {verb} the machine is expected to at its "
+        f"best ({facts['best_cut_cost']:.3g}), judged on labeled rows that {facts['n_fits']} fits had not seen."
+    )

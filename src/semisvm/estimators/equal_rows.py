@@ -1,0 +1,191 @@
+"""Rows that are equal, number by number: which they are, and one variable for all copies of a labeled row.
+
+    first   (n_distinct,)  the first row of each group of equal rows, ascending
+    group   (n,)           the group of each row: row i equals row first[group[i]]
+
+Rows are looked up by a fingerprint, one random projection per row, and compared in full where fingerprints agree: the
+groups are exact, for dense and for sparse rows, and -0.0 is 0.0.
+
+Where many labeled rows repeat, a machine is trained on the distinct ones. The supervised dual has a coefficient
+beta_i within a box of size C weight_i for each row. Rows i, j with the same features and label have the same kernel
+values and the same linear term, so the objective and the sum constraint depend on beta_i + beta_j alone; with both
+boxes on the same side of 0, that sum may be anything in the sum of the boxes. Hence the problem in which the copies
+are one row, their weights added up, has the same optimum, f and bias. Any way to deal its coefficient out within the
+boxes solves the original problem; here each copy gets the share that its box has, so that equal rows of equal weight
+get equal coefficients:
+
+    beta_i = box_i * (beta_merged / box_merged)
+
+The factor is at most 1 in size, and exactly 1 at the bound: no coefficient leaves its box by rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from semisvm.estimators.binary import BinaryFit
+from semisvm.estimators.problem import TrainingProblem
+from semisvm.kernels.resources import for_each
+
+FEWEST_COPIES = 0.05  # share of the rows: below it the time saved would not be noticed
+_TILE_NUMBERS = 1 << 16  # of dense rows looked at together: they stay in the processor's cache
+
+
+@dataclass(frozen=True)
+class EqualRows:
+    """Groups of equal rows; see the module's docstring for `first` and `group`."""
+
+    first: np.ndarray
+    group: np.ndarray
+
+    @property
+    def is_first(self) -> np.ndarray:
+        """(n,) boolean: whether no earlier row equals this one."""
+        is_first = np.zeros(len(self.group), dtype=bool)
+        is_first[self.first] = True
+        return is_first
+
+    def total(self, weight: np.ndarray) -> np.ndarray:
+        """The weights of each group's rows added up, (n_distinct,)."""
+        return np.bincount(self.group, weight)
+
+    def merge(self, problem: TrainingProblem) -> TrainingProblem:
+        """The problem of the distinct rows, the weights of their copies added up."""
+        return replace(problem.select(self.is_first), weight=self.total(problem.weight))
+
+    def deal(self, fit: BinaryFit, box: np.ndarray, merged_box: np.ndarray) -> BinaryFit:
+        """A fit on the distinct rows as a fit on all of them; boxes are sizes, one per row and one per distinct row."""
+        share = np.divide(fit.row_beta, merged_box, out=np.zeros(len(merged_box)), where=merged_box > 0)
+        row_beta = box * share[self.group]
+        n_support = int(np.count_nonzero(row_beta))
+        history = [record.with_details(n_support=n_support) for record in fit.history]
+        return replace(fit, row_beta=row_beta, scores=fit.scores[self.group], history=history)
+
+
+def find_equal_rows(X: Any) -> EqualRows:
+    """Group the rows of X that are equal."""
+    lookup = _Lookup(X, np.zeros(X.shape[0], dtype=np.intp))
+    return lookup.groups()
+
+
+def find_repeats(X: Any, codes: np.ndarray) -> EqualRows | None:
+    """Group the rows of X that are equal and of one class code; None where copies are too few to matter."""
+    lookup = _Lookup(X, codes)
+    if not _is_worth_merging(int(np.count_nonzero(lookup.is_candidate)), len(codes)):
+        return None
+    found = lookup.groups()
+    return found if _is_worth_merging(len(codes) - len(found.first), len(codes)) else None
+
+
+def _is_worth_merging(n_copies: int, n_rows: int) -> bool:
+    return n_copies >= max(1, FEWEST_COPIES * n_rows)
+
+
+class _Lookup:
+    """Rows in the order of their codes and fingerprints, in which equal rows are in one run.
+
+    order          (n,) the rows; the sort is stable, so that of equal rows the first comes first
+    is_candidate   (n - 1,) whether a row in that order has the code and fingerprint of the row before it
+    """
+
+    def __init__(self, X: Any, codes: np.ndarray):
+        self.X = _canonical(X) if sparse.issparse(X) else X
+        fingerprint = _fingerprint(self.X)
+        self.order = np.lexsort((fingerprint, codes))
+        before, after = self.order[:-1], self.order[1:]
+        self.is_candidate = (fingerprint[before] == fingerprint[after]) & (codes[before] == codes[after])
+
+    def groups(self) -> EqualRows:
+        order, is_copy = self.order, self.is_candidate.copy()
+        is_copy[is_copy] = _equal_rows(self.X, order[:-1][is_copy], order[1:][is_copy])
+        if (is_copy != self.is_candidate).any():
+            order, is_copy = self._sorted_runs(is_copy)
+        return _grouped(order, is_copy)
+
+    def _sorted_runs(self, is_copy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same with equal rows side by side, where a run holds different rows with one fingerprint."""
+        order, is_copy = self.order.copy(), is_copy.copy()
+        run = np.append(0, np.cumsum(~self.is_candidate))
+        for mixed in np.unique(run[1:][self.is_candidate & ~is_copy]):
+            start, end = np.searchsorted(run, [mixed, mixed + 1])
+            number: dict[bytes, int] = {}
+            kind = np.array([number.setdefault(_key(self.X, row), len(number)) for row in order[start:end]])
+            sort = np.argsort(kind, kind="stable")
+            order[start:end] = order[start:end][sort]
+            is_copy[start : end - 1] = np.diff(kind[sort]) == 0
+        return order, is_copy
+
+
+def _key(X: Any, row: int) -> bytes:
+    """One row as bytes, equal for equal rows."""
+    if isinstance(X, np.ndarray):
+        return (X[row] + 0.0).tobytes()  # -0.0 becomes 0.0
+    part = slice(X.indptr[row], X.indptr[row + 1])
+    return X.indices[part].tobytes() + X.data[part].tobytes()
+
+
+def _grouped(order: np.ndarray, is_copy: np.ndarray) -> EqualRows:
+    """Groups from rows in an order where each copy follows one of its own kind."""
+    starts = np.append(True, ~is_copy)
+    first = order[starts]
+    rank = np.empty(len(first), dtype=np.intp)
+    rank[np.argsort(first)] = np.arange(len(first))  # distinct rows in the order of the data
+    group = np.empty(len(order), dtype=np.intp)
+    group[order] = rank[np.cumsum(starts) - 1]
+    return EqualRows(np.sort(first), group)
+
+
+def _canonical(X):
+    """CSR in which equal rows are stored alike: columns ascending, each once, no zeros. The user's is not changed."""
+    has_zeros = not X.data.all()
+    if X.has_canonical_format and not has_zeros:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return X
+
+
+def _fingerprint(X) -> np.ndarray:
+    """One number per row, equal for equal rows: summed in an order that depends on the row alone, unlike BLAS."""
+    direction = np.random.default_rng(0).uniform(0.5, 1.0, X.shape[1])
+    if sparse.issparse(X):
+        with np.errstate(all="ignore"):
+            return np.nan_to_num(X @ direction)
+    sums = np.empty(len(X))
+
+    def project(tile):
+        with np.errstate(all="ignore"):  # of each thread
+            sums[tile] = (X[tile] * direction).sum(axis=1)
+
+    for_each(project, _tiles(*X.shape))
+    return np.nan_to_num(sums)  # a sum that overflows to infinity minus infinity is equal to itself too
+
+
+def _equal_rows(X, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Whether X[left[k]] and X[right[k]] are equal, for each k."""
+    if sparse.issparse(X):
+        return _equal_sparse_rows(X, left, right)
+    equal = np.empty(len(left), dtype=bool)
+    for tile in _tiles(len(left), X.shape[1]):
+        equal[tile] = (X[left[tile]] == X[right[tile]]).all(axis=1)
+    return equal
+
+
+def _equal_sparse_rows(X, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    n_stored = np.diff(X.indptr)
+    equal = n_stored[left] == n_stored[right]
+    one, other = X[left[equal]], X[right[equal]]
+    differs = (one.indices != other.indices) | (one.data != other.data)
+    n_differing = np.append(0, np.cumsum(differs))[one.indptr]  # before each row, and at the end
+    equal[equal] = np.diff(n_differing) == 0
+    return equal
+
+
+def _tiles(n_rows: int, n_columns: int) -> list[slice]:
+    height = max(1, _TILE_NUMBERS // max(n_columns, 1))
+    return [slice(start, start + height) for start in range(0, n_rows, height)]

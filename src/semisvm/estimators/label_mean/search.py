@@ -1,0 +1,129 @@
+"""Which unlabeled rows are positive, by way of the means of the two classes: Eq. 7 of the CS4VM paper.
+
+    minimize over f, margin and guess_j in {-1, +1}, j unlabeled, a given share of them positive
+
+        1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i)) - reward * margin
+
+    subject to   f(mean+) >= cost+ margin,   -f(mean-) >= cost- margin
+
+mean+ and mean- are the means of the rows guessed positive and negative. For given guesses the problem is convex; for a
+given f the best guesses are the rows with the largest f, since both constraints only ask for a large sum of f over the
+positive ones. So sorting and solving by turns lowers the objective until the guesses repeat.
+
+In the dual the two constraints have multipliers with cost+ m+ + cost- m- = reward. With m- eliminated, one variable
+stands on a mean of means and one is fixed:
+
+    labeled i                                       linear -y_i   the box of its sign
+    z = (cost- mean+ + cost+ mean-) / (cost+ + cost-)   linear 0   [0, reward (cost+ + cost-) / (cost+ cost-)]
+    mean-                                               linear 0   [-reward / cost-, -reward / cost-]
+
+The problem is not indifferent to the scale of the costs as the others are: here the cheaper class always costs 1, and
+what that takes from the costs is given to C and to the reward.
+"""
+
+import numpy as np
+
+from semisvm.dual import DualProblem, DualSolution
+from semisvm.estimators.binary import BinaryTask
+from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows
+from semisvm.estimators.rounds import Rounds
+from semisvm.kernels.virtual import VirtualRows
+
+MOST_ROUNDS = 50
+# Guesses that tie can be exchanged without end; less than this share of the objective is no progress.
+WORTH_A_ROUND = 1e-10
+ROUNDING = 1e-12  # of the largest score: rows that repeat differ by no more, whatever made their kernel values
+# The labeled rows and two more: solved so far that rounds can be told apart by their objectives.
+TIGHTER = 1e-4
+
+
+def guess_at_least(task: BinaryTask, scores: np.ndarray, share: PositiveShare) -> np.ndarray:
+    """The user's signs, and by rank +1 for at least that share of the unlabeled rows' weight, -1 for the others."""
+    ranked = rank_rows(scores, np.flatnonzero(task.sign == 0), rounding=ROUNDING)
+    return label_by_rank(task.sign, ranked, share.at_least(task.weight[ranked]))
+
+
+class LabelMeans:
+    """Eq. 7 on one binary task.
+
+    sum_of_positive   (n,) K times the weights of the rows guessed positive; sum_of_all, of all unlabeled rows
+    kernel            the labeled rows with z and mean- behind them, for the guesses of the last problem made
+    """
+
+    kernel: VirtualRows
+
+    def __init__(self, task: BinaryTask, C: float, C_unlabeled: float):
+        self.task, self.labeled = task, np.flatnonzero(task.sign)
+        self.box = np.where(task.sign != 0, C * task.weight, 0.0)
+        self.weight = np.where(task.sign == 0, task.weight, 0.0)
+        mean_cost = {sign: self._mean(cost) for sign, cost in task.cost_of.items()}
+        cheaper = min(mean_cost.values())
+        self.cost = {sign: cost / cheaper for sign, cost in mean_cost.items()}
+        self.reward = C_unlabeled * cheaper
+        self.sum_of_all = task.kernel.times(self.weight)
+        self.positive = np.zeros(len(task.sign))  # the weights behind sum_of_positive
+        self.sum_of_positive = np.zeros(len(task.sign))
+
+    def _mean(self, cost: float | np.ndarray) -> float:
+        """Of the unlabeled rows, where rows differ in what they cost."""
+        return float(self.weight @ cost / self.weight.sum()) if isinstance(cost, np.ndarray) else cost
+
+    def search(self, rounds: Rounds, share: PositiveShare) -> np.ndarray:
+        """Solve and sort by turns, from the order that the supervised machine gives; return the guesses."""
+        supervised, unlabeled = rounds.solution, self.task.sign == 0
+        guess = guess_at_least(self.task, first_order(self.task, supervised), share)
+        rounds.label(unlabeled)
+        objective, beta = np.inf, np.append(supervised.beta[self.labeled], [0.0, 0.0])
+        for _ in range(MOST_ROUNDS):
+            tol = TIGHTER * rounds.tol
+            found = rounds.solve(self.problem(guess), tol=tol, start=beta, device="cpu")  # too small for another
+            rounds.go_back(supervised)  # what counts, should the fit end here, is a machine of data rows alone
+            before, objective, beta = objective, -found.objective, found.beta
+            better = guess_at_least(self.task, self.kernel.data_scores(found.row_beta), share)
+            changed = better != guess
+            rounds.done(objective=objective, n_positive=int((guess[unlabeled] > 0).sum()), changed=int(changed.sum()))
+            if not changed.any() or before - objective < WORTH_A_ROUND * abs(objective):
+                break
+            guess = better
+            rounds.label(changed)
+        return guess
+
+    def problem(self, guess: np.ndarray) -> DualProblem:
+        """The dual above for given guesses."""
+        weights, products = self._means(guess)
+        sign, box = self.task.sign[self.labeled], self.box[self.labeled]
+        bound, fixed = sign * box, self.reward / self.cost[-1]
+        largest = self.reward * (1 / self.cost[+1] + 1 / self.cost[-1])
+        self.kernel = VirtualRows(self.task.kernel, weights, products=products, rows=self.labeled, dtype=np.float64)
+        return DualProblem(
+            self.kernel,
+            linear=np.append(-sign, [0.0, 0.0]),
+            lower=np.append(np.minimum(bound, 0), [0.0, -fixed]),
+            upper=np.append(np.maximum(bound, 0), [largest, -fixed]),
+        )
+
+    def _means(self, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """z and mean- as weights of data rows, and their products with K, brought up to date by the rows that moved."""
+        positive = np.where(guess > 0, self.weight, 0.0)
+        self.sum_of_positive = self.sum_of_positive + self.task.kernel.times(positive - self.positive)
+        self.positive = positive
+        mean_positive, mean_negative = np.diag(1 / np.array([positive.sum(), (self.weight - positive).sum()]))
+        share = self.cost[-1] / (self.cost[+1] + self.cost[-1])
+        mix = np.stack([share * mean_positive + (1 - share) * mean_negative, mean_negative])
+        weights = mix @ np.stack([positive, self.weight - positive])
+        products = mix @ np.stack([self.sum_of_positive, self.sum_of_all - self.sum_of_positive])
+        return weights, products
+
+
+def first_order(task: BinaryTask, supervised: DualSolution) -> np.ndarray:
+    """Scores that rank the rows before anything is known of the means: the supervised machine's.
+
+    Where one class has no label there is no such machine, and rows are ranked by how near they are to the mean of the
+    class that has: |x - mean|^2 = k(x, x) - 2 k(x, mean) + a constant.
+    """
+    labeled = task.sign != 0
+    if len(np.unique(task.sign[labeled])) == 2:
+        return supervised.scores
+    share = np.where(labeled, task.weight, 0.0)
+    nearness = 2 * task.kernel.times(share / share.sum()) - task.kernel.diagonal
+    return task.sign[labeled][0] * nearness

@@ -1,0 +1,229 @@
+"""CS4VM, the cost-sensitive semi-supervised SVM of Li, Kwok and Zhou (AAAI 2010); with equal costs, meanS3VM.
+
+The unlabeled rows enter by the means of their two classes. With ten labels most labels of single rows can't be told,
+and the means can: misplaced rows hardly move them. Three steps:
+
+    the supervised machine         of the labeled rows (`hinge`)
+    which rows are positive        by sorting and solving by turns (`search`, Eq. 7)
+    the machine of those guesses   every mistake at its cost (`margin`, Eq. 6)
+"""
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
+from semisvm.estimators.class_shares import (
+    POSITIVE_FRACTION,
+    PositiveShare,
+    check_share_has_one_meaning,
+    report_shares,
+    settle_share,
+)
+from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
+from semisvm.estimators.hinge import hinge_problem
+from semisvm.estimators.label_mean.cost_matrix import fit_cost_matrix
+from semisvm.estimators.label_mean.margin import GuessedMargins
+from semisvm.estimators.label_mean.search import LabelMeans
+from semisvm.estimators.labeling import scheme_of
+from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.kernels import Formula, KernelRows
+from semisvm.sklearn_private import Interval
+
+FEW_ROWS = 256  # beyond it no solve is carried on past tol, and the kernel matrix is most of the work
+SHARE_OF_C = 0.1  # C_unlabeled=None: the authors' choice
+
+
+@with_shared_docs
+class LabelMeanSVC(GuardedMixin, BaseSVC):
+    """Cost-sensitive support vector classifier of labeled and unlabeled rows (CS4VM, meanS3VM).
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The price of a labeled row on the wrong side of its margin.
+    C_unlabeled : float, default=None
+        The same for an unlabeled row, under the label it is guessed to have. None: C / 10, the authors' choice. Costs
+        multiply it too.
+    positive_fraction : {"labeled", "estimated"} or float, default="labeled"
+        The fraction of unlabeled rows that are of the second class: as among the labeled rows; as the supervised
+        machine sees it, inside the interval that the labels allow; or a number (two classes only). A wrong fraction is
+        the main failure of this method: give a number where you know one. It is rounded up to a number of rows, at
+        least one and at most all but one; rows count by their weights.
+    guard : bool, default=True
+        Where `costs` are given, compare the machine with predicting one class for every row, by the smoothed expected
+        cost of labeled rows left out of the fit, and predict the constant where it is cheaper (`guard_` says so). With
+        ten labels and a cost ratio of ten it nearly always is. The comparison takes one fit per label, 20 at most, and
+        none where no outcome of them could help the machine.
+    %(kernel_parameters)s
+    costs : dict {class: cost of misclassifying it} or array-like of shape (n_classes, n_classes), default=None
+        What errors cost, as in `SupervisedSVC`. Without costs, or with equal ones, the method is meanS3VM. Only their
+        ratio matters to the guesses. A matrix between more than two classes makes it one-sided regression, in which
+        each unlabeled row is given a class such that their estimated costs are least and the classes have the shares
+        that `positive_fraction` says.
+    %(class_weight)s
+    %(multi_class)s
+    %(unlabeled)s
+    %(solver_parameters)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(classes)s
+    %(machine)s
+    %(transduction)s
+    positive_fraction_ : ndarray of shape (n_problems,)
+        The fraction in use.
+    positive_fraction_interval_ : ndarray of shape (n_problems, 2)
+        Where the labels allow the fraction to lie, at 90% confidence.
+    guard_ : dict or None
+        As in `SupervisedSVC`.
+    %(course)s
+
+    See Also
+    --------
+    SupervisedSVC : The machine of the labeled rows alone, with the same costs.
+    TransductiveSVC : Labels single rows instead of means.
+
+    References
+    ----------
+    .. [1] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Cost-sensitive semi-supervised support vector machine", AAAI 2010.
+    .. [2] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Semi-supervised learning using label mean", ICML 2009.
+       :doi:`10.1145/1553374.1553456`
+
+    Notes
+    -----
+    Of the records in `history_` the first is of the supervised machine and has the fraction; then there is one for
+    each time the label means were moved, with the number of guesses that ``changed``; the last is of the final
+    machine, with the number of ``opposite`` pieces it needed and of guesses that it ``contradicted``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from semisvm import LabelMeanSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    >>> y[20:] = -1  # all but twenty labels are hidden
+    >>> model = LabelMeanSVC(kernel="linear", costs={0: 5, 1: 1}, positive_fraction=0.6).fit(X, y)
+    >>> model.predict(X[20:23])
+    array([1, 1, 0])
+    >>> model.guard_["constant"] is None  # the machine is worth having
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseSVC._parameter_constraints,
+        "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
+        "positive_fraction": POSITIVE_FRACTION,
+        "guard": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        C_unlabeled: float | None = None,
+        positive_fraction: str | float = "labeled",
+        guard: bool = True,
+        kernel: Kernel = "rbf",
+        degree: float = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        costs: Any = None,
+        class_weight: Any = None,
+        multi_class: MultiClass = "auto",
+        unlabeled: Any = -1,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        cache_size: float | None = None,
+        device: str = "auto",
+        verbose: bool = False,
+    ):
+        super().__init__(
+            C,
+            kernel=kernel,
+            degree=degree,
+            gamma=gamma,
+            coef0=coef0,
+            costs=costs,
+            class_weight=class_weight,
+            multi_class=multi_class,
+            unlabeled=unlabeled,
+            tol=tol,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            cache_size=cache_size,
+            device=device,
+            verbose=verbose,
+        )
+        self.C_unlabeled = C_unlabeled
+        self.positive_fraction = positive_fraction
+        self.guard = guard
+
+    def _fit(self, problem: TrainingProblem) -> MethodFit:
+        check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
+        problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
+        kernel = problem.kernel_rows(formula, few_rows=FEW_ROWS)
+        fits = self._fit_labels(problem, formula, kernel)
+        self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
+        self._constant, self.guard_ = None, None
+        if self.guard and self.costs is not None:
+            self._constant, self.guard_ = compare_with_constants(
+                problem,
+                self.costs,
+                fits,
+                self._expected_shares(problem, fits),
+                lambda hidden: self._fit_labels(hidden, formula, kernel, known=fits),
+            )
+        return MethodFit(fits, formula, scheme_of(problem))
+
+    def _fit_labels(
+        self,
+        problem: TrainingProblem,
+        formula: Formula,
+        kernel: KernelRows,
+        known: list[BinaryFit] | None = None,
+    ) -> list[BinaryFit]:
+        """The fits of all binary problems; `known` are those of all labels, while the guard hides some of them.
+
+        The fits of the guard keep the shares of all labels: a share without the hidden label would give it away.
+        """
+        if problem.costs.matrix is not None:
+            shares = None if known is None else [fit.outcome for fit in known]
+            return fit_cost_matrix(problem, kernel, self.C, self._price(), self.positive_fraction, shares)
+        return fit_pairs(
+            problem,
+            formula,
+            lambda task: self._fit_binary(task, None if known is None else known[task.number]),
+            kernel=kernel,
+            few_rows=FEW_ROWS,
+        )
+
+    def _fit_binary(self, task: BinaryTask, known: BinaryFit | None) -> BinaryFit:
+        rounds = Rounds(task)
+        share: PositiveShare | None = None if known is None else known.outcome
+        with rounds.until_stopped():
+            supervised = rounds.solve(hinge_problem(task.kernel, task.sign, self.C * task.weight))
+            if share is None:
+                share = settle_share(self.positive_fraction, task.sign, rounds.decision_values, task.counts)
+            rounds.done(objective=-supervised.objective, **share.as_details())
+            if (task.sign == 0).sum() > 1:  # one row alone has no two means
+                guess = LabelMeans(task, self.C, self._price()).search(rounds, share)
+                start = known.row_beta if known is not None and len(known.row_beta) == len(guess) else None
+                GuessedMargins(task, guess, self.C, self._price()).solve(rounds, start)
+        return rounds.fit(outcome=share)
+
+    def _price(self) -> float:
+        return SHARE_OF_C * self.C if self.C_unlabeled is None else self.C_unlabeled
+
+    def _expected_shares(self, problem: TrainingProblem, fits: list[BinaryFit]) -> np.ndarray:
+        """How often each class is expected; for two classes the fraction in use, unless a limit came before it."""
+        share = fits[0].outcome
+        if problem.labels.n_classes > 2 or share is None:
+            return class_shares(problem.labels, problem.weight)
+        return np.array([1 - share.value, share.value])

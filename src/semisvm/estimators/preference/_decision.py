@@ -1,0 +1,263 @@
+"""What `PreferenceSVC` and `PreferenceClassifier` share: parameters, thresholds, certificates and probabilities.
+
+A binary problem is one class against the rest (with two classes: the second against the first). Each has a target, a
+run (`PaperRounds` or `CrossFitted`) and the run's `Outcome`. `threshold_` has one entry per binary problem.
+
+Probabilities come from the calibration scores s and their true signs, by Platt's method [1]: for each binary problem
+
+    P(positive | s) = 1 / (1 + exp(-(slope s + offset))),   slope >= 0
+
+maximizes the likelihood of smoothed targets, (n+ + 1) / (n+ + 2) for positives and 1 / (n- + 2) for negatives. With
+more than two classes, the probabilities of the classes are divided by their sum.
+
+[1] J. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized likelihood methods",
+    Advances in Large Margin Classifiers, 1999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from semisvm.decision import OperatingPoint, certify
+from semisvm.decision.audit import Audit
+from semisvm.estimators.binary import combine
+from semisvm.estimators.preference._common import Outcome, Plan, make_plan, split_labels
+from semisvm.estimators.preference._cross import CrossFitted
+from semisvm.estimators.preference._learner import Learner
+from semisvm.estimators.preference._paper import PaperRounds
+from semisvm.estimators.progress import warn_caller
+from semisvm.labels import Labels
+from semisvm.sklearn_private import Interval, StrOptions
+
+PREFERENCE_CONSTRAINTS: dict[str, Any] = {
+    "min_precision": [Interval(Real, 0, 1, closed="right"), dict, None],
+    "min_recall": [Interval(Real, 0, 1, closed="right"), dict, None],
+    "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+    "calibration": [StrOptions({"cross", "part", "full"})],
+    "calibration_size": [Interval(Real, 0, 1, closed="neither")],
+    "pool": [StrOptions({"grow", "rebuild"})],
+    "adjust": [StrOptions({"best", "paper"}), None],
+    "max_rounds": [Interval(Integral, 1, None, closed="left")],
+    "random_state": ["random_state"],
+}
+
+
+def _has_honest_probabilities(estimator: PreferenceMixin) -> bool:
+    if estimator.calibration == "full":
+        raise AttributeError(
+            "With calibration='full' the calibration scores are those of training rows, and probabilities made from "
+            "them would be too close to 0 and 1: use calibration='cross' or 'part'."
+        )
+    if np.isnan(getattr(estimator, "_sigmoids", np.zeros(1))).any():
+        raise AttributeError(
+            "The fit ended before every class had scores of rows that were not trained on, and probabilities can't be "
+            "made without them: fit again with higher limits."
+        )
+    return True
+
+
+class PreferenceMixin:
+    """Runs, thresholds and probabilities; the estimator brings `_raw_scores`, (n, n_problems) without thresholds."""
+
+    min_precision: Any
+    min_recall: Any
+    confidence: float | None
+    calibration: str
+    calibration_size: float
+    pool: str
+    adjust: str | None
+    max_rounds: int
+    random_state: Any
+    classes_: np.ndarray
+    threshold_: np.ndarray
+    operating_points_: dict[Any, OperatingPoint | None]
+    audits_: dict[Any, Audit | None]
+    calibration_scores_: dict[Any, np.ndarray | None]
+    calibration_sign_: dict[Any, np.ndarray | None]
+    _sigmoids: np.ndarray  # (n_problems, 2): slope and offset; NaN where there are no held-out scores
+    _raw_scores: Callable[[Any], np.ndarray]
+
+    def _make_plan(self, labels: Labels) -> Plan:
+        return make_plan(
+            labels,
+            min_precision=self.min_precision,
+            min_recall=self.min_recall,
+            confidence=self.confidence,
+            calibration=self.calibration,
+            calibration_size=self.calibration_size,
+            random_state=self.random_state,
+        )
+
+    def _make_run(
+        self,
+        plan: Plan,
+        number: int,
+        learner: Learner,
+        sign: np.ndarray,
+        copies: np.ndarray | None = None,
+        n_draws: int | None = None,
+    ) -> PaperRounds | CrossFitted:
+        """The work on one binary problem, ready to run; row i stands for copies[i] of the user's rows."""
+        target, seed = plan.targets[number], plan.draw_seed()
+        if self.calibration == "cross":
+            return CrossFitted(learner, sign, target, seed, n_draws)
+        trains = calibrates = sign != 0
+        if self.calibration == "part":
+            trains, calibrates = split_labels(sign, self.calibration_size, seed)
+        return PaperRounds(
+            learner,
+            sign,
+            np.ones(len(sign), dtype=np.intp) if copies is None else copies,
+            trains,
+            calibrates,
+            target,
+            pool=self.pool,
+            rule=self.adjust,
+            max_rounds=self.max_rounds,
+        )
+
+    def _certify(
+        self,
+        plan: Plan,
+        number: int,
+        outcome: Outcome,
+        unlabeled_scores: np.ndarray,
+        scores: np.ndarray,
+        sign: np.ndarray,
+    ) -> Outcome:
+        """Replace the operating point by one that the certificate's rows prove; a class without a target keeps its own.
+
+        unlabeled_scores   scores of the unlabeled rows, by the trained classifier
+        scores, sign       those of the certificate's rows
+        """
+        target = plan.targets[number]
+        if self.confidence is None or not target.is_constrained:
+            return outcome
+        # Scores of rows that trained are more extreme than those of new rows: their ranks would be misleading.
+        is_like_new = len(unlabeled_scores) >= len(scores) and not (outcome.labeled_in > 0).any()
+        # With "full" the calibration scores are those of training rows, which would put the first test too high.
+        pilot = None if self.calibration == "full" else (outcome.calibration_scores, outcome.calibration_sign)
+        point = certify(
+            scores,
+            sign,
+            target,
+            confidence=self.confidence,
+            reference=unlabeled_scores if is_like_new else None,
+            pilot=pilot,
+        )
+        return replace(outcome, point=point, calibration_scores=scores, calibration_sign=sign, is_held_out=True)
+
+    def _keep_outcomes(self, outcomes: list[Outcome | None]) -> None:
+        """Set the learned attributes; None stands for a problem that was not begun because the user stopped the fit."""
+        names = self.classes_.tolist()
+        names = names[1:] if len(names) == 2 else names
+        self.threshold_ = np.array([0.0 if o is None else o.point.threshold for o in outcomes])
+        self._sigmoids = np.full((len(outcomes), 2), np.nan)
+        self.operating_points_, self.audits_ = dict.fromkeys(names), dict.fromkeys(names)
+        self.calibration_scores_, self.calibration_sign_ = dict.fromkeys(names), dict.fromkeys(names)
+        for number, (name, outcome) in enumerate(zip(names, outcomes, strict=True)):
+            if outcome is None:
+                continue
+            self.operating_points_[name], self.audits_[name] = outcome.point, outcome.audit
+            self.calibration_scores_[name] = scores = outcome.calibration_scores
+            self.calibration_sign_[name] = sign = outcome.calibration_sign
+            if outcome.is_held_out:
+                self._sigmoids[number] = fit_sigmoid(scores, sign)
+
+    @property
+    def operating_point_(self) -> OperatingPoint | None:
+        """The operating point of the positive class; only with two classes."""
+        return self._of_positive_class("operating_point_", "operating_points_")
+
+    @property
+    def audit_(self) -> Audit | None:
+        """The audit of the positive class; only with two classes."""
+        return self._of_positive_class("audit_", "audits_")
+
+    def _of_positive_class(self, name: str, by_class: str) -> Any:
+        found = getattr(self, by_class)
+        if len(found) > 1:
+            raise AttributeError(f"{name} is only available with two classes; with more, {by_class} has one per class.")
+        return next(iter(found.values()))
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        """Scores of the binary problems, (n, n_problems), to what decision_function returns: above 0 is accepted."""
+        columns = [scores_beyond(own, threshold) for own, threshold in zip(scores.T, self.threshold_, strict=True)]
+        return combine(np.stack(columns, axis=1), len(self.classes_), "ovr")
+
+    @available_if(_has_honest_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class.
+
+        It is made from the calibration scores, by Platt's method. These scores must come from machines that were not
+        trained on the calibration rows; hence the method is only available with ``calibration="cross"`` or ``"part"``.
+        Every calibration row counts once, whatever its weight. `predict` uses the thresholds, so it does not always
+        give the most probable class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        positive = expit(self._raw_scores(X) * self._sigmoids[:, 0] + self._sigmoids[:, 1])
+        if len(self.classes_) == 2:
+            return np.hstack([1 - positive, positive])
+        total = positive.sum(axis=1, keepdims=True)
+        return np.divide(positive, total, out=np.full_like(positive, 1 / positive.shape[1]), where=total > 0)
+
+
+def warn_unless_reached(points: dict[Any, OperatingPoint | None]) -> None:
+    """Warn about every target that was not reached."""
+    for name, point in points.items():
+        if point is not None and not point.reached:
+            warn_caller(f"Class {name!r}: {point.reason}", UserWarning)
+
+
+def scores_beyond(scores: np.ndarray, threshold: float) -> np.ndarray:
+    """Scores minus the threshold: above 0 is accepted.
+
+    An infinite threshold accepts every row, or none. The scores are then moved to one side of 0, in the same order, so
+    that they stay finite and still rank the rows.
+    """
+    if np.isfinite(threshold):
+        return scores - threshold
+    return scores / (1 + np.abs(scores)) - np.sign(threshold)
+
+
+def fit_sigmoid(scores: np.ndarray, sign: np.ndarray) -> tuple[float, float]:
+    """Platt's slope and offset; the slope is not negative, so that a higher score is never less probable."""
+    n_positive, n_negative = int((sign > 0).sum()), int((sign < 0).sum())
+    target = np.where(sign > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    center, scale = float(scores.mean()), float(scores.std()) or 1.0
+    z = (scores - center) / scale
+
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        u = parameters[0] * z + parameters[1]
+        residual = expit(u) - target
+        return float(np.mean(np.logaddexp(0, u) - target * u)), np.array([np.mean(residual * z), np.mean(residual)])
+
+    found = minimize(
+        loss,
+        [0.0, np.log(target.mean() / (1 - target.mean()))],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None), (None, None)],
+        options={"ftol": 1e-12, "gtol": 1e-8},
+    )
+    slope = float(found.x[0] / scale)
+    return slope, float(found.x[1] - slope * center)

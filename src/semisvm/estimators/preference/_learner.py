@@ -1,0 +1,158 @@
+"""What the preference methods require of a classifier, and the two kinds of classifiers that they can use.
+
+    train(sign, share, sequence) -> (n,) decision values of all n rows
+
+    sign      (n,) in {-1, 0, +1}: the rows with sign != 0 are trained on, each with its sign
+    share     (n,) in [0, 1]: row i counts for this share of its own price
+    sequence  the name of a sequence of trainings, each of which starts from the one before: "all", ("fold", 0, 3)
+
+`SvmLearner` is the support vector machine on shared kernel rows. The price of a row is C times its weight if the user
+labeled it, and C_unlabeled times its weight if the method did. The first training of a sequence starts from the newest
+solution of "all": out-of-fold machines differ from it by a few rows. `ClassifierLearner` trains any classifier of
+scikit-learn, from the beginning each time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from semisvm.dual import DualProblem, DualSolution
+from semisvm.estimators.hinge import hinge_problem
+from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.progress import print_record
+from semisvm.estimators.rounds import Rounds
+from semisvm.sklearn_private import safe_indexing
+
+ALL_LABELS = "all"  # the sequence of machines that are trained on every label
+SMALLEST_PROBABILITY = 1e-300  # so that log-odds stay finite
+
+Training = tuple[np.ndarray, np.ndarray, Hashable]  # sign, share, sequence
+
+
+class Learner:
+    """A classifier that is trained again and again on the same rows; see the module's docstring.
+
+    model    what was trained last in the sequence "all", with everything that predictions need
+    n_iter   the work so far: solver steps of the SVM, trainings of other classifiers
+    """
+
+    model: Any = None
+    n_iter: int = 0
+
+    def train(self, sign: np.ndarray, share: np.ndarray, sequence: Hashable) -> np.ndarray:
+        """Train once; return the decision values of all rows."""
+        raise NotImplementedError
+
+    def train_many(self, trainings: Sequence[Training]) -> list[np.ndarray]:
+        """Train in several sequences that are independent of each other, here one after the other."""
+        return [self.train(*training) for training in trainings]
+
+    def done(self, **details: Any) -> None:
+        """Close a round with its record."""
+        raise NotImplementedError
+
+
+class SvmLearner(Learner):
+    """The support vector machine of one binary task."""
+
+    def __init__(self, rounds: Rounds, C: float, C_unlabeled: float):
+        task = rounds.task
+        self.rounds, self.kernel = rounds, task.kernel
+        is_given = task.sign != 0
+        self.price = {s: task.weight * np.where(is_given, C, C_unlabeled * task.cost_of[s]) for s in (-1, +1)}
+        self.newest: dict[Hashable, DualSolution] = {}
+
+    @property
+    def model(self) -> DualSolution:  # type: ignore[override]
+        return self.newest[ALL_LABELS]
+
+    @property
+    def n_iter(self) -> int:  # type: ignore[override]
+        return self.rounds.n_iter
+
+    def train(self, sign: np.ndarray, share: np.ndarray, sequence: Hashable) -> np.ndarray:
+        found = self.rounds.solve(self._problem(sign, share), start=self._start(sequence))
+        self.newest[sequence] = found
+        return found.decision_values
+
+    def train_many(self, trainings: Sequence[Training]) -> list[np.ndarray]:
+        """Train in several independent sequences; on a device they are one batch."""
+        problems = [self._problem(sign, share) for sign, share, _ in trainings]
+        found = self.rounds.solve_many(problems, [self._start(sequence) for *_, sequence in trainings])
+        self.newest |= {sequence: solution for (*_, sequence), solution in zip(trainings, found, strict=True)}
+        return [solution.decision_values for solution in found]
+
+    def _problem(self, sign: np.ndarray, share: np.ndarray) -> DualProblem:
+        box = share * np.where(sign > 0, self.price[+1], self.price[-1])
+        return hinge_problem(self.kernel, sign, box)
+
+    def _start(self, sequence: Hashable) -> DualSolution | None:
+        return self.newest.get(sequence, self.newest.get(ALL_LABELS))
+
+    def done(self, **details: Any) -> None:
+        self.rounds.done(**details)
+
+
+class ClassifierLearner(Learner):
+    """Any classifier with decision_function or predict_proba, for one class against the rest.
+
+    weight   (n,) the user's sample weights, or None
+    price    (n,) the weight of each row at a share of 1
+
+    A classifier that takes no sample_weight is trained on a row of share s if the row's own random number is below s:
+    the same rows take part for the same share, and on average as much weight takes part.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        weight: np.ndarray | None,
+        price: np.ndarray,
+        random_state: np.random.RandomState,
+        *,
+        problem: str,
+        verbose: bool,
+    ):
+        self.takes_weight = has_fit_parameter(estimator, "sample_weight")
+        if weight is not None and not self.takes_weight:
+            raise ValueError(f"{type(estimator).__name__} takes no sample_weight: leave it out.")
+        self.estimator, self.X = estimator, X
+        self.price = price if weight is None else price * weight
+        self.lot = None if self.takes_weight else random_state.uniform(size=len(price))
+        self.problem, self.verbose = problem, verbose
+        self.began, self.n_iter = time.perf_counter(), 0
+        self.history: list[RoundRecord] = []
+
+    def train(self, sign: np.ndarray, share: np.ndarray, sequence: Hashable) -> np.ndarray:
+        price = share * self.price
+        in_use = (sign != 0) & (price > 0)
+        if self.lot is not None:
+            in_use &= self.lot < price
+        rows = np.flatnonzero(in_use)
+        weights = {"sample_weight": price[rows]} if self.takes_weight and (price[rows] != 1).any() else {}
+        model = clone(self.estimator).fit(safe_indexing(self.X, rows), (sign[rows] > 0).astype(int), **weights)
+        if sequence == ALL_LABELS:
+            self.model = model
+        self.n_iter += 1
+        return scores_of_classifier(model, self.X)
+
+    def done(self, **details: Any) -> None:
+        record = RoundRecord(self.problem, len(self.history), seconds=time.perf_counter() - self.began, details=details)
+        self.history.append(record)
+        if self.verbose:
+            print_record(record)
+
+
+def scores_of_classifier(model: Any, X: Any) -> np.ndarray:
+    """Decision values of a two-class model; the log-odds where it has probabilities only, so that 0 is 50%."""
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X), dtype=np.float64)
+    probability = np.maximum(model.predict_proba(X), SMALLEST_PROBABILITY)
+    return np.log(probability[:, 1]) - np.log(probability[:, 0])

@@ -1,0 +1,363 @@
+"""Unlabeled rows train with guessed labels where the labels say that this helps, and not otherwise.
+
+    sign    (n,)  +1, -1, and 0 for the unlabeled rows
+    guess   (n,)  +1, -1 for *soft* rows: unlabeled rows that train with a guessed label; 0 for all others
+    share   (n,)  the share of its own price that a row counts for: 1 for labeled rows, less for soft ones
+    folds   (draws, n)  the fold that tests a labeled row, in each of several draws of folds; -1 for unlabeled rows
+    scores  (m,)  out-of-fold scores of the m labeled rows in their order, by models that have not seen their labels
+
+A candidate is a share, with all unlabeled rows of the pool or the surer half of each side, in one round or two. A round
+ranks the unlabeled rows by decision value, calls as many of them positive as the share of positives among the labels
+says, and trains again. The supervised model is a candidate too: the first one, which the others have to beat.
+
+**The comparison is fair.** Candidates are compared by out-of-fold scores, and what a fold's model must not know must
+not reach it through the soft rows: each fold makes its own guesses, from a model of its own labels. Guesses that are
+made once, by a model of all labels, would carry the held-out labels into the fold, save no time, and mislead the
+choice (docs/soft-labels.md has the numbers).
+
+**The choice prefers the simpler model.** The value of a candidate is that of the operating point that its out-of-fold
+scores would choose for the target, averaged over resampled labels and draws of folds (`decision.resample`). A candidate
+replaces the supervised model only if its gain exceeds `CAUTION` standard errors of that gain; if several do, the one
+that exceeds them most is chosen. A second round of the chosen candidate must beat the first in the same way.
+
+Nothing here depends on what is trained: that is the learner's part (`_learner`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from semisvm.decision import Target
+from semisvm.decision.resample import resample, resampled_values
+from semisvm.estimators.class_shares import label_by_rank, rank_rows
+from semisvm.estimators.preference._common import POOL_SIZE
+from semisvm.estimators.preference._learner import ALL_LABELS, Learner, Training
+from semisvm.model_selection import assign_folds, collect_scores, list_folds
+
+CAUTION = 1.5  # with it no tuning task of 50 labels or more lost 0.01 of F1 on average: docs/soft-labels.md
+SHARES = (0.003, 0.03, 0.3)
+N_RESAMPLES = 100
+N_FOLDS = 5
+N_DRAWS = 3  # with few labels much of the noise comes from the draw of the folds
+ENOUGH_LABELS = 300  # from here on there is one draw of folds: three take three times as long
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to use the unlabeled rows; share 0 is the supervised model."""
+
+    share: float = 0.0
+    is_half: bool = False
+    n_rounds: int = 0
+
+    def __str__(self) -> str:
+        if not self.share:
+            return "supervised"
+        rounds = "" if self.n_rounds == 1 else f", {self.n_rounds} rounds"
+        return f"{'surer half' if self.is_half else 'all'} at {self.share:g}{rounds}"
+
+    @property
+    def one_round_less(self) -> Candidate:
+        """The candidate whose decision values the last round ranks."""
+        return SUPERVISED_CANDIDATE if self.n_rounds == 1 else replace(self, n_rounds=self.n_rounds - 1)
+
+
+SUPERVISED_CANDIDATE = Candidate()
+CANDIDATES = tuple(Candidate(share, is_half, 1) for is_half in (False, True) for share in SHARES)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate, trained once per fold.
+
+    draws        (draws, m) out-of-fold scores in each draw of folds
+    worth        (resamples,) the value of the candidate in each resample
+    gain         the mean gain in value over the trial that it has to beat; 0 for the supervised model
+    gain_error   the standard error of the gain
+    trainings    how many trainings it took
+    n_iter       how many solver steps
+    n_soft       how many unlabeled rows were soft in the last fold: called positive, called negative
+    """
+
+    candidate: Candidate
+    draws: np.ndarray
+    worth: np.ndarray
+    gain: float
+    gain_error: float
+    trainings: int
+    n_iter: int
+    n_soft: tuple[int, int]
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Out-of-fold scores of the labeled rows, averaged over the draws of folds."""
+        return self.draws.mean(axis=0)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What the record of a round says about the candidate."""
+        candidate = self.candidate
+        return {
+            "candidate": str(candidate),
+            "share": candidate.share,
+            "is_half": candidate.is_half,
+            "n_rounds": candidate.n_rounds,
+            "value": float(self.worth.mean()),
+            "gain": self.gain,
+            "gain_error": self.gain_error,
+            "trainings": self.trainings,
+        }
+
+
+class Choice:
+    """The choice among candidates for one binary problem.
+
+    learner      trains; its last training in the sequence "all" is that of the chosen candidate
+    sign         (n,) +1, -1, and 0 for unlabeled rows
+    target       what the operating point is chosen for
+    folds        (draws, n) from `draw_folds`
+    candidates   those with one round; the best one is also tried with a second round
+    caution      standard errors that a gain must exceed
+    pool         the unlabeled rows that can become soft
+    rng          draws the resamples
+
+    `run` does the work and sets
+
+    trials       one per candidate tried, the supervised model first
+    leader       the trial that was chosen
+    values       (n,) decision values of the chosen candidate, trained on all labels
+    guess        (n,) the labels that its soft rows were trained with
+
+    If the learner raises an exception during `run`, the trials so far and the supervised model stay available.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        sign: np.ndarray,
+        target: Target,
+        folds: np.ndarray,
+        *,
+        candidates: Sequence[Candidate] = CANDIDATES,
+        caution: float = CAUTION,
+        pool: np.ndarray,
+        rng: np.random.Generator,
+    ):
+        self.learner, self.sign, self.target, self.pool = learner, sign, target, pool
+        self.candidates, self.caution = candidates, caution
+        self.labeled = np.flatnonzero(sign)
+        self.is_positive = sign[self.labeled] > 0
+        self.splits = [list_folds(fold) for fold in folds]
+        self.copies = resample(self.is_positive, N_RESAMPLES, rng)
+        self.trials: list[Trial] = []
+        self.supervised: tuple[Any, np.ndarray] | None = None  # the model of the labels alone and its decision values
+        self.leader: Trial | None = None
+        self.values = self.guess = np.empty(0)
+        self._fold_values: dict[Candidate, list[np.ndarray]] = {}
+
+    def run(self) -> None:
+        """Try the candidates, choose, and train the chosen one on all labels."""
+        values = self.learner.train(self.sign, np.abs(self.sign), ALL_LABELS)
+        self.supervised = self.learner.model, values
+        first = best = self._try(SUPERVISED_CANDIDATE, None)
+        if len(self.pool) >= 2:
+            for candidate in self.candidates:
+                self._try(candidate, first)
+            best = self._best_of(self.trials[1:], first)
+        if best is not first:
+            best = self._best_of([self._try(replace(best.candidate, n_rounds=2), best)], best)
+        self.values, self.guess = train_in_full(self.learner, self.sign, best.candidate, self.pool, values)
+        self.leader = best
+
+    def _try(self, candidate: Candidate, to_beat: Trial | None) -> Trial:
+        """Train a candidate once per fold, without the fold's labels, and value its out-of-fold scores."""
+        n_iter = self.learner.n_iter
+        trainings = self._trainings(candidate)
+        found = self._fold_values[candidate] = self.learner.train_many(trainings)
+        draws, values_of_fold = [], iter(found)
+        for splits in self.splits:
+            held_out = [next(values_of_fold)[test] for _, test in splits]
+            draws.append(collect_scores(splits, held_out, len(self.sign)).scores[self.labeled])
+        worth = np.mean([resampled_values(s, self.is_positive, self.copies, self.target) for s in draws], axis=0)
+        gains = worth - (worth if to_beat is None else to_beat.worth)
+        soft = np.where(self.sign != 0, 0, trainings[-1][0])
+        trial = Trial(
+            candidate,
+            draws=np.stack(draws),
+            worth=worth,
+            gain=float(gains.mean()),
+            gain_error=float(gains.std()),
+            trainings=len(trainings),
+            n_iter=self.learner.n_iter - n_iter,
+            n_soft=(int((soft > 0).sum()), int((soft < 0).sum())),
+        )
+        self.trials.append(trial)
+        self._tried(trial)
+        return trial
+
+    def _tried(self, trial: Trial) -> None:
+        """Called after each trial."""
+
+    def _trainings(self, candidate: Candidate) -> list[Training]:
+        """The last round of a candidate in each fold; it ranks the decision values of the round before."""
+        before = iter(self._fold_values.get(candidate.one_round_less, ()))
+        trainings: list[Training] = []
+        for draw, splits in enumerate(self.splits):
+            for number, (_, test) in enumerate(splits):
+                sign, sequence = self.sign.copy(), ("fold", draw, number)
+                sign[test] = 0.0
+                if candidate is SUPERVISED_CANDIDATE:
+                    trainings.append((sign, np.abs(sign), sequence))
+                else:
+                    guess = guess_by_rank(next(before), self.pool, _positive_rate(sign), candidate.is_half)
+                    trainings.append((*_with_soft_rows(sign, guess, candidate.share), sequence))
+        return trainings
+
+    def _best_of(self, tried: Sequence[Trial], to_beat: Trial) -> Trial:
+        """The trial whose gain exceeds its standard errors by most; `to_beat` where none does."""
+        best, most = to_beat, 0.0
+        for trial in tried:
+            if trial.gain - self.caution * trial.gain_error > most:
+                best, most = trial, trial.gain - self.caution * trial.gain_error
+        return best
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What was chosen, and everything that the choice was based on.
+
+    values              (n,) decision values of the chosen candidate
+    guess, share        (n,) what it was trained with beside the labels
+    supervised_values   (n,) decision values of the supervised model
+    pool                unlabeled rows that could become soft
+    trials              one per candidate
+    """
+
+    chosen: Candidate
+    values: np.ndarray
+    guess: np.ndarray
+    share: np.ndarray
+    supervised_values: np.ndarray
+    pool: np.ndarray
+    trials: list[Trial]
+
+    @property
+    def out_of_fold(self) -> dict[Candidate, np.ndarray]:
+        """The out-of-fold scores of every candidate, (m,) each."""
+        return {trial.candidate: trial.scores for trial in self.trials}
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary per candidate, for tables."""
+        return [
+            trial.details | {"n_iter": trial.n_iter, "chosen": trial.candidate == self.chosen} for trial in self.trials
+        ]
+
+
+def settle(
+    learner: Learner,
+    sign: np.ndarray,
+    *,
+    target: Target | None = None,
+    folds: np.ndarray,
+    candidates: Sequence[Candidate] = CANDIDATES,
+    caution: float = CAUTION,
+    pool_size: int | None = POOL_SIZE,
+    seed: int = 0,
+) -> Settled:
+    """Choose how the unlabeled rows are used, if at all, and train accordingly.
+
+    Parameters
+    ----------
+    learner : Learner
+        What is trained.
+    sign : ndarray of shape (n,)
+        +1, -1 or 0.
+    target : Target, default=None
+        What the operating point is chosen for; None: the best F1.
+    folds : ndarray of shape (n,) or (draws, n)
+        The fold that tests each labeled row, -1 for unlabeled rows; see `draw_folds`.
+    candidates : sequence of Candidate
+        Candidates with one round; the best one is also tried with a second round.
+    caution : float
+        Standard errors that a gain must exceed.
+    pool_size : int or None
+        At most so many unlabeled rows, drawn at random, become soft: a bound on the time. None: all.
+    seed : int, default=0
+        The seed of the resamples and of that draw.
+
+    Returns
+    -------
+    settled : Settled
+        The choice and its trials.
+    """
+    sign = np.asarray(sign, dtype=np.float64)
+    rng = np.random.default_rng(seed)
+    pool = np.flatnonzero(sign == 0)
+    if pool_size is not None and len(pool) > pool_size:
+        pool = np.sort(rng.choice(pool, pool_size, replace=False))
+    choice = Choice(
+        learner,
+        sign,
+        target or Target(),
+        np.atleast_2d(folds),
+        candidates=candidates,
+        caution=caution,
+        pool=pool,
+        rng=rng,
+    )
+    choice.run()
+    assert choice.leader is not None
+    assert choice.supervised is not None
+    chosen, guess = choice.leader.candidate, choice.guess
+    share = np.where(guess != 0, chosen.share, np.abs(sign))
+    return Settled(chosen, choice.values, guess, share, choice.supervised[1], pool, choice.trials)
+
+
+def draw_folds(sign: np.ndarray, *, n_draws: int | None = None, seed: int = 0) -> np.ndarray:
+    """Deal the labeled rows out to folds several times: (draws, n), -1 for unlabeled rows.
+
+    n_draws None: three draws with fewer than ENOUGH_LABELS labels, else one. A class with fewer rows than folds makes
+    the folds fewer.
+    """
+    sign = np.asarray(sign)
+    codes = np.where(sign > 0, 0, np.where(sign < 0, 1, -1))
+    if n_draws is None:
+        n_draws = N_DRAWS if np.count_nonzero(sign) < ENOUGH_LABELS else 1
+    rng = np.random.default_rng(seed)
+    return assign_folds(codes, N_FOLDS, rng=rng, n_draws=n_draws, every_class_in_every_fold=True)
+
+
+def guess_by_rank(values: np.ndarray, pool: np.ndarray, rate: float, is_half: bool) -> np.ndarray:
+    """Call the top `rate` of the pool positive and the rest negative, or only the surer half of each: (n,) signs."""
+    n_positive = min(max(round(rate * len(pool)), 1), len(pool) - 1)
+    n_negative = len(pool) - n_positive
+    if is_half:
+        n_positive, n_negative = math.ceil(n_positive / 2), math.ceil(n_negative / 2)
+    return label_by_rank(np.zeros(len(values)), rank_rows(values, pool), n_positive, n_negative)
+
+
+def train_in_full(
+    learner: Learner, sign: np.ndarray, candidate: Candidate, pool: np.ndarray, supervised_values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Train a candidate on all labels, round by round; return its decision values and its guess."""
+    values, guess = supervised_values, np.zeros(len(sign))
+    for _ in range(candidate.n_rounds):
+        guess = guess_by_rank(values, pool, _positive_rate(sign), candidate.is_half)
+        values = learner.train(*_with_soft_rows(sign, guess, candidate.share), ALL_LABELS)
+    return values, guess
+
+
+def _with_soft_rows(sign: np.ndarray, guess: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Signs and shares of labeled and soft rows together."""
+    return np.where(guess != 0, guess, sign), np.where(guess != 0, share, np.abs(sign))
+
+
+def _positive_rate(sign: np.ndarray) -> float:
+    """The share of positives among the labels."""
+    return float(np.mean(sign[sign != 0] > 0))

@@ -1,0 +1,252 @@
+"""The idea of PSVM around any classifier; the paper names Bayesian networks and neural networks.
+
+The rounds and the calibration are those of `PreferenceSVC` (`_paper`, `_cross`), with a classifier of scikit-learn that
+is trained from the beginning each time. The classifier has to give scores: `decision_function`, or `predict_proba`,
+whose log-odds are used.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from semisvm.estimators.base import check_every_class_is_used, row_weights
+from semisvm.estimators.binary import pairs, winning_codes
+from semisvm.estimators.preference._common import Outcome
+from semisvm.estimators.preference._cross import CrossFitted
+from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin, warn_unless_reached
+from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
+from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.labels import Labels, encode
+from semisvm.model_selection import LabeledRowsScoreMixin
+from semisvm.sklearn_private import HasMethods, Interval, fit_context, safe_indexing
+
+
+@with_shared_docs
+class PreferenceClassifier(PreferenceMixin, LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Any classifier with a minimum precision or recall, and with unlabeled rows where they help (after PSVM).
+
+    Parameters
+    ----------
+    estimator : classifier
+        With `decision_function` or `predict_proba`. It is cloned and trained on two classes, 0 and 1; with more
+        classes on each against the rest. For each class it is trained about ten times with calibration="part" and forty
+        times with "cross".
+    unlabeled_weight : float, default=1.0
+        The weight of a row with a soft label, relative to a labeled row. Where `estimator.fit` takes no
+        `sample_weight`, a row of weight w below 1 is trained on with probability w instead.
+    %(preference_targets)s
+    %(unlabeled)s
+    %(random_state)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(classes)s
+    estimators_ : list of classifiers
+        The trained classifiers: one with two classes, else one per class.
+    %(operating_points)s
+    %(transduction)s
+    history_ : list of RoundRecord
+        One record per round, as in :class:`PreferenceSVC`; ``n_iter`` counts trainings.
+    n_iter_ : int
+        Number of trainings over all binary problems.
+    termination_condition_ : str
+        Why the fit ended: "converged", "cycle" or "max_rounds".
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during fit; only where X has string column names.
+
+    See Also
+    --------
+    PreferenceSVC : The same for support vector machines, faster.
+    sklearn.model_selection.TunedThresholdClassifierCV : Tunes the threshold of any classifier for one metric, without
+        unlabeled rows, minimum values or certificates.
+    sklearn.semi_supervised.SelfTrainingClassifier : Uses unlabeled rows with any classifier, without a threshold.
+
+    References
+    ----------
+    .. [1] Z. Wen, R. Zhang and K. Ramamohanarao, "Enabling precision/recall preferences for semi-supervised SVM
+       training", CIKM 2014. :doi:`10.1145/2661829.2661977`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from semisvm import PreferenceClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y[200:] = -1  # all but two hundred labels are hidden
+    >>> model = PreferenceClassifier(GaussianNB(), min_recall=0.95, random_state=0).fit(X, y)
+    >>> model.operating_point_.reached
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **PREFERENCE_CONSTRAINTS,
+        "estimator": [HasMethods(["fit", "decision_function"]), HasMethods(["fit", "predict_proba"])],
+        "unlabeled_weight": [Interval(Real, 0, 1, closed="right")],
+        "unlabeled": "no_validation",
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        unlabeled_weight: float = 1.0,
+        min_precision: float | dict | None = None,
+        min_recall: float | dict | None = None,
+        confidence: float | None = None,
+        calibration: Literal["cross", "part", "full"] = "cross",
+        calibration_size: float = 0.5,
+        pool: Literal["grow", "rebuild"] = "grow",
+        adjust: Literal["best", "paper"] | None = "best",
+        max_rounds: int = 20,
+        unlabeled: Any = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        self.estimator = estimator
+        self.unlabeled_weight = unlabeled_weight
+        self.min_precision = min_precision
+        self.min_recall = min_recall
+        self.confidence = confidence
+        self.calibration = calibration
+        self.calibration_size = calibration_size
+        self.pool = pool
+        self.adjust = adjust
+        self.max_rounds = max_rounds
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from labeled and unlabeled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, in any form that the estimator takes.
+        y : array-like of shape (n_samples,)
+            A label for each row, the marker `unlabeled` where there is none.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Passed on to the estimator. Thresholds and folds count rows, whatever their weights. A row of weight 0 is
+            left out.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        if y is not None:
+            X = self._check_X(X, reset=True)
+        labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
+        weight = row_weights(sample_weight, X)
+        check_every_class_is_used(labels, weight > 0)
+        self.classes_ = labels.classes
+        in_use = np.flatnonzero(weight > 0)
+        plan = self._make_plan(Labels(labels.classes, labels.codes[in_use]))
+        rows, certificate = in_use[plan.learns], in_use[plan.certifies]
+        own_X, certificate_X = safe_indexing(X, rows), safe_indexing(X, certificate)
+        is_unlabeled = ~labels.is_labeled[rows]
+        own_weight = None if sample_weight is None else weight[rows]
+        price = np.where(is_unlabeled, self.unlabeled_weight, 1.0)
+        outcomes: list[Outcome] = []
+        self.history_, self.n_iter_ = [], 0
+        for number, pair in enumerate(pairs(labels.n_classes, "ovr")):
+            sign, name = labels.sign(pair.positive), pair.name(labels.classes)
+            learner = ClassifierLearner(
+                self.estimator, own_X, own_weight, price, plan.random, problem=name, verbose=self.verbose
+            )
+            # One draw of folds: trainings of other classifiers may be expensive.
+            run = self._make_run(plan, number, learner, sign[rows], n_draws=1)
+            run.run()
+            outcome = run.outcome()
+            if len(certificate):
+                scores = scores_of_classifier(outcome.model, certificate_X)
+                pool = outcome.values[is_unlabeled]
+                outcome = self._certify(plan, number, outcome, pool, scores, sign[certificate])
+            outcomes.append(outcome)
+            self.n_iter_ += learner.n_iter
+            self.history_ += run.mark_chosen(learner.history) if isinstance(run, CrossFitted) else learner.history
+        self.estimators_ = [outcome.model for outcome in outcomes]
+        self._keep_outcomes([*outcomes])
+        self.termination_condition_ = next((o.ended for o in outcomes if o.ended is not None), "converged")
+        self._transduce(X, rows, labels, outcomes)
+        warn_unless_reached(self.operating_points_)
+        return self
+
+    def _transduce(self, X: Any, rows: np.ndarray, labels: Labels, outcomes: list[Outcome]) -> None:
+        """A label for every training row, and the round that gave it."""
+        self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
+        for outcome in outcomes:
+            self.labeled_iter_[rows] = np.maximum(self.labeled_iter_[rows], outcome.labeled_in)
+        codes = labels.codes.copy()
+        unlabeled = np.flatnonzero(~labels.is_labeled)
+        if len(unlabeled):
+            codes[unlabeled] = winning_codes(self._decide(self._score_checked(safe_indexing(X, unlabeled))))
+        self.transduction_ = labels.decode(codes)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return scores minus thresholds: above 0 is accepted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes one score per row, above 0 for the second; with more, one per row and class.
+        """
+        return self._decide(self._raw_scores(X))
+
+    def _raw_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
+        """Check the rows and score them without thresholds, (n, n_problems)."""
+        check_is_fitted(self)
+        return self._score_checked(self._check_X(X, reset=False))
+
+    def _score_checked(self, X: Any) -> np.ndarray:
+        return np.stack([scores_of_classifier(model, X) for model in self.estimators_], axis=1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels; with two classes, the second where the score is above its threshold.
+        """
+        decision = self.decision_function(X)
+        return self.classes_[winning_codes(decision)]
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        """The rows as an array or CSR matrix; NaN is allowed where the estimator takes it."""
+        tags = get_tags(self.estimator).input_tags
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csr" if tags.sparse else False,
+            dtype=None,
+            ensure_all_finite="allow-nan" if tags.allow_nan else True,
+            reset=reset,
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        return tags

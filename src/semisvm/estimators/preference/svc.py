@@ -1,0 +1,270 @@
+"""PSVM: the preference SVM, which keeps a minimum precision or recall and says how certain that is.
+
+A threshold on the scores of a support vector machine trades precision for recall. It is chosen on labeled rows that the
+machine was not trained on. In the paper these are half of the labels, and unlabeled rows join the training rows with
+soft labels while the threshold is found (`_paper`). Here, by default, every label trains and every label calibrates
+(`_cross`), and unlabeled rows join where the labels say that this helps (`_unlabeled`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from numbers import Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from semisvm.estimators.base import BaseSVC, Kernel
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
+from semisvm.estimators.costs import read_costs
+from semisvm.estimators.preference._common import Outcome, Plan
+from semisvm.estimators.preference._cross import CrossFitted
+from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin, warn_unless_reached
+from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
+from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.repeats import Repeats, find_repeats
+from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.kernels import Formula, scores_of_new_rows
+from semisvm.labels import UNLABELED_CODE
+from semisvm.sklearn_private import Interval, fit_context
+
+
+@with_shared_docs
+class PreferenceSVC(PreferenceMixin, BaseSVC):
+    """Support vector classifier that keeps a minimum precision or recall (PSVM), with unlabeled rows where they help.
+
+    Fitting gives scores and a threshold on them; `predict` accepts what is above the threshold. `operating_point_` says
+    what to expect of it, with intervals, and `audit_` what the threshold and the unlabeled rows each contribute.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The price of a labeled row on the wrong side of its margin.
+    C_unlabeled : float, default=None
+        The price of rows with soft labels. None: C, as in the paper. Costs multiply it too, by the label that a row is
+        given.
+    %(preference_targets)s
+    %(kernel_parameters)s
+    %(costs)s
+    %(class_weight)s
+    %(unlabeled)s
+    %(solver_parameters)s
+    %(random_state)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(classes)s
+    %(machine)s
+    %(operating_points)s
+    %(transduction)s
+    %(course)s
+
+    See Also
+    --------
+    PreferenceClassifier : The same around any classifier.
+    SupervisedSVC : The support vector machine without a threshold; takes costs of errors.
+    sklearn.model_selection.TunedThresholdClassifierCV : Tunes the threshold of any classifier for one metric, without
+        unlabeled rows, minimum values or certificates.
+
+    Notes
+    -----
+    More than two classes are always one-vs-rest, because a target is that of one class against the rest.
+    ``gamma="scale"`` looks at the rows that train. The records in `history_` have, for each round, precision, recall
+    and F1 on the calibration rows at the threshold 0 and at the adjusted threshold (``adjusted_...``), the threshold,
+    and the numbers of soft labels of each sign. With ``calibration="cross"`` a round is one candidate of the choice,
+    with its gain over the supervised machine and whether it was chosen.
+
+    References
+    ----------
+    .. [1] Z. Wen, R. Zhang and K. Ramamohanarao, "Enabling precision/recall preferences for semi-supervised SVM
+       training", CIKM 2014. :doi:`10.1145/2661829.2661977`
+    .. [2] J. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized likelihood
+       methods", Advances in Large Margin Classifiers, 1999.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from semisvm import PreferenceSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> y[200:] = -1  # all but two hundred labels are hidden
+    >>> model = PreferenceSVC(min_precision=0.95, random_state=0).fit(scale(X), y)
+    >>> model.operating_point_.level, model.operating_point_.reached
+    ('cross-fitted', True)
+    >>> model.predict_proba(scale(X)[:2]).round(2)
+    array([[1., 0.],
+           [1., 0.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{name: rule for name, rule in BaseSVC._parameter_constraints.items() if name != "multi_class"},
+        **PREFERENCE_CONSTRAINTS,
+        "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        C_unlabeled: float | None = None,
+        min_precision: float | dict | None = None,
+        min_recall: float | dict | None = None,
+        confidence: float | None = None,
+        calibration: Literal["cross", "part", "full"] = "cross",
+        calibration_size: float = 0.5,
+        pool: Literal["grow", "rebuild"] = "grow",
+        adjust: Literal["best", "paper"] | None = "best",
+        max_rounds: int = 20,
+        kernel: Kernel = "rbf",
+        degree: float = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        costs: Any = None,
+        class_weight: Any = None,
+        unlabeled: Any = -1,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        cache_size: float | None = None,
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        super().__init__(
+            C,
+            kernel=kernel,
+            degree=degree,
+            gamma=gamma,
+            coef0=coef0,
+            costs=costs,
+            class_weight=class_weight,
+            multi_class="ovr",
+            unlabeled=unlabeled,
+            tol=tol,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            cache_size=cache_size,
+            device=device,
+            verbose=verbose,
+        )
+        self.C_unlabeled = C_unlabeled
+        self.min_precision = min_precision
+        self.min_recall = min_recall
+        self.confidence = confidence
+        self.calibration = calibration
+        self.calibration_size = calibration_size
+        self.pool = pool
+        self.adjust = adjust
+        self.max_rounds = max_rounds
+        self.random_state = random_state
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
+        """Learn from labeled and unlabeled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
+        y : array-like of shape (n_samples,)
+            A label for each row, the marker `unlabeled` where there is none.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What multiplies C for each row. Thresholds and folds count rows, whatever their weights. A row of weight 0
+            is left out.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._fit_rows(X, y, sample_weight, None)
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_with_store(self, X: Any, y: Any, *, store: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
+        """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        store : SolveStore
+            See `semisvm.dual.solve`.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._fit_rows(X, y, sample_weight, None, store)
+
+    def _fit(self, problem: TrainingProblem) -> MethodFit:
+        plan = self._make_plan(problem.labels)
+        part = problem.select(plan.learns)
+        # The labels of the certificate have no part in the machine, not even in class_weight="balanced".
+        own_costs = read_costs(self.costs, None, self.class_weight, part.labels, np.ones(part.n_rows, dtype=bool))
+        part = replace(part, costs=own_costs)
+        formula, repeats = part.formula(), self._find_repeats(part)
+        merged = part if repeats is None else repeats.merge(part)
+        copies = None if repeats is None else np.bincount(repeats.group)
+        fits = fit_pairs(merged, formula, partial(self._fit_binary, plan, copies))
+        if repeats is not None:
+            fits = [_deal_out(repeats, fit, part.weight, merged.weight) for fit in fits]
+        outcomes: list[Outcome | None] = [fit.outcome for fit in fits]
+        if plan.certifies.any():
+            outcomes = self._certify_all(problem, part, plan, fits, formula)
+        self._keep_outcomes(outcomes)
+        warn_unless_reached(self.operating_points_)
+        return MethodFit([spread(fit, plan.learns) for fit in fits], formula, "ovr")
+
+    def _find_repeats(self, part: TrainingProblem) -> Repeats | None:
+        """Equal unlabeled rows get equal labels in the paper's rounds: they become one row with their total weight."""
+        if not isinstance(self.kernel, str) or self.kernel == "precomputed" or self.calibration == "cross":
+            return None
+        own_code = np.where(part.labels.is_labeled, np.arange(part.n_rows), UNLABELED_CODE)  # labeled rows stay apart
+        return find_repeats(part.X, own_code)
+
+    def _fit_binary(self, plan: Plan, copies: np.ndarray | None, task: BinaryTask) -> BinaryFit:
+        rounds = Rounds(task)
+        learner = SvmLearner(rounds, self.C, self.C if self.C_unlabeled is None else self.C_unlabeled)
+        run = self._make_run(plan, task.number, learner, task.sign, copies)
+        with rounds.until_stopped():
+            run.run()
+        last = learner.newest.get(ALL_LABELS, rounds.solution)
+        outcome = run.outcome(unfinished=(last, last.decision_values))
+        rounds.go_back(outcome.model)
+        rounds.labeled_in = outcome.labeled_in
+        if isinstance(run, CrossFitted):
+            rounds.history = run.mark_chosen(rounds.history)
+        return rounds.fit(ended=outcome.ended, outcome=outcome)
+
+    def _certify_all(
+        self, problem: TrainingProblem, part: TrainingProblem, plan: Plan, fits: list[BinaryFit], formula: Formula
+    ) -> list[Outcome | None]:
+        """The outcomes of the fits on `part`, with certificates by the rows of `problem` that were kept for them."""
+        row_beta = np.stack([fit.row_beta for fit in fits])
+        is_support = (row_beta != 0).any(axis=0)
+        if problem.kernel.is_precomputed:
+            X = problem.X[plan.certifies][:, np.flatnonzero(plan.learns)[is_support]]
+            support_vectors = None
+        else:
+            X, support_vectors = problem.X[plan.certifies], part.X[is_support]
+        scores = scores_of_new_rows(X, support_vectors, row_beta[:, is_support], formula, device=self.device)
+        is_unlabeled = ~part.labels.is_labeled
+        found: list[Outcome | None] = []
+        for number, fit in enumerate(fits):
+            sign = problem.labels.sign(1 if len(fits) == 1 else number)[plan.certifies]
+            own = scores[:, number] + fit.bias
+            found.append(fit.outcome and self._certify(plan, number, fit.outcome, fit.scores[is_unlabeled], own, sign))
+        return found
+
+
+def _deal_out(repeats: Repeats, fit: BinaryFit, weight: np.ndarray, merged_weight: np.ndarray) -> BinaryFit:
+    """A fit on the distinct rows as a fit on all rows: copies share the coefficient in proportion to their weights."""
+    rounds = None if fit.rounds is None else fit.rounds[repeats.group]
+    return replace(repeats.deal(fit, weight, merged_weight), rounds=rounds, history=fit.history)

@@ -1,0 +1,123 @@
+"""What a method is given: the rows in use with their labels, weights and costs, the kernel, the limits, the progress.
+
+    X        (n, d)  the rows in use, or with a precomputed kernel the matrix between them, (n, n)
+    labels   (n,)    a class or none for each row
+    weight   (n,)    how many rows each row counts for; positive
+
+`BaseSVC.fit` makes it from the user's arguments, a method's `_fit` turns it into a `MethodFit` (see `binary`). A method
+that learns from some of the rows only works on `problem.select(rows)`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from semisvm.estimators.costs import Costs
+from semisvm.estimators.progress import Progress
+from semisvm.kernels import Formula, KernelRows, kernel_rows, make_formula
+from semisvm.labels import Labels
+
+# Kernel rows are kept in float32, unless a tolerance below this is asked for or there are few rows: there float64
+# costs nothing and makes the model independent of the order of rows to nine digits.
+FLOAT32_SUFFICES = 1e-5
+FEW_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far to solve, and where.
+
+    max_iter   most solver steps for each binary problem, all its rounds together; None: no limit
+    deadline   when the whole fit has to end, on the clock of `time.perf_counter`; None: never
+    store      where finished solves are kept and found again; None: nowhere
+    """
+
+    tol: float
+    max_iter: int | None = None
+    deadline: float | None = None
+    device: str = "auto"
+    cache_size: float | None = None
+    store: Any = None
+
+    def of_solve(
+        self, n_iter: int = 0, *, tol: float | None = None, callback: Callable[[int, float], bool] | None = None
+    ) -> dict[str, Any]:
+        """The arguments of the next solve, after `n_iter` steps of the same binary problem."""
+        return {
+            "tol": self.tol if tol is None else tol,
+            "max_iter": None if self.max_iter is None else max(self.max_iter - n_iter, 0),
+            "time_limit": None if self.deadline is None else self.deadline - time.perf_counter(),
+            "device": self.device,
+            "callback": callback,
+            "store": self.store,
+        }
+
+
+@dataclass(frozen=True)
+class KernelParameters:
+    """The kernel as the user names it."""
+
+    kernel: str | Callable
+    gamma: str | float
+    coef0: float
+    degree: float
+
+    @property
+    def is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+
+@dataclass(frozen=True)
+class TrainingProblem:
+    """See the module's docstring; `name` is the estimator's, for messages; `multi_class` is "auto", "ovr" or "ovo"."""
+
+    name: str
+    X: Any
+    labels: Labels
+    weight: np.ndarray
+    costs: Costs
+    kernel: KernelParameters
+    multi_class: str
+    limits: Limits
+    progress: Progress
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.weight)
+
+    def select(self, rows: np.ndarray) -> TrainingProblem:
+        """The same problem on some of the rows, given as a mask."""
+        if rows.all():
+            return self
+        X = self.X[np.ix_(rows, rows)] if self.kernel.is_precomputed else self.X[rows]
+        labels = Labels(self.labels.classes, self.labels.codes[rows])
+        return replace(self, X=X, labels=labels, weight=self.weight[rows], costs=self.costs.select(rows))
+
+    def with_auto_scheme(self, scheme: str) -> TrainingProblem:
+        """The same problem, with what multi_class="auto" means for the method at hand."""
+        return replace(self, multi_class=scheme) if self.multi_class == "auto" else self
+
+    def relabel(self, codes: np.ndarray) -> TrainingProblem:
+        """The same rows with other labels, without a word to callbacks or the terminal."""
+        return replace(self, labels=Labels(self.labels.classes, codes), progress=Progress())
+
+    def formula(self, gamma: str | float | None = None) -> Formula:
+        """The kernel with its parameters as numbers; "scale" and "auto" look at the rows of this problem."""
+        asked = self.kernel
+        gamma = asked.gamma if gamma is None else gamma
+        return make_formula(
+            asked.kernel, self.X, gamma=gamma, coef0=asked.coef0, degree=asked.degree, weight=self.weight
+        )
+
+    def kernel_rows(self, formula: Formula, *, is_frugal: bool = False, few_rows: int = FEW_ROWS) -> KernelRows:
+        """Rows of the kernel matrix of X; `is_frugal` where they serve one solve only."""
+        limits = self.limits
+        dtype = np.float32 if limits.tol >= FLOAT32_SUFFICES and self.n_rows > few_rows else np.float64
+        return kernel_rows(
+            self.X, formula, cache_size=limits.cache_size, dtype=dtype, is_frugal=is_frugal, device=limits.device
+        )

@@ -1,0 +1,96 @@
+"""What a fit tells while it runs: scikit-learn's callbacks, `verbose`, the wish to stop, and warnings.
+
+The tasks of a fit form a tree that scikit-learn's callbacks walk: the fit, its binary problems, and in each the looks
+that the solver (or the rounds of a method) takes at its progress, several per second.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from semisvm.estimators.history import RoundRecord
+
+SECONDS_BETWEEN_LINES = 1.0
+
+
+class Watch:
+    """One binary problem, or one whole fit, as callbacks and the user at the terminal see it."""
+
+    def __init__(self, estimator: Any, context: Any, name: str, verbose: bool):
+        self.estimator, self.context, self.name, self.verbose = estimator, context, name, verbose
+        self.began = self.last_line = time.perf_counter()
+        self.was_stopped = False  # set once the task has ended: whether a callback asked the fit to end here
+
+    def look(self, n_iter: int, gap: float) -> bool:
+        """Report progress within a solve; the callback of `semisvm.dual.solve`: true ends the solve."""
+        now = time.perf_counter()
+        if self.verbose and now - self.last_line >= SECONDS_BETWEEN_LINES:
+            self.last_line = now
+            print(f"[{self.name}] {n_iter} steps, gap {gap:.2e}, {now - self.began:.1f} s", flush=True)
+        return self._report("look")
+
+    def round_done(self, record: RoundRecord) -> bool:
+        """Report that a round is complete; true when the fit has to stop there."""
+        if self.verbose:
+            print_record(record)
+        return self._report("round")
+
+    def _report(self, name: str) -> bool:
+        if self.context is None:
+            return False
+        step = self.context.subcontext(task_name=name)
+        step.call_on_fit_task_begin(estimator=self.estimator)
+        return step.call_on_fit_task_end(estimator=self.estimator)
+
+
+@dataclass
+class Progress:
+    """The callbacks and the terminal of one fit; without an estimator, silent."""
+
+    estimator: Any = None
+    _root: Any = field(default=None, repr=False)
+
+    @contextmanager
+    def whole_fit(self, name: str, max_subtasks: int | None = None) -> Iterator[Watch]:
+        """The whole fit as one task."""
+        if self.estimator is not None:
+            self._root = self.estimator._init_callback_context(max_subtasks=max_subtasks)
+        yield from self._task(self._root, name)
+
+    @contextmanager
+    def one_problem(self, name: str) -> Iterator[Watch]:
+        """One binary problem as a part of the fit that is under way."""
+        context = None if self._root is None else self._root.subcontext(task_name=name, max_subtasks=None)
+        yield from self._task(context, name)
+
+    def _task(self, context: Any, name: str) -> Iterator[Watch]:
+        watch = Watch(self.estimator, context, name, verbose=getattr(self.estimator, "verbose", False))
+        if context is not None:
+            context.call_on_fit_task_begin(estimator=self.estimator)
+        yield watch
+        if context is not None:
+            watch.was_stopped = bool(context.call_on_fit_task_end(estimator=self.estimator))
+
+
+def warn_caller(warning: Warning) -> None:
+    """Warn, and point at the line outside of semisvm and scikit-learn that called."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("semisvm", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level)
+
+
+def print_record(record: RoundRecord) -> None:
+    """Print one line for people."""
+    told = ", ".join(f"{key} {_short(value)}" for key, value in record.as_dict().items() if key != "problem")
+    print(f"[{record.problem}] {told}", flush=True)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

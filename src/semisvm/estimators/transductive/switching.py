@@ -1,0 +1,185 @@
+"""Label switching: the transductive SVM of Joachims (ICML 1999).
+
+    minimize over f and guess_j in {-1, +1}, j unlabeled, with a fixed number of positive guesses
+
+        1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
+                  + sum_unlabeled price[guess_j] weight_j max(0, 1 - guess_j f(x_j))
+
+The guesses begin by rank: the supervised machine's highest rows are positive. For given guesses this is an ordinary
+SVM. Two rows of opposite guesses are switched when that lowers the objective at the f at hand; solving again
+can only lower it further, so within a level of the price the objective falls with every switch, and switching ends.
+The price of unlabeled rows is raised from next to nothing to C_unlabeled, doubling, so that the first guesses do
+not decide everything.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from semisvm.dual import DualProblem, DualSolution
+from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows
+from semisvm.estimators.hinge import hinge_problem, primal_objective, slack
+from semisvm.estimators.rounds import Rounds
+
+FIRST_PRICE = 1e-5
+# Switching at a fixed f promises a gain, and the new optimum has to keep the promise. Where a solution shows less
+# than this share of it, its tolerance hides the rest: it is solved again, this much more tightly.
+KEPT_PROMISE = 0.5
+TIGHTER = 0.1
+ROUGH_TOL = 0.1
+
+
+@dataclass(frozen=True)
+class Level:
+    """What slack costs at one price of the unlabeled rows: the boxes of every row, under either sign."""
+
+    task: BinaryTask
+    C: float
+    price: dict[int, float]
+
+    def box(self, sign: np.ndarray) -> np.ndarray:
+        """The price of a unit of slack of each row, were its sign this."""
+        task = self.task
+        guessed = np.where(sign > 0, self.price[+1] * task.cost_of[+1], self.price[-1] * task.cost_of[-1])
+        return task.weight * np.where(task.sign != 0, self.C, guessed)
+
+    @property
+    def record(self) -> dict[str, float]:
+        return {"price_negative": self.price[-1], "price_positive": self.price[+1]}
+
+    def problem(self, sign: np.ndarray) -> DualProblem:
+        return hinge_problem(self.task.kernel, sign, self.box(sign))
+
+    def objective(self, solution: DualSolution, sign: np.ndarray) -> float:
+        return primal_objective(solution, sign, self.box(sign))
+
+    def gains(self, solution: DualSolution, sign: np.ndarray) -> np.ndarray:
+        """By how much each row's loss would fall, f as it is, were its guess the other one."""
+        margin = sign * solution.decision_values
+        return self.box(sign) * slack(margin) - self.box(-sign) * slack(-margin)
+
+
+class SwitchMachine:
+    """Label switching on one binary task; pairs_per_round None switches all pairs that pay at once."""
+
+    def __init__(self, task: BinaryTask, C: float, C_unlabeled: float, pairs_per_round: int | None = None):
+        self.task, self.C, self.C_unlabeled, self.pairs_per_round = task, C, C_unlabeled, pairs_per_round
+
+    def supervised(self) -> DualProblem:
+        """The labeled rows alone."""
+        return hinge_problem(self.task.kernel, self.task.sign, self.C * self.task.weight)
+
+    def use_unlabeled(self, rounds: Rounds, share: PositiveShare) -> None:
+        """Guess by rank, then switch at every level of the price."""
+        first = sign = guess_share(self.task, rounds.decision_values, share)
+        is_unlabeled = self.task.sign == 0
+        rounds.label(is_unlabeled)
+        weight = {s: float(self.task.counts[is_unlabeled & (sign == s)].sum()) for s in (-1, +1)}
+        levels = [Level(self.task, self.C, price) for price in rising_prices(self.C_unlabeled, weight)]
+        sign = switch_at(rounds, levels[0], sign, self.pairs_per_round)
+        for before, level in pairwise(levels):
+            start = _raised(rounds.solution, sign, before, level)
+            sign = switch_at(rounds, level, sign, self.pairs_per_round, start)
+        try_first_guesses(rounds, levels[-1], sign, first, self.pairs_per_round)
+
+    def fit(self, rounds: Rounds, share: PositiveShare | None) -> BinaryFit:
+        return rounds.fit(outcome=share)
+
+
+def guess_share(task: BinaryTask, decision_values: np.ndarray, share: PositiveShare) -> np.ndarray:
+    """The user's signs, and by rank +1 for that share of the unlabeled rows, counted by weight, -1 for the others."""
+    ranked = rank_rows(decision_values, np.flatnonzero(task.sign == 0))
+    return label_by_rank(task.sign, ranked, share.nearest(task.counts[ranked]))
+
+
+def rising_prices(C_unlabeled: float, weight: dict[int, float]) -> Iterator[dict[int, float]]:
+    """The levels of Joachims: at first both guesses weigh the same in sum, then each price doubles up to the end.
+
+    `weight` is that of the rows guessed positive and negative; a lone row has one guess only.
+    """
+    first = {-1: FIRST_PRICE, +1: FIRST_PRICE * (weight[+1] or 1) / (weight[-1] or 1)}
+    price = {s: min(first[s], C_unlabeled) for s in (-1, +1)}
+    yield price
+    while min(price.values()) < C_unlabeled:
+        price = {s: min(2 * price[s], C_unlabeled) for s in (-1, +1)}
+        yield price
+
+
+def switch_at(
+    rounds: Rounds, level: Level, sign: np.ndarray, pairs_per_round: int | None = None, start: np.ndarray | None = None
+) -> np.ndarray:
+    """Switch at one level until no pair lowers the objective; return the guesses."""
+    solution = rounds.solve(level.problem(sign), start=start)
+    objective = level.objective(solution, sign)
+    rounds.guess = sign
+    rounds.done(**level.record, switched=0, objective=objective)
+    while True:
+        gains = level.gains(solution, sign)
+        rows = pairs_that_pay(gains, sign, level, rounds.tol, pairs_per_round)
+        if len(rows) == 0:
+            return sign
+        switched = sign.copy()
+        switched[rows] *= -1
+        found, value = _solve_to_below(rounds, level, switched, objective - KEPT_PROMISE * gains[rows].sum())
+        if value >= objective:
+            rounds.go_back(solution)
+            return sign
+        sign, solution, objective = switched, found, value
+        rounds.guess = sign
+        rounds.label(rows)
+        rounds.done(**level.record, switched=len(rows), objective=objective)
+
+
+def _raised(solution: DualSolution, sign: np.ndarray, before: Level, level: Level) -> np.ndarray:
+    """A start for the next level: what is at its bound goes to the new one, all at once instead of pair by pair."""
+    return np.where(solution.beta == sign * before.box(sign), sign * level.box(sign), solution.beta)
+
+
+def try_first_guesses(rounds: Rounds, level: Level, sign, first, pairs_per_round: int | None = None) -> None:
+    """Go back to the first guesses where they, at the last level, are the better ones.
+
+    Each level lowers its own objective, and what is better at a low price may be worse at the last.
+    """
+    if (sign == first).all():
+        return
+    solution = rounds.solution
+    objective = level.objective(solution, sign)
+    # The dual of a rough solution bounds from below what the first guesses can do: mostly that settles it.
+    is_hopeless = -rounds.solve(level.problem(first), tol=max(ROUGH_TOL, rounds.tol)).objective >= objective
+    if is_hopeless or level.objective(rounds.solve(level.problem(first)), first) >= objective:
+        rounds.go_back(solution)
+        return
+    rounds.label(np.flatnonzero(sign != first))
+    switch_at(rounds, level, first, pairs_per_round)
+
+
+def pairs_that_pay(gains, sign, level: Level, tol: float, most_pairs: int | None) -> np.ndarray:
+    """Rows of disjoint pairs, one of each guess, whose switch lowers the objective: largest gain with largest gain.
+
+    With equal prices the gain of a pair is 2 price (slack_p + slack_n - 2), so this is Joachims' rule
+    slack_p + slack_n > 2. A pair must gain more than the tolerance can make up.
+    """
+    unlabeled = level.task.sign == 0
+    best = [_most_gaining(gains, np.flatnonzero(unlabeled & (sign == s)), most_pairs) for s in (+1, -1)]
+    n_pairs = min(map(len, best))
+    positive, negative = (rows[:n_pairs] for rows in best)
+    box = level.box(sign)
+    pays = gains[positive] + gains[negative] > tol * (box[positive] + box[negative])
+    n_paying = n_pairs if pays.all() else int(np.argmin(pays))
+    return np.concatenate([positive[:n_paying], negative[:n_paying]])
+
+
+def _most_gaining(gains, rows, most: int | None) -> np.ndarray:
+    return rows[np.argsort(-gains[rows], kind="stable")][:most]
+
+
+def _solve_to_below(rounds: Rounds, level: Level, sign, promised: float) -> tuple[DualSolution, float]:
+    solution = rounds.solve(level.problem(sign))
+    objective = level.objective(solution, sign)
+    if objective > promised:
+        solution = rounds.solve(level.problem(sign), tol=TIGHTER * rounds.tol)
+        objective = level.objective(solution, sign)
+    return solution, objective
