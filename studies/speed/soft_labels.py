@@ -21,7 +21,7 @@ import numpy as np
 from semisvm.decision import choose, measure
 from semisvm.dual import solve_many
 from semisvm.estimators.hinge import hinge_problem
-from semisvm.estimators.soft_labels import SUPERVISED, draw_folds, settle, train_in_full
+from semisvm.estimators.preference._unlabeled import SUPERVISED_CANDIDATE, draw_folds, settle, train_in_full
 from semisvm.kernels import kernel_rows, make_formula
 from studies.harness.machine import describe_session
 from studies.harness.records import Journal, cell_key, done_keys, read_records
@@ -83,7 +83,7 @@ def audit(kernel, C, truth, n_train, n_labeled, seed):
     label_sign = sign[sign != 0]
     settled = settle(svm, sign, folds=draw_folds(sign, seed=seed), seed=seed)
     seconds, steps = time.perf_counter() - began, svm.n_iter
-    chosen = f1_at(choose(settled.scores, label_sign).threshold, svm.test_values(), test)
+    chosen = f1_at(choose(settled.out_of_fold[settled.chosen], label_sign).threshold, svm.test_values(), test)
     svm.train(sign, np.abs(sign), "all")
     at_zero, after_the_fact = f1_at(0.0, svm.test_values(), test), {}
     for candidate, scores in settled.out_of_fold.items():
@@ -91,7 +91,7 @@ def audit(kernel, C, truth, n_train, n_labeled, seed):
         after_the_fact[str(candidate)] = f1_at(choose(scores, label_sign).threshold, svm.test_values(), test)
     return {
         "supervised": at_zero,
-        "threshold": after_the_fact[str(SUPERVISED)],
+        "threshold": after_the_fact[str(SUPERVISED_CANDIDATE)],
         "settled": chosen,
         "chosen": str(settled.chosen),
         "after_the_fact": after_the_fact,
@@ -150,7 +150,7 @@ def render(records, n_rows):
     for (setting, labels), runs in sorted(by_cell(records, n_rows).items(), key=lambda item: _place(*item[0])):
         means = [statistics.mean(run[name] for run in runs) for name in ("supervised", "threshold", "settled")]
         best, value = _best_fixed(runs)
-        kept = sum(run["chosen"] == str(SUPERVISED) for run in runs)
+        kept = sum(run["chosen"] == str(SUPERVISED_CANDIDATE) for run in runs)
         shown = [f"{mean:.3f}" for mean in means]
         rows.append([setting, best, labels, str(len(runs)), *shown, _gain(runs), f"{value:.3f}", str(kept)])
     head = ["set", "best afterwards", "labels", "seeds", "at 0", "+ threshold", "chosen", "gain ± s.e.", "best", "kept"]
@@ -163,7 +163,7 @@ def render_tuning(records, n_rows):
     for labels in TUNING_LABELS:
         runs = [run for (_, count), some in cells.items() if count == labels for run in some]
         if runs:
-            kept = sum(run["chosen"] == str(SUPERVISED) for run in runs)
+            kept = sum(run["chosen"] == str(SUPERVISED_CANDIDATE) for run in runs)
             lines.append(f"{labels:>4} labels, {len(runs)} runs: gain {_gain(runs)}, supervised kept {kept} times")
     by_setting = {}
     for (setting, _), runs in cells.items():
