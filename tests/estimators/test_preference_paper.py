@@ -12,10 +12,10 @@ from preference_data import overlapping
 from semisvm import PreferenceSVC
 from semisvm.datasets import hide, load, split
 from semisvm.decision import Target
+from semisvm.estimators.equal_rows import EqualRows
 from semisvm.estimators.preference._common import split_labels
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.preference._paper import PaperRounds
-from semisvm.estimators.repeats import Repeats
 from semisvm.kernels import CachedRows
 
 
@@ -154,13 +154,13 @@ def test_without_adjusting_all_rows_are_labeled_at_once():
 
 def test_unlabeled_copies_are_one_row_of_their_weight(monkeypatch):
     """Rows that repeat are merged; the same rows, moved apart by next to nothing, are not, and give the same model."""
-    n_merged, merge = [], Repeats.merge
+    n_merged, merge = [], EqualRows.merge
 
     def count(self, problem):
         n_merged.append(len(self.first))
         return merge(self, problem)
 
-    monkeypatch.setattr(Repeats, "merge", count)
+    monkeypatch.setattr(EqualRows, "merge", count)
     X, y, _ = overlapping(1, n=160)
     X, y = np.vstack([X, X[60:], X[60:110]]), np.concatenate([y, np.full(150, -1)])
     apart = X + 1e-9 * np.arange(len(X))[:, None]

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from semisvm.decision import Audit, OperatingPoint, changed_by_unlabeled
-from semisvm.estimators.history import RoundRecord
 from semisvm.estimators.registry import Method
 from semisvm.tables.compare import BASELINE, MethodTrial
 from semisvm.tables.held_out import audit_steps, pair_of_costs, scores_per_class

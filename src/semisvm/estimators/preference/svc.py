@@ -19,12 +19,12 @@ from sklearn.callback import with_callbacks
 from semisvm.estimators.base import BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.costs import read_costs
+from semisvm.estimators.equal_rows import EqualRows, find_repeats
 from semisvm.estimators.preference._common import Outcome, Plan
 from semisvm.estimators.preference._cross import CrossFitted
 from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin, warn_unless_reached
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.repeats import Repeats, find_repeats
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import Formula, scores_of_new_rows
@@ -222,7 +222,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         warn_unless_reached(self.operating_points_)
         return MethodFit([spread(fit, plan.learns) for fit in fits], formula, "ovr")
 
-    def _find_repeats(self, part: TrainingProblem) -> Repeats | None:
+    def _find_repeats(self, part: TrainingProblem) -> EqualRows | None:
         """Equal unlabeled rows get equal labels in the paper's rounds: they become one row with their total weight."""
         if not isinstance(self.kernel, str) or self.kernel == "precomputed" or self.calibration == "cross":
             return None
@@ -264,7 +264,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         return found
 
 
-def _deal_out(repeats: Repeats, fit: BinaryFit, weight: np.ndarray, merged_weight: np.ndarray) -> BinaryFit:
+def _deal_out(repeats: EqualRows, fit: BinaryFit, weight: np.ndarray, merged_weight: np.ndarray) -> BinaryFit:
     """A fit on the distinct rows as a fit on all rows: copies share the coefficient in proportion to their weights."""
     rounds = None if fit.rounds is None else fit.rounds[repeats.group]
     return replace(repeats.deal(fit, weight, merged_weight), rounds=rounds, history=fit.history)
