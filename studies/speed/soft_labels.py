@@ -21,6 +21,7 @@ import numpy as np
 from semisvm.decision import choose, measure
 from semisvm.dual import solve_many
 from semisvm.estimators.hinge import hinge_problem
+from semisvm.estimators.preference._learner import ALL_LABELS, Learner
 from semisvm.estimators.preference._unlabeled import SUPERVISED_CANDIDATE, draw_folds, settle, train_in_full
 from semisvm.kernels import kernel_rows, make_formula
 from studies.harness.machine import describe_session
@@ -36,7 +37,7 @@ TEST, TUNING_TEST = 0.1, 0.25
 CACHE_MIB = 30_000  # a bound; memory is taken as rows are made
 
 
-class KernelSVM:
+class KernelSVM(Learner):
     """A C-SVC on kernel rows that all trainings share; rows from n_train on are scored but never trained on."""
 
     def __init__(self, kernel, C, n_train):
@@ -55,13 +56,18 @@ class KernelSVM:
             self.n_iter += found.n_iter
         return [found.decision_values[: self.n_train] for found in solutions]
 
+    @property
+    def model(self):
+        """The last training on all labels."""
+        return self.last[ALL_LABELS]
+
     def _problem(self, sign, share):
         out_of_use = np.zeros(self.kernel.n_rows - self.n_train)
         return hinge_problem(self.kernel, np.append(sign, out_of_use), self.C * np.append(share, out_of_use))
 
     def test_values(self):
-        """Return the decision values of the test rows from the last training of the sequence "all"."""
-        return self.last["all"].decision_values[self.n_train :]
+        """Return the decision values of the test rows from the last training on all labels."""
+        return self.model.decision_values[self.n_train :]
 
 
 def draw(X, sign, n_rows, test, seed):
@@ -84,7 +90,7 @@ def audit(kernel, C, truth, n_train, n_labeled, seed):
     settled = settle(svm, sign, folds=draw_folds(sign, seed=seed), seed=seed)
     seconds, steps = time.perf_counter() - began, svm.n_iter
     chosen = f1_at(choose(settled.out_of_fold[settled.chosen], label_sign).threshold, svm.test_values(), test)
-    svm.train(sign, np.abs(sign), "all")
+    svm.train(sign, np.abs(sign), ALL_LABELS)
     at_zero, after_the_fact = f1_at(0.0, svm.test_values(), test), {}
     for candidate, scores in settled.out_of_fold.items():
         train_in_full(svm, sign, candidate, settled.pool, settled.supervised_values)
