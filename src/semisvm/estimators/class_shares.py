@@ -40,12 +40,16 @@ class PositiveShare:
     def nearest(self, weight: np.ndarray) -> int:
         """How many rows, in the order given, come nearest to this share of the weight."""
         middle = np.cumsum(weight) - weight / 2
-        return _some_of_each(np.count_nonzero(middle <= self.value * weight.sum() + ROUNDING * weight.mean()), weight)
+        return _some_of_each(
+            int(np.count_nonzero(middle <= self.value * weight.sum() + ROUNDING * weight.mean())), weight
+        )
 
     def at_least(self, weight: np.ndarray) -> int:
         """The fewest rows, in the order given, that have this share of the weight: CS4VM's authors round up."""
         before = np.cumsum(weight) - weight
-        return _some_of_each(np.count_nonzero(before < self.value * weight.sum() - ROUNDING * weight.mean()), weight)
+        return _some_of_each(
+            int(np.count_nonzero(before < self.value * weight.sum() - ROUNDING * weight.mean())), weight
+        )
 
 
 def _some_of_each(count: int, weight: np.ndarray) -> int:

@@ -225,7 +225,7 @@ def warn_unless_reached(points: dict[Any, OperatingPoint | None]) -> None:
     """Warn about every target that was not reached."""
     for name, point in points.items():
         if point is not None and not point.reached:
-            warn_caller(f"Class {name!r}: {point.reason}", UserWarning)
+            warn_caller(UserWarning(f"Class {name!r}: {point.reason}"))
 
 
 def scores_beyond(scores: np.ndarray, threshold: float) -> np.ndarray:
