@@ -74,8 +74,14 @@ WRONG = {
     ),
     "plain words": r"\b(?:lest|whilst|dearer|albeit|hitherto|thereof|nought|save for)\b|nobody counts",
 }
-PLACES = [*sorted({place(path).split("/")[0] for path in source_files()}), "docs", "README.md", "CHANGELOG.md"]
-LANDED = {"model_selection", "__init__.py", "labels.py", "sklearn_private.py", "CHANGELOG.md"}
+PLACES = [
+    *sorted({place(path).split("/")[0] for path in source_files()}),
+    "studies",
+    "docs",
+    "README.md",
+    "CHANGELOG.md",
+]
+LANDED = {"studies", "model_selection", "__init__.py", "labels.py", "sklearn_private.py", "CHANGELOG.md"}
 
 
 def texts_of(name):
