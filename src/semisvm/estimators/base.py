@@ -208,7 +208,7 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
         codes[rows_in_use[is_open]] = guessed[is_open]
         outside = np.flatnonzero(codes < 0)
         if len(outside):
-            codes[outside] = winning_codes(self.decision_function(X[outside]))
+            codes[outside] = winning_codes(self._decide(self._score_checked(X[outside])))
         return codes
 
     def decision_function(self, X) -> np.ndarray:
@@ -229,7 +229,10 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
     def _raw_scores(self, X) -> np.ndarray:
         """Check the rows and score them by the binary problems, (n, n_problems)."""
         check_is_fitted(self)
-        X = validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
+        return self._score_checked(validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
+
+    def _score_checked(self, X) -> np.ndarray:
+        """Score rows that were checked, by the binary problems, (n, n_problems)."""
         if self._formula.name == "precomputed":
             X = X[:, self.support_]
         machine = self.support_vectors_, self.dual_coef_, self._formula
