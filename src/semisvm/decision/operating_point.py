@@ -118,7 +118,13 @@ class OperatingPoint:
         return math.isinf(self.threshold)
 
     def summary(self) -> str:
-        """Return a few lines of text."""
+        """Return a few lines of text.
+
+        Returns
+        -------
+        str
+            What was asked, whether it was reached, the rule, and the estimates with their intervals.
+        """
         found = "reached" if self.reached else "not reached"
         lines = [
             f"{capital(str(self.target))}: {found} ({self.level}, {self.counts.rows} labels).",
@@ -134,7 +140,13 @@ class OperatingPoint:
     __str__ = summary
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values: an infinite threshold is the text "inf" or "-inf", NaN is None."""
+        """Return plain JSON values: an infinite threshold is the text "inf" or "-inf", NaN is None.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+        """
         return {
             "threshold": str(self.threshold) if self.is_constant else self.threshold,
             "target": self.target.as_dict(),

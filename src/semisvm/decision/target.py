@@ -68,21 +68,60 @@ class Target:
         return self.min_precision is not None or self.min_recall is not None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what is asked as plain JSON values, without what is not asked."""
+        """Return what is asked as plain JSON values, without what is not asked.
+
+        Returns
+        -------
+        dict
+            The parameters that are not None.
+        """
         found = {name: value for name, value in vars(self).items() if value is not None}
         return found if self.costs is None else found | {"costs": list(self.costs)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Target":
-        """Return the target that `as_dict` wrote."""
+        """Return the target that `as_dict` wrote.
+
+        Parameters
+        ----------
+        values : dict
+            What `as_dict` returned.
+
+        Returns
+        -------
+        Target
+            An equal target.
+        """
         return cls(**values)
 
     def share_of_risk(self, risk: float) -> float:
-        """Return the part of a risk that each constraint gets."""
+        """Return the part of a risk that each constraint gets.
+
+        Parameters
+        ----------
+        risk : float
+            Probability that any of the constraints may fail with.
+
+        Returns
+        -------
+        float
+            Half of it where both precision and recall are asked for, all of it otherwise.
+        """
         return risk / 2 if self.min_precision is not None and self.min_recall is not None else risk
 
     def shortfall(self, counts: Counts) -> Any:
-        """Return by how much each candidate misses the constraints in total; an undefined rate counts as 0."""
+        """Return by how much each candidate misses the constraints in total; an undefined rate counts as 0.
+
+        Parameters
+        ----------
+        counts : Counts
+            Of one candidate, or arrays of those of many.
+
+        Returns
+        -------
+        ndarray
+            One number per candidate, 0 where all constraints hold.
+        """
         missing = np.zeros(np.shape(counts.tp))
         for least, measured in ((self.min_precision, precision), (self.min_recall, recall)):
             if least is not None:
@@ -90,7 +129,18 @@ class Target:
         return missing
 
     def objective(self, counts: Counts) -> Any:
-        """Return what is maximized among candidates that are otherwise equal."""
+        """Return what is maximized among candidates that are otherwise equal.
+
+        Parameters
+        ----------
+        counts : Counts
+            Of one candidate, or arrays of those of many.
+
+        Returns
+        -------
+        float or ndarray
+            The F score, or minus the expected cost where costs are given.
+        """
         return f_score(counts, self.beta) if self.costs is None else -expected_cost(counts, self.costs)
 
     def __str__(self) -> str:

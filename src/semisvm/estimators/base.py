@@ -24,6 +24,7 @@ from semisvm.estimators.binary import MethodFit, combine, winning_codes
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, warn_caller
+from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
@@ -96,45 +97,38 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> Self:
         """Learn from labeled and unlabeled rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
-        y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for; it multiplies C. A row of weight 0 is left out.
-        sample_cost : array-like of shape (n_samples,), (n_samples, n_classes) or \
-(n_samples, n_classes, n_classes), default=None
-            What errors on each row cost, in place of `costs`: whatever its class; by the class that it may be of,
-            known or not; or one matrix per row, [i, true class, predicted class].
+        %(rows_and_labels)s
+        %(sample_weight)s
+        %(sample_cost)s
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         return self._fit_rows(X, y, sample_weight, sample_cost)
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
     def fit_with_store(self, X: Any, y: Any, *, store: Any, sample_weight: Any = None, sample_cost: Any = None) -> Self:
         """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
 
         Parameters
         ----------
-        X, y, sample_weight, sample_cost
-            As in `fit`.
-        store : SolveStore
-            See `semisvm.dual.solve`.
+        %(rows_and_labels)s
+        %(store)s
+        %(sample_weight)s
+        %(sample_cost)s
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         return self._fit_rows(X, y, sample_weight, sample_cost, store)
 

@@ -91,17 +91,17 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     SupervisedSVC : The machine of the labeled rows alone, with the same costs.
     TransductiveSVC : Labels single rows instead of means.
 
-    References
-    ----------
-    .. [1] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Cost-sensitive semi-supervised support vector machine", AAAI 2010.
-    .. [2] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Semi-supervised learning using label mean", ICML 2009.
-       :doi:`10.1145/1553374.1553456`
-
     Notes
     -----
     Of the records in `history_` the first is of the supervised machine and has the fraction; then there is one for
     each time the label means were moved, with the number of guesses that ``changed``; the last is of the final
     machine, with the number of ``opposite`` pieces it needed and of guesses that it ``contradicted``.
+
+    References
+    ----------
+    .. [1] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Cost-sensitive semi-supervised support vector machine", AAAI 2010.
+    .. [2] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Semi-supervised learning using label mean", ICML 2009.
+       :doi:`10.1145/1553374.1553456`
 
     Examples
     --------
