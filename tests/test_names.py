@@ -23,7 +23,6 @@ EXPLAINED = {
 }
 
 
-
 def names_of(node: ast.stmt) -> list[str]:
     """The names that a statement at the level of the module defines; imports define none."""
     if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):

@@ -36,7 +36,7 @@ from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import Formula, KernelRows
 from semisvm.sklearn_private import Interval
 
-FEW_ROWS = 256  # beyond it no solve is carried on past tol, and the kernel matrix is most of the work
+FEW_ROWS_FOR_LABEL_MEANS = 256  # beyond it no solve is carried on past tol, and the kernel matrix is most of the work
 SHARE_OF_C = 0.1  # C_unlabeled=None: the authors' choice
 
 
@@ -170,7 +170,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
         problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
-        kernel = problem.kernel_rows(formula, few_rows=FEW_ROWS)
+        kernel = problem.kernel_rows(formula, few_rows=FEW_ROWS_FOR_LABEL_MEANS)
         fits = self._way_to_fit(problem, formula, kernel)(problem)
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
         self._constant, self.guard_ = None, None
@@ -193,7 +193,9 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         """
         if problem.costs.matrix is None:
             fit_binary = partial(self._fit_binary, known)
-            return partial(fit_pairs, formula=formula, fit_binary=fit_binary, kernel=kernel, few_rows=FEW_ROWS)
+            return partial(
+                fit_pairs, formula=formula, fit_binary=fit_binary, kernel=kernel, few_rows=FEW_ROWS_FOR_LABEL_MEANS
+            )
         return partial(
             fit_cost_matrix,
             kernel=kernel,
