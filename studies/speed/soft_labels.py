@@ -22,12 +22,13 @@ from semisvm.decision import choose, measure
 from semisvm.dual import solve_many
 from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
-from semisvm.estimators.preference._unlabeled import SUPERVISED_CANDIDATE, draw_folds, settle, train_in_full
+from semisvm.estimators.preference._unlabeled import SUPERVISED_CANDIDATE, draw_folds, train_in_full
 from semisvm.kernels import kernel_rows, make_formula
 from studies.harness.machine import describe_session
 from studies.harness.records import Journal, cell_key, done_keys, read_records
 from studies.harness.tables import markdown_table
 from studies.speed.runs import make_parser
+from studies.speed.soft_labels_choice import settle
 from studies.speed.soft_labels_tasks import REPORTED, TUNING
 
 LABELS = ("100", "400", "1600", "10%")

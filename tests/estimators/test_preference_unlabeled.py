@@ -19,9 +19,9 @@ from semisvm.estimators.preference._unlabeled import (
     Candidate,
     draw_folds,
     guess_by_rank,
-    settle,
 )
 from semisvm.kernels import kernel_rows, make_formula
+from studies.speed.soft_labels_choice import settle
 
 TARGETS = [
     Target(),

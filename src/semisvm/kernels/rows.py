@@ -44,8 +44,6 @@ class CachedRows:
         The values k(x_i, x_i).
     capacity : int
         Number of rows that fit the budget.
-    home : str
-        "cpu".
     values : ndarray of shape (capacity, n_rows)
         The rows in memory.
     slot : ndarray of int of shape (n_rows,)
@@ -216,8 +214,6 @@ class GivenRows:
         Float type of the kernel values.
     diagonal : ndarray of shape (n_rows,)
         The values k(x_i, x_i).
-    home : str
-        "cpu".
     values : ndarray of shape (n_rows, n_rows)
         The matrix itself.
 

@@ -116,7 +116,7 @@ def _advice(needed: str) -> str:
     proof = f" To prove {needed}." if needed else ""
     return (
         f"Label more rows and fit again; semisvm suggest lists the most useful ones.{proof} For a guarantee, ask for a "
-        "certificate (confidence=0.9; on the command line --confidence 0.9): half of the labels are then kept apart, "
+        "certificate (confidence=0.9): half of the labels are then kept apart, "
         "and the certificate is given only if they prove the target."
     )
 
