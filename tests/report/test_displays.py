@@ -137,7 +137,7 @@ def test_rounds_draw_the_figures_that_change(cancer):
     assert "candidates" in display.columns
     name = "candidates"
     line = display.axes_[list(display.columns).index(name)].lines[0]
-    assert line.get_ydata().tolist() == [record[name] for record in history if name in record]
+    assert line.get_ydata().tolist() == [record.details[name] for record in history if name in record.details]
     many = RoundsDisplay([RoundRecord(p, k, 1, 0.1, 0.1, None, {"x": k}) for p in "ab" for k in range(3)]).plot()
     assert [line.get_ydata().tolist() for line in many.axes_[0].lines] == [[0, 1, 2], [0, 1, 2]]
     one = RoundsDisplay.from_estimator(model, columns=[name])
