@@ -19,7 +19,12 @@ if TYPE_CHECKING:
         SupervisedSVC,
         TransductiveSVC,
     )
-    from semisvm.model_selection import SemiSupervisedGroupKFold, SemiSupervisedKFold, SemiSupervisedShuffleSplit
+    from semisvm.model_selection import (
+        SemiSupervisedCalibratedClassifierCV,
+        SemiSupervisedGroupKFold,
+        SemiSupervisedKFold,
+        SemiSupervisedShuffleSplit,
+    )
     from semisvm.tables import load, save
 
 __version__ = "0.1.0.dev0"
@@ -33,6 +38,7 @@ __all__ = [
     "PreferenceSVC",
     "ProgressiveSVC",
     "SelfTrainingSVC",
+    "SemiSupervisedCalibratedClassifierCV",
     "SemiSupervisedGroupKFold",
     "SemiSupervisedKFold",
     "SemiSupervisedShuffleSplit",
