@@ -91,7 +91,7 @@ def test_costs_go_to_the_estimator_or_to_the_weights_of_labeled_rows(part):
     assert supervised.decision_function(part.X_test) == pytest.approx(libsvm.decision_function(part.X_test), abs=5e-3)
     blind = fit_method("transductive", part, {"kernel": "linear", "costs_on": "labeled"}, 0)()
     weight = np.where(part.y == 1, 10.0, 1.0)
-    plain = TransductiveSVC(kernel="linear").fit(part.X, part.y, sample_weight=weight)
+    plain = TransductiveSVC(kernel="linear").fit(part.X, part.y, sample_cost=weight)
     assert np.array_equal(blind.predict(part.X_test), plain.predict(part.X_test))
 
 
