@@ -90,7 +90,7 @@ def test_each_of_many_classes_has_its_own_picture(ax):
     X, y = load_iris(return_X_y=True)
     model = PreferenceSVC(min_precision=0.9, random_state=0).fit(X, y)
     display = OperatingPointDisplay.from_estimator(model, positive=2, ax=ax)
-    assert display.point is model.operating_point_[2]
+    assert display.point is model.operating_points_[2]
     AuditDisplay.from_estimator(model, positive=1)
     with pytest.raises(ValueError, match="positive must name one of the 3 classes"):
         OperatingPointDisplay.from_estimator(model)

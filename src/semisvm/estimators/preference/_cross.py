@@ -1,8 +1,8 @@
 """Cross-fitted calibration: every label trains and every label calibrates.
 
 The labeled rows are dealt out to folds. The machine that decides is trained on all labels. The threshold is chosen on
-out-of-fold scores: each label is scored by a machine that has not seen it. `_unlabeled.Choice` uses the same scores to
-choose the machine, with soft labels or without.
+out-of-fold scores: each label is scored by a machine that has not seen it. `_unlabeled.CandidateChoice` uses the same
+scores to choose the machine, with soft labels or without.
 
 Each candidate of that choice is a round. The first is the supervised machine. It is the answer where the fit ends
 before the choice is made.
@@ -19,10 +19,10 @@ from semisvm.decision.audit import make_audit
 from semisvm.estimators.history import RoundRecord
 from semisvm.estimators.preference._common import Outcome, measures_at
 from semisvm.estimators.preference._learner import Learner
-from semisvm.estimators.preference._unlabeled import SUPERVISED_CANDIDATE, Choice, Trial, draw_folds
+from semisvm.estimators.preference._unlabeled import SUPERVISED_CANDIDATE, CandidateChoice, Trial, draw_folds
 
 
-class CrossFitted(Choice):
+class CrossFitted(CandidateChoice):
     """Cross-fitting of one binary problem.
 
     sign      (n,) the labels, 0 where there is none

@@ -36,13 +36,13 @@ from semisvm.decision import Target
 from semisvm.decision.resample import resample, resampled_values
 from semisvm.estimators.class_shares import label_by_rank, rank_rows
 from semisvm.estimators.preference._common import POOL_SIZE
-from semisvm.estimators.preference._learner import ALL_LABELS, Learner, Training
+from semisvm.estimators.preference._learner import ALL_LABELS, Learner, TrainingCall
 from semisvm.model_selection import assign_folds, collect_scores, list_folds
 
 CAUTION = 1.5  # with it no tuning task of 50 labels or more lost 0.01 of F1 on average: docs/soft-labels.md
 SHARES = (0.003, 0.03, 0.3)
 N_RESAMPLES = 100
-N_FOLDS = 5
+N_CALIBRATION_FOLDS = 5
 N_DRAWS = 3  # with few labels much of the noise comes from the draw of the folds
 ENOUGH_LABELS = 300  # from here on there is one draw of folds: three take three times as long
 
@@ -80,7 +80,7 @@ class Trial:
     gain         the mean gain in value over the trial that it has to beat; 0 for the supervised model
     gain_error   the standard error of the gain
     trainings    how many trainings it took
-    n_iter       how many solver steps
+    n_iter       how many solver steps, where the learner counts them
     n_soft       how many unlabeled rows were soft in the last fold: called positive, called negative
     """
 
@@ -114,7 +114,7 @@ class Trial:
         }
 
 
-class Choice:
+class CandidateChoice:
     """The choice among candidates for one binary problem.
 
     learner      trains; its last training in the sequence "all" is that of the chosen candidate
@@ -203,10 +203,10 @@ class Choice:
     def _tried(self, trial: Trial) -> None:
         """Called after each trial."""
 
-    def _trainings(self, candidate: Candidate) -> list[Training]:
+    def _trainings(self, candidate: Candidate) -> list[TrainingCall]:
         """The last round of a candidate in each fold; it ranks the decision values of the round before."""
         before = iter(self._fold_values.get(candidate.one_round_less, ()))
-        trainings: list[Training] = []
+        trainings: list[TrainingCall] = []
         for draw, splits in enumerate(self.splits):
             for number, (_, test) in enumerate(splits):
                 sign, sequence = self.sign.copy(), ("fold", draw, number)
@@ -301,7 +301,7 @@ def settle(
     pool = np.flatnonzero(sign == 0)
     if pool_size is not None and len(pool) > pool_size:
         pool = np.sort(rng.choice(pool, pool_size, replace=False))
-    choice = Choice(
+    choice = CandidateChoice(
         learner,
         sign,
         target or Target(),
@@ -330,7 +330,7 @@ def draw_folds(sign: np.ndarray, *, n_draws: int | None = None, seed: int = 0) -
     if n_draws is None:
         n_draws = N_DRAWS if np.count_nonzero(sign) < ENOUGH_LABELS else 1
     rng = np.random.default_rng(seed)
-    return assign_folds(codes, N_FOLDS, rng=rng, n_draws=n_draws, every_class_in_every_fold=True)
+    return assign_folds(codes, N_CALIBRATION_FOLDS, rng=rng, n_draws=n_draws, every_class_in_every_fold=True)
 
 
 def guess_by_rank(values: np.ndarray, pool: np.ndarray, rate: float, is_half: bool) -> np.ndarray:

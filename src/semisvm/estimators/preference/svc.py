@@ -95,9 +95,10 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     >>> model = PreferenceSVC(min_precision=0.95, random_state=0).fit(scale(X), y)
     >>> model.operating_point_.level, model.operating_point_.reached
     ('cross-fitted', True)
-    >>> model.predict_proba(scale(X)[:2]).round(2)
-    array([[1., 0.],
-           [1., 0.]])
+    >>> model.predict_proba(scale(X)[203:206]).round(1)
+    array([[1. , 0. ],
+           [0. , 1. ],
+           [0.8, 0.2]])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
