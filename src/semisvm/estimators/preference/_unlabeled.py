@@ -26,7 +26,7 @@ Nothing here depends on what is trained: that is the learner's part (`_learner`)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -183,7 +183,11 @@ class CandidateChoice:
             self.trials.append(self._value(candidate, best, trainings, found, self.learner.n_iter - n_iter))
             self._tried(self.trials[-1])
         assert best is not None
-        self.values, self.guess = train_in_full(self.learner, self.sign, best.candidate, self.pool, values)
+        trained_sign = self.sign
+        for _ in range(best.candidate.n_rounds):
+            training = make_soft_training(best.candidate, values, self.sign, self.pool, ALL_LABELS)
+            values, trained_sign = self.learner.train(*training), training[0]
+        self.values, self.guess = values, np.where(self.sign != 0, 0.0, trained_sign)
         self.leader = best
 
     def _agenda(self) -> Iterator[tuple[Candidate | None, Trial | None]]:
@@ -240,8 +244,7 @@ class CandidateChoice:
                 if candidate is SUPERVISED_CANDIDATE:
                     trainings.append((sign, np.abs(sign), sequence))
                 else:
-                    guess = guess_by_rank(next(before), self.pool, _positive_rate(sign), candidate.is_half)
-                    trainings.append((*_with_soft_rows(sign, guess, candidate.share), sequence))
+                    trainings.append(make_soft_training(candidate, next(before), sign, self.pool, sequence))
         return trainings
 
     def _best_of(self, tried: Sequence[Trial], to_beat: Trial) -> Trial:
@@ -276,20 +279,12 @@ def guess_by_rank(values: np.ndarray, pool: np.ndarray, rate: float, is_half: bo
     return label_by_rank(np.zeros(len(values)), rank_rows(values, pool), n_positive, n_negative)
 
 
-def train_in_full(
-    learner: Learner, sign: np.ndarray, candidate: Candidate, pool: np.ndarray, supervised_values: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Train a candidate on all labels, round by round; return its decision values and its guess."""
-    values, guess = supervised_values, np.zeros(len(sign))
-    for _ in range(candidate.n_rounds):
-        guess = guess_by_rank(values, pool, _positive_rate(sign), candidate.is_half)
-        values = learner.train(*_with_soft_rows(sign, guess, candidate.share), ALL_LABELS)
-    return values, guess
-
-
-def _with_soft_rows(sign: np.ndarray, guess: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Signs and shares of labeled and soft rows together."""
-    return np.where(guess != 0, guess, sign), np.where(guess != 0, share, np.abs(sign))
+def make_soft_training(
+    candidate: Candidate, values: np.ndarray, sign: np.ndarray, pool: np.ndarray, sequence: Hashable
+) -> TrainingCall:
+    """One round of a candidate: guess from the decision values of the round before, and train with the soft rows."""
+    guess = guess_by_rank(values, pool, _positive_rate(sign), candidate.is_half)
+    return np.where(guess != 0, guess, sign), np.where(guess != 0, candidate.share, np.abs(sign)), sequence
 
 
 def _positive_rate(sign: np.ndarray) -> float:
