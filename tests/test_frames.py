@@ -45,7 +45,6 @@ def deepest_walk(model, X, y) -> list[str]:
 @each_case(
     only=lambda case: case.class_name.endswith("SVC"),
     to_do={
-        "PreferenceSVC": "14 frames with calibration='cross', 9 with 'part'",
         "TransductiveSVC-anneal-ovo": "9 frames where switching improves the labels",
         "LabelMeanSVC": "10 frames below the guard",
         "SupervisedSVC": "9 frames below the guard",

@@ -32,8 +32,6 @@ TO_DO = {
     *("_is_number", "_labels", "_largest", "_numbers", "_plain"),
 }
 TO_DO_WRITTEN_TWICE = {
-    ("estimators/base.py:_codes_of", "estimators/preference_classifier.py:_codes_of"),
-    ("estimators/base.py:predict", "estimators/preference_classifier.py:predict"),
     ("estimators/label_mean.py:_learn", "estimators/transductive.py:_learn"),
 }
 

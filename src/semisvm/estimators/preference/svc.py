@@ -192,10 +192,14 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `fit`.
+        y : array-like of shape (n_samples,)
             As in `fit`.
         store : SolveStore
             See `semisvm.dual.solve`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`.
 
         Returns
         -------
