@@ -30,6 +30,7 @@ from semisvm.campaign.state import (
     CAMPAIGN_KIND,
     CAMPAIGN_VERSION,
     digest_of_bands,
+    installed_version,
     join_ledgers,
     plan_as_dict,
     plan_from_dict,
@@ -155,7 +156,9 @@ class Campaign:
         self.seed_given = seed is not None
         self._seed = make_seed() if seed is None else read_seed(seed)
         self._plan = self._make_plan(vector, calibration, probabilities, thresholds)
-        self.ledger: list[dict[str, Any]] = join_ledgers(one.ledger if isinstance(one, Campaign) else [one] for one in after)
+        self.ledger: list[dict[str, Any]] = join_ledgers(
+            one.ledger if isinstance(one, Campaign) else [one] for one in after
+        )
         self.ledger.append(
             {
                 "campaign": len(self.ledger) + 1,
@@ -342,6 +345,11 @@ class Campaign:
         return self._log.codes
 
     @property
+    def classes(self) -> list[Any] | None:
+        """The class labels that answers are given in; None where answers are 1 and 0."""
+        return self._log.classes
+
+    @property
     def n_labels(self) -> int:
         """The number of rows with an answer, "don't know" included."""
         return len(self.answers)
@@ -383,12 +391,10 @@ class Campaign:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""
-        from semisvm import __version__
-
         return {
             "kind": CAMPAIGN_KIND,
             "version": CAMPAIGN_VERSION,
-            "semisvm": __version__,
+            "semisvm": installed_version(),
             "target": self.target.as_dict(),
             "confidence": self.confidence,
             "claim": self.claim,

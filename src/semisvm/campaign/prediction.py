@@ -65,14 +65,14 @@ def calibration_of(model: Any, pos_label: Any, training: tuple[Any, Any] | None,
         known = labels.decode(labels.codes[is_tested])
         scores = scores_for_class(raw[is_tested], labels.classes, pos_label)
         return scores, np.where(known == pos_label, 1, -1)
-    scores, sign = getattr(model, "calibration_scores_", None), getattr(model, "calibration_sign_", None)
-    points = getattr(model, "operating_points_", None)
-    if not isinstance(scores, dict) or pos_label not in scores or not points or len(model.classes_) > 2:
+    own: Any = getattr(model, "calibration_scores_", None)
+    points: Any = getattr(model, "operating_points_", None)
+    if not isinstance(own, dict) or pos_label not in own or not points or len(model.classes_) > 2:
         return None
-    threshold = points[pos_label].threshold
-    if not np.isfinite(threshold) or len(np.unique(sign[pos_label])) < 2:
+    threshold, sign = points[pos_label].threshold, np.asarray(model.calibration_sign_[pos_label])
+    if not np.isfinite(threshold) or len(np.unique(sign)) < 2:
         return None
-    return np.asarray(scores[pos_label]) - threshold, np.asarray(sign[pos_label])
+    return np.asarray(own[pos_label]) - threshold, sign
 
 
 def _are_probabilities(scores: np.ndarray) -> bool:

@@ -13,6 +13,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,14 @@ from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan
 
 CAMPAIGN_KIND = "semisvm campaign"
 CAMPAIGN_VERSION = 1
+
+
+def installed_version() -> str:
+    """Return the version of semisvm that is installed, for the record."""
+    try:
+        return metadata.version("semisvm")
+    except metadata.PackageNotFoundError:
+        return "unknown"
 
 
 def write_campaign(content: dict[str, Any], path: str | Path) -> Path:

@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint
+from semisvm.model_selection import LabeledRowsScoreMixin
 
 
 def scores_for_class(scores: np.ndarray, classes: np.ndarray, pos_label: Any) -> np.ndarray:
@@ -64,7 +65,7 @@ def find_pos_label(classes: np.ndarray, pos_label: Any) -> Any:
     return pos_label
 
 
-class ThresholdClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class ThresholdClassifier(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """A classifier that accepts a row as positive where its score is above a given threshold.
 
     `model.with_threshold(point)` makes one around a fitted model: it can predict at once, with the certified threshold.
@@ -133,13 +134,11 @@ class ThresholdClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             Ready to predict.
         """
         check_is_fitted(model)
-        is_point = isinstance(point, OperatingPoint)
-        if is_point and not point.reached:
-            raise ValueError(
-                "This operating point did not reach its target: label more rows, or pass a plain threshold."
-            )
-        found = cls(model, float(point.threshold if is_point else point), pos_label)
-        return found._learn(model, point if is_point else None)
+        if not isinstance(point, OperatingPoint):
+            return cls(model, float(point), pos_label)._learn(model, None)
+        if not point.reached:
+            raise ValueError("This operating point missed its target: label more rows, or pass a plain threshold.")
+        return cls(model, point.threshold, pos_label)._learn(model, point)
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Fit the inner classifier; the threshold stays, what was promised of it does not.
@@ -213,6 +212,11 @@ class ThresholdClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         # A row exactly at the threshold is not accepted, whichever class is the positive one.
         is_second = scores > 0 if find_pos_label(self.classes_, self.pos_label) == self.classes_[1] else scores >= 0
         return self.classes_[is_second.astype(np.intp)]
+
+    @property
+    def unlabeled(self) -> Any:
+        """The marker of rows without a label in the inner classifier; None where it knows none."""
+        return getattr(self.estimator, "unlabeled", None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
