@@ -286,8 +286,13 @@ class Campaign:
         """
         if n < 1:
             raise ValueError(f"n must be at least 1, got {n}.")
-        bands = self._tests.bands_to_draw(self._standing())
-        return self._order.next_rows(bands, int(n)) if len(bands) else []
+        rows: list[int] = []
+        for bands, limit in self._tests.what_to_draw(self._standing()):
+            wanted = n - len(rows) if limit is None else min(limit, n - len(rows))
+            taken = set(rows)
+            found = self._order.next_rows(bands, wanted + len(rows))
+            rows += [row for row in found if row not in taken][:wanted]
+        return rows
 
     def tell(self, rows: Iterable[int] | int, answers: Any) -> None:
         """Give answers, for rows that were drawn or for any others; an answer given before is corrected.

@@ -12,7 +12,7 @@ import numpy as np
 from semisvm.campaign.claims import Claim, ClaimEvidence, PoolClaim, make_claim
 from semisvm.campaign.clocks import DrawOrder
 from semisvm.decision import Target
-from semisvm.decision.betting import fallback
+from semisvm.decision.betting import fallback, log_evidence_needed
 from semisvm.decision.linear_claims import linear_forms
 from semisvm.decision.operating_point import SamplingClaim
 from semisvm.decision.sampling_plan import SamplingPlan, predicted_value
@@ -127,22 +127,23 @@ class ClaimSequence:
             )
         return Standing(tuple(table), parts, self._best(passed))
 
-    def bands_to_draw(self, standing: Standing) -> np.ndarray:
-        """Return the bands whose rows are worth a label; none when there is nothing left to ask.
+    def what_to_draw(self, standing: Standing) -> list[tuple[np.ndarray, int | None]]:
+        """Return bands whose rows are worth a label, first things first, each with how many rows (None: no limit).
 
-        Precision alone: those of the first threshold in the order of tests that is open and does not look lost.
-        Otherwise one order serves all thresholds that are open.
+        Precision alone: the first threshold in the order of tests that is open and does not look lost, as many rows as
+        it is expected to take; then the next. Otherwise one order serves all thresholds that are open.
         """
         places = [
             k
             for k, line in enumerate(standing.table)
             if line.is_known is None and not line.is_certified and self.improves(k, standing.best)
         ]
+        bands = {k: self._open_bands(k, standing.parts[k]) for k in places}
         if self.is_about("precision"):
-            hopeful = [k for k in places if not self._looks_lost(standing.parts[k])]
-            places = (hopeful or places[-1:])[:1]
-        bands = [self._open_bands(k, standing.parts[k]) for k in places]
-        return np.unique(np.concatenate([np.empty(0, dtype=np.intp), *bands]))
+            places = [k for k in places if not self._looks_lost(standing.parts[k])] or places[-1:]
+            steps = [(bands[k], standing.table[k].forecast) for k in places]
+            return steps + [(own, None) for own, _ in steps]
+        return [(np.unique(np.concatenate(list(bands.values()))), None)] if places else []
 
     def improves(self, k: int, best: int | None) -> bool:
         """Whether threshold k would be better than the one that is certified."""
@@ -172,7 +173,7 @@ class ClaimSequence:
         """The log evidence that certifies threshold k, and its risk; where its level is 0, if those before it pass."""
         hoped = level if level > 0 else sum(one.share for one in self.plan.thresholds[: k + 1])
         risk = (1 - self.confidence) * min(hoped, 1.0)
-        return (-math.log(risk), risk) if risk > 0 else (math.inf, 0.0)
+        return (log_evidence_needed(risk), risk) if risk > 0 else (math.inf, 0.0)
 
     def _forecast(self, k: int, parts: tuple[ClaimEvidence, ...], level: float) -> int | None:
         wanted, risk = self._log_wanted(k, level)

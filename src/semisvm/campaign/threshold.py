@@ -79,7 +79,7 @@ class ThresholdClassifier(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierM
         Rows with a score above it are accepted. With two classes the score is that of `decision_function`, or the
         probability of the positive class; with more it is the lead of the positive class over the best other one.
     pos_label : label, default=None
-        The positive class; by default the second of two.
+        The positive class; by default the last one.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class ThresholdClassifier(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierM
     def _learn(self, fitted: Any, point: OperatingPoint | None) -> Self:
         self.estimator_ = fitted
         self.classes_ = fitted.classes_
-        label = find_pos_label(self.classes_, self.pos_label)
+        label = self._positive_class()
         self.operating_point_ = point
         self.operating_points_ = {} if point is None else {label: point}
         for name in ("n_features_in_", "feature_names_in_"):
@@ -184,7 +184,7 @@ class ThresholdClassifier(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierM
             With two classes above 0 for the second; with more, the largest wins.
         """
         check_is_fitted(self)
-        label = find_pos_label(self.classes_, self.pos_label)
+        label = self._positive_class()
         scores, _ = response_of(self.estimator_, X)
         if len(self.classes_) == 2:
             ahead = scores_for_class(scores, self.classes_, label) - self.threshold
@@ -210,8 +210,11 @@ class ThresholdClassifier(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierM
         if scores.ndim > 1:
             return self.classes_[scores.argmax(axis=1)]
         # A row exactly at the threshold is not accepted, whichever class is the positive one.
-        is_second = scores > 0 if find_pos_label(self.classes_, self.pos_label) == self.classes_[1] else scores >= 0
+        is_second = scores > 0 if self._positive_class() == self.classes_[1] else scores >= 0
         return self.classes_[is_second.astype(np.intp)]
+
+    def _positive_class(self) -> Any:
+        return self.classes_[-1] if self.pos_label is None else find_pos_label(self.classes_, self.pos_label)
 
     @property
     def unlabeled(self) -> Any:

@@ -115,7 +115,7 @@ def start_command(
 
 @certify_command.command("tell", short_help="Read answers and write the next rows to label.")
 @state_argument
-@click.argument("answers", nargs=-1, required=True, type=shared.FILE, metavar="ANSWERS...")
+@click.argument("answers", nargs=-1, type=shared.FILE, metavar="[ANSWERS]...")
 @click.option("--out", type=shared.FILE, metavar="FILE", help="The next CSV file to fill in.")
 @click.option("--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved.")
 @batch_size_option

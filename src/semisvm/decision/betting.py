@@ -146,11 +146,12 @@ def perfect_record(n: int, level: float, risk: float, *, new_rows: bool = False)
     26
     """
     few, many = 0, n  # the evidence grows with every positive answer
-    if mixture_log_evidence(n, level, n, 0, new_rows=new_rows) < -math.log(risk):
+    needed = log_evidence_needed(risk)
+    if mixture_log_evidence(n, level, n, 0, new_rows=new_rows) < needed:
         return None
     while few < many:
         middle = (few + many) // 2
-        if mixture_log_evidence(n, level, middle, 0, new_rows=new_rows) >= -math.log(risk):
+        if mixture_log_evidence(n, level, middle, 0, new_rows=new_rows) >= needed:
             many = middle
         else:
             few = middle + 1
@@ -192,6 +193,11 @@ def new_rows_growth(gains: Floats, chances: Floats, worst: float) -> float:
 # ---- several thresholds ----
 
 
+def log_evidence_needed(risk: float) -> float:
+    """Return the logarithm of 1 / risk, less the rounding error of 1 - confidence."""
+    return -math.log(risk) - CLAIM_ROUNDING
+
+
 def fallback(log_evidence: ArrayLike, shares: ArrayLike, risk: float) -> tuple[Bools, Floats]:
     """Test claims in a fixed order, so that the chance of any false one among all that pass is at most `risk`.
 
@@ -230,7 +236,7 @@ def fallback(log_evidence: ArrayLike, shares: ArrayLike, risk: float) -> tuple[B
     for evidence, share in zip(np.asarray(log_evidence, float), np.asarray(shares, float), strict=True):
         level = float(share + carried)
         # Infinite evidence is knowledge: nothing is risked.
-        passes = bool(evidence == np.inf or (level > 0 and evidence >= -math.log(risk * level)))
+        passes = bool(evidence == np.inf or (level > 0 and evidence >= log_evidence_needed(risk * level)))
         carried = level if passes else 0.0
         passed.append(passes)
         levels.append(level)

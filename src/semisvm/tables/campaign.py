@@ -328,6 +328,7 @@ def _read_cells(model: Model, data: Path, numbers: np.ndarray, target: str) -> l
     for chunk in rows.chunks():
         low, high = np.searchsorted(wanted, [chunk.start, chunk.start + len(chunk)])
         for number in wanted[low:high].tolist():
+            assert chunk.frame is not None  # a file with named columns
             own = chunk.frame.iloc[number - chunk.start]
             found[number] = {str(name): cell for name, cell in own.items() if name != target}
     return [found[number] for number in numbers.tolist()]
