@@ -388,7 +388,7 @@ def test_seeds_come_from_the_operating_system_and_given_ones_are_marked():
 
 
 def test_another_model_is_refused(tmp_path):
-    scores, truth = pool()
+    scores, _ = pool()
     for claim in ("pool", "new rows"):
         path = Campaign(scores, min_precision=0.9, claim=claim, seed="12").save(tmp_path / "c")
         Campaign.load(path, scores + 1e-13)  # rounding is no change

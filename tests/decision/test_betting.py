@@ -272,7 +272,7 @@ def test_false_certificates_are_rare_when_every_set_is_just_below_the_target(lev
     rng = np.random.default_rng(0)
     totals = [null_total(n, level) for n in sizes]
     positive = np.zeros(sizes[-1], dtype=bool)
-    for n_inner, n, inner, total in zip([0, *sizes[:-1]], sizes, [0, *totals[:-1]], totals, strict=True):
+    for n_inner, inner, total in zip([0, *sizes[:-1]], [0, *totals[:-1]], totals, strict=True):
         positive[n_inner : n_inner + total - inner] = True
     tables = []
     for n, total in zip(sizes, totals, strict=True):
