@@ -8,7 +8,7 @@ import pytest
 
 from command_line import run_command, write_messy
 from semisvm import load
-from semisvm.tables.campaign import file_digest
+from semisvm.tables.certify import file_digest
 from semisvm.tables.files import model_digest
 
 COLUMNS = ["row", "id", "sent", "country", "size", "subject", "urgent", "label"]
@@ -112,7 +112,8 @@ def test_the_batch_holds_cells_and_an_empty_label_but_no_score_and_no_prediction
 
 def test_rows_are_shuffled_inside_a_batch(mails, capsys):
     """By score the first rows of the sequence would stand first: over several batches they do not."""
-    from semisvm.tables.campaign import load_campaign, write_batch
+    from semisvm.tables.batches import write_batch
+    from semisvm.tables.certify import load_campaign
 
     folder, _ = mails
     start(capsys, folder)

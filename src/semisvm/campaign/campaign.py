@@ -16,39 +16,24 @@ used for these, and for nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.campaign.answers import AnswerLog, time_now
-from semisvm.campaign.clocks import DrawOrder, make_seed, read_seed
-from semisvm.campaign.prediction import calibration_of, own_accepted, predict_positive, read_calibration
-from semisvm.campaign.sequence import ClaimSequence, Standing
-from semisvm.campaign.state import (
-    CAMPAIGN_KIND,
-    CAMPAIGN_VERSION,
-    digest_of_bands,
-    installed_version,
-    join_ledgers,
-    plan_as_dict,
-    plan_from_dict,
-    read_campaign,
-    write_campaign,
-)
+from semisvm.campaign.clocks import make_seed, read_seed
+from semisvm.campaign.prediction import calibration_of, plan_campaign
+from semisvm.campaign.state import join_ledgers
+from semisvm.campaign.stored import StoredCampaign, pool_scores
 from semisvm.campaign.threshold import find_pos_label, response_of, scores_for_class
 from semisvm.campaign.verdict import CampaignVerdict, Given, PriceList, certified_point, make_verdict
 from semisvm.decision import Target
-from semisvm.decision.checks import check_confidence, check_scores
-from semisvm.decision.operating_point import SamplingClaim
-from semisvm.decision.sampling_plan import SamplingPlan, make_plan
-
-ASIDE = 0.2  # of the pool sets the thresholds where the claim is about new rows
-MOST_THRESHOLDS = 100
+from semisvm.decision.checks import check_confidence
+from semisvm.decision.sampling_evidence import SamplingClaim
 
 
-class Campaign:
+class Campaign(StoredCampaign):
     """Label rows of a pool until a threshold is certified.
 
     Parameters
@@ -152,10 +137,19 @@ class Campaign:
             raise ValueError("Say what to certify: min_precision, min_recall, min_f or max_cost.")
         if max_cost is not None and dont_know == "leave out":
             raise ValueError('max_cost counts every row: dont_know="leave out" can\'t be combined with it; use "bad".')
-        vector = _pool_scores(scores)
+        vector = pool_scores(scores)
         self.seed_given = seed is not None
         self._seed = make_seed() if seed is None else read_seed(seed)
-        self._plan = self._make_plan(vector, calibration, probabilities, thresholds)
+        self._plan = plan_campaign(
+            vector,
+            self.target,
+            self.confidence,
+            self.claim,
+            self._seed,
+            calibration=calibration,
+            probabilities=probabilities,
+            thresholds=thresholds,
+        )
         self.ledger: list[dict[str, Any]] = join_ledgers(
             one.ledger if isinstance(one, Campaign) else [one] for one in after
         )
@@ -170,47 +164,6 @@ class Campaign:
         )
         label = None if classes is None else find_pos_label(np.asarray(classes), pos_label)
         self._begin(AnswerLog(len(vector), classes, label), [])
-
-    def _make_plan(self, scores: np.ndarray, calibration: Any, probabilities: Any, thresholds: Any) -> SamplingPlan:
-        known = None if calibration is None else read_calibration(*calibration)
-        if probabilities is None:
-            chances = predict_positive(scores, known)
-        else:
-            chances = check_scores(probabilities, "probabilities")
-            if len(chances) != len(scores) or chances.min() < 0 or chances.max() > 1:
-                raise ValueError(f"probabilities must be {len(scores)} numbers from 0 to 1, one per row of the pool.")
-        given = None if thresholds is None else check_scores(np.ravel(thresholds), "thresholds")
-        if given is not None and len(given) > MOST_THRESHOLDS:
-            raise ValueError(f"At most {MOST_THRESHOLDS} thresholds can be tested, got {len(given)}.")
-        aside = None
-        if self.claim == "new rows" and given is None:
-            random = np.random.default_rng(int.from_bytes(self._seed, "big"))
-            aside = random.permutation(len(scores)) < max(1, round(ASIDE * len(scores)))
-            if aside.all():
-                raise ValueError("A pool of one row is not enough for a claim about new rows.")
-        return make_plan(
-            scores,
-            chances,
-            self.target,
-            1 - self.confidence,
-            n_base=own_accepted(scores, known, self.target),
-            thresholds=given,
-            equal_draws=self.claim == "new rows",
-            aside=aside,
-        )
-
-    def _begin(self, log: AnswerLog, experts: list[Any]) -> None:
-        """Set up the claims; `experts` are those of a file, or none."""
-        self._log = log
-        self._digests: dict[str, str] = {"scores": digest_of_bands(self._plan.bands)}
-        self.about: dict[str, Any] = {}
-        self._order = DrawOrder(self._plan, self._seed)
-        self._order.answer(log.codes)
-        leaves_out = self.dont_know == "leave out"
-        self._tests = ClaimSequence(self._plan, self.target, self.confidence, self.claim, leaves_out=leaves_out)
-        self._tests.bet_as(experts)
-
-    # ---- what people call ----
 
     @classmethod
     def for_model(
@@ -340,158 +293,6 @@ class Campaign:
             predictions half of the campaigns take less than 0.7 to 0.9 of it, and one in ten takes twice as many.
         """
         return PriceList(self._standing().table, self._tests.fewest_labels())
-
-    def _standing(self) -> Standing:
-        return self._tests.standing(self._order, self.answers)
-
-    @property
-    def answers(self) -> dict[int, float]:
-        """The answer of each row: 1 positive, 0 negative, NaN "don't know"."""
-        return self._log.codes
-
-    @property
-    def classes(self) -> list[Any] | None:
-        """The class labels that answers are given in; None where answers are 1 and 0."""
-        return self._log.classes
-
-    @property
-    def n_labels(self) -> int:
-        """The number of rows with an answer, "don't know" included."""
-        return len(self.answers)
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows in the pool."""
-        return len(self._plan.bands)
-
-    @property
-    def n_in_play(self) -> int:
-        """The number of rows that the promise rests on: all, or those that did not set the thresholds."""
-        return int((self._plan.bands <= len(self._plan.sizes)).sum())
-
-    @property
-    def corrections(self) -> list[dict[str, Any]]:
-        """Answers that were changed: row, from, to, time."""
-        return [dict(one) for one in self._log.corrections]
-
-    @property
-    def total_risk(self) -> float:
-        """The chance, at most, that any campaign of the ledger is wrong: the sum of their risks."""
-        return min(1.0, sum(entry["risk"] for entry in self.ledger))
-
-    def save(self, path: str | Path) -> Path:
-        """Write the campaign to a JSON file, from which it can go on.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; an existing one is replaced. It is complete or stays as it was.
-
-        Returns
-        -------
-        path
-            The file that was written.
-        """
-        return write_campaign(self.as_dict(), path)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON values."""
-        return {
-            "kind": CAMPAIGN_KIND,
-            "version": CAMPAIGN_VERSION,
-            "semisvm": installed_version(),
-            "target": self.target.as_dict(),
-            "confidence": self.confidence,
-            "claim": self.claim,
-            "dont_know": self.dont_know,
-            "seed": self._seed.hex(),
-            "seed_given": self.seed_given,
-            "classes": self._log.classes,
-            "pos_label": self._log.pos_label,
-            "ledger": self.ledger,
-            "digests": self._digests,
-            "about": self.about,
-            "plan": plan_as_dict(self._plan),
-            "experts": self._tests.experts(),
-            "answers": self._log.as_lists(),
-            "corrections": self._log.corrections,
-        }
-
-    @classmethod
-    def load(cls, path: str | Path, scores: ArrayLike | None = None) -> Campaign:
-        """Read a campaign; its evidence is computed again from the answers.
-
-        Parameters
-        ----------
-        path : str or path
-            What `save` wrote.
-        scores : array-like of shape (n_rows,), optional
-            The scores of the pool by the model as it is now. If they are not those that the campaign began with, it is
-            refused: a promise about a model that has changed has no meaning.
-
-        Returns
-        -------
-        Campaign
-            The campaign, ready to go on.
-
-        Raises
-        ------
-        ValueError
-            If the file is not that of a campaign, is damaged or newer, or if the scores have changed.
-        """
-        found = cls.from_dict(read_campaign(path))
-        if scores is not None:
-            found.check_scores(scores)
-        return found
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Campaign:
-        """Return the campaign that `as_dict` wrote."""
-        found = cls.__new__(cls)
-        found.target = Target.from_dict(content["target"])
-        found.confidence, found.claim = content["confidence"], content["claim"]
-        found.dont_know, found.seed_given = content["dont_know"], content["seed_given"]
-        found._seed = bytes.fromhex(content["seed"])
-        found.ledger = content["ledger"]
-        found._plan = plan_from_dict(content["plan"])
-        log = AnswerLog(len(found._plan.bands), content["classes"], content["pos_label"])
-        log.read_lists(content["answers"], content["corrections"])
-        found._begin(log, content["experts"])
-        found._digests = content["digests"]
-        found.about = content["about"]
-        return found
-
-    def check_scores(self, scores: ArrayLike) -> None:
-        """Refuse to go on if the model's scores of the pool are not those that the campaign began with.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n_rows,)
-            The scores of the pool by the model as it is now.
-        """
-        vector = _pool_scores(scores)
-        plan = self._plan
-        is_same = len(vector) == len(plan.bands)
-        for one in plan.thresholds if is_same else ():
-            in_play = plan.bands <= len(plan.sizes)
-            is_same &= np.array_equal(vector[in_play] > one.threshold, plan.bands[in_play] < one.n_bands)
-        if not is_same:
-            raise ValueError(
-                "The scores of the pool are not those that the campaign began with: the model or the rows have "
-                "changed. A promise holds for the frozen model only. Go on with that model, or start a new campaign."
-            )
-
-    def __repr__(self) -> str:
-        return f"<Campaign {len(self.ledger)}: {self.target}, {self.n_labels} labels of {self.n_rows:,} rows>"
-
-
-def _pool_scores(scores: ArrayLike) -> np.ndarray:
-    vector = np.asarray(scores, dtype=np.float64)
-    if vector.ndim != 1:
-        raise ValueError(f"scores must have one number per row of the pool, got an array of shape {vector.shape}.")
-    if not len(vector):
-        raise ValueError("The pool is empty: there is nothing to certify. Give rows without labels.")
-    return check_scores(vector)
 
 
 def _one_of(value: Any, allowed: tuple[str, ...], name: str) -> Any:

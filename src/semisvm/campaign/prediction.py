@@ -1,4 +1,7 @@
-"""What the training labels say about the pool: where to look first. Promises do not depend on any of this."""
+"""What is frozen when a campaign begins, and what training labels say about where to look first.
+
+Promises do not depend on how good any of this is, only on its being fixed before the first draw.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,59 @@ from sklearn.linear_model import LogisticRegression
 
 from semisvm.campaign.threshold import scores_for_class
 from semisvm.decision import Target, count_all, f_score, precision
-from semisvm.decision.checks import check_scores_and_sign
+from semisvm.decision.checks import check_scores, check_scores_and_sign
+from semisvm.decision.sampling_evidence import SamplingClaim
+from semisvm.decision.sampling_plan import SamplingPlan, plan_sampling
 from semisvm.labels import encode
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit_scores
 
-N_CALIBRATION_FOLDS = 5
+FOLDS_OF_CALIBRATION = 5
 FEWEST_ACCEPTED = 3  # rows that a precision is estimated from
+ASIDE = 0.2  # of the pool sets the thresholds where the claim is about new rows
+MOST_TESTED = 100  # thresholds
 MARGIN_SLOPE = 2.0  # of the probability at score 0, where nothing better is known: 0.88 at a margin of 1
 
 Calibration = tuple[np.ndarray, np.ndarray]
+
+
+def plan_campaign(
+    scores: np.ndarray,
+    target: Target,
+    confidence: float,
+    claim: SamplingClaim,
+    seed: bytes,
+    *,
+    calibration: Any,
+    probabilities: Any,
+    thresholds: Any,
+) -> SamplingPlan:
+    """Return what a campaign freezes, from the pool's scores and what else is known; see `Campaign`."""
+    known = None if calibration is None else read_calibration(*calibration)
+    if probabilities is None:
+        chances = predict_positive(scores, known)
+    else:
+        chances = check_scores(probabilities, "probabilities")
+        if len(chances) != len(scores) or chances.min() < 0 or chances.max() > 1:
+            raise ValueError(f"probabilities must be {len(scores)} numbers from 0 to 1, one per row of the pool.")
+    given = None if thresholds is None else check_scores(np.ravel(thresholds), "thresholds")
+    if given is not None and len(given) > MOST_TESTED:
+        raise ValueError(f"At most {MOST_TESTED} thresholds can be tested, got {len(given)}.")
+    aside = None
+    if claim == "new rows" and given is None:
+        random = np.random.default_rng(int.from_bytes(seed, "big"))
+        aside = random.permutation(len(scores)) < max(1, round(ASIDE * len(scores)))
+        if aside.all():
+            raise ValueError("A pool of one row is not enough for a claim about new rows.")
+    return plan_sampling(
+        scores,
+        chances,
+        target,
+        1 - confidence,
+        n_base=own_accepted(scores, known, target),
+        thresholds=given,
+        equal_draws=claim == "new rows",
+        aside=aside,
+    )
 
 
 def read_calibration(scores: ArrayLike, sign: ArrayLike) -> Calibration:
@@ -58,7 +105,7 @@ def calibration_of(model: Any, pos_label: Any, training: tuple[Any, Any] | None,
     if training is not None:
         X, y = training
         marker = getattr(model, "unlabeled", -1)
-        cv = SemiSupervisedKFold(N_CALIBRATION_FOLDS, shuffle=True, random_state=0, unlabeled=marker)
+        cv = SemiSupervisedKFold(FOLDS_OF_CALIBRATION, shuffle=True, random_state=0, unlabeled=marker)
         raw = cross_fit_scores(model, X, y, cv=cv, method=method)
         labels = encode(y, unlabeled=marker, n_rows=len(raw))
         is_tested = labels.is_labeled & ~np.isnan(raw.reshape(len(raw), -1)[:, 0])

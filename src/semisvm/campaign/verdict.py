@@ -13,7 +13,7 @@ from semisvm.campaign.clocks import DrawOrder
 from semisvm.campaign.sequence import ClaimSequence, Standing, ThresholdEvidence
 from semisvm.decision import Counts, Estimate, OperatingPoint, SamplingEvidence, Target
 from semisvm.decision.linear_claims import measure_of
-from semisvm.decision.operating_point import SamplingClaim
+from semisvm.decision.sampling_evidence import SamplingClaim
 
 CampaignStatus = Literal["certified", "known", "open", "refuted"]
 
@@ -155,7 +155,7 @@ def make_verdict(
         if line.forecast and not line.is_certified and tests.improves(k, standing.best)
     ]
     forecast = min(forecasts, default=None)
-    reason = _reason(tests.target, status, point, forecast, given)
+    reason = _verdict_in_words(tests.target, status, point, forecast, given)
     return CampaignVerdict(
         status, point, standing.table, forecast, given.n_labels, given.n_corrections, tests.about, reason
     )
@@ -217,7 +217,9 @@ def _estimate(tests: ClaimSequence, k: int, place: int, order: DrawOrder, answer
     return measure_of(tp, fp, fn, plan.n_rows, form, tests.target)
 
 
-def _reason(target: Target, status: str, point: OperatingPoint | None, forecast: int | None, given: Given) -> str:
+def _verdict_in_words(
+    target: Target, status: str, point: OperatingPoint | None, forecast: int | None, given: Given
+) -> str:
     said = f"{given.n_labels} labels" + (f", {given.n_corrections} corrected" if given.n_corrections else "")
     if point is not None:
         kind = "Known" if status == "known" else "Certified"

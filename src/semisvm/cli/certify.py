@@ -83,7 +83,8 @@ def start_command(
     """
     from semisvm.decision import Target
     from semisvm.tables import load
-    from semisvm.tables.campaign import keep_campaign, start_campaign, write_batch
+    from semisvm.tables.batches import write_batch
+    from semisvm.tables.certify import keep_campaign, start_campaign
     from semisvm.tables.classes import parse_costs
     from semisvm.tables.held_out import pair_of_costs
     from semisvm.tables.writing import check_can_write
@@ -128,7 +129,8 @@ def tell_command(
 
     An answer that differs from one given before is a correction: it is counted and shown.
     """
-    from semisvm.tables.campaign import load_campaign, read_answers, write_batch
+    from semisvm.tables.batches import read_answers, write_batch
+    from semisvm.tables.certify import load_campaign
     from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
@@ -163,7 +165,7 @@ def show_command(context: click.Context, state: Path, as_json: bool) -> None:
 
     The exit code is 1 while nothing is certified.
     """
-    from semisvm.tables.campaign import load_campaign
+    from semisvm.tables.certify import load_campaign
 
     screen = Screen(as_json)
     verdict = load_campaign(state).verdict()
@@ -182,7 +184,7 @@ def show_command(context: click.Context, state: Path, as_json: bool) -> None:
 @shared.json_option
 def apply_command(state: Path, out: Path, model: Path | None, force: bool, as_json: bool) -> None:
     """Write the model with the certified threshold: a model file as any other, for predict and evaluate."""
-    from semisvm.tables.campaign import load_campaign, save_certified_model
+    from semisvm.tables.certify import load_campaign, save_certified_model
 
     screen = Screen(as_json)
     campaign = load_campaign(state)

@@ -37,7 +37,8 @@ from semisvm.decision.counts import (
     recall,
 )
 from semisvm.decision.guard import Guard, guard, smoothed_cost
-from semisvm.decision.operating_point import PROMISES, OperatingPoint, SamplingEvidence
+from semisvm.decision.operating_point import PROMISES, OperatingPoint
+from semisvm.decision.sampling_evidence import SamplingEvidence
 from semisvm.decision.target import Target, best_of
 
 __all__ = [

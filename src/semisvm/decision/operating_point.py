@@ -24,11 +24,11 @@ from typing import Any, Literal, get_args
 from semisvm.decision.binomial import Estimate, estimate_cost, estimate_f, estimate_rate
 from semisvm.decision.checks import check_confidence
 from semisvm.decision.counts import Counts
+from semisvm.decision.sampling_evidence import SamplingEvidence
 from semisvm.decision.shortage import explain_thin_evidence
 from semisvm.decision.target import Target, capital, f_name
 
 EvidenceLevel = Literal["empirical", "cross-fitted", "certified", "certified by sampling"]
-SamplingClaim = Literal["pool", "new rows"]
 TargetStatus = Literal["certified", "reached", "unproven", "missed", "chosen"]
 
 # The levels at which `reached` is a promise: nothing more has to be proved.
@@ -41,50 +41,6 @@ _CAUTION: dict[EvidenceLevel, str] = {
     "certified": "The promise holds with probability {:.0%} over the draw of the certificate's rows.",
     "certified by sampling": "The promise holds with probability {:.0%} over the random draw of the rows to label.",
 }
-
-
-@dataclass(frozen=True)
-class SamplingEvidence:
-    """What a promise that was certified by sampling is about, and what it rests on.
-
-    Parameters
-    ----------
-    claim : {"pool", "new rows"}
-        About these rows of the pool, or about new rows from the same source.
-    n_labels : int
-        Labels that were given in the campaign.
-    n_rows : int
-        Rows of the pool.
-    n_accepted : int
-        Rows of the pool that the threshold accepts.
-    campaign : int
-        The number of the campaign; the risks of all campaigns add up.
-    total_risk : float
-        The chance, at most, that any of the campaigns so far is wrong.
-    is_known : bool
-        Whether so many rows were labeled that the claim is known to be true, not only proved with some confidence.
-    """
-
-    claim: SamplingClaim
-    n_labels: int
-    n_rows: int
-    n_accepted: int
-    campaign: int = 1
-    total_risk: float = 0.1
-    is_known: bool = False
-
-    def caution(self, confidence: float) -> str:
-        """Say in one sentence what the promise is about and how sure it is."""
-        about = f"these {self.n_rows:,} rows" if self.claim == "pool" else "new rows from the source of this pool"
-        if self.is_known:
-            return f"Known for {about}: so many of them were labeled that nothing is left to chance."
-        told = f"Holds for {about} with probability {confidence:.0%} over the tool's own random draws."
-        if self.campaign > 1:
-            told += (
-                f" This is campaign {self.campaign}: the chance that any of the {self.campaign} is wrong is at most "
-                f"{self.total_risk:.0%}."
-            )
-        return told
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ class SamplingPlan:
         return int(self.sizes.sum())
 
 
-def make_plan(
+def plan_sampling(
     scores: Floats,
     probabilities: Floats,
     target: Target,

@@ -1,15 +1,8 @@
-"""Campaigns on files: which rows of a file to label, answers read from CSV files, the certified model.
+"""Campaigns on files: begin one, keep it, and write the certified model.
 
-The pool is every row of the data file without a label. The file that a person fills in has the row's number in the data
-file (the first row below the header is 1), its cells and an empty label column. It has no score and no prediction, and
-its rows are shuffled, so that the person is not led. In the label column
-
-    a class name    the answer
-    ?               "don't know"
-    empty           no answer yet: the row is asked again
-
-Model and data file are frozen: if their digests change, the campaign does not go on. The ledger of campaigns is kept in
-the model file, outside of what the digest covers.
+The pool is every row of the data file without a label; `tables.batches` writes and reads the files that a person fills
+in. Model and data file are frozen: if their digests change, the campaign does not go on. The ledger of campaigns is
+kept in the model file, outside of what the digest covers.
 """
 
 from __future__ import annotations
@@ -17,35 +10,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import random
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from semisvm.campaign import Campaign
-from semisvm.errors import fault, shorten, suggest
-from semisvm.tables.delimited import open_delimited
+from semisvm.errors import fault
 from semisvm.tables.files import load, model_digest, replace_summary, save
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, read_codes
-from semisvm.tables.writing import check_can_write, whole_file
+from semisvm.tables.writing import check_can_write
 
-DONT_KNOW = "?"
 ROW_COLUMNS = ("row", "row_number", "semisvm_row", "semisvm_row_number")  # the first that the data do not have
 BYTES_AT_ONCE = 1 << 20
-
-
-@dataclass(frozen=True)
-class Told:
-    """What was read from a file of answers: how many are new, how many changed, rows that were left empty."""
-
-    n_new: int
-    n_corrected: int
-    n_empty: int
 
 
 def start_campaign(
@@ -77,7 +58,7 @@ def start_campaign(
     Campaign
         To be kept by `keep_campaign`.
     """
-    model = _load_model(model_path)
+    model = load_model(model_path)
     if not os.access(model_path, os.W_OK):
         reason = "the file can't be written to, and the ledger of campaigns is kept in it"
         raise fault(model_path, reason, "Copy the model to where it can be written")
@@ -111,7 +92,7 @@ def keep_campaign(campaign: Campaign, state: str | Path, *, force: bool = False)
     check_can_write(state, force=force)
     campaign.save(state)
     path = campaign.about["model"]
-    model = _load_model(path)
+    model = load_model(path)
     replace_summary(path, replace(model.summary, campaigns=tuple(campaign.ledger)))
 
 
@@ -124,93 +105,6 @@ def load_campaign(state: str | Path) -> Campaign:
     if "data" not in campaign.about:
         raise fault(state, "this campaign was not begun on files", "Go on with it in Python: semisvm.Campaign.load")
     return campaign
-
-
-def write_batch(campaign: Campaign, n: int, out: str | Path, *, data: str | Path | None = None, force: bool) -> int:
-    """Write the next rows to label as a CSV file; return how many there are.
-
-    Parameters
-    ----------
-    campaign : Campaign
-        One that `start_campaign` began.
-    n : int
-        How many rows.
-    out : path
-        The CSV file.
-    data : path, optional
-        Where the data file is now; by default where it was.
-    force : bool
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    int
-        The number of rows; 0, and no file, if there is nothing left to ask.
-    """
-    check_can_write(out, force=force)
-    source = Path(campaign.about["data"] if data is None else data)
-    _require_digest(source, file_digest(source), campaign.about["data_digest"], "the data file")
-    rows = campaign.draw(n)
-    if not rows:
-        return 0
-    import pandas
-
-    target = campaign.about["target"]
-    numbers = _file_rows(campaign)[rows]
-    cells = _read_cells(_load_model(campaign.about["model"]), source, numbers, target)
-    lines = list(zip((numbers + 1).tolist(), cells, strict=True))
-    random.SystemRandom().shuffle(lines)
-    name = campaign.about["row_column"]
-    frame = pandas.DataFrame([{name: number, **own, target: ""} for number, own in lines])
-    with whole_file(out, force=force) as unfinished:
-        frame.to_csv(unfinished, index=False)
-    return len(lines)
-
-
-def read_answers(campaign: Campaign, path: str | Path) -> Told:
-    """Read a filled-in file and tell the campaign; a cell that can't be understood is an error with its line.
-
-    Parameters
-    ----------
-    campaign : Campaign
-        The campaign.
-    path : path
-        A CSV file with the columns of a batch; others are ignored.
-
-    Returns
-    -------
-    Told
-        What was read.
-    """
-    text = open_delimited(path)
-    target = campaign.about["target"]
-    name = campaign.about["row_column"]
-    for column in (name, target):
-        if column not in text.names:
-            remedy = f"{suggest(column, text.names)}. Use the file that the campaign wrote"
-            raise fault(path, f"there is no column {column!r}", remedy, line=1)
-    at_row, at_label = text.names.index(name), text.names.index(target)
-    numbers = _file_rows(campaign) + 1
-    classes = campaign.classes or []
-    answers: dict[int, str | None] = {}
-    n_empty = 0
-    for line, cells in text.rows():
-        label = cells[at_label].strip()
-        row = _row_number(path, cells[at_row], numbers, line)
-        if not label:
-            n_empty += 1
-            continue
-        if label != DONT_KNOW and label not in classes:
-            remedy = f'{suggest(label, classes)}; write "{DONT_KNOW}" if you don\'t know, or leave the cell empty'
-            raise fault(path, f"{shorten(label)} is not a class", remedy, line=line)
-        answer = None if label == DONT_KNOW else label
-        if answers.get(row, answer) != answer:
-            reason = f"row {cells[at_row].strip()} has two different answers in this file"
-            raise fault(path, reason, "Keep one of them", line=line)
-        answers[row] = answer
-    n_before, n_corrected = campaign.n_labels, len(campaign.corrections)
-    campaign.tell(list(answers), list(answers.values()))
-    return Told(campaign.n_labels - n_before, len(campaign.corrections) - n_corrected, n_empty)
 
 
 def certified_model(campaign: Campaign, *, model_path: str | Path | None = None) -> Model:
@@ -229,8 +123,8 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
         As any other; its operating point is certified by sampling.
     """
     path = Path(campaign.about["model"] if model_path is None else model_path)
-    model = _load_model(path)
-    _require_digest(path, model_digest(path), campaign.about["model_digest"], "the model")
+    model = load_model(path)
+    require_digest(path, model_digest(path), campaign.about["model_digest"], "the model")
     verdict = campaign.verdict()
     point = verdict.operating_point
     if point is None:
@@ -267,7 +161,8 @@ def file_digest(path: str | Path) -> str:
     return digest.hexdigest()
 
 
-def _load_model(path: str | Path) -> Model:
+def load_model(path: str | Path) -> Model:
+    """Read a model file of two classes."""
     model = load(path)
     if not isinstance(model, Model):
         reason = f"this is a bare {type(model).__name__}, not a model that semisvm fit wrote"
@@ -311,44 +206,15 @@ def _calibration_in(model: Model) -> Any:
     return np.array(sample.labeled) - _own_threshold(model), np.array(sample.sign)
 
 
-def _file_rows(campaign: Campaign) -> np.ndarray:
+def file_rows(campaign: Campaign) -> np.ndarray:
     """Return the place in the data file of each row of the pool, from 0."""
     rows = campaign.about["rows"]
     packed = np.frombuffer(zlib.decompress(base64.b64decode(rows["open"])), dtype=np.uint8)
     return np.flatnonzero(np.unpackbits(packed, count=rows["n"]))
 
 
-def _read_cells(model: Model, data: Path, numbers: np.ndarray, target: str) -> list[dict[str, Any]]:
-    """Return the cells of some rows of a file as they are written, in the order of `numbers`."""
-    rows = model.open(data)
-    found: dict[int, dict[str, Any]] = {}
-    if rows.names is None:
-        return [{} for _ in numbers]
-    wanted = np.sort(numbers)
-    for chunk in rows.chunks():
-        low, high = np.searchsorted(wanted, [chunk.start, chunk.start + len(chunk)])
-        for number in wanted[low:high].tolist():
-            assert chunk.frame is not None  # a file with named columns
-            own = chunk.frame.iloc[number - chunk.start]
-            found[number] = {str(name): cell for name, cell in own.items() if name != target}
-    return [found[number] for number in numbers.tolist()]
-
-
-def _row_number(path: str | Path, cell: str, numbers: np.ndarray, line: int) -> int:
-    """Return the place in the pool of a row whose number in the file is given; `numbers` are those of the pool."""
-    try:
-        number = int(cell.strip())
-    except ValueError:
-        reason = f"{shorten(cell)} is not a row number"
-        raise fault(path, reason, "Leave the column of row numbers as the campaign wrote it", line=line) from None
-    place = int(np.searchsorted(numbers, number))
-    if place == len(numbers) or numbers[place] != number:
-        reason = f"row {number} is not one of the {len(numbers)} rows of the data file that had no label"
-        raise fault(path, reason, "Leave the column of row numbers as the campaign wrote it", line=line)
-    return place
-
-
-def _require_digest(path: Path, found: str, expected: str, what: str) -> None:
+def require_digest(path: Path, found: str, expected: str, what: str) -> None:
+    """Refuse to go on with a file that is not what it was."""
     if found != expected:
         reason = f"{what} has changed since the campaign began, and a promise holds for what was frozen then"
         raise fault(path, reason, "Give the file as it was, or start a new campaign")
