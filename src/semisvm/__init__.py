@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from semisvm.campaign import Campaign, ThresholdClassifier
     from semisvm.estimators import (
         ClusterSVC,
         LabelMeanSVC,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "Campaign",
     "ClusterSVC",
     "LabelMeanSVC",
     "LaplacianSVC",
@@ -43,6 +45,7 @@ __all__ = [
     "SemiSupervisedKFold",
     "SemiSupervisedShuffleSplit",
     "SupervisedSVC",
+    "ThresholdClassifier",
     "TransductiveSVC",
     "load",
     "save",
@@ -54,6 +57,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in ("load", "save"):
         home = "tables"
+    elif name in ("Campaign", "ThresholdClassifier"):
+        home = "campaign"
     else:
         home = "model_selection" if name.startswith("SemiSupervised") else "estimators"
     found = globals()[name] = getattr(import_module(f"semisvm.{home}"), name)

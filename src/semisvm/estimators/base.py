@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from semisvm.device import on_host
 from semisvm.dual import Status
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
+from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, warn_caller
@@ -35,7 +36,7 @@ MultiClass = Literal["auto", "ovr", "ovo"]
 FLOATS = [np.float64, np.float32]
 
 
-class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
+class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
     """Common parameters, checks and prediction; see `SupervisedSVC` for what the parameters mean."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
