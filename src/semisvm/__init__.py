@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from semisvm.estimators import (
+        AutoSVC,
         ClusterSVC,
         LabelMeanSVC,
         LaplacianSVC,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AutoSVC",
     "ClusterSVC",
     "LabelMeanSVC",
     "LaplacianSVC",

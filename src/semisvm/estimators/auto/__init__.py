@@ -1,0 +1,3 @@
+from semisvm.estimators.auto.svc import AutoSVC
+
+__all__ = ["AutoSVC"]
