@@ -66,8 +66,8 @@ def make_graph(nearest: np.ndarray, distance: np.ndarray, mass: np.ndarray) -> G
     """The functions, from the nearest rows of each row and their distances, (n, k) both."""
     n, k = nearest.shape
     width = mean_link(distance, mass)
-    links = sparse.csr_matrix((_link_weight(distance, width).ravel(), nearest.ravel(), np.arange(0, n * k + 1, k)))
-    links.resize(n, n)
+    starts = np.arange(0, n * k + 1, k)
+    links = sparse.csr_matrix((_link_weight(distance, width).ravel(), nearest.ravel(), starts), shape=(n, n))
     links = sparse.csr_matrix(links.maximum(links.T))
     degree = np.asarray(links @ mass)
     scale = sparse.diags(np.sqrt(mass / degree))

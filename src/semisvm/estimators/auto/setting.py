@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ SMALLEST_PRICE = 1e-9  # of the largest: a class that is free still has rows
 def check_neighbors(n_neighbors: Any) -> tuple[int, ...]:
     """Refuse anything but different positive integers."""
     numbers = tuple(n_neighbors)
-    is_number = all(isinstance(k, Integral) and not isinstance(k, bool) and k >= 1 for k in numbers)
+    is_number = all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1 for k in numbers)
     if not (is_number and len(set(numbers)) == len(numbers)):
         raise ValueError(
             f"n_neighbors must hold different integers of at least 1, such as (3, 15), got {n_neighbors!r}: "
