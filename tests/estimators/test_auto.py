@@ -43,7 +43,7 @@ def test_digits(digits, is_safe, two_per_class, fifty):
 
 
 def test_digits_that_were_not_in_the_fit(digits):
-    """Five labels per class among 1,200 rows: the first of ten draws, whose means are 4.5 inside and 5.2 for new rows."""
+    """Five labels per class among 1,200 rows: the first of ten draws, whose means are 4.5 inside and 5.2 new."""
     X, y, _ = digits
     rng = np.random.default_rng(1)
     rows = np.concatenate([rng.permutation(np.flatnonzero(y[:1200] == c))[:5] for c in range(10)])
