@@ -20,6 +20,7 @@ CONFIGURATIONS = {
         {"kernel": "linear", "multi_class": "ovo", "laplacian": "combinatorial", "graph_weights": "heat"},
     ],
     "TransductiveSVC": [{}, {"algorithm": "cccp"}, {"algorithm": "anneal", "multi_class": "ovo"}],
+    "AutoSVC": [{}, {"metric": "euclidean", "safe": False, "n_neighbors": (4,)}],
     "PreferenceSVC": [{}, {"calibration": "part"}],
 }
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from semisvm.campaign import Campaign, ThresholdClassifier
     from semisvm.estimators import (
+        AutoSVC,
         ClusterSVC,
         LabelMeanSVC,
         LaplacianSVC,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         SelfTrainingSVC,
         SupervisedSVC,
         TransductiveSVC,
+        UnlabeledKernel,
     )
     from semisvm.model_selection import (
         SemiSupervisedCalibratedClassifierCV,
@@ -28,9 +30,10 @@ if TYPE_CHECKING:
     )
     from semisvm.tables import load, save
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
+    "AutoSVC",
     "Campaign",
     "ClusterSVC",
     "LabelMeanSVC",
@@ -47,6 +50,7 @@ __all__ = [
     "SupervisedSVC",
     "ThresholdClassifier",
     "TransductiveSVC",
+    "UnlabeledKernel",
     "load",
     "save",
 ]
