@@ -12,7 +12,7 @@
 The arithmetic is in `semisvm.decision`, which has nothing random in it; here are seeds, answers, files and models.
 """
 
-from semisvm.campaign.campaign import Campaign
+from semisvm.campaign.core import Campaign
 from semisvm.campaign.sequence import ThresholdEvidence
 from semisvm.campaign.threshold import ThresholdClassifier
 from semisvm.campaign.verdict import CampaignVerdict, PriceList

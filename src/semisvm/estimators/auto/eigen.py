@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 
 FEW_VECTORS = 20  # so few are found by Lanczos with products of the dense matrix
-MOST_ROWS_DENSE = 2000
+MOST_ROWS_EIGH = 2000
 
 
 def largest_eigenpairs(matrix: Any, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
@@ -21,7 +21,7 @@ def largest_eigenpairs(matrix: Any, n_vectors: int) -> tuple[np.ndarray, np.ndar
     n = matrix.shape[0]
     n_vectors = min(n_vectors, n)
     is_few = n_vectors <= FEW_VECTORS and n > 10 * FEW_VECTORS
-    if (is_few and not sparse.issparse(matrix)) or (n > MOST_ROWS_DENSE and n > 4 * n_vectors):
+    if (is_few and not sparse.issparse(matrix)) or (n > MOST_ROWS_EIGH and n > 4 * n_vectors):
         start = np.random.default_rng(0).standard_normal(n)
         values, vectors = eigsh(matrix, k=n_vectors, which="LA", v0=start, ncv=min(n - 1, 2 * n_vectors + 40))
     else:
