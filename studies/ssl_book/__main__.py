@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from studies.ssl_book import synthetic
-from studies.ssl_book.errors import KernelsOfSet, supervised_codes, test_error
+from studies.ssl_book.errors import KernelsOfSet, error_on_unlabeled, supervised_codes
 from studies.ssl_book.published import CITED
 from studies.ssl_book.sets import LABEL_COUNTS, NAMES, load_set
 
@@ -27,7 +27,7 @@ def errors_of_set(name: str, n_splits: int) -> dict[tuple[str, int], list[float]
             predicted = {method: of_set.predict(labeled)[0] for method, of_set in kernels.items()}
             predicted["SupervisedSVC"] = supervised_codes(book.X, book.codes, labeled, median)
             for method, codes in predicted.items():
-                found[method, count].append(test_error(codes, book.codes, labeled))
+                found[method, count].append(error_on_unlabeled(codes, book.codes, labeled))
     return found
 
 

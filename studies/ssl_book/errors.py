@@ -1,4 +1,4 @@
-"""Test errors of one split. The kernels of `AutoSVC` do not depend on labels: here they are made once for all splits."""
+"""Errors on one split. The kernels of `AutoSVC` do not depend on labels: here they are made once for all splits."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def supervised_codes(X: Any, codes: np.ndarray, labeled: np.ndarray, median: flo
     return model.fit(rows[labeled], codes[labeled]).predict(rows)
 
 
-def test_error(predicted: np.ndarray, codes: np.ndarray, labeled: np.ndarray) -> float:
+def error_on_unlabeled(predicted: np.ndarray, codes: np.ndarray, labeled: np.ndarray) -> float:
     """The error on all rows but the labeled ones, in %."""
     is_test = np.ones(len(codes), dtype=bool)
     is_test[labeled] = False

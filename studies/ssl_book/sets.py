@@ -1,4 +1,4 @@
-"""The sets of the book: rows, class codes, and the labeled rows of each split; all other rows are unlabeled and scored."""
+"""The sets of the book: rows, class codes, and the labeled rows of each split; the errors are those on all others."""
 
 from __future__ import annotations
 

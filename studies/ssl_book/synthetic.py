@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from sklearn.datasets import make_moons
 
-from studies.ssl_book.errors import KernelsOfSet, supervised_codes, test_error
+from studies.ssl_book.errors import KernelsOfSet, error_on_unlabeled, supervised_codes
 
 SEED = 1000  # the thresholds of AutoSVC were chosen with other seeds
 
@@ -49,13 +50,15 @@ def per_class(n_labeled: int, codes: np.ndarray, rng: np.random.Generator) -> np
     return np.concatenate([rng.permutation(np.flatnonzero(codes == c))[:n_labeled] for c in (0, 1)])
 
 
+TWENTY_AND_100 = tuple(partial(at_random, count) for count in (20, 100))
+ONE_AND_THREE = tuple(partial(per_class, count) for count in (1, 3))
 CASES: dict[str, tuple[Callable, tuple[Callable, ...]]] = {
-    "Gaussian, 10 columns": (lambda rng: gaussian(10, rng), (lambda *a: at_random(20, *a), lambda *a: at_random(100, *a))),
-    "Gaussian, 50 columns": (lambda rng: gaussian(50, rng), (lambda *a: at_random(20, *a), lambda *a: at_random(100, *a))),
-    "long ellipse, 20 columns": (ellipse, (lambda *a: at_random(20, *a), lambda *a: at_random(100, *a))),
-    "box, 3 columns": (box, (lambda *a: at_random(20, *a), lambda *a: at_random(100, *a))),
-    "two moons, noise 0.05": (lambda rng: moons(0.05, rng), (lambda *a: per_class(1, *a), lambda *a: per_class(3, *a))),
-    "two moons, noise 0.1": (lambda rng: moons(0.1, rng), (lambda *a: per_class(1, *a), lambda *a: per_class(3, *a))),
+    "Gaussian, 10 columns": (partial(gaussian, 10), TWENTY_AND_100),
+    "Gaussian, 50 columns": (partial(gaussian, 50), TWENTY_AND_100),
+    "long ellipse, 20 columns": (ellipse, TWENTY_AND_100),
+    "box, 3 columns": (box, TWENTY_AND_100),
+    "two moons, noise 0.05": (partial(moons, 0.05), ONE_AND_THREE),
+    "two moons, noise 0.1": (partial(moons, 0.1), ONE_AND_THREE),
 }
 
 
@@ -76,7 +79,9 @@ def print_table(n_draws: int) -> None:
                     free.predict(labeled)[0],
                     safe.predict(labeled)[0],
                 )
-                errors.setdefault(len(labeled), []).append([test_error(one, codes, labeled) for one in predicted])
+                errors.setdefault(len(labeled), []).append(
+                    [error_on_unlabeled(one, codes, labeled) for one in predicted]
+                )
         for n_labeled, values in errors.items():
             means = " | ".join(f"{value:.1f}" for value in np.mean(values, axis=0))
             print(f"| {title} | {n_labeled} | {means} |", flush=True)

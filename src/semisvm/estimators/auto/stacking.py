@@ -8,7 +8,7 @@
     minimize    1/(2 c) sum_i count_i |Y_i - sum_j w_j A_ji|^2 + strength sum_j w_j log(w_j / prior_j)
     subject to  w >= 0,  sum_j w_j = 1
 
-It is strictly convex. The logarithm keeps every weight positive, so that Newton's method needs no active set.
+It is strictly convex, and the logarithm keeps every weight positive: Newton's method needs no active set.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 
 MOST_STEPS = 200
-STAY_INSIDE = 0.9  # the most of the way to the boundary that a step goes
+SMALLEST_WEIGHT = 1e-100
 SUFFICIENT = 1e-4  # of the decrease that the slope promises
 
 
 @dataclass(frozen=True)
 class Stacked:
-    """Weights (J,), the value of the objective, how many steps were made, and how far it may be from the minimum."""
+    """Weights (J,), the value of the objective, how many steps were made, and how far it may be from the minimum.
+
+    The gap is a share of the strength where that is above 1.
+    """
 
     weights: np.ndarray
     objective: float
@@ -49,17 +52,22 @@ def stack(
         n_iter += 1
         gradient = G @ w - b + strength * (np.log(w / prior) + 1)
         step = _newton_step(G + np.diag(strength / w), gradient)
-        gap = float(-gradient @ step) / 2
-        if gap <= tol * max(1.0, strength):
+        decrease = float(-gradient @ step)  # twice what the quadratic model promises
+        gap = decrease / 2 / max(1.0, strength)
+        if gap <= tol:
             break
-        shrinking = step < 0
-        length = min(1.0, STAY_INSIDE * float(np.min(w[shrinking] / -step[shrinking], initial=np.inf)))
-        before = objective(w)
-        while objective(w + length * step) > before - SUFFICIENT * length * 2 * gap and length > 1e-14:
+        length, before = 1.0, objective(w)
+        while objective(_moved(w, length * step)) > before - SUFFICIENT * length * decrease and length > 1e-14:
             length /= 2
-        w = w + length * step
-    w = w / w.sum()
+        w = _moved(w, length * step)
     return Stacked(w, objective(w) + float(target @ target) / 2, n_iter, max(gap, 0.0))
+
+
+def _moved(w: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """The weights after a step; those that shrink do so by a factor, and stay positive however long it is."""
+    moved = np.where(step < 0, w * np.exp(np.minimum(step, 0) / w), w + step)
+    moved = np.maximum(moved, SMALLEST_WEIGHT)
+    return moved / moved.sum()
 
 
 def _newton_step(hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:

@@ -33,7 +33,6 @@ from semisvm.estimators.auto.geometry import (
 COMPONENTS_FROM, COMPONENTS_FULLY = 1.1, 1.3  # ratios between which the kernels of components come into use
 LINKS_FROM, LINKS_FULLY = 1.02, 1.08  # the same for graphs
 LINKS_MORE_FROM, LINKS_POWER = 1.1, 8  # above this ratio graphs are believed in more, as a power of it
-SMALLEST_SHARE = 1e-12  # of the largest eigenvalue of the covariance
 
 
 @dataclass(frozen=True)
@@ -83,21 +82,20 @@ def _component_ratio(geometry: Geometry, components: KernelComponents, rng: np.r
 
 
 def _with_independent_columns(rows: Any, rng: np.random.Generator) -> Any:
-    """Rows with the same values in each column, dealt at random."""
-    if not sparse.issparse(rows):
-        return rng.permuted(np.sort(rows, axis=0), axis=0)
-    n, d = rows.shape
+    """Rows with the same values in each column, dealt at random; the same ones for sparse and for dense rows."""
     dealt = sparse.csc_matrix(rows, copy=True)
+    dealt.eliminate_zeros()
+    n, d = rows.shape
     for j in range(d):
         part = slice(dealt.indptr[j], dealt.indptr[j + 1])
         dealt.data[part] = np.sort(dealt.data[part])
         dealt.indices[part] = rng.choice(n, part.stop - part.start, replace=False)
     dealt.has_sorted_indices = False
-    return sparse.csr_matrix(dealt)
+    return sparse.csr_matrix(dealt) if sparse.issparse(rows) else dealt.toarray()
 
 
 def _covariance_spectrum(geometry: Geometry, products: np.ndarray) -> np.ndarray:
-    """The nonzero eigenvalues of the rows' covariance, each row counted by its mass, from the smaller matrix."""
+    """The eigenvalues of the rows' covariance, each row counted by its mass, from the smaller of two matrices."""
     rows, mass = geometry.rows, geometry.mass
     if not sparse.issparse(rows) and rows.shape[1] < len(mass):
         centered = rows - geometry.mean
@@ -105,8 +103,7 @@ def _covariance_spectrum(geometry: Geometry, products: np.ndarray) -> np.ndarray
     else:
         root = np.sqrt(mass)
         spectrum = np.linalg.eigvalsh(products * root * root[:, None])
-    spectrum = spectrum[::-1] / geometry.total
-    return spectrum[spectrum > SMALLEST_SHARE * max(float(spectrum[0]), 0.0)]
+    return np.maximum(spectrum[::-1][: min(rows.shape)], 0) / geometry.total
 
 
 def _random_lengths(
