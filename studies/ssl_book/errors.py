@@ -11,7 +11,7 @@ from semisvm import SupervisedSVC
 from semisvm.estimators.auto.average import fit_average
 from semisvm.estimators.auto.geometry import as_rows
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, make_library
-from semisvm.estimators.auto.setting import target_of
+from semisvm.estimators.auto.setting import labeled_target
 from semisvm.estimators.costs import Costs
 from semisvm.labels import Labels
 
@@ -34,7 +34,7 @@ class KernelsOfSet:
         hidden[labeled] = self.codes[labeled]
         labels = Labels(np.arange(self.n_classes), hidden)
         costs = Costs(np.ones(self.n_classes))
-        target = target_of(labels, costs, self.weight, np.arange(len(self.codes)), self.node)
+        target = labeled_target(labels, costs, self.weight, np.arange(len(self.codes)), self.node)
         fit = fit_average(self.library, self.at, target, ridge=0.1, strength=0.5, tell=lambda record: False)
         scores = fit.average.scores(self.at)[self.node]
         codes = scores.argmax(axis=1) if self.n_classes > 2 else (scores[:, 0] > 0).astype(int)

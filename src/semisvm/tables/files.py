@@ -36,7 +36,14 @@ MANIFEST, SUMMARY, DIGEST = "semisvm/manifest.json", "semisvm/summary.json", "se
 FACTS = "semisvm/facts.json"  # the summary in format 1
 IN_MANIFEST = ("title", "created", "data", "classes", "positive", "method", "operating_points", "audits", "versions")
 # What is learned about single training rows has no place in a file that others read.
-ABOUT_TRAINING_ROWS = ("transduction_", "labeled_iter_", "clusters_", "calibration_scores_", "calibration_sign_")
+ABOUT_TRAINING_ROWS = (
+    "transduction_",
+    "labeled_iter_",
+    "clusters_",
+    "loo_scores_",
+    "calibration_scores_",
+    "calibration_sign_",
+)
 FOREIGN_TYPES = ("numpy.dtype", "scipy.sparse._csr.csr_matrix")  # harmless, and not in the list of skops
 
 
@@ -116,6 +123,7 @@ def trusted_types() -> list[str]:
     from semisvm.decision import OperatingPoint
     from semisvm.decision.guard import Guard
     from semisvm.dual import Status
+    from semisvm.estimators.auto.average import KernelAverage
     from semisvm.estimators.costs import Costs
     from semisvm.estimators.gaussians import Gaussians
     from semisvm.estimators.history import RoundRecord
@@ -127,7 +135,19 @@ def trusted_types() -> list[str]:
 
     names = {method.class_name for method in METHODS} | set(estimators.__all__)
     found: set[Any] = {getattr(estimators, name) for name in names}
-    for root in (Model, Column, DateParts, OperatingPoint, RoundRecord, Formula, Costs, Gaussians, Guard, Status):
+    for root in (
+        Model,
+        Column,
+        DateParts,
+        OperatingPoint,
+        RoundRecord,
+        Formula,
+        Costs,
+        Gaussians,
+        Guard,
+        KernelAverage,
+        Status,
+    ):
         found |= _types_in(root)
     return sorted({f"{one.__module__}.{one.__qualname__}" for one in found} | set(FOREIGN_TYPES))
 

@@ -24,7 +24,7 @@ BELIEVED = 1e-9  # of the largest belief: members with less are not trained
 
 
 @dataclass(frozen=True)
-class Target:
+class LabeledTarget:
     """What the labeled rows say.
 
     labeled   (l,)    the rows of the library that they are
@@ -78,7 +78,7 @@ class AverageFit:
 def fit_average(
     library: KernelLibrary,
     at: Coordinates,
-    target: Target,
+    target: LabeledTarget,
     *,
     ridge: float,
     strength: float,
@@ -113,7 +113,9 @@ def fit_average(
     return AverageFit(average, np.tensordot(stacked.weights, left_out, 1), stacked, history, was_stopped)
 
 
-def _record(member: Member, machine: LeastSquaresMachine, target: Target, number: int, seconds: float) -> RoundRecord:
+def _record(
+    member: Member, machine: LeastSquaresMachine, target: LabeledTarget, number: int, seconds: float
+) -> RoundRecord:
     """What is told about a member: its leave-one-out errors, each row counted by weight and price."""
     squares = ((target.Y - machine.left_out) ** 2).mean(axis=1)
     if target.Y.shape[1] == 1:

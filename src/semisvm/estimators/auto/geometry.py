@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.estimators.neighbor_graph import find_nodes
+from semisvm.estimators.equal_rows import find_equal_rows
 
 CHUNK_NUMBERS = 4_000_000  # of the distances that are held at a time while new rows are scored: 32 MB
 
@@ -61,18 +61,17 @@ class Geometry:
         """For each row the number of the row here that it equals, -1 where there is none."""
         stack = sparse.vstack([self.rows, prepared], format="csr") if sparse.issparse(prepared) else None
         together = np.concatenate([self.rows, prepared]) if stack is None else stack
-        node = find_nodes(together, np.ones(together.shape[0])).node
-        found = node[self.n_rows :]
+        found = find_equal_rows(together).group[self.n_rows :]
         return np.where(found < self.n_rows, found, -1)
 
 
 def make_geometry(X: Any, weight: np.ndarray, *, is_cosine: bool) -> tuple[Geometry, np.ndarray]:
     """The geometry of some rows, and for each of them the number of the distinct row that it equals."""
     prepared = as_rows(X, is_cosine=is_cosine)
-    nodes = find_nodes(prepared, weight)
-    rows = prepared[nodes.first]
-    mean = np.asarray(nodes.mass @ rows).ravel() / nodes.mass.sum()
-    return Geometry(rows, nodes.mass, mean, _centered_squares(rows, mean), is_cosine), nodes.node
+    equal = find_equal_rows(prepared)
+    rows, mass = prepared[equal.first], equal.total(weight)
+    mean = np.asarray(mass @ rows).ravel() / mass.sum()
+    return Geometry(rows, mass, mean, _centered_squares(rows, mean), is_cosine), equal.group
 
 
 def as_rows(X: Any, *, is_cosine: bool) -> Any:

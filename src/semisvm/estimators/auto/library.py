@@ -27,7 +27,7 @@ POWER, FLOOR = 3, 0.01
 STRONG_RIDGE = 10.0
 # How fast the belief in a graph falls with the share of rows that no label reaches, and in its first m functions where
 # there are fewer than m labels.
-CAUTION = 4
+BELIEF_POWER = 4
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ class KernelLibrary:
     def _graph_members(self, k: int, labeled: np.ndarray, structure: Structure) -> list[Member]:
         belief = 0.0
         if k in self.graphs:
-            belief = structure.graphs[k] * self.graphs[k].reached(labeled, self.geometry.mass) ** CAUTION
-        enough = [1.0, *(min(1.0, len(labeled) / count) ** CAUTION for count in self._function_counts)]
+            belief = structure.graphs[k] * self.graphs[k].reached(labeled, self.geometry.mass) ** BELIEF_POWER
+        enough = [1.0, *(min(1.0, len(labeled) / count) ** BELIEF_POWER for count in self._function_counts)]
         names = self._graph_names(k)
         return [Member(name, name, 1.0, belief * share) for name, share in zip(names, enough, strict=True)]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from semisvm.estimators.auto.average import Target
+from semisvm.estimators.auto.average import LabeledTarget
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
@@ -39,16 +39,18 @@ def choose_rows(labels: Labels, in_use: np.ndarray, max_rows: int, random_state:
     if len(labeled) > most:
         first = np.unique(labels.codes[labeled], return_index=True)[1]  # one row of each class, whatever is drawn
         labeled = np.concatenate([labeled[first], np.delete(labeled, first)])
-        warn_caller(
+        message = (
             f"AutoSVC learns from a sample of {most} of the {len(labeled)} labeled rows: raise max_rows, at the price "
-            "of time and memory, or use SupervisedSVC, which takes them all.",
-            UserWarning,
+            "of time and memory, or use SupervisedSVC, which takes them all."
         )
+        warn_caller(UserWarning(message))
         labeled = labeled[:most]
     return np.sort(np.concatenate([labeled, others[: max_rows - len(labeled)]]))
 
 
-def target_of(labels: Labels, costs: Costs, weight: np.ndarray, rows: np.ndarray, node: np.ndarray) -> Target:
+def labeled_target(
+    labels: Labels, costs: Costs, weight: np.ndarray, rows: np.ndarray, node: np.ndarray
+) -> LabeledTarget:
     """What the labeled ones of these rows say; `node` holds the rows of the library that they are."""
     is_labeled = labels.is_labeled[rows]
     labeled = rows[is_labeled]
@@ -57,4 +59,4 @@ def target_of(labels: Labels, costs: Costs, weight: np.ndarray, rows: np.ndarray
     price = costs.select(labeled).price(codes)
     price = np.maximum(price, SMALLEST_PRICE * price.max())
     price = price * (weight[labeled].sum() / (weight[labeled] @ price))
-    return Target(node[is_labeled], Y[:, 1:] if labels.n_classes == 2 else Y, weight[labeled], price)
+    return LabeledTarget(node[is_labeled], Y[:, 1:] if labels.n_classes == 2 else Y, weight[labeled], price)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MOST_STEPS = 200
+MOST_NEWTON_STEPS = 200
 SMALLEST_WEIGHT = 1e-100
 SUFFICIENT = 1e-4  # of the decrease that the slope promises
 
@@ -48,7 +48,7 @@ def stack(
         return float(w @ G @ w / 2 - b @ w + strength * (w @ np.log(w / prior)))
 
     w, gap, n_iter = prior.copy(), np.inf, 0
-    while n_iter < MOST_STEPS:
+    while n_iter < MOST_NEWTON_STEPS:
         n_iter += 1
         gradient = G @ w - b + strength * (np.log(w / prior) + 1)
         step = _newton_step(G + np.diag(strength / w), gradient)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from semisvm.device import on_host
 from semisvm.estimators.auto.average import AverageFit, fit_average
 from semisvm.estimators.auto.library import make_library
-from semisvm.estimators.auto.setting import check_neighbors, choose_rows, target_of
+from semisvm.estimators.auto.setting import check_neighbors, choose_rows, labeled_target
 from semisvm.estimators.base import FLOATS, check_every_class_is_used, row_weights
 from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.costs import read_costs
@@ -227,7 +227,7 @@ class AutoSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
                 is_cosine=is_cosine,
                 is_safe=self.safe,
             )
-            target = target_of(labels, costs, weight, rows, node)
+            target = labeled_target(labels, costs, weight, rows, node)
             found = fit_average(
                 library, at, target, ridge=self.ridge, strength=self.prior_strength, tell=watch.round_done
             )
@@ -257,11 +257,11 @@ class AutoSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
             self.termination_condition_ = "stopped_by_callback"
         elif found.stacked.gap > CLOSE_ENOUGH:
             self.termination_condition_ = "stalled"
-            warn_caller(
+            message = (
                 f"The weights of {type(self).__name__} are known to a gap of {found.stacked.gap:.2g} where "
-                f"{CLOSE_ENOUGH:g} was expected: raise prior_strength or ridge.",
-                ConvergenceWarning,
+                f"{CLOSE_ENOUGH:g} was expected: raise prior_strength or ridge."
             )
+            warn_caller(ConvergenceWarning(message))
 
     def _transduce(self, X: Any, labels: Labels, guessed: np.ndarray) -> None:
         """Keep the labels, take the guesses, and predict the rows that the kernels were not made from."""
