@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         SelfTrainingSVC,
         SupervisedSVC,
         TransductiveSVC,
+        UnlabeledKernel,
     )
     from semisvm.model_selection import SemiSupervisedGroupKFold, SemiSupervisedKFold, SemiSupervisedShuffleSplit
     from semisvm.tables import load, save
@@ -40,6 +41,7 @@ __all__ = [
     "SemiSupervisedShuffleSplit",
     "SupervisedSVC",
     "TransductiveSVC",
+    "UnlabeledKernel",
     "load",
     "save",
 ]

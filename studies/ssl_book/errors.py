@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm import SupervisedSVC
-from semisvm.estimators.auto.average import fit_average
+from semisvm.estimators.auto.average import KernelAverage, fit_average
 from semisvm.estimators.auto.geometry import as_rows
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, make_library
 from semisvm.estimators.auto.setting import labeled_target
@@ -28,17 +28,24 @@ class KernelsOfSet:
             X, self.weight, self.n_classes, n_neighbors=(3, 15), is_cosine=sparse.issparse(X), is_safe=is_safe
         )
 
-    def predict(self, labeled: np.ndarray) -> tuple[np.ndarray, dict[str, float]]:
-        """The class codes of all rows, and the weights of the kernels."""
+    def fit(self, labeled: np.ndarray) -> KernelAverage:
+        """What `AutoSVC` learns from these labels."""
         hidden = np.full(len(self.codes), -1)
         hidden[labeled] = self.codes[labeled]
         labels = Labels(np.arange(self.n_classes), hidden)
         costs = Costs(np.ones(self.n_classes))
         target = labeled_target(labels, costs, self.weight, np.arange(len(self.codes)), self.node)
-        fit = fit_average(self.library, self.at, target, ridge=0.1, strength=0.5, tell=lambda record: False)
-        scores = fit.average.scores(self.at)[self.node]
-        codes = scores.argmax(axis=1) if self.n_classes > 2 else (scores[:, 0] > 0).astype(int)
-        return codes, fit.average.weights
+        return fit_average(self.library, self.at, target, ridge=0.1, strength=0.5, tell=lambda record: False).average
+
+    def predict(self, labeled: np.ndarray) -> np.ndarray:
+        """The class codes that `AutoSVC` gives to all rows."""
+        scores = self.fit(labeled).scores(self.at)[self.node]
+        return scores.argmax(axis=1) if self.n_classes > 2 else (scores[:, 0] > 0).astype(int)
+
+    def predict_by_svm(self, labeled: np.ndarray) -> np.ndarray:
+        """The class codes that an SVM on `UnlabeledKernel` gives to all rows."""
+        K = self.fit(labeled).kernel(self.at, self.node[labeled])[self.node]
+        return SupervisedSVC(C=10, kernel="precomputed").fit(K[labeled], self.codes[labeled]).predict(K)
 
 
 def supervised_codes(X: Any, codes: np.ndarray, labeled: np.ndarray, median: float | None) -> np.ndarray:

@@ -76,8 +76,8 @@ def print_table(n_draws: int) -> None:
                 labeled = choose(codes, rng)
                 predicted = (
                     supervised_codes(X, codes, labeled, safe.library.components.median),
-                    free.predict(labeled)[0],
-                    safe.predict(labeled)[0],
+                    free.predict(labeled),
+                    safe.predict(labeled),
                 )
                 errors.setdefault(len(labeled), []).append(
                     [error_on_unlabeled(one, codes, labeled) for one in predicted]

@@ -1,6 +1,6 @@
 """One module or sub-package per method: each is a sequence of dual problems."""
 
-from semisvm.estimators.auto import AutoSVC
+from semisvm.estimators.auto import AutoSVC, UnlabeledKernel
 from semisvm.estimators.cluster import ClusterSVC
 from semisvm.estimators.label_mean import LabelMeanSVC
 from semisvm.estimators.laplacian import LaplacianSVC
@@ -23,4 +23,5 @@ __all__ = [
     "SelfTrainingSVC",
     "SupervisedSVC",
     "TransductiveSVC",
+    "UnlabeledKernel",
 ]

@@ -63,6 +63,13 @@ class KernelAverage:
         parts = chunks_of(X.shape[0], self.library.geometry.n_rows)
         return np.concatenate([self.scores(self.library.place(X[part])) for part in parts])
 
+    def kernel(self, at: Coordinates, rows: np.ndarray) -> np.ndarray:
+        """The kernels, averaged with the same weights, between rows at these coordinates and some rows of the fit."""
+        weight_of: dict[str, float] = {}
+        for name, weight in self.weights.items():
+            weight_of[self.kernels[name]] = weight_of.get(self.kernels[name], 0.0) + weight
+        return np.sum([weight_of.get(name, 0.0) * K for name, K in self.library.between(at, rows)], axis=0)
+
 
 @dataclass(frozen=True)
 class AverageFit:
