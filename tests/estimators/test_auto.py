@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.svm import SVC
 
-from semisvm import AutoSVC
+from semisvm import AutoSVC, load, save
 from semisvm.estimators.history import RoundRecord
 from studies.ssl_book.errors import KernelsOfSet, error_on_unlabeled
 
@@ -280,3 +280,52 @@ def test_a_callback_may_end_the_fit_after_any_kernel():
     assert model.termination_condition_ == "stopped_by_callback"
     assert [name for name, weight in model.weights_.items() if weight > 0] == ["rbf", "linear"]
     assert model.score(X, y) == 1
+
+
+UNUSUAL = np.random.default_rng(0)
+UNUSUAL_ROWS = {
+    "few distinct rows": UNUSUAL.integers(0, 2, (80, 3)).astype(float),
+    "one column": UNUSUAL.standard_normal((80, 1)),
+    "constant columns": np.column_stack([np.ones((80, 2)), UNUSUAL.standard_normal((80, 2))]),
+    "large numbers": 1e8 * UNUSUAL.standard_normal((80, 3)),
+    "small numbers": 1e-8 * UNUSUAL.standard_normal((80, 3)),
+    "far from 0": 1e6 + UNUSUAL.standard_normal((80, 3)),
+    "heavy tails": UNUSUAL.standard_cauchy((80, 4)),
+    "float32": UNUSUAL.standard_normal((80, 3)).astype(np.float32),
+    "empty sparse rows": sparse.random(80, 50, density=0.02, format="csr", random_state=0),
+    "more columns than rows": sparse.csr_matrix((UNUSUAL.random((80, 900)) < 0.02) * 1.0),
+}
+
+
+@pytest.mark.parametrize("safe", [True, False])
+@pytest.mark.parametrize("name", UNUSUAL_ROWS)
+def test_unusual_rows_get_finite_scores_without_warnings(name, safe):
+    X = UNUSUAL_ROWS[name]
+    model = AutoSVC(safe=safe).fit(X, np.where(np.arange(80) < 12, np.arange(80) % 3, -1))
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.isfinite(model.decision_function(X[:4] * 1.1)).all()
+    assert sum(model.weights_.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_a_handful_of_rows(n):
+    X = np.arange(2.0 * n).reshape(n, 2) ** 2
+    model = AutoSVC().fit(X, [0, 1, *[-1] * (n - 2)])
+    assert model.transduction_[:2].tolist() == [0, 1]
+
+
+def test_balanced_class_weights_are_costs_by_the_share_of_the_labels():
+    X, y = make_moons(120, noise=0.2, random_state=0)
+    hidden = hide(y, np.concatenate([np.flatnonzero(y == 0)[:12], np.flatnonzero(y == 1)[:4]]))
+    balanced = AutoSVC(class_weight="balanced").fit(X, hidden)
+    assert_allclose(
+        balanced.decision_function(X), AutoSVC(costs={0: 1, 1: 3}).fit(X, hidden).decision_function(X), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_a_saved_model_gives_the_same_scores(form, tmp_path):
+    X, y = make_moons(120, noise=0.1, random_state=0)
+    model = AutoSVC().fit(form(X), hide(y, np.arange(8)))
+    save(model, tmp_path / "moons.skops")
+    assert_array_equal(load(tmp_path / "moons.skops").decision_function(form(X)), model.decision_function(form(X)))
