@@ -24,7 +24,7 @@ from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import encode
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
-MOST_KERNEL_ROWS = 10_000  # of which the kernel matrix, and a few more of that size, are kept
+MOST_KERNEL_ROWS = 5000  # of which the kernel matrix, and a few more of that size, are kept
 
 
 @with_shared_docs
