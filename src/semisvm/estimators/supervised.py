@@ -147,19 +147,20 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         are_alike = costs.of_row is None and (costs.matrix is None or costs.matrix.ndim == 2)
         may_merge = isinstance(asked, str) and asked != "precomputed" and are_alike
         repeats = find_repeats(problem.X, problem.labels.codes) if may_merge else None
+        merged, kernel = (problem, kernel) if repeats is None else (repeats.merge(problem), None)
+        if costs.matrix is None:
+            fits = fit_pairs(merged, formula, self._fit_binary, kernel=kernel, is_frugal=kernel is None)
+        else:
+            fits = self._fit_costs_of_classes(merged, merged.kernel_rows(formula) if kernel is None else kernel)
         if repeats is None:
-            return self._fit_distinct(problem, formula, kernel)
-        merged = repeats.merge(problem)
+            return fits
         box, merged_box = self._box(problem), self._box(merged)
-        return [repeats.deal(fit, box, merged_box) for fit in self._fit_distinct(merged, formula, None)]
+        return [repeats.deal(fit, box, merged_box) for fit in fits]
 
-    def _fit_distinct(self, problem: TrainingProblem, formula: Formula, kernel: KernelRows | None) -> list[BinaryFit]:
-        """The binary problems; or, where there is a cost matrix, the regression of each class."""
-        if problem.costs.matrix is None:
-            return fit_pairs(problem, formula, self._fit_binary, kernel=kernel, is_frugal=kernel is None)
+    def _fit_costs_of_classes(self, problem: TrainingProblem, kernel: KernelRows) -> list[BinaryFit]:
+        """Where there is a cost matrix: the regression of each class."""
         with problem.progress.whole_fit("one-sided regression") as watch:
-            labeler = Labeler(problem, problem.kernel_rows(formula) if kernel is None else kernel, watch)
-            return train_once(labeler, problem.labels.codes, self._box(problem))
+            return train_once(Labeler(problem, kernel, watch), problem.labels.codes, self._box(problem))
 
     def _box(self, problem: TrainingProblem) -> np.ndarray:
         return self.C * (problem.weight * problem.costs.price(problem.labels.codes))

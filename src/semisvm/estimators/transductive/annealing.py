@@ -29,7 +29,7 @@ from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.class_shares import PositiveShare
 from semisvm.estimators.hinge import slack
 from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.transductive.switching import Level, guess_share, switch_at, try_first_guesses
+from semisvm.estimators.transductive.switching import Level, are_better, guess_share, switch_at
 
 # In units of slack. The paper, with a squared loss, begins at 10; with the hinge loss so high a temperature lets the
 # direction in which the unlabeled rows vary most decide before the labels do (97 errors against 28 on Reuters).
@@ -81,7 +81,8 @@ class SoftMachine:
         rounds.go_back(_one_variable_per_row(rounds.solution))
         level = Level(self.task, self.C, dict.fromkeys((-1, +1), self.C_unlabeled))
         sign = switch_at(rounds, level, sign)
-        try_first_guesses(rounds, level, sign, first)
+        if are_better(first, sign, rounds, level):
+            switch_at(rounds, level, first)
 
     def _settle_at(self, temperature: float, rounds: Rounds, p: np.ndarray, positive_fraction: float) -> np.ndarray:
         """Take turns between f and p at one temperature."""

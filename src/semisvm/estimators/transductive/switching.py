@@ -83,7 +83,8 @@ class SwitchMachine:
         for before, level in pairwise(levels):
             start = _raised(rounds.solution, sign, before, level)
             sign = switch_at(rounds, level, sign, self.pairs_per_round, start)
-        try_first_guesses(rounds, levels[-1], sign, first, self.pairs_per_round)
+        if are_better(first, sign, rounds, levels[-1]):
+            switch_at(rounds, levels[-1], first, self.pairs_per_round)
 
     def fit(self, rounds: Rounds, share: PositiveShare | None) -> BinaryFit:
         return rounds.fit(outcome=share)
@@ -138,22 +139,22 @@ def _raised(solution: DualSolution, sign: np.ndarray, before: Level, level: Leve
     return np.where(solution.beta == sign * before.box(sign), sign * level.box(sign), solution.beta)
 
 
-def try_first_guesses(rounds: Rounds, level: Level, sign, first, pairs_per_round: int | None = None) -> None:
-    """Go back to the first guesses where they, at the last level, are the better ones.
+def are_better(first: np.ndarray, sign: np.ndarray, rounds: Rounds, level: Level) -> bool:
+    """Whether the first guesses have a lower objective at the last level than those that switching ended with.
 
     Each level lowers its own objective, and what is better at a low price may be worse at the last.
     """
     if (sign == first).all():
-        return
+        return False
     solution = rounds.solution
     objective = level.objective(solution, sign)
     # The dual of a rough solution bounds from below what the first guesses can do: mostly that settles it.
     is_hopeless = -rounds.solve(level.problem(first), tol=max(ROUGH_TOL, rounds.tol)).objective >= objective
     if is_hopeless or level.objective(rounds.solve(level.problem(first)), first) >= objective:
         rounds.go_back(solution)
-        return
+        return False
     rounds.label(np.flatnonzero(sign != first))
-    switch_at(rounds, level, first, pairs_per_round)
+    return True
 
 
 def pairs_that_pay(gains, sign, level: Level, tol: float, most_pairs: int | None) -> np.ndarray:
