@@ -23,6 +23,7 @@ from semisvm.estimators.auto.library import make_library
 from semisvm.estimators.auto.setting import check_neighbors, choose_rows, labeled_target
 from semisvm.estimators.base import FLOATS, check_every_class_is_used, row_weights
 from semisvm.estimators.binary import winning_codes
+from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.estimators.shared_docs import with_shared_docs
@@ -34,7 +35,7 @@ CLOSE_ENOUGH = 1e-6  # how far the objective of the weights may be from its mini
 
 
 @with_shared_docs
-class AutoSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
+class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
     """The default for few labels and many unlabeled rows: nothing to choose, nothing to tune.
 
     Rows may help in several ways: classes may be clusters, may lie along curved surfaces, or may differ in directions
