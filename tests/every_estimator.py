@@ -21,6 +21,7 @@ CONFIGURATIONS = {
     ],
     "TransductiveSVC": [{}, {"algorithm": "cccp"}, {"algorithm": "anneal", "multi_class": "ovo"}],
     "PreferenceSVC": [{}, {"calibration": "part"}],
+    "PositiveUnlabeledSVC": [{}, {"loss": "double_hinge", "positive_weight": "balanced"}],
 }
 
 
