@@ -121,12 +121,7 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None, may_be_one
 
 
 def find_labeled(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> np.ndarray:
-    """Tell which rows of a target carry a label, whatever the labels are: y may hold a single class.
-
-    Parameters
-    ----------
-    y, unlabeled, n_rows
-        As for `encode`.
+    """Tell which rows of a target carry a label, whatever the labels are; the parameters are those of `encode`.
 
     Returns
     -------

@@ -38,7 +38,13 @@ from semisvm.decision.counts import (
 )
 from semisvm.decision.guard import Guard, guard, smoothed_cost
 from semisvm.decision.operating_point import OperatingPoint
-from semisvm.decision.positive_unlabeled import (
+from semisvm.decision.positive_unlabeled_point import (
+    AcceptedCounts,
+    PositiveUnlabeledPoint,
+    judge_without_negatives,
+)
+from semisvm.decision.target import Target, best_of
+from semisvm.decision.without_negatives import (
     PriorBound,
     accept_best,
     bound_lift,
@@ -48,12 +54,6 @@ from semisvm.decision.positive_unlabeled import (
     rank_auc,
     reach_recall,
 )
-from semisvm.decision.positive_unlabeled_point import (
-    AcceptedCounts,
-    PositiveUnlabeledPoint,
-    judge_without_negatives,
-)
-from semisvm.decision.target import Target, best_of
 
 __all__ = [
     "SUPERVISED",

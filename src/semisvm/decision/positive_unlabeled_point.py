@@ -1,7 +1,7 @@
 """A threshold where no negative is labeled, with what is known about it: recall, share accepted, lift.
 
-The levels are those of `OperatingPoint`. A precision is only given where the user gave the prior: an interval of it that
-rested on an estimated prior would be wrong most of the time.
+The levels are those of `OperatingPoint`. A precision is only given where the user gave the prior: an interval of it
+that rested on an estimated prior would be wrong most of the time.
 """
 
 import math
@@ -15,13 +15,13 @@ from semisvm.decision.operating_point import (
     PROMISES,
     EvidenceLevel,
     TargetStatus,
+    check_level,
     estimate_from_plain,
     plain_estimate,
-    check_level,
     show,
 )
-from semisvm.decision.positive_unlabeled import bound_lift, estimate_lift
 from semisvm.decision.target import capital
+from semisvm.decision.without_negatives import bound_lift, estimate_lift
 
 ASSUMPTION = "All of this assumes that the labeled positives are a random sample of all positives."
 
@@ -147,7 +147,13 @@ class PositiveUnlabeledPoint:
         return min(1.0, prior * self.lift.value)
 
     def summary(self) -> str:
-        """Return a few lines of text."""
+        """Return a few lines of text.
+
+        Returns
+        -------
+        str
+            What was asked for, what is known or promised, and what it assumes.
+        """
         positives, rows = self.counts.positives, self.counts.unlabeled
         found = "" if self.min_recall is None else ": reached" if self.reached else ": not reached"
         lines = [
@@ -188,7 +194,13 @@ class PositiveUnlabeledPoint:
         return f"precision depends on the prior, which is not known: {told}; look at some accepted rows to know"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values; NaN and infinite numbers are None."""
+        """Return plain JSON values; NaN and infinite numbers are None.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+        """
         precision = self.precision
         return {
             "threshold": self.threshold,

@@ -10,7 +10,7 @@ from semisvm.model_selection.cross_fit import (
     hide_single_rows,
     list_folds,
 )
-from semisvm.model_selection.positive_unlabeled import PositiveUnlabeledKFold, pu_auc
+from semisvm.model_selection.pu_scoring import PositiveUnlabeledKFold, pu_auc
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin, accuracy_on_labeled_rows
 from semisvm.model_selection.split import (
     SemiSupervisedGroupKFold,

@@ -4,10 +4,11 @@
                         + C (W_p / W_u) sum_unlabeled w_j max(0, 1 + f(x_j))
                         + C sum_negative  w_i max(0, 1 + f(x_i))                   (where negatives are labeled)
 
-w_i are sample weights, W_p and W_u their sums over the labeled positives and over the unlabeled rows that train. So C is
-the price of a labeled positive, and `weight` is the weight of all positives over that of all unlabeled rows. With the
-double hinge (du Plessis, Niu and Sugiyama, 2015) a positive is charged -weight C w_i f(x_i) in place of its hinge, and
-an unlabeled row C (W_p / W_u) w_j (max(0, f + 1) + max(0, f - 1)): two variables share its row.
+w_i are sample weights, W_p and W_u their sums over the labeled positives and over the unlabeled rows that train. So C
+is the price of a labeled positive, and `weight` is the weight of all positives over that of all unlabeled rows.
+
+With the double hinge (du Plessis, Niu and Sugiyama, 2015) a positive is charged -weight C w_i f(x_i) in place of its
+hinge, and an unlabeled row C (W_p / W_u) w_j (max(0, f + 1) + max(0, f - 1)): two variables share its row.
 
 Folds leave out unlabeled rows too. All problems are on the same kernel rows: a row that is left out has an empty box.
 """
@@ -119,8 +120,8 @@ def search_weight(
             rounds.done(objective=machine.objective(whole, weight, trains), positive_weight=weight, pu_auc=auc)
     # The first of the largest; a search that was ended early has what it tried until then.
     best = max(tried, key=lambda one: -math.inf if math.isnan(one.pu_auc) else one.pu_auc, default=None)
-    if best is not None or whole is not None:
-        rounds.go_back(whole if best is None else best.machine)
+    if (machine_of_all := whole if best is None else best.machine) is not None:
+        rounds.go_back(machine_of_all)
     return rounds.fit(outcome=WeightSearch(tuple(tried), best))
 
 

@@ -1,9 +1,9 @@
 """From the scores of a positive-unlabeled machine to its threshold, its prior and what is promised.
 
-The threshold is chosen on out-of-fold scores of the rows that trained. What it gives is judged on the same scores (level
-"cross-fitted"); or, where a confidence was asked for, on positives and unlabeled rows that were held out for nothing
-else (level "certified"). A recall that is to be certified is the exception: its threshold comes from the positives held
-out, whose rank proves it.
+The threshold is chosen on out-of-fold scores of the rows that trained. What it gives is judged on the same scores
+(level "cross-fitted"); or, where a confidence was asked for, on positives and unlabeled rows that were held out for
+nothing else (level "certified"). A recall that is to be certified is the exception: its threshold comes from the
+positives held out, whose rank proves it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from semisvm.decision import (
     labels_needed,
     reach_recall,
 )
-from semisvm.decision.positive_unlabeled import FEWEST_FOR_A_PRIOR, LARGEST_PRIOR
-from semisvm.estimators.pu_search import WeightSearch
+from semisvm.decision.without_negatives import FEWEST_FOR_A_PRIOR, LARGEST_PRIOR
+from semisvm.estimators.positive_unlabeled.search import WeightSearch
 
 # The confidence of intervals and of the prior's bound where the user asked for none.
 USUAL_CONFIDENCE = 0.9
@@ -63,14 +63,14 @@ class PuDecision:
 
 
 @dataclass(frozen=True)
-class ScoredRows:
+class SampleScores:
     """Scores of positives and of unlabeled rows by one scorer."""
 
     positive: np.ndarray
     unlabeled: np.ndarray
 
     @classmethod
-    def of(cls, scores: np.ndarray, sign: np.ndarray, rows: np.ndarray) -> ScoredRows:
+    def of(cls, scores: np.ndarray, sign: np.ndarray, rows: np.ndarray) -> SampleScores:
         """The scores of some rows, a mask."""
         return cls(scores[rows & (sign > 0)], scores[rows & (sign == 0)])
 
@@ -104,8 +104,8 @@ def settle_threshold(
     """Choose the threshold and say what is known about it; `final` are the scores of all rows by the final machine."""
     best = search.best
     is_cross_fitted = best is not None and not np.isnan(best.pu_auc)
-    seen = ScoredRows.of(best.scores if best is not None and is_cross_fitted else final, sign, ~held)
-    aside = ScoredRows.of(final, sign, held) if request.confidence is not None else None
+    seen = SampleScores.of(best.scores if best is not None and is_cross_fitted else final, sign, ~held)
+    aside = SampleScores.of(final, sign, held) if request.confidence is not None else None
     shown = _bound_over_scorers(search, sign, ~held) if is_cross_fitted and seen.can_bound_prior else None
     confidence = request.confidence or USUAL_CONFIDENCE
     if aside is None:
@@ -137,7 +137,7 @@ def settle_threshold(
 
 
 def _choose(
-    request: PuRequest, seen: ScoredRows, aside: ScoredRows | None, shown: PriorBound | None
+    request: PuRequest, seen: SampleScores, aside: SampleScores | None, shown: PriorBound | None
 ) -> tuple[float, bool, str]:
     """The threshold, whether it gives what was asked for, and why not."""
     if request.min_recall is not None:
@@ -168,12 +168,12 @@ def _choose(
 def _bound_over_scorers(search: WeightSearch, sign: np.ndarray, rows: np.ndarray) -> PriorBound:
     """The least bound over the out-of-fold scores of all weights, the risk shared between them."""
     each = 1 - (1 - USUAL_CONFIDENCE) / len(search.tried)
-    samples = [ScoredRows.of(one.scores, sign, rows) for one in search.tried]
+    samples = [SampleScores.of(one.scores, sign, rows) for one in search.tried]
     bounds = [bound_prior(sample.positive, sample.unlabeled, each) for sample in samples]
     return min(bounds, key=lambda found: found.bound)
 
 
-def _clip(estimate: float, seen: ScoredRows) -> float:
+def _clip(estimate: float, seen: SampleScores) -> float:
     return min(max(estimate, 1 / len(seen.unlabeled)), LARGEST_PRIOR)
 
 
@@ -189,14 +189,14 @@ def _too_few(request: PuRequest, n: int) -> str:
     )
 
 
-def _warnings(request: PuRequest, auc: float, seen: ScoredRows, bound: float) -> list[Warning]:
+def _warnings(request: PuRequest, auc: float, seen: SampleScores, bound: float) -> list[Warning]:
     found: list[Warning] = []
     noise = math.sqrt((1 / len(seen.positive) + 1 / len(seen.unlabeled)) / 12)
-    if auc < 0.5 + 1.645 * noise:
+    if seen.can_bound_prior and auc < 0.5 + 1.645 * noise:
         found.append(
             UserWarning(
-                f"The labeled positives can't be told apart from the unlabeled rows: out of fold, their AUC is {auc:.2f} "
-                "and 0.5 is chance. Either nearly all unlabeled rows are positive, or the features do not tell."
+                f"The labeled positives can't be told apart from the unlabeled rows: out of fold, the AUC is {auc:.2f} "
+                "and chance is 0.5. Nearly all unlabeled rows may be positive, or the features do not tell them apart."
             )
         )
     if request.prior is not None and request.prior[0] > bound:

@@ -15,9 +15,9 @@ n - k + 1), larger with ties; given the positives, m_k is binomial. With K ranks
 
     bound = min_k  upper(m_k of N) / lower(k of n)          estimate = (m_k / N) (n + 1) / k  at the same k
 
-**Recall** is a statement about positives alone, and **lift** about both samples: both have exact bounds. **Precision** is
-prior * lift. A bound on it needs a prior from outside: with an estimated one it would be wrong most of the time, so no
-function here computes it.
+**Recall** is a statement about positives alone, and **lift** about both samples: both have exact bounds. **Precision**
+is prior * lift. A bound on it needs a prior from outside: with an estimated one it would be wrong most of the time, so
+no function here computes it.
 """
 
 import math
@@ -30,7 +30,7 @@ from scipy.stats import rankdata
 from semisvm.decision.binomial import Estimate, binomial_interval, fewest_that_pass
 from semisvm.decision.checks import check_accept, check_confidence, check_scores, check_target_rate
 
-N_RANKS = 8
+PRIOR_RANKS = 8
 FEWEST_FOR_A_PRIOR = 10
 LARGEST_PRIOR = 0.95
 # Of the risk of a bound on the lift, the share that goes to recall: positives are the smaller sample.
@@ -118,7 +118,7 @@ def bound_prior(positive: ArrayLike, unlabeled: ArrayLike, confidence: float = 0
         raise ValueError(
             f"A prior needs scores of at least {FEWEST_FOR_A_PRIOR} labeled positives, got {n}: label more positives."
         )
-    rank = np.unique(np.geomspace(max(5, n / 10), 0.98 * n, N_RANKS).astype(int))
+    rank = np.unique(np.geomspace(max(5, n / 10), 0.98 * n, PRIOR_RANKS).astype(int))
     cut = np.sort(positive)[n - rank]
     accepted = N - np.searchsorted(np.sort(unlabeled), cut, side="left")
     each = 1 - (1 - check_confidence(confidence)) / (2 * len(rank))

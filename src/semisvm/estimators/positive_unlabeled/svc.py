@@ -1,8 +1,8 @@
 """Only positives are labeled: known frauds, known customers, and a pool that may hold more of them.
 
-The machine is a weighted one of labeled positives against unlabeled rows (`pu_search`). The share of positives among
+The machine is a weighted one of labeled positives against unlabeled rows (`search`). The share of positives among
 the unlabeled rows stays out of its training: a prior set too low ruins it. It serves the threshold and the report alone
-(`pu_threshold`).
+(`threshold`).
 """
 
 from functools import partial
@@ -15,12 +15,12 @@ from sklearn.utils import check_random_state
 
 from semisvm.estimators.base import BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
+from semisvm.estimators.positive_unlabeled.search import POSITIVE_WEIGHTS, UNTUNED_WEIGHT, PuMachine, search_weight
+from semisvm.estimators.positive_unlabeled.target import read_positives, read_prior
+from semisvm.estimators.positive_unlabeled.threshold import PuRequest, hold_out, settle_threshold
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.pu_search import POSITIVE_WEIGHTS, UNTUNED_WEIGHT, PuMachine, search_weight
-from semisvm.estimators.pu_threshold import PuRequest, hold_out, settle_threshold
 from semisvm.estimators.shared_docs import with_shared_docs
-from semisvm.labels import Labels, encode
-from semisvm.model_selection.positive_unlabeled import deal_with_unlabeled
+from semisvm.model_selection.pu_scoring import deal_with_unlabeled
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 
@@ -57,8 +57,8 @@ class PositiveUnlabeledSVC(BaseSVC):
     min_recall : float, default=None
         Choose the highest threshold with this recall.
     accept : int or float, default=None
-        Choose the threshold by the number of rows that it accepts. An int: so many of the unlabeled rows of the fit (with
-        `confidence`, about so many). A float in (0, 1]: that share of unlabeled rows, new ones included.
+        Choose the threshold by the number of rows that it accepts. An int: so many of the unlabeled rows of the fit
+        (with `confidence`, about so many). A float in (0, 1]: that share of unlabeled rows, new ones included.
     confidence : float, default=None
         With 0.9, recall and lift (and with a given prior, precision) have lower bounds that hold with 90% each. Half
         of the positives and a fifth of the unlabeled rows are held out for this and do not train. None: no promise.
@@ -120,11 +120,11 @@ class PositiveUnlabeledSVC(BaseSVC):
     >>> from semisvm import PositiveUnlabeledSVC
     >>> X, truth = load_breast_cancer(return_X_y=True)
     >>> y = np.full(len(truth), -1)
-    >>> y[np.flatnonzero(truth == 1)[:100]] = 1  # a hundred of the 357 benign rows are labeled, and no other row
+    >>> y[np.flatnonzero(truth == 0)[:100]] = 1  # a hundred of the 212 malignant rows are labeled, and no other row
     >>> model = PositiveUnlabeledSVC(random_state=0).fit(scale(X), y)
     >>> model.classes_
     array([0, 1])
-    >>> bool(model.operating_point_.recall.value > 0.9)
+    >>> bool(model.operating_point_.recall.value > 0.85)
     True
     >>> model.operating_point_.precision is None  # nobody gave the prior
     True
@@ -233,10 +233,14 @@ class PositiveUnlabeledSVC(BaseSVC):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `fit`.
+        y : array-like of shape (n_samples,)
             As in `fit`.
         store : SolveStore
             See `semisvm.dual.solve`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`.
 
         Returns
         -------
@@ -255,7 +259,7 @@ class PositiveUnlabeledSVC(BaseSVC):
             return self._fit_without_unlabeled(problem, request)
         rng = check_random_state(self.random_state)
         held = np.zeros(len(sign), dtype=bool) if self.confidence is None else hold_out(sign, rng)
-        n_folds = min(self.cv, *(np.count_nonzero(~held & (sign == side)) for side in (1, 0)))
+        n_folds = min(self.cv, *(int(np.count_nonzero(~held & (sign == side))) for side in (1, 0)))
         fold = deal_with_unlabeled(np.where(held, -2, problem.labels.codes), n_folds, rng) if n_folds > 1 else None
         if fold is None and self.positive_weight == "auto":
             weights = (UNTUNED_WEIGHT,)
@@ -319,53 +323,3 @@ class PositiveUnlabeledSVC(BaseSVC):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def read_prior(prior: Any) -> tuple[float, float] | None:
-    """The numbers that a prior lies between, or None where it is to be estimated."""
-    if isinstance(prior, str):
-        return None
-    try:
-        low, high = (float(end) for end in (prior if isinstance(prior, tuple | list) else (prior, prior)))
-    except (TypeError, ValueError):
-        raise ValueError(f"prior must be a number, two numbers or 'estimated', got {prior!r}.") from None
-    if not 0 < low <= high < 1:
-        raise ValueError(f"prior must lie strictly between 0 and 1, the lower number first; got {prior!r}.")
-    return low, high
-
-
-def read_positives(y: Any, *, unlabeled: Any, n_rows: int | None, negative: Any = None) -> Labels:
-    """Read a target as two classes, the negative and the positive, though y may hold the positive alone."""
-    labels = encode(y, unlabeled=unlabeled, n_rows=n_rows, may_be_one_class=True)
-    names = labels.classes.tolist()
-    if labels.n_classes > 2:
-        raise ValueError(
-            "Only binary classification is supported. The type of the target is multiclass: y has "
-            f"{labels.n_classes} classes, such as {names[0]!r}. Keep the label of the positives and mark other rows as "
-            "unlabeled."
-        )
-    if labels.n_classes == 2:
-        if negative is not None and negative not in names:
-            raise ValueError(f"negative={negative!r} is no label of y, which has {names}.")
-        if negative is not None and negative == names[1]:
-            return Labels(labels.classes[::-1].copy(), np.where(labels.is_labeled, 1 - labels.codes, labels.codes))
-        return labels
-    name = _name_of_others(names[0], unlabeled) if negative is None else negative
-    if name == names[0] or isinstance(name, str) != isinstance(names[0], str):
-        raise ValueError(f"negative={name!r} can't stand beside the positive label {names[0]!r}: pass another of its type.")
-    kind = labels.classes.dtype if labels.classes.dtype.kind == "O" else None
-    return Labels(np.array([name, names[0]], dtype=kind), np.where(labels.is_labeled, 1, labels.codes))
-
-
-def _name_of_others(positive: Any, marker: Any) -> Any:
-    """A name for rows that are not positive: neither the positive's nor the marker of unlabeled rows."""
-    if isinstance(positive, str):
-        return f"not {positive}"
-    if isinstance(positive, bool):
-        return not positive
-    free = [name for name in (0, -1) if name not in (positive, marker)]
-    if not free:
-        raise ValueError(
-            f"The positive label is {positive!r}, and rows that are not positive need a name too: pass negative=1, say."
-        )
-    return type(positive)(free[0])
