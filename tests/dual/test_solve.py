@@ -321,3 +321,15 @@ def test_three_python_frames_lie_between_the_caller_and_the_compiled_steps(monke
     dual.solve(svc_case(n=20).problem())
     here = test_three_python_frames_lie_between_the_caller_and_the_compiled_steps.__name__
     assert frames[: frames.index(here)] == ["step", "solve_pairwise", "solve"]
+
+
+def test_rows_on_a_line_never_stall():
+    """Nearly equal rows cancel in the curvature, where rounding decides which pair is the best."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        sign = np.where(np.arange(150) < 30, 1.0, -1.0)
+        X = rng.standard_normal((150, 1)) + (sign > 0)[:, None]
+        box = np.where(sign > 0, 1.0, 0.25)
+        kernel = kernel_rows(X, make_formula("linear", X), dtype=np.float64)
+        problem = DualProblem(kernel, -sign, np.minimum(sign, 0) * box, np.maximum(sign, 0) * box)
+        assert dual.solve(problem).status is Status.CONVERGED, seed

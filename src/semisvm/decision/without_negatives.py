@@ -195,7 +195,20 @@ def certify_recall(positive: ArrayLike, min_recall: float, confidence: float = 0
     scores = np.sort(check_scores(positive, "positive"))
     check_target_rate(min_recall, "min_recall")
     needed = _fewest_accepted(len(scores), min_recall, 1 - check_confidence(confidence))
-    return None if needed > len(scores) else float(np.nextafter(scores[len(scores) - needed], -math.inf))
+    return None if needed > len(scores) else _just_below(scores, len(scores) - needed)
+
+
+def _just_below(ordered: np.ndarray, place: int) -> float:
+    """A threshold that accepts this score and none below it, with room for rounding where the same row is scored again.
+
+    A lower threshold accepts no fewer positives, so promises that hold at the score hold here.
+    """
+    score = float(ordered[place])
+    lower = ordered[:place][ordered[:place] < score]
+    below = score - 1e-6 * (1 + abs(score))
+    if len(lower):
+        below = max(below, (score + float(lower[-1])) / 2)
+    return min(below, float(np.nextafter(score, -math.inf)))
 
 
 def _fewest_accepted(n: int, min_recall: float, risk: float) -> int:
@@ -222,14 +235,14 @@ def reach_recall(positive: ArrayLike, min_recall: float) -> float:
     Examples
     --------
     >>> from semisvm.decision import reach_recall
-    >>> round(reach_recall([1.0, 2.0, 3.0, 4.0], 0.75), 6)
+    >>> round(reach_recall([1.0, 2.0, 3.0, 4.0], 0.75), 3)
     2.0
     """
     scores = np.sort(check_scores(positive, "positive"))
     check_target_rate(min_recall, "min_recall")
     # A product such as 0.7 * 10 is 7.000000000000001 in floating point.
     needed = max(1, math.ceil(min_recall * len(scores) * (1 - 1e-12)))
-    return float(np.nextafter(scores[len(scores) - needed], -math.inf))
+    return _just_below(scores, len(scores) - needed)
 
 
 def accept_best(unlabeled: ArrayLike, accept: float | int) -> float:
@@ -250,14 +263,14 @@ def accept_best(unlabeled: ArrayLike, accept: float | int) -> float:
     Examples
     --------
     >>> from semisvm.decision import accept_best
-    >>> round(accept_best([1.0, 2.0, 3.0, 4.0], 0.5), 6)
+    >>> round(accept_best([1.0, 2.0, 3.0, 4.0], 0.5), 3)
     3.0
     """
     scores, accept = np.sort(check_scores(unlabeled, "unlabeled")), check_accept(accept)
     wanted = accept if isinstance(accept, int) else max(1, round(accept * len(scores)))
     if wanted > len(scores):
         raise ValueError(f"accept={accept} asks for more rows than there are: {len(scores)} unlabeled rows.")
-    return float(np.nextafter(scores[len(scores) - wanted], -math.inf))
+    return _just_below(scores, len(scores) - wanted)
 
 
 def choose_without_negatives(positive: ArrayLike, unlabeled: ArrayLike, prior: float | None = None) -> float:

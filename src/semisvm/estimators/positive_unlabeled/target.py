@@ -39,7 +39,7 @@ def read_positives(y: Any, *, unlabeled: Any, n_rows: int | None, negative: Any 
     name = _name_of_others(names[0], unlabeled) if negative is None else negative
     if name == names[0] or isinstance(name, str) != isinstance(names[0], str):
         raise ValueError(
-            f"negative={name!r} can't stand beside the positive label {names[0]!r}: pass another of its type."
+            f"negative={name!r} can't stand beside the positive label {names[0]!r}: pass another label of its type."
         )
     kind = labels.classes.dtype if labels.classes.dtype.kind == "O" else None
     return Labels(np.array([name, names[0]], dtype=kind), np.where(labels.is_labeled, 1, labels.codes))
