@@ -347,8 +347,7 @@ def test_labeled_negatives_take_part():
     assert set(np.flatnonzero(few == 0)) & set(with_negatives.support_)
     assert with_negatives.operating_point_.counts.unlabeled == 140
     fresh, _, is_positive = clouds(0, 2000, seed=9)
-    scores = [roc_auc_score(is_positive, model.decision_function(fresh)) for model in (without, with_negatives)]
-    assert scores[1] > scores[0] - 0.01
+    assert all(roc_auc_score(is_positive, one.decision_function(fresh)) > 0.85 for one in (without, with_negatives))
     # Of two labels the second is positive, unless the negative one is named.
     swapped = PositiveUnlabeledSVC(negative=1, random_state=0).fit(X, np.where(few >= 0, 1 - few, -1))
     assert swapped.classes_.tolist() == [1, 0]
