@@ -2,6 +2,7 @@
 
     python -m studies.positive_unlabeled worlds    1,000 simulated worlds with known densities
     python -m studies.positive_unlabeled draws     27 draws of three data sets (needs SEMISVM_DATA)
+    python -m studies.positive_unlabeled bias      labeled positives that are not a random sample
     python -m studies.positive_unlabeled size      50 positives and 20,000 unlabeled rows
 
 Tables are printed in Markdown; docs/positive-unlabeled.md has them with date and machine.
@@ -28,6 +29,7 @@ from sklearn.svm import SVC
 
 from semisvm import PositiveUnlabeledSVC
 from semisvm.datasets import load
+from semisvm.decision import certify_recall
 from semisvm.model_selection import PositiveUnlabeledKFold, pu_auc
 from studies.harness.machine import describe_machine, describe_versions
 
@@ -151,6 +153,20 @@ def run_draws(names: tuple[str, ...] = SETS) -> None:
             print("| " + " | ".join(cells) + " |", flush=True)
 
 
+def run_bias() -> None:
+    """Print how often a certificate of recall 0.8 breaks where the odds of being labeled grow with the score."""
+    rng = np.random.default_rng(0)
+    print("| slope of the log odds, per standard deviation | certificate broken | mean true recall |")
+    print("|---" * 3 + "|")
+    for slope in (0.0, 0.5, 1.0, 2.0):
+        recalls = []
+        for _ in range(1000):
+            scores = rng.standard_normal(3000)
+            labeled = scores[rng.random(3000) < 1 / (1 + np.exp(-slope * scores))][:100]
+            recalls.append(stats.norm.sf(certify_recall(labeled, 0.8)))
+        print(f"| {slope} | {np.mean(np.array(recalls) < 0.8):.3f} | {np.mean(recalls):.3f} |")
+
+
 def run_size() -> None:
     """Print the seconds of a fit to 50 positives and 20,000 unlabeled rows of ten features."""
     rng = np.random.default_rng(0)
@@ -169,7 +185,7 @@ def run_size() -> None:
 
 def main() -> None:
     """Run the parts that are asked for."""
-    parts = {"worlds": run_worlds, "draws": run_draws, "size": run_size}
+    parts = {"worlds": run_worlds, "draws": run_draws, "bias": run_bias, "size": run_size}
     asked = sys.argv[1:2] or list(parts)
     if asked[0] not in parts:
         raise SystemExit(f"Choose one of {', '.join(parts)}.")

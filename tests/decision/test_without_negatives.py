@@ -101,7 +101,7 @@ def test_a_precision_is_only_known_where_the_prior_is_given():
     estimated = judge_without_negatives(0.0, COUNTS, prior_estimate=0.1, prior_bound=0.2)
     assert estimated.precision is None
     assert estimated.as_dict()["precision"] is None
-    assert "precision depends on the prior, which is not known: 0.65 if 10.0%" in str(estimated)
+    assert "precision depends on the prior, which is not known: 0.32 if 5.0% are positive" in str(estimated)
     assert estimated.precision_at(0.1) == pytest.approx(0.645)
     given = judge_without_negatives(0.0, COUNTS, prior=(0.1, 0.12))
     assert_allclose(given.precision, (math.sqrt(0.012) * 6.45, 0.1 * given.lift.low, min(1, 0.12 * given.lift.high)))

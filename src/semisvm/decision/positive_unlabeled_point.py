@@ -187,9 +187,8 @@ class PositiveUnlabeledPoint:
             return f"precision is at least {self.precision.low:.3f}, if the prior is as given"
         if self.precision is not None:
             return f"precision      {show(self.precision)}, if the prior is as given"
-        supposed = [self.prior_estimate, self.prior_bound]
-        if any(math.isnan(prior) or not 0 < prior < 1 for prior in supposed):
-            supposed = [0.01, 0.1]
+        # Two examples, neither of them an estimate.
+        supposed = [0.01, 0.1] if math.isnan(self.prior_bound) else [self.prior_bound / 4, self.prior_bound / 2]
         told = " and ".join(f"{self.precision_at(prior):.2f} if {prior:.1%} are positive" for prior in supposed)
         return f"precision depends on the prior, which is not known: {told}; look at some accepted rows to know"
 

@@ -113,7 +113,7 @@ def load(path: str | Path) -> Any:
 def trusted_types() -> list[str]:
     """Return the types of this library that a model may be made of: its estimators, and the parts of a fitted one."""
     import semisvm.estimators as estimators
-    from semisvm.decision import OperatingPoint
+    from semisvm.decision import OperatingPoint, PositiveUnlabeledPoint
     from semisvm.decision.guard import Guard
     from semisvm.dual import Status
     from semisvm.estimators.costs import Costs
@@ -127,7 +127,8 @@ def trusted_types() -> list[str]:
 
     names = {method.class_name for method in METHODS} | set(estimators.__all__)
     found: set[Any] = {getattr(estimators, name) for name in names}
-    for root in (Model, Column, DateParts, OperatingPoint, RoundRecord, Formula, Costs, Gaussians, Guard, Status):
+    points = (OperatingPoint, PositiveUnlabeledPoint)
+    for root in (Model, Column, DateParts, *points, RoundRecord, Formula, Costs, Gaussians, Guard, Status):
         found |= _types_in(root)
     return sorted({f"{one.__module__}.{one.__qualname__}" for one in found} | set(FOREIGN_TYPES))
 
