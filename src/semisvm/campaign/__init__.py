@@ -1,11 +1,11 @@
 """Label until certified: draw rows of a pool at random, ask for their labels, stop when they prove the target.
 
-    campaign    `Campaign`: draw, tell, verdict, prices; what people use
+    core        `Campaign`: draw, tell, verdict, prices; what people use
     claims      the evidence of one target at one threshold, from the answers so far
     sequence    all claims in the order of their tests, and which rows to ask for next
     prediction  what the training labels say about the pool: where to look first
     clocks      one random order of the pool, in which every claim reads its own rows
-    state       the file of a campaign
+    stored      what a campaign consists of, and how it is kept; state: the file itself
     threshold   a classifier with a threshold of its own, and the scores that thresholds apply to
     verdict     what came of it: a table, an operating point, sentences
 
