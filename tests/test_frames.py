@@ -7,6 +7,7 @@ import pytest
 
 from every_estimator import each_case, few_labels
 from semisvm import dual
+from semisvm.estimators.base import BaseSVC
 
 MOST_FRAMES = 8
 SOLVERS = {inspect.unwrap(getattr(dual, name)).__code__ for name in ("solve", "solve_many") if hasattr(dual, name)}
@@ -42,7 +43,7 @@ def deepest_walk(model, X, y) -> list[str]:
 
 
 @pytest.mark.filterwarnings("ignore:.*one side of the boundary:UserWarning")
-@each_case(only=lambda case: case.class_name.endswith("SVC"))
+@each_case(only=lambda case: issubclass(case.estimator_class, BaseSVC))
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_there_are_at_most_eight_frames_between_fit_and_the_solver(case, n_classes):
     X, y, _ = few_labels(n_classes)

@@ -36,7 +36,14 @@ MANIFEST, SUMMARY, DIGEST = "semisvm/manifest.json", "semisvm/summary.json", "se
 FACTS = "semisvm/facts.json"  # the summary in format 1
 IN_MANIFEST = ("title", "created", "data", "classes", "positive", "method", "operating_points", "audits", "versions")
 # What is learned about single training rows has no place in a file that others read.
-ABOUT_TRAINING_ROWS = ("transduction_", "labeled_iter_", "clusters_", "calibration_scores_", "calibration_sign_")
+ABOUT_TRAINING_ROWS = (
+    "transduction_",
+    "labeled_iter_",
+    "clusters_",
+    "loo_scores_",
+    "calibration_scores_",
+    "calibration_sign_",
+)
 FOREIGN_TYPES = ("numpy.dtype", "scipy.sparse._csr.csr_matrix")  # harmless, and not in the list of skops
 
 
@@ -113,9 +120,11 @@ def load(path: str | Path) -> Any:
 def trusted_types() -> list[str]:
     """Return the types of this library that a model may be made of: its estimators, and the parts of a fitted one."""
     import semisvm.estimators as estimators
-    from semisvm.decision import OperatingPoint
+    from semisvm.campaign import ThresholdClassifier
+    from semisvm.decision import OperatingPoint, PositiveUnlabeledPoint
     from semisvm.decision.guard import Guard
     from semisvm.dual import Status
+    from semisvm.estimators.auto.average import KernelAverage
     from semisvm.estimators.costs import Costs
     from semisvm.estimators.gaussians import Gaussians
     from semisvm.estimators.history import RoundRecord
@@ -126,8 +135,21 @@ def trusted_types() -> list[str]:
     from semisvm.tables.model import Model
 
     names = {method.class_name for method in METHODS} | set(estimators.__all__)
-    found: set[Any] = {getattr(estimators, name) for name in names}
-    for root in (Model, Column, DateParts, OperatingPoint, RoundRecord, Formula, Costs, Gaussians, Guard, Status):
+    found: set[Any] = {getattr(estimators, name) for name in names} | {ThresholdClassifier}
+    for root in (
+        Model,
+        Column,
+        DateParts,
+        OperatingPoint,
+        PositiveUnlabeledPoint,
+        RoundRecord,
+        Formula,
+        Costs,
+        Gaussians,
+        Guard,
+        KernelAverage,
+        Status,
+    ):
         found |= _types_in(root)
     return sorted({f"{one.__module__}.{one.__qualname__}" for one in found} | set(FOREIGN_TYPES))
 
@@ -161,6 +183,56 @@ def to_bytes(model: Any) -> bytes:
         archive.writestr(SUMMARY, json.dumps(summary, allow_nan=False))
         archive.writestr(DIGEST, _digest(archive))
     return stream.getvalue()
+
+
+def model_digest(path: str | Path) -> str:
+    """Return a digest of what a model computes: of everything in its file but the summary.
+
+    Parameters
+    ----------
+    path : path
+        The model file.
+
+    Returns
+    -------
+    str
+        The same before and after `replace_summary`.
+    """
+    content = read_bytes(Path(path))
+    _check_content(Path(path), content)
+    digest = hashlib.sha256()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for name in sorted(set(archive.namelist()) - {MANIFEST, SUMMARY, FACTS, DIGEST}):
+            digest.update(name.encode() + b"\0" + hashlib.sha256(archive.read(name)).digest())
+    return digest.hexdigest()
+
+
+def replace_summary(path: str | Path, summary: FitSummary) -> None:
+    """Write another summary into a model file and leave everything else in it as it is.
+
+    Parameters
+    ----------
+    path : path
+        The model file.
+    summary : FitSummary
+        What it should hold.
+    """
+    path = Path(path)
+    content = read_bytes(path)
+    manifest, _ = _check_content(path, content)
+    values = summary.as_dict()
+    manifest |= {name: values[name] for name in IN_MANIFEST if name in values}
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            if name not in (MANIFEST, SUMMARY, FACTS, DIGEST):
+                new.writestr(name, old.read(name))
+        new.writestr(MANIFEST, json.dumps(manifest, indent=1, allow_nan=False))
+        # Format 1 is read by the name of its summary; its content says its own version.
+        new.writestr(FACTS if manifest["format"] == 1 else SUMMARY, json.dumps(values, allow_nan=False))
+        new.writestr(DIGEST, _digest(new))
+    with whole_file(path, force=True) as unfinished:
+        unfinished.write_bytes(stream.getvalue())
 
 
 def _state(model: Any) -> dict[str, Any]:
