@@ -26,7 +26,7 @@ demo: $(VENV)/.core  ## the main job, start to end, on bundled data: a model and
 
 test: $(VENV)/.test  ## every test (the papers' data is used where SEMISVM_DATA or ../shared/data has it)
 	@$(BIN)/python tests/browser.py
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 # On a machine with a CUDA device the same tests run there; without one, on Triton's interpreter.
 test-gpu: $(VENV)/.test $(VENV)/.test-gpu  ## the device solver's tests, on a GPU or on Triton's interpreter

@@ -62,7 +62,7 @@ BAD_TRAINING = [
     ("t.csv", "1,2,3\n4,5,6\n", FIT, "line 1: numbers where the column names belong. Add a header"),
     ("t.csv", GOOD.replace("color", "size", 1), FIT, "line 1: two columns are called 'size'. Rename"),
     ("t.csv", GOOD.replace("color", "", 1), FIT, "line 1: column 2 has no name"),
-    ("t.csv.gz", gzip.compress(GOOD.encode())[:-12], FIT, "truncated or corrupt.*Copy or download it again"),
+    ("t.csv.gz", gzip.compress(GOOD.encode(), mtime=0)[:-12], FIT, "truncated or corrupt.*Copy or download it again"),
     ("t.csv.xz", lzma.compress(GOOD.encode())[:-30], FIT, "truncated or corrupt"),
     ("t.csv.bz2", bz2.compress(GOOD.encode())[:-9], FIT, "truncated or corrupt"),
     ("t.xlsx", b"PK\x03\x04", FIT, r"the suffix '\.xlsx' tells no format. Rename it, known are"),
@@ -145,7 +145,7 @@ BAD_ROWS = [
     ("t.csv", GOOD + "inf,red,2024-01-01,big\n", "line 42: column 'size' holds 'inf' where a finite number"),
     ("t.csv", GOOD + "1,red,yesterday,big\n", "row 41: column 'when' holds 'yesterday' where a date is expected. C"),
     ("t.csv", "size,color,when,y\n", "line 1: a header and no rows"),
-    ("t.csv.gz", gzip.compress(GOOD.encode())[:-12], "truncated or corrupt"),
+    ("t.csv.gz", gzip.compress(GOOD.encode(), mtime=0)[:-12], "truncated or corrupt"),
     ("t.libsvm", b"1 1:1\n", "this is a file of bare numbers, and the model was fitted to a table"),
     ("t.parquet", parquet(size=["a"], color=["red"], when=["2024-01-01"]), "'size' holds .*string where numbers are"),
 ]  # fmt: skip

@@ -16,11 +16,11 @@ from semisvm.errors import DataError
 from semisvm.tables.read_arrays import read_libsvm
 from semisvm.tables.read_whole import read_dataset, read_frame
 
-WHOLE = gzip.compress(b"a,b\n" + bytes(range(48, 58)) * 50)
+WHOLE = gzip.compress(b"a,b\n" + bytes(range(48, 58)) * 50, mtime=0)
 MALFORMED = [
     # any file
     ("t.csv", b"", {}, r"t\.csv: the file is empty\. Write the table again"),
-    ("t.csv.gz", gzip.compress(b""), {}, "the file is empty"),
+    ("t.csv.gz", gzip.compress(b"", mtime=0), {}, "the file is empty"),
     ("t.csv.gz", WHOLE[:-12], {}, r"truncated or corrupt, or is no \.gz file .*\. Copy or download it again"),
     ("t.csv.gz", b"a,b\n1,2\n", {}, r"truncated or corrupt, or is no \.gz file"),
     ("t.csv.bz2", bz2.compress(b"a,b\n1,2\n")[:-5], {}, "truncated or corrupt"),
