@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -20,8 +21,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.device import on_host
 from semisvm.dual import Status
+from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
 from semisvm.estimators.costs import read_costs
+from semisvm.estimators.number_range import kernel_overflow, refuse_too_large, refuse_undefined, widened
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.kernels import scores_of_new_rows
@@ -141,7 +144,7 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
     def _fit_rows(self, X, y, sample_weight, sample_cost, store=None) -> Self:
         X, y = on_host(X), on_host(y)
         if y is not None:
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+            X = self._checked_rows(X)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
@@ -166,11 +169,39 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
         )
         self.classes_ = labels.classes
         problem = whole.select(in_use)
-        found = self._fit(problem)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+                found = self._fit(problem)
+        except UndefinedError:
+            raise kernel_overflow(problem.X, self._names_of_columns()) from None
+        if not all(np.isfinite(fit.row_beta).all() and np.isfinite(fit.bias) for fit in found.fits):
+            raise kernel_overflow(problem.X, self._names_of_columns())
         self._learn(X, np.flatnonzero(in_use), labels, found)
         for warning in (*found.warnings, *ended_early(problem, found)):
             warn_caller(warning)
         return self
+
+    def _checked_rows(self, X) -> Any:
+        """Training rows as floats, in a precision that is wide enough; a kernel matrix must be square and dense."""
+        if not self._is_precomputed():
+            X = with_small_indices(widened(validate_data(self, X, accept_sparse="csr", dtype=FLOATS)))
+            refuse_too_large(X, self._names_of_columns())
+            return X
+        if sparse.issparse(X):
+            raise ValueError("A precomputed kernel must be a dense array, got a sparse matrix: pass X.toarray().")
+        X = validate_data(self, X, dtype=FLOATS)
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"A precomputed kernel must be a square matrix of shape (n_samples, n_samples) in fit, got {X.shape}."
+            )
+        return X
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _names_of_columns(self) -> Any:
+        """The features' names, where X has some; columns of a kernel matrix are rows."""
+        return None if self._is_precomputed() else getattr(self, "feature_names_in_", None)
 
     def _learn(self, X, rows_in_use: np.ndarray, labels: Labels, found: MethodFit) -> None:
         """Set the learned attributes from the fits of all binary problems."""
@@ -229,11 +260,13 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
     def _raw_scores(self, X) -> np.ndarray:
         """Check the rows and score them by the binary problems, (n, n_problems)."""
         check_is_fitted(self)
-        X = validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
-        if self._formula.name == "precomputed":
-            X = X[:, self.support_]
+        X = widened(validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
+        K = X[:, self.support_] if self._formula.name == "precomputed" else X
         machine = self.support_vectors_, self.dual_coef_, self._formula
-        return scores_of_new_rows(X, *machine, device=self.device) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            scores = scores_of_new_rows(K, *machine, device=self.device) + self.intercept_
+        refuse_undefined(scores, X, self._names_of_columns())
+        return scores
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
         """From the scores of the binary problems, (n, n_problems), to what `decision_function` returns."""
@@ -268,6 +301,13 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def with_small_indices(X: Any) -> Any:
+    """A sparse matrix whose indices are 32-bit integers where they fit: parts of scikit-learn take no others."""
+    if not sparse.issparse(X) or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray:

@@ -28,6 +28,7 @@ from semisvm.estimators.base import check_every_class_is_used, row_weights
 from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
+from semisvm.estimators.number_range import refuse_too_large, refuse_undefined
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode
@@ -174,6 +175,7 @@ class MixtureClassifier(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierM
         """
         if y is not None:
             X = validate_data(self, X, dtype=np.float64)
+            refuse_too_large(X, getattr(self, "feature_names_in_", None))
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
@@ -285,7 +287,12 @@ class MixtureClassifier(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierM
 
     def _checked_log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self._log_joint(validate_data(self, X, dtype=np.float64, reset=False))
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            log_joint = self._log_joint(X)
+        is_possible = np.isfinite(log_joint).any(axis=1) & ~np.isnan(log_joint).any(axis=1)
+        refuse_undefined(np.where(is_possible, 0.0, np.nan), X, getattr(self, "feature_names_in_", None))
+        return log_joint
 
 
 def _by_class(log_share: np.ndarray, component_codes: np.ndarray, n_classes: int) -> np.ndarray:
