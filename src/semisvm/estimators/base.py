@@ -13,7 +13,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -24,7 +23,14 @@ from semisvm.dual import Status
 from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.number_range import kernel_overflow, refuse_too_large, refuse_undefined, widened
+from semisvm.estimators.number_range import (
+    dense_if_kernel,
+    kernel_overflow,
+    refuse_undefined,
+    square_kernel,
+    usable_rows,
+    widened,
+)
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.kernels import scores_of_new_rows
@@ -144,7 +150,9 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
     def _fit_rows(self, X, y, sample_weight, sample_cost, store=None) -> Self:
         X, y = on_host(X), on_host(y)
         if y is not None:
-            X = self._checked_rows(X)
+            accepted: Any = False if self._is_precomputed() else "csr"
+            X = validate_data(self, dense_if_kernel(X) if not accepted else X, accept_sparse=accepted, dtype=FLOATS)
+            X = square_kernel(X) if not accepted else usable_rows(X, self._names_of_columns())
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
@@ -180,21 +188,6 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
         for warning in (*found.warnings, *ended_early(problem, found)):
             warn_caller(warning)
         return self
-
-    def _checked_rows(self, X) -> Any:
-        """Training rows as floats, in a precision that is wide enough; a kernel matrix must be square and dense."""
-        if not self._is_precomputed():
-            X = with_small_indices(widened(validate_data(self, X, accept_sparse="csr", dtype=FLOATS)))
-            refuse_too_large(X, self._names_of_columns())
-            return X
-        if sparse.issparse(X):
-            raise ValueError("A precomputed kernel must be a dense array, got a sparse matrix: pass X.toarray().")
-        X = validate_data(self, X, dtype=FLOATS)
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"A precomputed kernel must be a square matrix of shape (n_samples, n_samples) in fit, got {X.shape}."
-            )
-        return X
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
@@ -301,13 +294,6 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def with_small_indices(X: Any) -> Any:
-    """A sparse matrix whose indices are 32-bit integers where they fit: parts of scikit-learn take no others."""
-    if not sparse.issparse(X) or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
-        return X
-    return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray:

@@ -20,6 +20,36 @@ SAFE_IN_FLOAT32 = 1e12  # largest magnitude, and the inverse of the smallest, wh
 SAFE_KERNEL_VALUE = 1e30  # in float32, with room for sums of several
 
 
+def usable_rows(X: Any, names: Any = None) -> Any:
+    """Training rows in a precision that is wide enough; rows that no precision is wide enough for are refused."""
+    X = with_small_indices(widened(X))
+    refuse_too_large(X, names)
+    return X
+
+
+def dense_if_kernel(X: Any) -> Any:
+    """A matrix that is to be a kernel; a sparse one is refused."""
+    if sparse.issparse(X):
+        raise ValueError("A precomputed kernel must be a dense array, got a sparse matrix: pass X.toarray().")
+    return X
+
+
+def square_kernel(K: np.ndarray) -> np.ndarray:
+    """A kernel matrix; one that is not square is refused."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"A precomputed kernel must be a square matrix of shape (n_samples, n_samples) in fit, got {K.shape}."
+        )
+    return K
+
+
+def with_small_indices(X: Any) -> Any:
+    """A sparse matrix whose indices are 32-bit integers where they fit: parts of scikit-learn take no others."""
+    if not sparse.issparse(X) or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
 def largest_magnitude(X: Any) -> float:
     """The largest |X[i, j]|; 0 where X is empty."""
     values = X.data if sparse.issparse(X) else X
@@ -40,8 +70,8 @@ def refuse_too_large(X: Any, names: Any = None) -> None:
     if largest_magnitude(X) > LARGEST:
         row, told = _largest_number(X, names)
         raise UndefinedError(
-            f"{told[0].upper()}{told[1:]} in row {row}: numbers beyond {LARGEST:g} have no squares in float64. Correct the value, or scale "
-            "the feature, for example to units in which it is near 1.",
+            f"{told[0].upper()}{told[1:]} in row {row}: numbers beyond {LARGEST:g} have no squares in float64. Correct "
+            "the value, or scale the feature, for example to units in which it is near 1.",
             row,
         )
 

@@ -19,11 +19,15 @@ import dataclasses
 import hashlib
 import io
 import json
+import math
 import typing
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from scipy import sparse
 
 from semisvm.errors import DataError, fault
 from semisvm.tables.content import read_bytes
@@ -37,6 +41,27 @@ FACTS = "semisvm/facts.json"  # the summary in format 1
 IN_MANIFEST = ("title", "created", "data", "classes", "positive", "method", "operating_points", "audits", "versions")
 # What is learned about single training rows has no place in a file that others read.
 ABOUT_TRAINING_ROWS = ("transduction_", "labeled_iter_", "clusters_", "calibration_scores_", "calibration_sign_")
+# What scores are computed from. Thresholds may be infinite, and what is known about a fit may be missing.
+MUST_BE_FINITE = frozenset(
+    [
+        "dual_coef_",
+        "intercept_",
+        "support_vectors_",
+        "means_",
+        "covariances_",
+        "weights_",
+        "means",
+        "covariances",
+        "ridge",
+        "gamma",
+        "coef0",
+        "degree",
+        "mean_",
+        "scale_",
+        "idf_",
+    ]
+)
+MOST_UNPACKED_BYTES, MOST_UNPACKED_TIMES = 256_000_000, 100  # beyond both, the file is not a model
 FOREIGN_TYPES = ("numpy.dtype", "scipy.sparse._csr.csr_matrix")  # harmless, and not in the list of skops
 
 
@@ -100,6 +125,8 @@ def load(path: str | Path) -> Any:
             reason = f"holds objects of a type that is not of this library, {unknown[0]}"
             raise fault(path, reason, "Don't use it, unless you know who made it and why")
         loaded = skops_io.loads(content, trusted=trusted)
+        if (name := _undefined_number(loaded)) is not None:
+            raise fault(path, f"{name} holds a number that is not finite", "Fit the model again: it can't predict")
         if manifest["kind"] != "model":
             return loaded
         return _to_model(loaded, FitSummary.from_json(summary), manifest["format"])
@@ -108,6 +135,17 @@ def load(path: str | Path) -> Any:
     except Exception as error:  # skops and zipfile raise many unrelated types on bad content
         reason = f"can't be read as a model of semisvm {manifest.get('semisvm', '')} ({_first_line(error)})"
         raise fault(path, reason, "Fit the model again with this version") from None
+
+
+def load_model(path: str | Path) -> Any:
+    """Read a `Model`, which knows columns and classes; a bare estimator that was saved from Python is refused."""
+    from semisvm.tables.model import Model
+
+    found = load(path)
+    if not isinstance(found, Model):
+        reason = f"this holds a bare {type(found).__name__}, which knows nothing of the columns of a table"
+        raise fault(path, reason, "Use it in Python (semisvm.load), or give a file that semisvm fit wrote")
+    return found
 
 
 def trusted_types() -> list[str]:
@@ -184,9 +222,15 @@ def _check_content(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
         archive = zipfile.ZipFile(io.BytesIO(content))
         if MANIFEST not in archive.namelist():
             raise not_ours
+        size = sum(entry.file_size for entry in archive.infolist())
+        if size > max(MOST_UNPACKED_BYTES, MOST_UNPACKED_TIMES * len(content)):
+            reason = f"{len(content) / 1e6:.1f} MB that claim to hold {size / 1e9:.1f} GB"
+            raise fault(path, reason, "Don't use it: no model is packed that tightly")
         manifest = json.loads(archive.read(MANIFEST))
         version = manifest.get("format")
-        if isinstance(version, int) and version > FORMAT_VERSION:
+        if type(version) is not int or version < 1:
+            raise fault(path, f"its format is {version!r}, which is no version number", "Fit the model again")
+        if version > FORMAT_VERSION:
             reason = f"written by a newer semisvm ({manifest.get('semisvm')}), in format {version}"
             raise fault(path, f"{reason} where this version reads {FORMAT_VERSION}", "Upgrade: pip install -U semisvm")
         if archive.read(DIGEST).decode() != _digest(archive):
@@ -212,6 +256,32 @@ def _parts(archive: zipfile.ZipFile) -> Iterator[bytes]:
     for name in sorted(set(archive.namelist()) - {DIGEST}):
         yield name.encode()
         yield archive.read(name)
+
+
+def _undefined_number(loaded: Any) -> str | None:
+    """The name of a fitted array, or of the threshold, that holds NaN or an infinity where prediction needs numbers."""
+    pending = list(loaded.values()) if isinstance(loaded, dict) else [loaded]
+    if isinstance(loaded, dict) and math.isnan(loaded.get("threshold", 0.0)):
+        return "threshold"
+    seen: set[int] = set()
+    while pending:
+        one = pending.pop()
+        if id(one) in seen or not hasattr(one, "__dict__"):
+            continue
+        seen.add(id(one))
+        for name, value in vars(one).items():
+            values = getattr(value, "data", None) if sparse.issparse(value) else value
+            if name in MUST_BE_FINITE and isinstance(values, np.ndarray | float):
+                array = np.asarray(values)
+                if array.dtype.kind == "f" and not np.isfinite(array).all():
+                    return name
+            elif isinstance(value, list | tuple):
+                pending += [part for entry in value for part in (entry if isinstance(entry, tuple) else (entry,))]
+            elif isinstance(value, dict):
+                pending += value.values()
+            else:
+                pending.append(value)
+    return None
 
 
 def _first_line(error: Exception) -> str:
