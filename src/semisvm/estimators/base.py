@@ -32,7 +32,7 @@ from semisvm.estimators.number_range import (
     widened,
 )
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
-from semisvm.estimators.progress import Progress, warn_caller
+from semisvm.estimators.progress import Progress, pass_interrupt_on, warn_caller
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
@@ -187,6 +187,8 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
         self._learn(X, np.flatnonzero(in_use), labels, found)
         for warning in (*found.warnings, *ended_early(problem, found)):
             warn_caller(warning)
+        if self.termination_condition_ == Status.INTERRUPTED:
+            pass_interrupt_on()
         return self
 
     def _is_precomputed(self) -> bool:

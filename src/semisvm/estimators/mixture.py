@@ -29,7 +29,7 @@ from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
 from semisvm.estimators.number_range import refuse_too_large, refuse_undefined
-from semisvm.estimators.progress import Progress, warn_caller
+from semisvm.estimators.progress import Progress, pass_interrupt_on, warn_caller
 from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
@@ -195,6 +195,8 @@ class MixtureClassifier(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierM
                     f"tol={self.tol:g} was asked. Raise max_iter or tol."
                 )
             )
+        if ended_by is Status.INTERRUPTED:
+            pass_interrupt_on()
         return self
 
     def _learn(self, em: EM, X: np.ndarray, labels: Labels, in_use: np.ndarray) -> None:
