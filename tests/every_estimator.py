@@ -20,6 +20,7 @@ CONFIGURATIONS = {
         {"kernel": "linear", "multi_class": "ovo", "laplacian": "combinatorial", "graph_weights": "heat"},
     ],
     "TransductiveSVC": [{}, {"algorithm": "cccp"}, {"algorithm": "anneal", "multi_class": "ovo"}],
+    "AutoSVC": [{}, {"metric": "euclidean", "safe": False, "n_neighbors": (4,)}],
     "PreferenceSVC": [{}, {"calibration": "part"}],
 }
 
@@ -59,27 +60,14 @@ CASES = [
 CLASSES = list(dict.fromkeys(case.estimator_class for case in CASES))
 
 
-def each_case(to_do=None, only=lambda case: True):
-    """Parametrize a test over all cases.
-
-    `to_do` says what does not hold yet, by the name of a case or a class, or by "all"; `only` chooses among the cases.
-    """
-    to_do = to_do or {}
-    missing = set(to_do) - {"all"} - {str(case) for case in CASES} - {case.class_name for case in CASES}
-    assert not missing, f"not an estimator: {missing}"
-    return pytest.mark.parametrize("case", [_with_mark(case, str(case), to_do) for case in CASES if only(case)])
+def each_case(only=lambda case: True):
+    """Parametrize a test over all cases, or over those that `only` chooses."""
+    return pytest.mark.parametrize("case", [pytest.param(case, id=str(case)) for case in CASES if only(case)])
 
 
-def each_class(to_do=None):
+def each_class():
     """Parametrize a test over all classes."""
-    to_do = to_do or {}
-    return pytest.mark.parametrize("estimator_class", [_with_mark(cls, cls.__name__, to_do) for cls in CLASSES])
-
-
-def _with_mark(value, name, to_do):
-    reason = to_do.get(name) or to_do.get(name.split("-")[0]) or to_do.get("all")
-    marks = [pytest.mark.xfail(strict=False, reason=f"lands with the estimators: {reason}")] if reason else []
-    return pytest.param(value, id=name, marks=marks)
+    return pytest.mark.parametrize("estimator_class", CLASSES, ids=lambda estimator_class: estimator_class.__name__)
 
 
 def few_labels(n_classes=2, n=48, n_labeled=18, seed=0):

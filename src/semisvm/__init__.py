@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from semisvm.campaign import Campaign, ThresholdClassifier
     from semisvm.estimators import (
+        AutoSVC,
         ClusterSVC,
         LabelMeanSVC,
         LaplacianSVC,
@@ -18,13 +20,21 @@ if TYPE_CHECKING:
         SelfTrainingSVC,
         SupervisedSVC,
         TransductiveSVC,
+        UnlabeledKernel,
     )
-    from semisvm.model_selection import SemiSupervisedGroupKFold, SemiSupervisedKFold, SemiSupervisedShuffleSplit
+    from semisvm.model_selection import (
+        SemiSupervisedCalibratedClassifierCV,
+        SemiSupervisedGroupKFold,
+        SemiSupervisedKFold,
+        SemiSupervisedShuffleSplit,
+    )
     from semisvm.tables import load, save
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
+    "AutoSVC",
+    "Campaign",
     "ClusterSVC",
     "LabelMeanSVC",
     "LaplacianSVC",
@@ -33,11 +43,14 @@ __all__ = [
     "PreferenceSVC",
     "ProgressiveSVC",
     "SelfTrainingSVC",
+    "SemiSupervisedCalibratedClassifierCV",
     "SemiSupervisedGroupKFold",
     "SemiSupervisedKFold",
     "SemiSupervisedShuffleSplit",
     "SupervisedSVC",
+    "ThresholdClassifier",
     "TransductiveSVC",
+    "UnlabeledKernel",
     "load",
     "save",
 ]
@@ -48,6 +61,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in ("load", "save"):
         home = "tables"
+    elif name in ("Campaign", "ThresholdClassifier"):
+        home = "campaign"
     else:
         home = "model_selection" if name.startswith("SemiSupervised") else "estimators"
     found = globals()[name] = getattr(import_module(f"semisvm.{home}"), name)

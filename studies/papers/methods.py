@@ -6,7 +6,7 @@ A task's parameters go to the estimator as they are, except for these:
     gamma = "median"  1 / (2 sigma^2) with sigma the median distance between labeled rows, times `gamma_scale`
     starts            of k-means; one is a random start, several are k-means++
     a list            chosen by cross-validation on the labels with the method itself (`tuning`)
-    costs_on          "labeled": the task's costs only weigh labeled rows; else they are the estimator's `costs`
+    costs_on          "labeled": the task's costs are those of labeled rows alone (`sample_cost`); else they are `costs`
 
 Several classes are taken two by two, as LIBSVM and R's e1071 do, because the papers' own programs did.
 """
@@ -50,14 +50,14 @@ def fit_method(name: str, sample: Sample, params: dict[str, Any], seed: int) -> 
     method = PAPER_METHODS[name]
     shown = getattr(sample, method.learns_from)
     settled = _settle(name, sample, params, seed)
-    priced, weight = _price(settled, shown, sample.costs)
-    return lambda: _fit(method, sample.X, shown, priced, seed, weight)
+    priced, row_costs = _price(settled, shown, sample.costs)
+    return lambda: _fit(method, sample.X, shown, priced, seed, row_costs)
 
 
 def _price(
     params: dict[str, Any], y: NDArray, costs: tuple[float, float] | None
 ) -> tuple[dict[str, Any], NDArray | None]:
-    """Put the costs of the task where the method takes them: among its parameters, or into weights of rows."""
+    """Put the costs of the task where the method takes them: among its parameters, or into costs of rows."""
     priced = dict(params)
     only_labeled = priced.pop("costs_on", "all") == "labeled"
     if costs is None:
@@ -82,10 +82,10 @@ def _settle(name: str, sample: Sample, params: dict[str, Any], seed: int) -> dic
 
 
 def _fit(
-    method: PaperMethod, X: Any, y: NDArray, params: dict[str, Any], seed: int, weight: NDArray | None = None
+    method: PaperMethod, X: Any, y: NDArray, params: dict[str, Any], seed: int, row_costs: NDArray | None = None
 ) -> Any:
-    weights = {} if weight is None else {"sample_weight": weight}
-    return method.build(params, seed).fit(X, y, **weights)
+    more = {} if row_costs is None else {"sample_cost": row_costs}
+    return method.build(params, seed).fit(X, y, **more)
 
 
 def _svc(needs: str, *, random: bool = False, pairwise: bool = True) -> Build:

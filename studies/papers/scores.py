@@ -98,7 +98,7 @@ def _of_training(model: Any, sample: Sample) -> dict[str, float]:
         found["unlabeled_errors"] = float(np.count_nonzero((model.transduction_ != sample.truth)[guessed]))
     if getattr(model, "labeled_iter_", None) is not None:
         found["rounds"] = float(max(0, np.max(model.labeled_iter_)))
-    rounds = [getattr(record, "details", record) for record in getattr(model, "history_", [])]
+    rounds = [record.details for record in getattr(model, "history_", [])]
     one_sided = [details["one_sided"] for details in rounds if "one_sided" in details]
     if one_sided:
         found["one_sided"] = float(np.mean(one_sided))

@@ -1,7 +1,7 @@
 """Do unlabeled rows add anything beyond a well-chosen threshold, when the labels alone decide how they are used?
 
 The audit on the PSVM paper's four sets: F1 on test rows of the supervised SVM at threshold 0, the same SVM with its
-cross-fitted threshold, and what `settle` chose. Each seed draws 20,000 rows of a set: a tenth is for the test, 100,
+cross-fitted threshold, and what was chosen. Each seed draws 20,000 rows of a set: a tenth is for the test, 100,
 400, 1,600 or a tenth are labeled (the smaller sets of labels are part of the larger), the rest is unlabeled. C and
 gamma are the paper's, and for three sets there is a second pair. Afterwards every candidate is trained in full as
 well: "best" is the candidate with the highest mean over the seeds, which no rule could know; this number is too good.
@@ -21,7 +21,14 @@ import numpy as np
 from semisvm.decision import choose, measure
 from semisvm.dual import solve_many
 from semisvm.estimators.hinge import hinge_problem
-from semisvm.estimators.soft_labels import SUPERVISED, draw_folds, settle, train_in_full
+from semisvm.estimators.preference._common import POOL_SIZE
+from semisvm.estimators.preference._learner import ALL_LABELS, Learner
+from semisvm.estimators.preference._unlabeled import (
+    SUPERVISED_CANDIDATE,
+    CandidateChoice,
+    draw_folds,
+    make_soft_training,
+)
 from semisvm.kernels import kernel_rows, make_formula
 from studies.harness.machine import describe_session
 from studies.harness.records import Journal, cell_key, done_keys, read_records
@@ -36,7 +43,7 @@ TEST, TUNING_TEST = 0.1, 0.25
 CACHE_MIB = 30_000  # a bound; memory is taken as rows are made
 
 
-class KernelSVM:
+class KernelSVM(Learner):
     """A C-SVC on kernel rows that all trainings share; rows from n_train on are scored but never trained on."""
 
     def __init__(self, kernel, C, n_train):
@@ -55,13 +62,18 @@ class KernelSVM:
             self.n_iter += found.n_iter
         return [found.decision_values[: self.n_train] for found in solutions]
 
+    @property
+    def model(self):
+        """The last training on all labels."""
+        return self.last[ALL_LABELS]
+
     def _problem(self, sign, share):
         out_of_use = np.zeros(self.kernel.n_rows - self.n_train)
         return hinge_problem(self.kernel, np.append(sign, out_of_use), self.C * np.append(share, out_of_use))
 
     def test_values(self):
-        """Return the decision values of the test rows from the last training of the sequence "all"."""
-        return self.last["all"].decision_values[self.n_train :]
+        """Return the decision values of the test rows from the last training on all labels."""
+        return self.model.decision_values[self.n_train :]
 
 
 def draw(X, sign, n_rows, test, seed):
@@ -81,21 +93,25 @@ def audit(kernel, C, truth, n_train, n_labeled, seed):
     began = time.perf_counter()
     svm, sign, test = KernelSVM(kernel, C, n_train), hide_all_but(truth[:n_train], n_labeled), truth[n_train:]
     label_sign = sign[sign != 0]
-    settled = settle(svm, sign, folds=draw_folds(sign, seed=seed), seed=seed)
+    choice = CandidateChoice(svm, sign, folds=draw_folds(sign, seed=seed), pool_size=POOL_SIZE, seed=seed)
+    choice.run()
     seconds, steps = time.perf_counter() - began, svm.n_iter
-    chosen = f1_at(choose(settled.scores, label_sign).threshold, svm.test_values(), test)
-    svm.train(sign, np.abs(sign), "all")
+    chosen = f1_at(choose(choice.leader.scores, label_sign).threshold, svm.test_values(), test)
+    svm.train(sign, np.abs(sign), ALL_LABELS)
     at_zero, after_the_fact = f1_at(0.0, svm.test_values(), test), {}
-    for candidate, scores in settled.out_of_fold.items():
-        train_in_full(svm, sign, candidate, settled.pool, settled.supervised_values)
-        after_the_fact[str(candidate)] = f1_at(choose(scores, label_sign).threshold, svm.test_values(), test)
+    for trial in choice.trials:
+        values = choice.supervised[1]
+        for _ in range(trial.candidate.n_rounds):
+            values = svm.train(*make_soft_training(trial.candidate, values, sign, choice.pool, ALL_LABELS))
+        threshold = choose(trial.scores, label_sign).threshold
+        after_the_fact[str(trial.candidate)] = f1_at(threshold, svm.test_values(), test)
     return {
         "supervised": at_zero,
-        "threshold": after_the_fact[str(SUPERVISED)],
+        "threshold": after_the_fact[str(SUPERVISED_CANDIDATE)],
         "settled": chosen,
-        "chosen": str(settled.chosen),
+        "chosen": str(choice.chosen),
         "after_the_fact": after_the_fact,
-        "candidates": settled.records,
+        "candidates": [trial.details | {"n_iter": trial.n_iter} for trial in choice.trials],
         "n_positive_labels": int((label_sign > 0).sum()),
         "seconds": seconds,
         "steps": steps,
@@ -150,7 +166,7 @@ def render(records, n_rows):
     for (setting, labels), runs in sorted(by_cell(records, n_rows).items(), key=lambda item: _place(*item[0])):
         means = [statistics.mean(run[name] for run in runs) for name in ("supervised", "threshold", "settled")]
         best, value = _best_fixed(runs)
-        kept = sum(run["chosen"] == str(SUPERVISED) for run in runs)
+        kept = sum(run["chosen"] == str(SUPERVISED_CANDIDATE) for run in runs)
         shown = [f"{mean:.3f}" for mean in means]
         rows.append([setting, best, labels, str(len(runs)), *shown, _gain(runs), f"{value:.3f}", str(kept)])
     head = ["set", "best afterwards", "labels", "seeds", "at 0", "+ threshold", "chosen", "gain ± s.e.", "best", "kept"]
@@ -163,7 +179,7 @@ def render_tuning(records, n_rows):
     for labels in TUNING_LABELS:
         runs = [run for (_, count), some in cells.items() if count == labels for run in some]
         if runs:
-            kept = sum(run["chosen"] == str(SUPERVISED) for run in runs)
+            kept = sum(run["chosen"] == str(SUPERVISED_CANDIDATE) for run in runs)
             lines.append(f"{labels:>4} labels, {len(runs)} runs: gain {_gain(runs)}, supervised kept {kept} times")
     by_setting = {}
     for (setting, _), runs in cells.items():

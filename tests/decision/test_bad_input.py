@@ -55,7 +55,10 @@ def test_rows_that_cannot_be_measured(name, rows, message):
         ({"accept": True}, "accept must be a share"),
         ({"accept": 4}, "accept asks for 4 rows of 3"),
         ({"accept": 2, "min_precision": 0.5}, "accept alone fixes the threshold"),
-        ({"level": "sure"}, "level must be one of empirical, cross-fitted, certified; got 'sure'"),
+        (
+            {"level": "sure"},
+            "level must be one of empirical, cross-fitted, certified, certified by sampling; got 'sure'",
+        ),
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
         ({"accept": 1, "reference": [1.0, np.nan]}, "reference must be finite"),
         ({"level": "certified"}, "only min_precision and min_recall can be certified"),

@@ -70,9 +70,12 @@ def test_one_ctrl_c_reaches_preference_classifier(pressed):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_second_ctrl_c_within_a_second_ends_the_users_own_loop(pressed):
-    with pytest.raises(KeyboardInterrupt):
+    def fit_three():
         for C in (0.1, 1.0, 10.0):
             SupervisedSVC(C=C).fit(X, Y)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_three()
     assert len(pressed) == 2
 
 

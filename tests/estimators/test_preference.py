@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
+from sklearn.utils.estimator_checks import check_classifiers_train
 
 from histories import records_of
 from preference_data import noisy_clouds, overlapping, three_classes
@@ -400,7 +401,7 @@ def test_score_counts_labeled_rows_only():
 
 
 @pytest.mark.parametrize("calibration", ["cross", "part"])
-def test_eight_frames_at_most_lie_between_fit_and_the_solver(calibration, monkeypatch):
+def test_the_solver_is_at_most_the_eighth_frame_below_fit_where_soft_rows_train(calibration, monkeypatch):
     depths = []
 
     def count(*arguments, solver, **settings):
@@ -412,4 +413,9 @@ def test_eight_frames_at_most_lie_between_fit_and_the_solver(calibration, monkey
     monkeypatch.setattr(rounds, "solve_many", partial(count, solver=dual.solve_many))
     X, y, _ = noisy_clouds()
     PreferenceSVC(C=10, gamma=0.1, calibration=calibration, random_state=0).fit(X, y)
-    assert max(depths) <= 8
+    assert max(depths) <= 7
+
+
+def test_the_rest_of_the_contract_of_training_holds_without_probabilities():
+    """With probabilities scikit-learn expects predict to give the most probable class; thresholds are for another."""
+    check_classifiers_train("PreferenceSVC", PreferenceSVC(calibration="full"))

@@ -24,7 +24,8 @@ from semisvm.estimators.preference import _unlabeled
 from semisvm.estimators.preference._learner import ALL_LABELS, ClassifierLearner
 
 
-def test_without_probabilities_the_rest_of_the_contract_of_training_holds():
+def test_the_rest_of_the_contract_of_training_holds_without_probabilities():
+    """With probabilities scikit-learn expects predict to give the most probable class; thresholds are for another."""
     model = PreferenceClassifier(LogisticRegression(), calibration="full")
     check_classifiers_train("PreferenceClassifier", model)
 
@@ -50,6 +51,7 @@ def test_any_classifier_is_held_to_a_recall(classifier, calibration):
     assert (model.predict(X)[truth == 1] == 1).mean() > 0.75
     assert list(model.audit_) == ["supervised", "supervised + threshold", "with unlabeled"]
     assert model.history_[0].round == 0
+    assert model.history_[-1].n_iter <= model.n_iter_ <= model.history_[-1].n_iter + 2  # the chosen one, on all labels
     assert_array_equal(model.transduction_[y < 0], model.predict(X)[y < 0])
 
 

@@ -164,7 +164,7 @@ def test_a_fit_that_ended_before_its_folds_gives_no_probabilities():
         model = PreferenceSVC(C=10, max_iter=1, random_state=0).fit(X, y)
     with pytest.raises(AttributeError) as told:
         model.predict_proba(X)
-    assert "ended before every class had scores of rows that were not trained on" in str(told.value.__cause__)
+    assert "scores of rows that were not trained on, and this model has none" in str(told.value.__cause__)
 
 
 def test_an_estimator_that_is_not_fitted_says_so():

@@ -59,7 +59,7 @@ def rounds_of(model):
 @pytest.mark.parametrize("one_sided", ["single", "pair"])
 def test_it_is_the_papers_loop(monkeypatch, seed, one_sided):
     """With a tight tolerance all the way; the loose one takes other turns on the way to the same place."""
-    monkeypatch.setattr(progressive, "LOOSE_TOL", 1e-10)
+    monkeypatch.setattr(progressive, "JOINING_TOL", 1e-10)
     X, y, _ = blobs(60, 8, distance=2.0, seed=seed)
     if len(set(y)) < 3:
         y[:8] = [0, 1] * 4

@@ -24,9 +24,12 @@ from semisvm.tables.summary import (
     Suggestion,
 )
 
-texts = st.text(max_size=8) | st.sampled_from([HOSTILE, "\x00", "\ud800", "inf", "supervised", "with unlabeled"])
+# What pages went wrong on before stands here, so that few examples find it again.
+NASTY = [HOSTILE, "\x00", "\x0b", "\ud800", "\U0001fffe", "inf", "supervised", "with unlabeled"]
+any_character = st.characters(exclude_categories=())  # half surrogate pairs too
+texts = st.text(any_character, max_size=8) | st.sampled_from(NASTY)
 counts = st.integers(0, 10**6)
-floats = st.floats() | st.sampled_from([0.0, 1e308, -1e308, math.nan])
+floats = st.floats() | st.sampled_from([0.0, 1e308, -1e308, math.inf, -math.inf, math.nan])
 plain = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers(-(10**400), 10**400) | texts,
     lambda part: st.lists(part, max_size=3) | st.dictionaries(texts, part, max_size=3),
@@ -134,7 +137,7 @@ def summaries(draw):
 
 
 @given(summaries())
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
 def test_any_summary_makes_well_formed_html(summary):
     page = render_page(summary)
     page.encode("utf-8")
@@ -144,6 +147,6 @@ def test_any_summary_makes_well_formed_html(summary):
 
 
 @given(summaries())
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
 def test_any_summary_that_was_stored_makes_well_formed_html(summary):
     read_html(render_page(FitSummary.from_json(summary.to_json())))

@@ -90,7 +90,7 @@ def test_each_of_many_classes_has_its_own_picture(ax):
     X, y = load_iris(return_X_y=True)
     model = PreferenceSVC(min_precision=0.9, random_state=0).fit(X, y)
     display = OperatingPointDisplay.from_estimator(model, positive=2, ax=ax)
-    assert display.point is model.operating_point_[2]
+    assert display.point is model.operating_points_[2]
     AuditDisplay.from_estimator(model, positive=1)
     with pytest.raises(ValueError, match="positive must name one of the 3 classes"):
         OperatingPointDisplay.from_estimator(model)
@@ -137,7 +137,7 @@ def test_rounds_draw_the_figures_that_change(cancer):
     assert "candidates" in display.columns
     name = "candidates"
     line = display.axes_[list(display.columns).index(name)].lines[0]
-    assert line.get_ydata().tolist() == [record[name] for record in history if name in record]
+    assert line.get_ydata().tolist() == [record.details[name] for record in history if name in record.details]
     many = RoundsDisplay([RoundRecord(p, k, 1, 0.1, 0.1, None, {"x": k}) for p in "ab" for k in range(3)]).plot()
     assert [line.get_ydata().tolist() for line in many.axes_[0].lines] == [[0, 1, 2], [0, 1, 2]]
     one = RoundsDisplay.from_estimator(model, columns=[name])

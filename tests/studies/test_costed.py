@@ -84,14 +84,14 @@ def test_total_costs_are_counted_row_by_row(part):
     assert scores["cost_constant"] == 0.5 * np.sum(cheap.y_test == 1)
 
 
-def test_costs_go_to_the_estimator_or_to_the_weights_of_labeled_rows(part):
+def test_costs_go_to_the_estimator_or_to_the_labeled_rows_alone(part):
     supervised = fit_method("supervised", part, {"kernel": "linear"}, 0)()
     labeled = part.is_labeled
     libsvm = SVC(kernel="linear", class_weight={1: 10.0}).fit(part.X[labeled], part.y[labeled])
     assert supervised.decision_function(part.X_test) == pytest.approx(libsvm.decision_function(part.X_test), abs=5e-3)
     blind = fit_method("transductive", part, {"kernel": "linear", "costs_on": "labeled"}, 0)()
-    weight = np.where(part.y == 1, 10.0, 1.0)
-    plain = TransductiveSVC(kernel="linear").fit(part.X, part.y, sample_weight=weight)
+    cost = np.where(part.y == 1, 10.0, 1.0)
+    plain = TransductiveSVC(kernel="linear").fit(part.X, part.y, sample_cost=cost)
     assert np.array_equal(blind.predict(part.X_test), plain.predict(part.X_test))
 
 

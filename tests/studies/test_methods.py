@@ -106,7 +106,7 @@ def test_scores_are_those_of_scikit_learn(part):
         transduction_=1 - part.truth,
         support_=np.arange(7),
         labeled_iter_=np.array([0, 3, -1]),
-        history_=[{"one_sided": True}, {"one_sided": False}, {"steps": 3}],
+        history_=[SimpleNamespace(details=details) for details in ({"one_sided": True}, {"one_sided": False}, {})],
     )
     scores, curves = score(model, part)
     predicted = decision > 0.5

@@ -111,7 +111,7 @@ def kill_and_resume(paper, out, n_before, *arguments, data=None):
     """Kill a run after some records, run it again to its end, and return how often each cell ran."""
     path = out / f"{paper}.jsonl"
     with reproduce(out, paper, *arguments, data=data) as process:
-        for _ in range(1200):
+        for _ in range(6000):  # five minutes, on a busy machine
             if path.exists() and path.read_bytes().count(b'"done"') >= n_before:
                 break
             assert process.poll() is None, "ended before it could be killed"
@@ -120,7 +120,7 @@ def kill_and_resume(paper, out, n_before, *arguments, data=None):
     kept = read_records(path)
     assert sum(record["outcome"] == "done" for record in kept) >= n_before
     with reproduce(out, paper, *arguments, data=data) as process:
-        process.communicate(timeout=120)
+        process.communicate(timeout=600)
     after = read_records(path)
     assert after[: len(kept)] == kept
     return Counter(record_key(record) for record in after if record["outcome"] == "done")

@@ -114,7 +114,7 @@ def start(out):
 
 
 def wait_for_records(path, n, process):
-    for _ in range(600):
+    for _ in range(6000):  # five minutes, on a busy machine
         if path.exists() and path.read_bytes().count(b"\n") > n:
             return
         assert process.poll() is None, "ended before it could be stopped"
@@ -148,7 +148,7 @@ def test_ctrl_c_stops_cleanly_with_what_it_has(tmp_path):
     with start(tmp_path) as process:
         wait_for_records(path, 5, process)
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=20)
+        said, _ = process.communicate(timeout=120)
     assert said.strip() == "interrupted"
     assert process.returncode == 0
     assert path.read_bytes().endswith(b"\n")

@@ -44,7 +44,7 @@ def predict_command(
     Columns that --keep copies are copied as they are. A cell of a stranger's file that begins with =, +, - or @ is run
     as a formula when the output is opened in a spreadsheet, unless --neutralize is given.
     """
-    from semisvm.tables.files import load_model
+    from semisvm.tables.files import load_table_model
     from semisvm.tables.model import predict_file
     from semisvm.tables.writing import check_can_write
 
@@ -52,7 +52,7 @@ def predict_command(
     check_can_write(out, force=force, inputs=[model, data])
     with screen.working():
         found = predict_file(
-            load_model(model), data, out, keep=keep, force=force, neutralize=neutralize, tell=screen.tell
+            load_table_model(model), data, out, keep=keep, force=force, neutralize=neutralize, tell=screen.tell
         )
     if as_json:
         screen.show_json(asdict(found) | {"out": str(out)})
@@ -84,12 +84,12 @@ def evaluate_command(context: click.Context, model: Path, data: Path, unlabeled:
     """
     from semisvm.cli.show import show_evaluation
     from semisvm.tables.evaluate import evaluate_file
-    from semisvm.tables.files import load_model
+    from semisvm.tables.files import load_table_model
     from semisvm.tables.summary import plain_json
 
     screen = Screen(as_json)
     with screen.working():
-        found = evaluate_file(load_model(model), data, unlabeled=unlabeled, tell=screen.tell)
+        found = evaluate_file(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell)
     if as_json:
         screen.show_json(plain_json(found))
     else:
@@ -121,7 +121,7 @@ def suggest_command(
     The file has the columns of DATA and an empty target. Fill it in and give it to fit together with DATA: a row that
     occurs again with a label is used once.
     """
-    from semisvm.tables.files import load_model
+    from semisvm.tables.files import load_table_model
     from semisvm.tables.suggest import check_suffix, suggest_rows, write_suggestions
     from semisvm.tables.summary import plain_json
     from semisvm.tables.writing import check_can_write
@@ -129,7 +129,7 @@ def suggest_command(
     screen = Screen(as_json)
     check_can_write(check_suffix(out), force=force, inputs=[model, data])
     with screen.working():
-        loaded = load_model(model)
+        loaded = load_table_model(model)
         found = suggest_rows(loaded, data, n, unlabeled=unlabeled, tell=screen.tell)
         write_suggestions(loaded, found, out, force=force)
     if as_json:
@@ -161,14 +161,14 @@ def report_command(
     """
     from semisvm.report import write_report
     from semisvm.tables.evaluate import summary_on
-    from semisvm.tables.files import load_model
+    from semisvm.tables.files import load_table_model
     from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
     inputs = [model] if data is None else [model, data]
     out = check_can_write(model.with_suffix(".html") if out is None else out, force=force, inputs=inputs)
     with screen.working():
-        write_report(summary_on(load_model(model), data, unlabeled=unlabeled, tell=screen.tell), out, force=force)
+        write_report(summary_on(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell), out, force=force)
     if as_json:
         screen.show_json({"report": str(out)})
         return

@@ -7,6 +7,7 @@ import click
 
 from semisvm.cli import EXIT_CODES
 from semisvm.cli.apply import evaluate_command, predict_command, report_command, suggest_command
+from semisvm.cli.certify import certify_command
 from semisvm.cli.demo import demo_command
 from semisvm.cli.info import info_command
 from semisvm.cli.learn import compare_command, fit_command
@@ -37,6 +38,7 @@ for command in (
     evaluate_command,
     compare_command,
     suggest_command,
+    certify_command,
     report_command,
     info_command,
 ):

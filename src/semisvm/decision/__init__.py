@@ -4,7 +4,8 @@ Pure arithmetic: no estimator, no training, nothing random.
 
     choose, choose_for   find a threshold for what is asked
     measure              what a given threshold gives
-    certify              a threshold with a promise
+    certify              a threshold with a promise, from labels that were kept apart
+    betting              evidence from rows that are drawn from a pool one by one; sampling_plan: which, how fast
     adjust               PSVM's step inside its loop
     guard                would a constant cost less?
     make_audit           where a gain comes from
@@ -36,10 +37,12 @@ from semisvm.decision.counts import (
     recall,
 )
 from semisvm.decision.guard import Guard, guard, smoothed_cost
-from semisvm.decision.operating_point import OperatingPoint
+from semisvm.decision.operating_point import PROMISES, OperatingPoint
+from semisvm.decision.sampling_evidence import SamplingEvidence
 from semisvm.decision.target import Target, best_of
 
 __all__ = [
+    "PROMISES",
     "SUPERVISED",
     "SUPERVISED_THRESHOLD",
     "WITH_UNLABELED",
@@ -49,6 +52,7 @@ __all__ = [
     "Estimate",
     "Guard",
     "OperatingPoint",
+    "SamplingEvidence",
     "Target",
     "accuracy",
     "adjust",

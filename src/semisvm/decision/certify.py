@@ -138,7 +138,7 @@ def certify(
     """
     vector, positive = check_scores_and_sign(scores, sign)
     confidence = check_confidence(confidence)
-    if not target.is_constrained or target.accept is not None:
+    if not target.is_constrained or target.min_f is not None or target.max_cost is not None:
         raise ValueError("only min_precision and min_recall can be certified: ask for one of them, or both.")
     if n_thresholds < 1:
         raise ValueError(f"n_thresholds must be at least 1, got {n_thresholds}.")

@@ -80,6 +80,13 @@ def check_costs(costs: Any) -> tuple[float, float]:
     return pair
 
 
+def check_max_cost(cost: float) -> float:
+    """Return the highest cost per row that is good enough: not negative and finite."""
+    if not _is_number(cost) or not 0 <= cost < math.inf:
+        raise ValueError(f"max_cost must be a number of 0 or more, got {cost!r}.")
+    return float(cost)
+
+
 def check_beta(beta: float) -> float:
     """Return the weight of recall in F-beta: positive and finite."""
     if not _is_number(beta) or not 0 < beta < math.inf:

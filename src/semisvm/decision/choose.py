@@ -19,7 +19,7 @@ from semisvm.decision.certify import certify
 from semisvm.decision.checks import Floats, check_scores
 from semisvm.decision.counts import count_all, count_at, cuts_between
 from semisvm.decision.operating_point import PROMISES, EvidenceLevel, OperatingPoint, operating_point, show
-from semisvm.decision.target import Target, best_of
+from semisvm.decision.target import Target, best_of, f_name
 
 
 def choose(
@@ -124,6 +124,8 @@ def choose_for(
     >>> choose_for(Target(min_precision=0.9), [4.0, 3.0, 2.0, 1.0], [1, 1, -1, 1]).threshold
     2.5
     """
+    if level == "certified by sampling":
+        raise ValueError("rows that are drawn from a pool are certified by a campaign: use semisvm.Campaign.")
     if level == "certified":
         return certify(scores, sign, target, confidence=confidence, reference=reference, pilot=pilot)
     if target.accept is not None:
@@ -222,6 +224,10 @@ def _with_reason(
         ("precision", point.target.min_precision, point.precision),
         ("recall", point.target.min_recall, point.recall),
     ]
+    if point.target.min_f is not None:
+        asked.append((f_name(point.target.beta), point.target.min_f, point.f_score))
+    if point.target.max_cost is not None and point.cost is not None:
+        asked.append(("cost", point.target.max_cost, point.cost))
     wanted = " and ".join(f"{name} {least:.3g}" for name, least, _ in asked if least is not None)
     seen = " and ".join(f"{name} {show(value)}" for name, _, value in asked)
     return replace(point, reason=f"{subject} {wanted} on these {point.counts.rows} labels. {rest} {seen}.")

@@ -63,7 +63,18 @@ class Counts(NamedTuple):
         return self.positives + self.negatives
 
     def at(self, index: int) -> "Counts":
-        """Return the counts of one candidate as plain integers."""
+        """Return the counts of one candidate as plain integers.
+
+        Parameters
+        ----------
+        index : int
+            The candidate.
+
+        Returns
+        -------
+        Counts
+            Its counts.
+        """
         return Counts(*(int(cell[index]) for cell in self))
 
 

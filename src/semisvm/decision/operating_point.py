@@ -5,6 +5,8 @@ Levels, from the weakest promise to the strongest:
     empirical      measured on the calibration rows that the threshold was chosen on
     cross-fitted   the same arithmetic on out-of-fold scores: every label is used for training and for measuring
     certified      a confidence bound from rows that were used for nothing else (`certify` has the proof)
+    certified by sampling   rows drawn at random from the pool prove it (`betting` has the proof); `sampling` says
+                   what the promise is about
 
 The intervals of the first two are exact for a threshold that was fixed beforehand. Choosing it on the same rows makes
 it look better than it is, and out-of-fold scores come from one model per fold, while the arithmetic treats them as
@@ -16,26 +18,28 @@ prove nothing, `reached` stays True and `reason` says so.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from semisvm.decision.binomial import Estimate, estimate_cost, estimate_f, estimate_rate
 from semisvm.decision.checks import check_confidence
 from semisvm.decision.counts import Counts
+from semisvm.decision.sampling_evidence import SamplingEvidence
 from semisvm.decision.shortage import explain_thin_evidence
 from semisvm.decision.target import Target, capital, f_name
 
-EvidenceLevel = Literal["empirical", "cross-fitted", "certified"]
+EvidenceLevel = Literal["empirical", "cross-fitted", "certified", "certified by sampling"]
 TargetStatus = Literal["certified", "reached", "unproven", "missed", "chosen"]
 
 # The levels at which `reached` is a promise: nothing more has to be proved.
-PROMISES: frozenset[EvidenceLevel] = frozenset({"certified"})
+PROMISES: frozenset[EvidenceLevel] = frozenset({"certified", "certified by sampling"})
 
 # For each level, how far its numbers can be trusted.
 _CAUTION: dict[EvidenceLevel, str] = {
     "empirical": "{:.0%} intervals, exact for a threshold fixed beforehand; this one was chosen on the same rows.",
     "cross-fitted": "{:.0%} intervals on out-of-fold scores, exact for a threshold fixed beforehand.",
     "certified": "The promise holds with probability {:.0%} over the draw of the certificate's rows.",
+    "certified by sampling": "The promise holds with probability {:.0%} over the random draw of the rows to label.",
 }
 
 
@@ -49,7 +53,7 @@ class OperatingPoint:
         A row is accepted (called positive) when its score is above it. Infinite for a constant.
     target : Target
         What was asked for.
-    level : {"empirical", "cross-fitted", "certified"}
+    level : {"empirical", "cross-fitted", "certified", "certified by sampling"}
         What the numbers rest on.
     confidence : float
         Of the intervals, or of the certificate.
@@ -63,6 +67,9 @@ class OperatingPoint:
         Whether the target is met on the labeled rows; at level "certified", whether it is certified.
     reason : str
         Why the target is not reached, or on how few labels it rests; empty otherwise.
+    sampling : SamplingEvidence or None
+        At level "certified by sampling": what the promise is about. `counts` are then those of the rows that were
+        labeled in the campaign, which are not a fair sample of the pool on both sides of the threshold.
 
     Examples
     --------
@@ -83,6 +90,7 @@ class OperatingPoint:
     cost: Estimate | None
     reached: bool
     reason: str = ""
+    sampling: SamplingEvidence | None = None
 
     @property
     def status(self) -> TargetStatus:
@@ -92,24 +100,31 @@ class OperatingPoint:
         - "reached": the labels show it, and so does the whole interval of every measure that was asked for.
         - "unproven": the labels show it, but an interval goes below the target.
         - "missed": no threshold gives it, or it could not be certified.
-        - "chosen": neither a precision nor a recall was asked for.
+        - "chosen": no precision, recall, F-beta or cost was asked for.
         """
         if not self.reached:
             return "missed"
+        if not self.target.is_constrained:
+            return "chosen"
         asked = [
             (self.target.min_precision, self.precision.low),
             (self.target.min_recall, self.recall.low),
+            (self.target.min_f, self.f_score.low),
+            (
+                None if self.target.max_cost is None else -self.target.max_cost,
+                -self.cost.high if self.cost else math.nan,
+            ),
         ]
         bounds = [(least, low) for least, low in asked if least is not None]
-        if not bounds:
-            return "chosen"
         if self.level in PROMISES:
             return "certified"
         return "reached" if all(low >= least for least, low in bounds) else "unproven"
 
     @property
     def share_accepted(self) -> float:
-        """The share of the labeled rows that are accepted; NaN without rows."""
+        """The share of the labeled rows, or of the pool that was sampled, that is accepted; NaN without rows."""
+        if self.sampling is not None:
+            return self.sampling.n_accepted / self.sampling.n_rows
         return self.counts.accepted / self.counts.rows if self.counts.rows else math.nan
 
     @property
@@ -117,24 +132,43 @@ class OperatingPoint:
         """Whether every row, or none, is accepted, whatever its score."""
         return math.isinf(self.threshold)
 
+    @property
+    def caution(self) -> str:
+        """How far the numbers can be trusted, in one sentence."""
+        if self.sampling is not None:
+            return self.sampling.caution(self.confidence)
+        return _CAUTION[self.level].format(self.confidence)
+
     def summary(self) -> str:
-        """Return a few lines of text."""
+        """Return a few lines of text.
+
+        Returns
+        -------
+        str
+            What was asked, whether it was reached, the rule, and the estimates with their intervals.
+        """
         found = "reached" if self.reached else "not reached"
         lines = [
-            f"{capital(str(self.target))}: {found} ({self.level}, {self.counts.rows} labels).",
+            f"{capital(str(self.target))}: {found} ({self.level}, {self._n_labels} labels).",
             f"  {self._rule()}; {self.share_accepted:.1%} of the rows",
         ]
         lines += [f"  {name:<9} {show(value)}" for name, value in self._measures()]
         if self.reason:
             lines.append(f"  {self.reason}")
         if self.reached or self.level not in PROMISES:
-            lines.append("  " + _CAUTION[self.level].format(self.confidence))
+            lines.append("  " + self.caution)
         return "\n".join(lines)
 
     __str__ = summary
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values: an infinite threshold is the text "inf" or "-inf", NaN is None."""
+        """Return plain JSON values: an infinite threshold is the text "inf" or "-inf", NaN is None.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+        """
         return {
             "threshold": str(self.threshold) if self.is_constant else self.threshold,
             "target": self.target.as_dict(),
@@ -149,6 +183,7 @@ class OperatingPoint:
             "recall": _plain(self.recall),
             "f_score": _plain(self.f_score),
             "cost": None if self.cost is None else _plain(self.cost),
+            **({} if self.sampling is None else {"sampling": asdict(self.sampling)}),
         }
 
     @classmethod
@@ -183,6 +218,7 @@ class OperatingPoint:
                 cost=cost,
                 reached=bool(values["reached"]),
                 reason=str(values["reason"]),
+                sampling=SamplingEvidence(**values["sampling"]) if values.get("sampling") else None,
                 **estimates,
             )
         except (KeyError, TypeError, AttributeError) as error:
@@ -190,6 +226,10 @@ class OperatingPoint:
         if math.isnan(point.threshold) or min(counts) < 0:
             raise ValueError(f"An operating point has a threshold and counts of 0 or more, got {values!r}.")
         return point
+
+    @property
+    def _n_labels(self) -> int:
+        return self.counts.rows if self.sampling is None else self.sampling.n_labels
 
     def _rule(self) -> str:
         if self.is_constant:
@@ -252,7 +292,7 @@ def check_level(level: Any) -> EvidenceLevel:
 def show(value: Estimate) -> str:
     """Return the value and its interval as text, or that there is none."""
     if math.isnan(value.value):
-        return "undefined (nothing accepted)"
+        return "undefined (nothing accepted)" if value.low == 0 and value.high == 1 else "not measured"
     return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"
 
 

@@ -5,7 +5,7 @@
                   those that the previous step chose they form the block
         gather    the kernel values between them
         solve     pairwise steps within the block, by one program, until its gap is well below that of the problem
-        spread    scores += K[:, block] times what changed: one pass over the block's kernel rows
+        add       scores += K[:, block] times what changed: one pass over the block's kernel rows
 
 Half of the block stays for a second step: without it Adult takes four times as many outer steps. Every few steps the
 host reads what the device wrote some steps ago, so that the device never waits: whether all problems are solved, the

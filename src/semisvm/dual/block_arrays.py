@@ -129,7 +129,7 @@ class Blocks:
             self.upper, self.linear, self.scores, self.lowest, self.highest, self.state, self.n_iter, self.gap,
             self.settings, m, n, Q=Q, S=self.n_segments, num_warps=max(1, min(BLOCK_WARPS, Q // 128)),
         )  # fmt: skip
-        self.kernel.spread(self.stored, self.place, self.delta, self.scores, self.state, B)
+        self.kernel.add_to_scores(self.stored, self.place, self.delta, self.scores, self.state, B)
 
     def _make_rows(self) -> None:
         """Make the kernel rows of the variables just chosen in place of those that left; a single block only once."""

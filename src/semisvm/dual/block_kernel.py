@@ -3,7 +3,7 @@
 Variable v = 0..m-1 of a problem belongs to data row row[v]; Q variables at a time form the block. The arrays:
 
     beta, lower, upper, linear   (B, m) float64   gradient[v] = scores[row[v]] + linear[v]
-    scores                       (B, n) float64   K beta for every data row (`kernels.device_kernel.spread` updates it)
+    scores                       (B, n) float64   K beta for every data row (`add_rows_on_device` updates it)
     stamp                        (B, m) int32     the outer step that last chose the variable
     chosen                       (B, Q) int32     the block, -1 where there is none: steps write its halves in turn
     place                        (B, Q) int32     which of the `stored` kernel rows is that of chosen[i]

@@ -1,5 +1,6 @@
 """One module or sub-package per method: each is a sequence of dual problems."""
 
+from semisvm.estimators.auto import AutoSVC, UnlabeledKernel
 from semisvm.estimators.cluster import ClusterSVC
 from semisvm.estimators.label_mean import LabelMeanSVC
 from semisvm.estimators.laplacian import LaplacianSVC
@@ -11,6 +12,7 @@ from semisvm.estimators.supervised import SupervisedSVC
 from semisvm.estimators.transductive import TransductiveSVC
 
 __all__ = [
+    "AutoSVC",
     "ClusterSVC",
     "LabelMeanSVC",
     "LaplacianSVC",
@@ -21,4 +23,5 @@ __all__ = [
     "SelfTrainingSVC",
     "SupervisedSVC",
     "TransductiveSVC",
+    "UnlabeledKernel",
 ]

@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.device import on_host
 from semisvm.dual import Status
 from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
+from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.number_range import (
     dense_if_kernel,
@@ -32,7 +32,8 @@ from semisvm.estimators.number_range import (
     widened,
 )
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
-from semisvm.estimators.progress import Progress, pass_interrupt_on, warn_caller
+from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
+from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
@@ -43,7 +44,7 @@ MultiClass = Literal["auto", "ovr", "ovo"]
 FLOATS = [np.float64, np.float32]
 
 
-class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
+class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
     """Common parameters, checks and prediction; see `SupervisedSVC` for what the parameters mean."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -105,45 +106,38 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> Self:
         """Learn from labeled and unlabeled rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
-        y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for; it multiplies C. A row of weight 0 is left out.
-        sample_cost : array-like of shape (n_samples,), (n_samples, n_classes) or \
-(n_samples, n_classes, n_classes), default=None
-            What errors on each row cost, in place of `costs`: whatever its class; by the class that it may be of,
-            known or not; or one matrix per row, [i, true class, predicted class].
+        %(rows_and_labels)s
+        %(sample_weight)s
+        %(sample_cost)s
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         return self._fit_rows(X, y, sample_weight, sample_cost)
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
     def fit_with_store(self, X: Any, y: Any, *, store: Any, sample_weight: Any = None, sample_cost: Any = None) -> Self:
         """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
 
         Parameters
         ----------
-        X, y, sample_weight, sample_cost
-            As in `fit`.
-        store : SolveStore
-            See `semisvm.dual.solve`.
+        %(rows_and_labels)s
+        %(store)s
+        %(sample_weight)s
+        %(sample_cost)s
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         return self._fit_rows(X, y, sample_weight, sample_cost, store)
 
@@ -234,7 +228,7 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
         codes[rows_in_use[is_open]] = guessed[is_open]
         outside = np.flatnonzero(codes < 0)
         if len(outside):
-            codes[outside] = winning_codes(self.decision_function(X[outside]))
+            codes[outside] = winning_codes(self._decide(self._score_checked(X[outside])))
         return codes
 
     def decision_function(self, X) -> np.ndarray:
@@ -255,7 +249,11 @@ class BaseSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, Base
     def _raw_scores(self, X) -> np.ndarray:
         """Check the rows and score them by the binary problems, (n, n_problems)."""
         check_is_fitted(self)
-        X = widened(validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
+        return self._score_checked(validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
+
+    def _score_checked(self, X) -> np.ndarray:
+        """Score rows that were checked, by the binary problems, (n, n_problems); all scores are finite."""
+        X = widened(X)
         K = X[:, self.support_] if self._formula.name == "precomputed" else X
         machine = self.support_vectors_, self.dual_coef_, self._formula
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
@@ -314,28 +312,3 @@ def check_every_class_is_used(labels: Labels, in_use: np.ndarray) -> None:
             f"No row of class {labels.classes[gone[0]]!r} has a positive sample_weight: give one some weight or "
             "leave the class out of y."
         )
-
-
-def ended_early(problem: TrainingProblem, found: MethodFit) -> list[Warning]:
-    """The one place that says that the solver ended early; nothing where it converged."""
-    worst = found.worst
-    if worst.status is Status.CONVERGED:
-        return []
-    n_open = sum(fit.status is not Status.CONVERGED for fit in found.fits)
-    n_iter = sum(fit.n_iter for fit in found.fits)
-    return [
-        ConvergenceWarning(
-            f"{problem.name} ended early ({worst.status}) in {n_open} of {len(found.fits)} binary problems after "
-            f"{n_iter} steps, with a gap of {worst.gap:.2g} where tol={problem.limits.tol:g} was asked. The model is "
-            f"usable but not optimal. {_REMEDY[worst.status]}"
-        )
-    ]
-
-
-_REMEDY = {
-    Status.MAX_ITER: "Raise max_iter, or leave it at None.",
-    Status.TIME_LIMIT: "Raise time_limit, or leave it at None.",
-    Status.INTERRUPTED: "Fit again without interrupting to finish it.",
-    Status.STOPPED: "A callback asked to stop.",
-    Status.STALLED: "Scale the features, lower C, or raise tol: rounding keeps it from going further.",
-}

@@ -21,7 +21,7 @@ from semisvm.decision.binomial import binomial_interval
 from semisvm.sklearn_private import Interval, StrOptions
 
 CONFIDENCE = 0.9
-ROUNDING = 1e-9  # of a row: 0.3 * 10 is a little more than 3
+ROUNDING_OF_COUNTS = 1e-9  # of a row: 0.3 * 10 is a little more than 3
 POSITIVE_FRACTION: list[Any] = [StrOptions({"labeled", "estimated"}), Interval(Real, 0, 1, closed="neither")]
 
 
@@ -41,14 +41,14 @@ class PositiveShare:
         """How many rows, in the order given, come nearest to this share of the weight."""
         middle = np.cumsum(weight) - weight / 2
         return _some_of_each(
-            int(np.count_nonzero(middle <= self.value * weight.sum() + ROUNDING * weight.mean())), weight
+            int(np.count_nonzero(middle <= self.value * weight.sum() + ROUNDING_OF_COUNTS * weight.mean())), weight
         )
 
     def at_least(self, weight: np.ndarray) -> int:
         """The fewest rows, in the order given, that have this share of the weight: CS4VM's authors round up."""
         before = np.cumsum(weight) - weight
         return _some_of_each(
-            int(np.count_nonzero(before < self.value * weight.sum() - ROUNDING * weight.mean())), weight
+            int(np.count_nonzero(before < self.value * weight.sum() - ROUNDING_OF_COUNTS * weight.mean())), weight
         )
 
 

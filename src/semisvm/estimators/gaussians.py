@@ -191,7 +191,7 @@ class EM:
         self.gaussians = Gaussians(self.how.covariance_type, np.concatenate(means), covariances, self.ridge)
 
     def _record(self, share: np.ndarray, rise: float) -> RoundRecord:
-        """Record an iteration; note which rows it gave another class."""
+        """Make the record of an iteration; note which rows it gave another class."""
         by_class = np.stack([share[:, self.component_codes == c].sum(axis=1) for c in range(self.labels.n_classes)])
         guess = by_class.argmax(axis=0)
         changed = guess != self.guess

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from semisvm.dual import Status
 from semisvm.estimators.base import check_every_class_is_used, row_weights
 from semisvm.estimators.binary import winning_codes
+from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
 from semisvm.estimators.number_range import refuse_too_large, refuse_undefined
@@ -37,7 +38,7 @@ from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 
 @with_shared_docs
-class MixtureClassifier(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
+class MixtureClassifier(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
     """Classifier by a Gaussian mixture of labeled and unlabeled rows, fitted by EM.
 
     The paper [1]_ calls it the generative model, and reports it failing; that was an error in the package it used. What

@@ -16,6 +16,9 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from sklearn.exceptions import ConvergenceWarning
+
+from semisvm.dual import Status
 from semisvm.estimators.history import RoundRecord
 
 SECONDS_BETWEEN_LINES = 1.0
@@ -128,3 +131,28 @@ def print_record(record: RoundRecord) -> None:
 
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def ended_early(problem: Any, found: Any) -> list[Warning]:
+    """The one place that says that the solver ended early; nothing where it converged."""
+    worst = found.worst
+    if worst.status is Status.CONVERGED:
+        return []
+    n_open = sum(fit.status is not Status.CONVERGED for fit in found.fits)
+    n_iter = sum(fit.n_iter for fit in found.fits)
+    return [
+        ConvergenceWarning(
+            f"{problem.name} ended early ({worst.status}) in {n_open} of {len(found.fits)} binary problems after "
+            f"{n_iter} steps, with a gap of {worst.gap:.2g} where tol={problem.limits.tol:g} was asked. The model is "
+            f"usable but not optimal. {_REMEDY[worst.status]}"
+        )
+    ]
+
+
+_REMEDY = {
+    Status.MAX_ITER: "Raise max_iter, or leave it at None.",
+    Status.TIME_LIMIT: "Raise time_limit, or leave it at None.",
+    Status.INTERRUPTED: "Fit again without interrupting to finish it.",
+    Status.STOPPED: "A callback asked to stop.",
+    Status.STALLED: "Scale the features, lower C, or raise tol: rounding keeps it from going further.",
+}

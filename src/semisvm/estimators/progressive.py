@@ -35,7 +35,7 @@ from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import KernelRows
 from semisvm.sklearn_private import Interval, StrOptions
 
-LOOSE_TOL = 1e-2  # while rows are still joining: three times faster, and no worse in the end
+JOINING_TOL = 1e-2  # while rows are still joining: three times faster, and no worse in the end
 CANDIDATES_PER_PAIR = 50  # of pairs_per_round="auto"
 DOUBLINGS = 20  # grow_from: the price doubles whenever one more twentieth of the unlabeled rows is labeled
 
@@ -185,7 +185,7 @@ class ProgressiveSVC(BaseSVC):
         end, n_rounds, n_one_sided = None, 0, 0
         n_unlabeled = int((task.sign == 0).sum())
         most_rounds = 4 * n_unlabeled + 10 if self.max_rounds is None else self.max_rounds
-        loose = max(LOOSE_TOL, rounds.tol)
+        loose = max(JOINING_TOL, rounds.tol)
         with rounds.until_stopped():
             rounds.solve(self._problem(task, guesses.sign), tol=loose)
             rounds.done(labeled=0)

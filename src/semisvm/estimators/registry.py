@@ -46,6 +46,7 @@ METHODS = (
     Method("label-mean", "LabelMeanSVC", "CS4VM (meanS3VM)", "the means of the unlabeled rows' classes"),
     Method("transductive", "TransductiveSVC", "TSVM", "the boundary where unlabeled rows are few"),
     Method("progressive", "ProgressiveSVC", "PTSVM", "pairs of rows labeled round by round"),
+    Method("auto-kernel", "AutoSVC", "stacked kernels", "an average over kernels made from all rows"),
     Method("preference", "PreferenceSVC", "PSVM", "a precision or recall to reach", sets_threshold=True),
 )
 NAMES = tuple(method.name for method in METHODS)

@@ -5,9 +5,10 @@ A docstring holds ``%(name)s`` on a line of its own where the text of that name 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
-Class = TypeVar("Class", bound=type)
+Documented = TypeVar("Documented", bound=Callable)
 
 _PARTS = {
     "kernel_parameters": """
@@ -98,6 +99,35 @@ n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the features seen during fit; only where X has string column names.
 """,
+    "rows_and_labels": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
+y : array-like of shape (n_samples,)
+    A label for each row, the marker `unlabeled` where there is none.
+""",
+    "store": """
+store : SolveStore
+    Where finished solves are kept and looked up; see :func:`semisvm.dual.solve`.
+""",
+    "sample_weight": """
+sample_weight : array-like of shape (n_samples,), default=None
+    How many rows each row counts for; it multiplies C. A row of weight 0 is left out.
+""",
+    "sample_weight_of_scores": """
+sample_weight : array-like of shape (n_samples,), default=None
+    What multiplies C for each row. Thresholds and folds count rows, whatever their weights. A row of weight 0 is left
+    out.
+""",
+    "sample_cost": """
+sample_cost : array-like of up to three dimensions (n_samples, n_classes, n_classes), default=None
+    What errors on each row cost, in place of `costs`. (n_samples,): whatever its class. (n_samples, n_classes): by the
+    class that the row may be of, known or not. In three dimensions, one matrix per row: [i, true class, predicted
+    class].
+""",
+    "fitted_self": """
+self : object
+    The fitted estimator.
+""",
     "preference_targets": """
 min_precision : float or dict {class: float}, default=None
     The precision to keep, in (0, 1]: that of the second of two classes, or that of each of several classes against the
@@ -146,16 +176,17 @@ calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
 }
 
 
-def with_shared_docs(cls: Class) -> Class:
-    """Fill the shared parts into a class's docstring."""
-    assert cls.__doc__ is not None
+def with_shared_docs(documented: Documented) -> Documented:
+    """Fill the shared parts into the docstring of a class or a function."""
+    if documented.__doc__ is None:  # python -OO
+        return documented
     lines = []
-    for line in cls.__doc__.splitlines():
+    for line in documented.__doc__.splitlines():
         word = line.strip()
         if word.startswith("%(") and word.endswith(")s"):
             indent = line[: len(line) - len(line.lstrip())]
             lines += [indent + part if part else part for part in _PARTS[word[2:-2]].strip("\n").splitlines()]
         else:
             lines.append(line)
-    cls.__doc__ = "\n".join(lines)
-    return cls
+    documented.__doc__ = "\n".join(lines)
+    return documented

@@ -6,6 +6,7 @@ In signed variables beta_i = y_i alpha_i this is the dual problem with linear = 
 positive row, [-C weight_i, 0] for a negative one. It is the baseline that every semi-supervised method has to beat.
 """
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -135,9 +136,8 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         self._constant, self.guard_ = None, None
         if is_guarded:
             shares = class_shares(labeled.labels, labeled.weight)
-            self._constant, self.guard_ = compare_with_constants(
-                labeled, self.costs, fits, shares, lambda hidden: self._fit_labeled(hidden, formula, kernel)
-            )
+            refit = partial(self._fit_labeled, formula=formula, kernel=kernel)
+            self._constant, self.guard_ = compare_with_constants(labeled, self.costs, fits, shares, refit)
         return MethodFit([spread(fit, is_labeled) for fit in fits], formula, scheme_of(labeled))
 
     def _fit_labeled(self, problem: TrainingProblem, formula: Formula, kernel: KernelRows | None) -> list[BinaryFit]:

@@ -25,7 +25,7 @@ def rbf_on_device(
 
 
 @triton.jit
-def spread(
+def add_rows_on_device(
     stored, place, coefficients, scores, state,
     n, stride, length,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr,

@@ -25,7 +25,7 @@ from semisvm.kernels.virtual import VirtualRows
 SHARE_OF_DEVICE_MEMORY = 0.8  # of what is free: products and solvers need the rest
 DEVICE_ROWS_PER_WRITE = 512
 STRIDE_MULTIPLE = 32  # numbers
-SPREAD_ROWS, SPREAD_COLUMNS = 32, 128  # kernel values that a program of `spread` works on at a time
+ROWS_OF_PROGRAM, COLUMNS_OF_PROGRAM = 32, 128  # kernel values that a program of `add_rows_on_device` works on at a time
 
 
 class DeviceRows:
@@ -107,17 +107,19 @@ class DeviceRows:
             stored, place = (
                 (self.stored, part) if block is None else (block, torch.arange(len(part), device=self.device))
             )
-            self.spread(stored, place.to(torch.int32), coefficients[start : start + step], scores, state, 1)
+            self.add_to_scores(stored, place.to(torch.int32), coefficients[start : start + step], scores, state, 1)
 
-    def spread(self, stored: Any, place: Any, coefficients: Any, scores: Any, state: Any, n_problems: int) -> None:
+    def add_to_scores(
+        self, stored: Any, place: Any, coefficients: Any, scores: Any, state: Any, n_problems: int
+    ) -> None:
         """scores[b] += coefficients[b] @ stored[place[b]] for each problem b."""
-        from semisvm.kernels.device_kernel import spread
+        from semisvm.kernels.device_kernel import add_rows_on_device
 
         length = place.shape[-1]
-        grid = (-(-self.n_rows // SPREAD_COLUMNS), n_problems)
-        spread[grid](
+        grid = (-(-self.n_rows // COLUMNS_OF_PROGRAM), n_problems)
+        add_rows_on_device[grid](
             stored, place, coefficients, scores, state, self.n_rows, self.stride, length,
-            ROWS=SPREAD_ROWS, COLUMNS=SPREAD_COLUMNS, num_warps=4,
+            ROWS=ROWS_OF_PROGRAM, COLUMNS=COLUMNS_OF_PROGRAM, num_warps=4,
         )  # fmt: skip
 
     def require(self, rows: np.ndarray) -> None:

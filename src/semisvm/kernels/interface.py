@@ -6,9 +6,13 @@
     last_used[s]     is the clock at which slot s was last used; the solver advances the clock
 """
 
-from typing import Any, Protocol
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+
+Class = TypeVar("Class", bound=type)
 
 
 class KernelRows(Protocol):
@@ -117,3 +121,16 @@ class HostRows(KernelRows, Protocol):
     @property
     def is_repeatable(self) -> bool:
         """Whether a row made twice is equal to the last bit."""
+
+
+def documented_by(protocol: type) -> Callable[[Class], Class]:
+    """Give the methods of a class the sections that the protocol's docstrings have; the first line stays their own."""
+
+    def fill(cls: Class) -> Class:
+        for name, method in vars(cls).items():
+            _, _, sections = (inspect.getdoc(getattr(protocol, name, None)) or "").partition("\n\n")
+            if inspect.isfunction(method) and not name.startswith("_") and method.__doc__ and sections:
+                method.__doc__ = f"{method.__doc__}\n\n{sections}\n"
+        return cls
+
+    return fill

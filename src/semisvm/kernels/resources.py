@@ -32,7 +32,7 @@ def jit(function: Callable[..., Any]) -> Any:
     """Compile a function on its first call, without the interpreter lock, and keep the machine code on disk."""
     from numba import njit
 
-    options = {"nogil": True, "fastmath": FAST_MATH, "error_model": "numpy"}
+    options: dict[str, Any] = {"nogil": True, "fastmath": FAST_MATH, "error_model": "numpy"}
     try:
         return njit(cache=True, **options)(function)
     except RuntimeError:  # no folder is writable: compile again in each process

@@ -11,7 +11,7 @@ import numpy as np
 
 from semisvm.device import resolve
 from semisvm.kernels.formula import Formula
-from semisvm.kernels.interface import KernelRows
+from semisvm.kernels.interface import KernelRows, documented_by
 from semisvm.kernels.resources import budget_bytes
 from semisvm.kernels.sources import KernelSource, make_source
 
@@ -21,6 +21,7 @@ LARGEST_FLOAT32 = 1e30  # of a given matrix: the solver adds several values, whi
 BYTES_PER_PRODUCT = 64_000_000  # of rows that are made for one product and not kept
 
 
+@documented_by(KernelRows)
 class CachedRows:
     """Kernel rows that are made on demand and kept under a memory budget.
 
@@ -44,8 +45,6 @@ class CachedRows:
         The values k(x_i, x_i).
     capacity : int
         Number of rows that fit the budget.
-    home : str
-        "cpu".
     values : ndarray of shape (capacity, n_rows)
         The rows in memory.
     slot : ndarray of int of shape (n_rows,)
@@ -118,7 +117,15 @@ class CachedRows:
             self._fill(slots[part], missing[part])
 
     def release(self, rows: np.ndarray, count: int) -> None:
-        """Evict the `count` of these rows that were used longest ago; their memory is written next."""
+        """Evict the rows among these that were used longest ago; their memory is written next.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Indices of data rows.
+        count : int
+            How many of them to evict.
+        """
         slots = self.slot[rows[self.slot[rows] >= 0]]
         oldest = slots[np.argsort(self.last_used[slots], kind="stable")[:count]]
         self.slot[self.owner[oldest]] = -1
@@ -126,7 +133,18 @@ class CachedRows:
         self.n_evicted += len(oldest)
 
     def rows_unused_since(self, clock: int) -> np.ndarray:
-        """Rows in memory that were last used before `clock`."""
+        """Return the rows in memory that were last used before a time.
+
+        Parameters
+        ----------
+        clock : int
+            An earlier value of the attribute `clock`.
+
+        Returns
+        -------
+        ndarray of int
+            Indices of data rows.
+        """
         unused = self.owner[self.last_used < clock]
         return unused[unused >= 0]
 
@@ -180,6 +198,7 @@ class CachedRows:
         self.n_made += len(rows)
 
 
+@documented_by(KernelRows)
 class GivenRows:
     """The rows of a kernel matrix that is already in memory: all present, none ever evicted, nothing copied.
 
@@ -196,8 +215,6 @@ class GivenRows:
         Float type of the kernel values.
     diagonal : ndarray of shape (n_rows,)
         The values k(x_i, x_i).
-    home : str
-        "cpu".
     values : ndarray of shape (n_rows, n_rows)
         The matrix itself.
 

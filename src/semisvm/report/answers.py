@@ -144,8 +144,8 @@ def _cell(estimate: Estimate) -> dict[str, str]:
 
 
 def plain_ends(estimate: Estimate) -> list[float | None]:
-    """Return [value, low, high] as JSON has it: None for NaN."""
-    return [None if math.isnan(end) else float(end) for end in estimate]
+    """Return [value, low, high] as JSON has it: None for NaN and infinite ends."""
+    return [float(end) if math.isfinite(end) else None for end in estimate]
 
 
 def _explorer(scores: UsableScores, point: OperatingPoint | None, target: Target, confidence: float) -> dict[str, Any]:

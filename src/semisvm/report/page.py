@@ -46,7 +46,8 @@ MOST_COLUMNS = 8
 MOST_FEATURES = 500
 NO_SUGGESTIONS = "No rows were picked for labeling when this report was made."
 # Control characters and code points that are no characters: HTML forbids them, and UTF-8 has no half surrogate pair.
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_NO_CHARACTERS = "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+_FORBIDDEN = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_NO_CHARACTERS}]")
 
 
 def write_report(summary: FitSummary, path: str | os.PathLike[str], *, force: bool = False) -> Path:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from semisvm.decision import Estimate, OperatingPoint, labels_needed
+from semisvm.decision import PROMISES, Estimate, OperatingPoint, labels_needed
 
 DASH = "–"
 MINUS = "\N{MINUS SIGN}"
@@ -22,6 +22,7 @@ BASIS = {
     "cross-fitted": "cross-fitted: each row was scored by a model trained without it. If the threshold was chosen on "
     "the same rows, the values are slightly optimistic",
     "certified": "these rows were used for nothing else",
+    "certified by sampling": "drawn at random from the pool after the model was fixed",
 }
 HEADLINES = {
     "certified": "Certified: {}.",
@@ -63,11 +64,12 @@ def verdict(point: OperatingPoint | None) -> Verdict:
     if point is None:
         return NO_VERDICT
     status = point.status
-    is_uncertified = status == "missed" and point.level == "certified"
+    is_uncertified = status == "missed" and point.level in PROMISES
     headline = (NOT_CERTIFIED if is_uncertified else HEADLINES[status]).format(point.target)
     sentence, advice = point.reason, ""
     if status == "certified":
         sentence = f"The promise holds with probability {percent(point.confidence)} over the draw of the labeled rows."
+        sentence = sentence if point.sampling is None else point.caution
     elif status == "reached":
         sentence = f"The whole {percent(point.confidence)} interval is at or above what was asked."
     elif status == "unproven":
@@ -77,7 +79,7 @@ def verdict(point: OperatingPoint | None) -> Verdict:
 
 
 def _basis(point: OperatingPoint) -> str:
-    rows = f"{whole(point.counts.rows)} labeled rows"
+    rows = f"{whole(point.counts.rows if point.sampling is None else point.sampling.n_labels)} labeled rows"
     return f"The model {rule(point.threshold)}. Measured on {rows} ({BASIS[point.level]})."
 
 
@@ -116,7 +118,7 @@ def _advice(needed: str) -> str:
     proof = f" To prove {needed}." if needed else ""
     return (
         f"Label more rows and fit again; semisvm suggest lists the most useful ones.{proof} For a guarantee, ask for a "
-        "certificate (confidence=0.9; on the command line --confidence 0.9): half of the labels are then kept apart, "
+        "certificate (confidence=0.9): half of the labels are then kept apart, "
         "and the certificate is given only if they prove the target."
     )
 

@@ -19,18 +19,15 @@ import dataclasses
 import hashlib
 import io
 import json
-import math
 import typing
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from semisvm.errors import DataError, fault
 from semisvm.tables.content import read_bytes
+from semisvm.tables.finite import undefined_number
 from semisvm.tables.summary import FitSummary
 from semisvm.tables.version_1 import move_types, name_classes
 from semisvm.tables.writing import whole_file
@@ -40,26 +37,13 @@ MANIFEST, SUMMARY, DIGEST = "semisvm/manifest.json", "semisvm/summary.json", "se
 FACTS = "semisvm/facts.json"  # the summary in format 1
 IN_MANIFEST = ("title", "created", "data", "classes", "positive", "method", "operating_points", "audits", "versions")
 # What is learned about single training rows has no place in a file that others read.
-ABOUT_TRAINING_ROWS = ("transduction_", "labeled_iter_", "clusters_", "calibration_scores_", "calibration_sign_")
-# What scores are computed from. Thresholds may be infinite, and what is known about a fit may be missing.
-MUST_BE_FINITE = frozenset(
-    [
-        "dual_coef_",
-        "intercept_",
-        "support_vectors_",
-        "means_",
-        "covariances_",
-        "weights_",
-        "means",
-        "covariances",
-        "ridge",
-        "gamma",
-        "coef0",
-        "degree",
-        "mean_",
-        "scale_",
-        "idf_",
-    ]
+ABOUT_TRAINING_ROWS = (
+    "transduction_",
+    "labeled_iter_",
+    "clusters_",
+    "loo_scores_",
+    "calibration_scores_",
+    "calibration_sign_",
 )
 MOST_UNPACKED_BYTES, MOST_UNPACKED_TIMES = 256_000_000, 100  # beyond both, the file is not a model
 FOREIGN_TYPES = ("numpy.dtype", "scipy.sparse._csr.csr_matrix")  # harmless, and not in the list of skops
@@ -125,7 +109,7 @@ def load(path: str | Path) -> Any:
             reason = f"holds objects of a type that is not of this library, {unknown[0]}"
             raise fault(path, reason, "Don't use it, unless you know who made it and why")
         loaded = skops_io.loads(content, trusted=trusted)
-        if (name := _undefined_number(loaded)) is not None:
+        if (name := undefined_number(loaded)) is not None:
             raise fault(path, f"{name} holds a number that is not finite", "Fit the model again: it can't predict")
         if manifest["kind"] != "model":
             return loaded
@@ -137,7 +121,7 @@ def load(path: str | Path) -> Any:
         raise fault(path, reason, "Fit the model again with this version") from None
 
 
-def load_model(path: str | Path) -> Any:
+def load_table_model(path: str | Path) -> Any:
     """Read a `Model`, which knows columns and classes; a bare estimator that was saved from Python is refused."""
     from semisvm.tables.model import Model
 
@@ -151,9 +135,11 @@ def load_model(path: str | Path) -> Any:
 def trusted_types() -> list[str]:
     """Return the types of this library that a model may be made of: its estimators, and the parts of a fitted one."""
     import semisvm.estimators as estimators
+    from semisvm.campaign import ThresholdClassifier
     from semisvm.decision import OperatingPoint
     from semisvm.decision.guard import Guard
     from semisvm.dual import Status
+    from semisvm.estimators.auto.average import KernelAverage
     from semisvm.estimators.costs import Costs
     from semisvm.estimators.gaussians import Gaussians
     from semisvm.estimators.history import RoundRecord
@@ -164,8 +150,20 @@ def trusted_types() -> list[str]:
     from semisvm.tables.model import Model
 
     names = {method.class_name for method in METHODS} | set(estimators.__all__)
-    found: set[Any] = {getattr(estimators, name) for name in names}
-    for root in (Model, Column, DateParts, OperatingPoint, RoundRecord, Formula, Costs, Gaussians, Guard, Status):
+    found: set[Any] = {getattr(estimators, name) for name in names} | {ThresholdClassifier}
+    for root in (
+        Model,
+        Column,
+        DateParts,
+        OperatingPoint,
+        RoundRecord,
+        Formula,
+        Costs,
+        Gaussians,
+        Guard,
+        KernelAverage,
+        Status,
+    ):
         found |= _types_in(root)
     return sorted({f"{one.__module__}.{one.__qualname__}" for one in found} | set(FOREIGN_TYPES))
 
@@ -199,6 +197,56 @@ def to_bytes(model: Any) -> bytes:
         archive.writestr(SUMMARY, json.dumps(summary, allow_nan=False))
         archive.writestr(DIGEST, _digest(archive))
     return stream.getvalue()
+
+
+def model_digest(path: str | Path) -> str:
+    """Return a digest of what a model computes: of everything in its file but the summary.
+
+    Parameters
+    ----------
+    path : path
+        The model file.
+
+    Returns
+    -------
+    str
+        The same before and after `replace_summary`.
+    """
+    content = read_bytes(Path(path))
+    _check_content(Path(path), content)
+    digest = hashlib.sha256()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for name in sorted(set(archive.namelist()) - {MANIFEST, SUMMARY, FACTS, DIGEST}):
+            digest.update(name.encode() + b"\0" + hashlib.sha256(archive.read(name)).digest())
+    return digest.hexdigest()
+
+
+def replace_summary(path: str | Path, summary: FitSummary) -> None:
+    """Write another summary into a model file and leave everything else in it as it is.
+
+    Parameters
+    ----------
+    path : path
+        The model file.
+    summary : FitSummary
+        What it should hold.
+    """
+    path = Path(path)
+    content = read_bytes(path)
+    manifest, _ = _check_content(path, content)
+    values = summary.as_dict()
+    manifest |= {name: values[name] for name in IN_MANIFEST if name in values}
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            if name not in (MANIFEST, SUMMARY, FACTS, DIGEST):
+                new.writestr(name, old.read(name))
+        new.writestr(MANIFEST, json.dumps(manifest, indent=1, allow_nan=False))
+        # Format 1 is read by the name of its summary; its content says its own version.
+        new.writestr(FACTS if manifest["format"] == 1 else SUMMARY, json.dumps(values, allow_nan=False))
+        new.writestr(DIGEST, _digest(new))
+    with whole_file(path, force=True) as unfinished:
+        unfinished.write_bytes(stream.getvalue())
 
 
 def _state(model: Any) -> dict[str, Any]:
@@ -256,32 +304,6 @@ def _parts(archive: zipfile.ZipFile) -> Iterator[bytes]:
     for name in sorted(set(archive.namelist()) - {DIGEST}):
         yield name.encode()
         yield archive.read(name)
-
-
-def _undefined_number(loaded: Any) -> str | None:
-    """The name of a fitted array, or of the threshold, that holds NaN or an infinity where prediction needs numbers."""
-    pending = list(loaded.values()) if isinstance(loaded, dict) else [loaded]
-    if isinstance(loaded, dict) and math.isnan(loaded.get("threshold", 0.0)):
-        return "threshold"
-    seen: set[int] = set()
-    while pending:
-        one = pending.pop()
-        if id(one) in seen or not hasattr(one, "__dict__"):
-            continue
-        seen.add(id(one))
-        for name, value in vars(one).items():
-            values = getattr(value, "data", None) if sparse.issparse(value) else value
-            if name in MUST_BE_FINITE and isinstance(values, np.ndarray | float):
-                array = np.asarray(values)
-                if array.dtype.kind == "f" and not np.isfinite(array).all():
-                    return name
-            elif isinstance(value, list | tuple):
-                pending += [part for entry in value for part in (entry if isinstance(entry, tuple) else (entry,))]
-            elif isinstance(value, dict):
-                pending += value.values()
-            else:
-                pending.append(value)
-    return None
 
 
 def _first_line(error: Exception) -> str:

@@ -158,6 +158,8 @@ class FitSummary:
         The estimator's `guard_`: whether predicting one class for every row would cost less.
     notes : tuple of str
         Sentences for the reader.
+    campaigns : tuple of dict
+        The ledger of campaigns (`semisvm.Campaign`) that were begun with this model; their risks add up.
     seconds : float
         Duration of the fit.
     versions, machine : dict
@@ -179,6 +181,7 @@ class FitSummary:
     suggestions: tuple[Suggestion, ...] = ()
     guard: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    campaigns: tuple[dict[str, Any], ...] = ()
     seconds: float = math.nan
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
@@ -223,6 +226,7 @@ class FitSummary:
             comparison=None if comparison is None else _read_comparison(comparison),
             suggestions=tuple(_read_suggestion(one) for one in values["suggestions"]),
             notes=tuple(values["notes"]),
+            campaigns=tuple(values.get("campaigns", ())),
             seconds=_float_or_nan(values["seconds"]),
         )
 

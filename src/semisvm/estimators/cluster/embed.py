@@ -28,7 +28,7 @@ from sklearn.metrics import pairwise_distances
 from semisvm.kernels import KernelRows
 from semisvm.labels import Labels
 
-FEW_ROWS = 150  # below this the dense solver is the faster one
+MOST_ROWS_DENSE = 150  # below this the dense solver is the faster one
 MANY_ROWS = 4000  # beyond this the whole kernel matrix costs more than all the rest: Nystroem
 N_LANDMARKS = 1000
 FEW_LANDMARKS = 100  # where there are so many rows
@@ -92,7 +92,7 @@ def kernel_pca(
     if solver == "auto":
         fits = kernel.n_rows <= min(MANY_ROWS, kernel.capacity)
         solver = "truncated" if fits else "nystroem"
-    if solver == "truncated" and (kernel.n_rows <= FEW_ROWS or kernel.n_rows < 3 * wanted):
+    if solver == "truncated" and (kernel.n_rows <= MOST_ROWS_DENSE or kernel.n_rows < 3 * wanted):
         solver = "exact"
     solve = {"exact": _exact, "truncated": _truncated, "nystroem": _nystroem}[solver]
     eigenvalues, scores = solve(kernel, wanted, rng, weight)

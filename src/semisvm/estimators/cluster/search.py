@@ -33,7 +33,7 @@ SEARCH_TOL = 1e-2  # a hundredth of the margin: no more is needed to count predi
 
 
 @dataclass(frozen=True)
-class Choice:
+class ClusterChoice:
     """What was chosen; `results` has one record per pair tried, `ended_by` says what ended the search early."""
 
     n_clusters: int | None
@@ -62,20 +62,20 @@ def deal_folds(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return fold
 
 
-def choose(
+def choose_clusters(
     labeler: ClusterLabeler,
     trainer: "Trainer",
     numbers: Sequence[int | None],
     values: Sequence[float],
     rng: np.random.Generator,
-) -> Choice:
+) -> ClusterChoice:
     """Cross-validate every number of clusters with every C.
 
     Ctrl-C, the time limit or a callback ends the search with the best pair so far.
     """
     codes, weight = labeler.labels.codes, labeler.weight
     fold = deal_folds(codes, rng)
-    untried = Choice(min(numbers, key=lambda k: k or 0), float(min(values, key=lambda C: abs(np.log(C)))), [])
+    untried = ClusterChoice(min(numbers, key=lambda k: k or 0), float(min(values, key=lambda C: abs(np.log(C)))), [])
     if (fold < 0).all():
         return untried
     results: list[dict[str, Any]] = []
@@ -99,9 +99,9 @@ def choose(
     except _SearchEndedError as reason:
         ended_by = reason.status
     if not results:
-        return Choice(untried.n_clusters, untried.C, [], ended_by)
+        return ClusterChoice(untried.n_clusters, untried.C, [], ended_by)
     best = max(results, key=lambda result: result["accuracy"])  # the first of equals
-    return Choice(best["n_clusters"], best["C"], results, ended_by)
+    return ClusterChoice(best["n_clusters"], best["C"], results, ended_by)
 
 
 class Trainer:

@@ -23,7 +23,7 @@ from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import MethodFit
 from semisvm.estimators.cluster.embed import median_gamma
 from semisvm.estimators.cluster.labels import EMPTY_RULES, ClusterLabeler, check_clusterer
-from semisvm.estimators.cluster.search import LINEAR_C, N_CLUSTERS, OTHER_C, Choice, Trainer, choose
+from semisvm.estimators.cluster.search import LINEAR_C, N_CLUSTERS, OTHER_C, ClusterChoice, Trainer, choose_clusters
 from semisvm.estimators.history import RoundRecord
 from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.problem import TrainingProblem
@@ -251,15 +251,15 @@ class ClusterSVC(BaseSVC):
         rng = np.random.default_rng(seed)
         return problem.formula(gamma=median_gamma(problem.X, problem.labels, problem.weight, rng))
 
-    def _choose(self, clusters: ClusterLabeler, labeler: Labeler, formula: Formula, seed: int) -> Choice:
+    def _choose(self, clusters: ClusterLabeler, labeler: Labeler, formula: Formula, seed: int) -> ClusterChoice:
         """The number of clusters and C: the user's, or the best of several by cross-validation."""
         problem = labeler.problem
         values = _candidates(self.C, LINEAR_C if formula.name == "linear" else OTHER_C)
         numbers = _candidates(self.n_clusters, {problem.labels.n_classes, *N_CLUSTERS})
         if len(values) == len(numbers) == 1:
-            return Choice(numbers[0], float(values[0]), [])
+            return ClusterChoice(numbers[0], float(values[0]), [])
         trainer = Trainer(problem, labeler.kernel, labeler.watch, values)
-        return choose(clusters, trainer, numbers, values, np.random.default_rng(seed))
+        return choose_clusters(clusters, trainer, numbers, values, np.random.default_rng(seed))
 
     def _check_parameters(self) -> None:
         """Refuse what no fit could use, before any work."""

@@ -1,7 +1,7 @@
 """One-sided regression of labeled and unlabeled rows: the label-mean machine's answer to a cost matrix.
 
     1.  the machines of the labeled rows (`one_sided`): f_k(x) estimates what predicting class k costs
-    2.  a class for every unlabeled row, u_k rows of class k:  maximize -sum_i f_{class of i}(x_i)   (`assignment`)
+    2.  one class for every unlabeled row, u_k rows of class k:  maximize -sum_i f_{class of i}(x_i)   (`assignment`)
     3.  the machines of all rows, the guessed ones at C_unlabeled
 
 For two classes 2 is the sort of the supervised scores. u_k is the share of class k times the number of unlabeled

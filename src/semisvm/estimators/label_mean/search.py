@@ -31,15 +31,15 @@ from semisvm.kernels.virtual import VirtualRows
 
 MOST_ROUNDS = 50
 # Guesses that tie can be exchanged without end; less than this share of the objective is no progress.
-WORTH_A_ROUND = 1e-10
-ROUNDING = 1e-12  # of the largest score: rows that repeat differ by no more, whatever made their kernel values
+LEAST_PROGRESS_OF_MEANS = 1e-10
+ROUNDING_OF_SCORES = 1e-12  # of the largest: rows that repeat differ by no more, whatever made their kernel values
 # The labeled rows and two more: solved so far that rounds can be told apart by their objectives.
-TIGHTER = 1e-4
+TOL_FACTOR_OF_MEANS = 1e-4
 
 
 def guess_at_least(task: BinaryTask, scores: np.ndarray, share: PositiveShare) -> np.ndarray:
     """The user's signs, and by rank +1 for at least that share of the unlabeled rows' weight, -1 for the others."""
-    ranked = rank_rows(scores, np.flatnonzero(task.sign == 0), rounding=ROUNDING)
+    ranked = rank_rows(scores, np.flatnonzero(task.sign == 0), rounding=ROUNDING_OF_SCORES)
     return label_by_rank(task.sign, ranked, share.at_least(task.weight[ranked]))
 
 
@@ -75,14 +75,14 @@ class LabelMeans:
         rounds.label(unlabeled)
         objective, beta = np.inf, np.append(supervised.beta[self.labeled], [0.0, 0.0])
         for _ in range(MOST_ROUNDS):
-            tol = TIGHTER * rounds.tol
+            tol = TOL_FACTOR_OF_MEANS * rounds.tol
             found = rounds.solve(self.problem(guess), tol=tol, start=beta, device="cpu")  # too small for another
             rounds.go_back(supervised)  # what counts, should the fit end here, is a machine of data rows alone
             before, objective, beta = objective, -found.objective, found.beta
             better = guess_at_least(self.task, self.kernel.data_scores(found.row_beta), share)
             changed = better != guess
             rounds.done(objective=objective, n_positive=int((guess[unlabeled] > 0).sum()), changed=int(changed.sum()))
-            if not changed.any() or before - objective < WORTH_A_ROUND * abs(objective):
+            if not changed.any() or before - objective < LEAST_PROGRESS_OF_MEANS * abs(objective):
                 break
             guess = better
             rounds.label(changed)

@@ -8,6 +8,8 @@ and the means can: misplaced rows hardly move them. Three steps:
     the machine of those guesses   every mistake at its cost (`margin`, Eq. 6)
 """
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -34,7 +36,7 @@ from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import Formula, KernelRows
 from semisvm.sklearn_private import Interval
 
-FEW_ROWS = 256  # beyond it no solve is carried on past tol, and the kernel matrix is most of the work
+FEW_ROWS_FOR_LABEL_MEANS = 256  # beyond it no solve is carried on past tol, and the kernel matrix is most of the work
 SHARE_OF_C = 0.1  # C_unlabeled=None: the authors' choice
 
 
@@ -89,17 +91,17 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     SupervisedSVC : The machine of the labeled rows alone, with the same costs.
     TransductiveSVC : Labels single rows instead of means.
 
-    References
-    ----------
-    .. [1] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Cost-sensitive semi-supervised support vector machine", AAAI 2010.
-    .. [2] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Semi-supervised learning using label mean", ICML 2009.
-       :doi:`10.1145/1553374.1553456`
-
     Notes
     -----
     Of the records in `history_` the first is of the supervised machine and has the fraction; then there is one for
     each time the label means were moved, with the number of guesses that ``changed``; the last is of the final
     machine, with the number of ``opposite`` pieces it needed and of guesses that it ``contradicted``.
+
+    References
+    ----------
+    .. [1] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Cost-sensitive semi-supervised support vector machine", AAAI 2010.
+    .. [2] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Semi-supervised learning using label mean", ICML 2009.
+       :doi:`10.1145/1553374.1553456`
 
     Examples
     --------
@@ -168,44 +170,44 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
         problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
-        kernel = problem.kernel_rows(formula, few_rows=FEW_ROWS)
-        fits = self._fit_labels(problem, formula, kernel)
+        kernel = problem.kernel_rows(formula, few_rows=FEW_ROWS_FOR_LABEL_MEANS)
+        fits = self._way_to_fit(problem, formula, kernel)(problem)
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
         self._constant, self.guard_ = None, None
         if self.guard and self.costs is not None:
-            self._constant, self.guard_ = compare_with_constants(
-                problem,
-                self.costs,
-                fits,
-                self._expected_shares(problem, fits),
-                lambda hidden: self._fit_labels(hidden, formula, kernel, known=fits),
-            )
+            refit = self._way_to_fit(problem, formula, kernel, known=fits)
+            shares = self._expected_shares(problem, fits)
+            self._constant, self.guard_ = compare_with_constants(problem, self.costs, fits, shares, refit)
         return MethodFit(fits, formula, scheme_of(problem))
 
-    def _fit_labels(
+    def _way_to_fit(
         self,
         problem: TrainingProblem,
         formula: Formula,
         kernel: KernelRows,
         known: list[BinaryFit] | None = None,
-    ) -> list[BinaryFit]:
-        """The fits of all binary problems; `known` are those of all labels, while the guard hides some of them.
+    ) -> Callable[[TrainingProblem], list[BinaryFit]]:
+        """The function that fits all binary problems; `known` are the fits of all labels while the guard hides some.
 
         The fits of the guard keep the shares of all labels: a share without the hidden label would give it away.
         """
-        if problem.costs.matrix is not None:
-            shares = None if known is None else [fit.outcome for fit in known]
-            return fit_cost_matrix(problem, kernel, self.C, self._price(), self.positive_fraction, shares)
-        return fit_pairs(
-            problem,
-            formula,
-            lambda task: self._fit_binary(task, None if known is None else known[task.number]),
+        if problem.costs.matrix is None:
+            fit_binary = partial(self._fit_binary, known)
+            return partial(
+                fit_pairs, formula=formula, fit_binary=fit_binary, kernel=kernel, few_rows=FEW_ROWS_FOR_LABEL_MEANS
+            )
+        return partial(
+            fit_cost_matrix,
             kernel=kernel,
-            few_rows=FEW_ROWS,
+            C=self.C,
+            C_unlabeled=self._price(),
+            positive_fraction=self.positive_fraction,
+            known=None if known is None else [fit.outcome for fit in known],
         )
 
-    def _fit_binary(self, task: BinaryTask, known: BinaryFit | None) -> BinaryFit:
+    def _fit_binary(self, known_fits: list[BinaryFit] | None, task: BinaryTask) -> BinaryFit:
         rounds = Rounds(task)
+        known = None if known_fits is None else known_fits[task.number]
         share: PositiveShare | None = None if known is None else known.outcome
         with rounds.until_stopped():
             supervised = rounds.solve(hinge_problem(task.kernel, task.sign, self.C * task.weight))

@@ -1,8 +1,8 @@
 """Cross-fitted calibration: every label trains and every label calibrates.
 
 The labeled rows are dealt out to folds. The machine that decides is trained on all labels. The threshold is chosen on
-out-of-fold scores: each label is scored by a machine that has not seen it. `_unlabeled.Choice` uses the same scores to
-choose the machine, with soft labels or without.
+out-of-fold scores: each label is scored by a machine that has not seen it. `_unlabeled.CandidateChoice` uses the same
+scores to choose the machine, with soft labels or without.
 
 Each candidate of that choice is a round. The first is the supervised machine. It is the answer where the fit ends
 before the choice is made.
@@ -19,10 +19,10 @@ from semisvm.decision.audit import make_audit
 from semisvm.estimators.history import RoundRecord
 from semisvm.estimators.preference._common import Outcome, measures_at
 from semisvm.estimators.preference._learner import Learner
-from semisvm.estimators.preference._unlabeled import SUPERVISED_CANDIDATE, Choice, Trial, draw_folds
+from semisvm.estimators.preference._unlabeled import CandidateChoice, Trial, draw_folds
 
 
-class CrossFitted(Choice):
+class CrossFitted(CandidateChoice):
     """Cross-fitting of one binary problem.
 
     sign      (n,) the labels, 0 where there is none
@@ -31,20 +31,13 @@ class CrossFitted(Choice):
     """
 
     def __init__(self, learner: Learner, sign: np.ndarray, target: Target, seed: int, n_draws: int | None = None):
-        super().__init__(
-            learner,
-            np.asarray(sign, dtype=np.float64),
-            target,
-            draw_folds(sign, n_draws=n_draws, seed=seed),
-            pool=np.flatnonzero(sign == 0),
-            rng=np.random.default_rng(seed),
-        )
+        folds = draw_folds(sign, n_draws=n_draws, seed=seed)
+        super().__init__(learner, sign, folds=folds, target=target, seed=seed)
         self.label_sign = self.sign[self.labeled]
 
     def mark_chosen(self, history: list[RoundRecord]) -> list[RoundRecord]:
         """The records of the candidates, now that the choice is made."""
-        chosen = str(SUPERVISED_CANDIDATE if self.leader is None else self.leader.candidate)
-        return [record.with_details(chosen=record.details["candidate"] == chosen) for record in history]
+        return [record.with_details(chosen=record.details["candidate"] == str(self.chosen)) for record in history]
 
     def _tried(self, trial: Trial) -> None:
         """Close a round: measure the candidate at the threshold that it would get."""

@@ -57,10 +57,10 @@ def _has_honest_probabilities(estimator: PreferenceMixin) -> bool:
             "With calibration='full' the calibration scores are those of training rows, and probabilities made from "
             "them would be too close to 0 and 1: use calibration='cross' or 'part'."
         )
-    if np.isnan(getattr(estimator, "_sigmoids", np.zeros(1))).any():
+    if hasattr(estimator, "threshold_") and np.isnan(getattr(estimator, "_sigmoids", np.nan)).any():
         raise AttributeError(
-            "The fit ended before every class had scores of rows that were not trained on, and probabilities can't be "
-            "made without them: fit again with higher limits."
+            "Probabilities are made from scores of rows that were not trained on, and this model has none: fit again, "
+            "with higher limits if the fit ended early."
         )
     return True
 

@@ -32,7 +32,7 @@ from semisvm.sklearn_private import safe_indexing
 ALL_LABELS = "all"  # the sequence of machines that are trained on every label
 SMALLEST_PROBABILITY = 1e-300  # so that log-odds stay finite
 
-Training = tuple[np.ndarray, np.ndarray, Hashable]  # sign, share, sequence
+TrainingCall = tuple[np.ndarray, np.ndarray, Hashable]  # sign, share, sequence
 
 
 class Learner:
@@ -49,7 +49,7 @@ class Learner:
         """Train once; return the decision values of all rows."""
         raise NotImplementedError
 
-    def train_many(self, trainings: Sequence[Training]) -> list[np.ndarray]:
+    def train_many(self, trainings: Sequence[TrainingCall]) -> list[np.ndarray]:
         """Train in several sequences that are independent of each other, here one after the other."""
         return [self.train(*training) for training in trainings]
 
@@ -81,7 +81,7 @@ class SvmLearner(Learner):
         self.newest[sequence] = found
         return found.decision_values
 
-    def train_many(self, trainings: Sequence[Training]) -> list[np.ndarray]:
+    def train_many(self, trainings: Sequence[TrainingCall]) -> list[np.ndarray]:
         """Train in several independent sequences; on a device they are one batch."""
         problems = [self._problem(sign, share) for sign, share, _ in trainings]
         found = self.rounds.solve_many(problems, [self._start(sequence) for *_, sequence in trainings])
@@ -144,7 +144,8 @@ class ClassifierLearner(Learner):
         return scores_of_classifier(model, self.X)
 
     def done(self, **details: Any) -> None:
-        record = RoundRecord(self.problem, len(self.history), seconds=time.perf_counter() - self.began, details=details)
+        seconds = time.perf_counter() - self.began
+        record = RoundRecord(self.problem, len(self.history), self.n_iter, seconds=seconds, details=details)
         self.history.append(record)
         if self.verbose:
             print_record(record)

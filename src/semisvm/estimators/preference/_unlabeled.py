@@ -26,7 +26,7 @@ Nothing here depends on what is trained: that is the learner's part (`_learner`)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,14 +35,13 @@ import numpy as np
 from semisvm.decision import Target
 from semisvm.decision.resample import resample, resampled_values
 from semisvm.estimators.class_shares import label_by_rank, rank_rows
-from semisvm.estimators.preference._common import POOL_SIZE
-from semisvm.estimators.preference._learner import ALL_LABELS, Learner, Training
+from semisvm.estimators.preference._learner import ALL_LABELS, Learner, TrainingCall
 from semisvm.model_selection import assign_folds, collect_scores, list_folds
 
 CAUTION = 1.5  # with it no tuning task of 50 labels or more lost 0.01 of F1 on average: docs/soft-labels.md
 SHARES = (0.003, 0.03, 0.3)
 N_RESAMPLES = 100
-N_FOLDS = 5
+N_CALIBRATION_FOLDS = 5
 N_DRAWS = 3  # with few labels much of the noise comes from the draw of the folds
 ENOUGH_LABELS = 300  # from here on there is one draw of folds: three take three times as long
 
@@ -80,7 +79,7 @@ class Trial:
     gain         the mean gain in value over the trial that it has to beat; 0 for the supervised model
     gain_error   the standard error of the gain
     trainings    how many trainings it took
-    n_iter       how many solver steps
+    n_iter       how many solver steps, where the learner counts them
     n_soft       how many unlabeled rows were soft in the last fold: called positive, called negative
     """
 
@@ -114,21 +113,22 @@ class Trial:
         }
 
 
-class Choice:
+class CandidateChoice:
     """The choice among candidates for one binary problem.
 
     learner      trains; its last training in the sequence "all" is that of the chosen candidate
     sign         (n,) +1, -1, and 0 for unlabeled rows
-    target       what the operating point is chosen for
     folds        (draws, n) from `draw_folds`
+    target       what the operating point is chosen for; None: the best F1
     candidates   those with one round; the best one is also tried with a second round
     caution      standard errors that a gain must exceed
-    pool         the unlabeled rows that can become soft
-    rng          draws the resamples
+    pool_size    at most so many unlabeled rows, drawn at random, can become soft: a bound on the time; None: all
+    seed         of that draw and of the resamples
 
     `run` does the work and sets
 
     trials       one per candidate tried, the supervised model first
+    supervised   the model of the labels alone, and its decision values, (n,)
     leader       the trial that was chosen
     values       (n,) decision values of the chosen candidate, trained on all labels
     guess        (n,) the labels that its soft rows were trained with
@@ -140,45 +140,78 @@ class Choice:
         self,
         learner: Learner,
         sign: np.ndarray,
-        target: Target,
-        folds: np.ndarray,
         *,
+        folds: np.ndarray,
+        target: Target | None = None,
         candidates: Sequence[Candidate] = CANDIDATES,
         caution: float = CAUTION,
-        pool: np.ndarray,
-        rng: np.random.Generator,
+        pool_size: int | None = None,
+        seed: int = 0,
     ):
-        self.learner, self.sign, self.target, self.pool = learner, sign, target, pool
+        rng = np.random.default_rng(seed)
+        self.learner, self.sign = learner, np.asarray(sign, dtype=np.float64)
+        self.target = target or Target()
         self.candidates, self.caution = candidates, caution
-        self.labeled = np.flatnonzero(sign)
-        self.is_positive = sign[self.labeled] > 0
-        self.splits = [list_folds(fold) for fold in folds]
+        self.pool = np.flatnonzero(self.sign == 0)
+        if pool_size is not None and len(self.pool) > pool_size:
+            self.pool = np.sort(rng.choice(self.pool, pool_size, replace=False))
+        self.labeled = np.flatnonzero(self.sign)
+        self.is_positive = self.sign[self.labeled] > 0
+        self.splits = [list_folds(fold) for fold in np.atleast_2d(folds)]
         self.copies = resample(self.is_positive, N_RESAMPLES, rng)
         self.trials: list[Trial] = []
-        self.supervised: tuple[Any, np.ndarray] | None = None  # the model of the labels alone and its decision values
+        self.supervised: tuple[Any, np.ndarray] | None = None
         self.leader: Trial | None = None
         self.values = self.guess = np.empty(0)
         self._fold_values: dict[Candidate, list[np.ndarray]] = {}
+
+    @property
+    def chosen(self) -> Candidate:
+        """The chosen candidate; the supervised model before the choice is made."""
+        return SUPERVISED_CANDIDATE if self.leader is None else self.leader.candidate
 
     def run(self) -> None:
         """Try the candidates, choose, and train the chosen one on all labels."""
         values = self.learner.train(self.sign, np.abs(self.sign), ALL_LABELS)
         self.supervised = self.learner.model, values
-        first = best = self._try(SUPERVISED_CANDIDATE, None)
-        if len(self.pool) >= 2:
-            for candidate in self.candidates:
-                self._try(candidate, first)
-            best = self._best_of(self.trials[1:], first)
-        if best is not first:
-            best = self._best_of([self._try(replace(best.candidate, n_rounds=2), best)], best)
-        self.values, self.guess = train_in_full(self.learner, self.sign, best.candidate, self.pool, values)
+        best = None
+        for candidate, best in self._agenda():
+            if candidate is None:
+                break
+            n_iter, trainings = self.learner.n_iter, self._trainings(candidate)
+            found = self._fold_values[candidate] = self.learner.train_many(trainings)
+            self.trials.append(self._value(candidate, best, trainings, found, self.learner.n_iter - n_iter))
+            self._tried(self.trials[-1])
+        assert best is not None
+        trained_sign = self.sign
+        for _ in range(best.candidate.n_rounds):
+            training = make_soft_training(best.candidate, values, self.sign, self.pool, ALL_LABELS)
+            values, trained_sign = self.learner.train(*training), training[0]
+        self.values, self.guess = values, np.where(self.sign != 0, 0.0, trained_sign)
         self.leader = best
 
-    def _try(self, candidate: Candidate, to_beat: Trial | None) -> Trial:
-        """Train a candidate once per fold, without the fold's labels, and value its out-of-fold scores."""
-        n_iter = self.learner.n_iter
-        trainings = self._trainings(candidate)
-        found = self._fold_values[candidate] = self.learner.train_many(trainings)
+    def _agenda(self) -> Iterator[tuple[Candidate | None, Trial | None]]:
+        """What to try next, with the trial that it has to beat; at the end None, with the trial that is chosen."""
+        yield SUPERVISED_CANDIDATE, None
+        first = best = self.trials[0]
+        if len(self.pool) >= 2:
+            for candidate in self.candidates:
+                yield candidate, first
+            best = self._best_of(self.trials[1:], first)
+        if best is not first:
+            yield replace(best.candidate, n_rounds=2), best
+            best = self._best_of(self.trials[-1:], best)
+        yield None, best
+
+    def _value(
+        self,
+        candidate: Candidate,
+        to_beat: Trial | None,
+        trainings: list[TrainingCall],
+        found: list[np.ndarray],
+        n_iter: int,
+    ) -> Trial:
+        """Value a candidate by its out-of-fold scores; `found` has the decision values of its trainings."""
         draws, values_of_fold = [], iter(found)
         for splits in self.splits:
             held_out = [next(values_of_fold)[test] for _, test in splits]
@@ -186,27 +219,24 @@ class Choice:
         worth = np.mean([resampled_values(s, self.is_positive, self.copies, self.target) for s in draws], axis=0)
         gains = worth - (worth if to_beat is None else to_beat.worth)
         soft = np.where(self.sign != 0, 0, trainings[-1][0])
-        trial = Trial(
+        return Trial(
             candidate,
             draws=np.stack(draws),
             worth=worth,
             gain=float(gains.mean()),
             gain_error=float(gains.std()),
             trainings=len(trainings),
-            n_iter=self.learner.n_iter - n_iter,
+            n_iter=n_iter,
             n_soft=(int((soft > 0).sum()), int((soft < 0).sum())),
         )
-        self.trials.append(trial)
-        self._tried(trial)
-        return trial
 
     def _tried(self, trial: Trial) -> None:
         """Called after each trial."""
 
-    def _trainings(self, candidate: Candidate) -> list[Training]:
+    def _trainings(self, candidate: Candidate) -> list[TrainingCall]:
         """The last round of a candidate in each fold; it ranks the decision values of the round before."""
         before = iter(self._fold_values.get(candidate.one_round_less, ()))
-        trainings: list[Training] = []
+        trainings: list[TrainingCall] = []
         for draw, splits in enumerate(self.splits):
             for number, (_, test) in enumerate(splits):
                 sign, sequence = self.sign.copy(), ("fold", draw, number)
@@ -214,8 +244,7 @@ class Choice:
                 if candidate is SUPERVISED_CANDIDATE:
                     trainings.append((sign, np.abs(sign), sequence))
                 else:
-                    guess = guess_by_rank(next(before), self.pool, _positive_rate(sign), candidate.is_half)
-                    trainings.append((*_with_soft_rows(sign, guess, candidate.share), sequence))
+                    trainings.append(make_soft_training(candidate, next(before), sign, self.pool, sequence))
         return trainings
 
     def _best_of(self, tried: Sequence[Trial], to_beat: Trial) -> Trial:
@@ -225,98 +254,6 @@ class Choice:
             if trial.gain - self.caution * trial.gain_error > most:
                 best, most = trial, trial.gain - self.caution * trial.gain_error
         return best
-
-
-@dataclass(frozen=True)
-class Settled:
-    """What was chosen, and everything that the choice was based on.
-
-    values              (n,) decision values of the chosen candidate
-    guess, share        (n,) what it was trained with beside the labels
-    supervised_values   (n,) decision values of the supervised model
-    pool                unlabeled rows that could become soft
-    trials              one per candidate
-    """
-
-    chosen: Candidate
-    values: np.ndarray
-    guess: np.ndarray
-    share: np.ndarray
-    supervised_values: np.ndarray
-    pool: np.ndarray
-    trials: list[Trial]
-
-    @property
-    def out_of_fold(self) -> dict[Candidate, np.ndarray]:
-        """The out-of-fold scores of every candidate, (m,) each."""
-        return {trial.candidate: trial.scores for trial in self.trials}
-
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        """One dictionary per candidate, for tables."""
-        return [
-            trial.details | {"n_iter": trial.n_iter, "chosen": trial.candidate == self.chosen} for trial in self.trials
-        ]
-
-
-def settle(
-    learner: Learner,
-    sign: np.ndarray,
-    *,
-    target: Target | None = None,
-    folds: np.ndarray,
-    candidates: Sequence[Candidate] = CANDIDATES,
-    caution: float = CAUTION,
-    pool_size: int | None = POOL_SIZE,
-    seed: int = 0,
-) -> Settled:
-    """Choose how the unlabeled rows are used, if at all, and train accordingly.
-
-    Parameters
-    ----------
-    learner : Learner
-        What is trained.
-    sign : ndarray of shape (n,)
-        +1, -1 or 0.
-    target : Target, default=None
-        What the operating point is chosen for; None: the best F1.
-    folds : ndarray of shape (n,) or (draws, n)
-        The fold that tests each labeled row, -1 for unlabeled rows; see `draw_folds`.
-    candidates : sequence of Candidate
-        Candidates with one round; the best one is also tried with a second round.
-    caution : float
-        Standard errors that a gain must exceed.
-    pool_size : int or None
-        At most so many unlabeled rows, drawn at random, become soft: a bound on the time. None: all.
-    seed : int, default=0
-        The seed of the resamples and of that draw.
-
-    Returns
-    -------
-    settled : Settled
-        The choice and its trials.
-    """
-    sign = np.asarray(sign, dtype=np.float64)
-    rng = np.random.default_rng(seed)
-    pool = np.flatnonzero(sign == 0)
-    if pool_size is not None and len(pool) > pool_size:
-        pool = np.sort(rng.choice(pool, pool_size, replace=False))
-    choice = Choice(
-        learner,
-        sign,
-        target or Target(),
-        np.atleast_2d(folds),
-        candidates=candidates,
-        caution=caution,
-        pool=pool,
-        rng=rng,
-    )
-    choice.run()
-    assert choice.leader is not None
-    assert choice.supervised is not None
-    chosen, guess = choice.leader.candidate, choice.guess
-    share = np.where(guess != 0, chosen.share, np.abs(sign))
-    return Settled(chosen, choice.values, guess, share, choice.supervised[1], pool, choice.trials)
 
 
 def draw_folds(sign: np.ndarray, *, n_draws: int | None = None, seed: int = 0) -> np.ndarray:
@@ -330,7 +267,7 @@ def draw_folds(sign: np.ndarray, *, n_draws: int | None = None, seed: int = 0) -
     if n_draws is None:
         n_draws = N_DRAWS if np.count_nonzero(sign) < ENOUGH_LABELS else 1
     rng = np.random.default_rng(seed)
-    return assign_folds(codes, N_FOLDS, rng=rng, n_draws=n_draws, every_class_in_every_fold=True)
+    return assign_folds(codes, N_CALIBRATION_FOLDS, rng=rng, n_draws=n_draws, every_class_in_every_fold=True)
 
 
 def guess_by_rank(values: np.ndarray, pool: np.ndarray, rate: float, is_half: bool) -> np.ndarray:
@@ -342,20 +279,12 @@ def guess_by_rank(values: np.ndarray, pool: np.ndarray, rate: float, is_half: bo
     return label_by_rank(np.zeros(len(values)), rank_rows(values, pool), n_positive, n_negative)
 
 
-def train_in_full(
-    learner: Learner, sign: np.ndarray, candidate: Candidate, pool: np.ndarray, supervised_values: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Train a candidate on all labels, round by round; return its decision values and its guess."""
-    values, guess = supervised_values, np.zeros(len(sign))
-    for _ in range(candidate.n_rounds):
-        guess = guess_by_rank(values, pool, _positive_rate(sign), candidate.is_half)
-        values = learner.train(*_with_soft_rows(sign, guess, candidate.share), ALL_LABELS)
-    return values, guess
-
-
-def _with_soft_rows(sign: np.ndarray, guess: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Signs and shares of labeled and soft rows together."""
-    return np.where(guess != 0, guess, sign), np.where(guess != 0, share, np.abs(sign))
+def make_soft_training(
+    candidate: Candidate, values: np.ndarray, sign: np.ndarray, pool: np.ndarray, sequence: Hashable
+) -> TrainingCall:
+    """One round of a candidate: guess from the decision values of the round before, and train with the soft rows."""
+    guess = guess_by_rank(values, pool, _positive_rate(sign), candidate.is_half)
+    return np.where(guess != 0, guess, sign), np.where(guess != 0, candidate.share, np.abs(sign)), sequence
 
 
 def _positive_rate(sign: np.ndarray) -> float:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.estimators.base import check_every_class_is_used, row_weights
 from semisvm.estimators.binary import pairs, winning_codes
+from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.preference._common import Outcome
 from semisvm.estimators.preference._cross import CrossFitted
 from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin, warn_unless_reached
@@ -28,7 +29,9 @@ from semisvm.sklearn_private import HasMethods, Interval, fit_context, safe_inde
 
 
 @with_shared_docs
-class PreferenceClassifier(PreferenceMixin, LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class PreferenceClassifier(
+    PreferenceMixin, CertifiableMixin, LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
+):
     """Any classifier with a minimum precision or recall, and with unlabeled rows where they help (after PSVM).
 
     Parameters

@@ -95,9 +95,10 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     >>> model = PreferenceSVC(min_precision=0.95, random_state=0).fit(scale(X), y)
     >>> model.operating_point_.level, model.operating_point_.reached
     ('cross-fitted', True)
-    >>> model.predict_proba(scale(X)[:2]).round(2)
-    array([[1., 0.],
-           [1., 0.]])
+    >>> model.predict_proba(scale(X)[203:206]).round(1)
+    array([[1. , 0. ],
+           [0. , 1. ],
+           [0.8, 0.2]])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -164,42 +165,36 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learn from labeled and unlabeled rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
-        y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none.
-        sample_weight : array-like of shape (n_samples,), default=None
-            What multiplies C for each row. Thresholds and folds count rows, whatever their weights. A row of weight 0
-            is left out.
+        %(rows_and_labels)s
+        %(sample_weight_of_scores)s
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         return self._fit_rows(X, y, sample_weight, None)
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
     def fit_with_store(self, X: Any, y: Any, *, store: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `fit`.
-        store : SolveStore
-            See `semisvm.dual.solve`.
+        %(rows_and_labels)s
+        %(store)s
+        %(sample_weight_of_scores)s
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         return self._fit_rows(X, y, sample_weight, None, store)
 

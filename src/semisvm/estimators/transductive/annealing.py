@@ -38,7 +38,7 @@ COOLING = 1.5
 LAST_TEMPERATURE = 0.01
 SETTLED = 1e-3  # mean change of p at which a temperature is done,
 MOST_TURNS = 10  # or so many turns of f and p
-LOOSE_TOL = 1e-2  # while p is on its way
+ANNEALING_TOL = 1e-2  # while p is on its way
 
 
 class SoftMachine:
@@ -92,7 +92,7 @@ class SoftMachine:
             change = float(np.average(np.abs(p - before), weights=weight))
             if turn > 0 and change < SETTLED:
                 break
-            rounds.solve(self.softly_labeled(p), tol=max(LOOSE_TOL, rounds.tol))
+            rounds.solve(self.softly_labeled(p), tol=max(ANNEALING_TOL, rounds.tol))
             rounds.label(self.unlabeled[((p > 0.5) != (before > 0.5)) | (rounds.labeled_in[self.unlabeled] < 0)])
             rounds.done(
                 temperature=temperature,

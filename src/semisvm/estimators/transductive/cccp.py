@@ -29,7 +29,7 @@ from semisvm.estimators.rounds import Rounds
 from semisvm.kernels.virtual import VirtualRows
 
 # Each round's decrease is at least what the tangents gained; below this share of the objective it is rounding.
-WORTH_A_ROUND = 1e-9
+LEAST_PROGRESS_OF_CCCP = 1e-9
 
 
 class RampMachine:
@@ -102,7 +102,7 @@ class RampMachine:
             found = rounds.solve(self.bound(rewarded))
             margins = self.margins(found, self.bias(found))
             value = self.objective(found, margins)
-            if value > objective * (1 - WORTH_A_ROUND):
+            if value > objective * (1 - LEAST_PROGRESS_OF_CCCP):
                 rounds.go_back(solution)
                 return
             before, guess = guess, np.sign(found.scores[:-1] + self.bias(found))

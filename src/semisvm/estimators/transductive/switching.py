@@ -28,7 +28,7 @@ FIRST_PRICE = 1e-5
 # Switching at a fixed f promises a gain, and the new optimum has to keep the promise. Where a solution shows less
 # than this share of it, its tolerance hides the rest: it is solved again, this much more tightly.
 KEPT_PROMISE = 0.5
-TIGHTER = 0.1
+TOL_FACTOR_OF_PROMISES = 0.1
 ROUGH_TOL = 0.1
 
 
@@ -180,6 +180,6 @@ def _solve_to_below(rounds: Rounds, level: Level, sign, promised: float) -> tupl
     solution = rounds.solve(level.problem(sign))
     objective = level.objective(solution, sign)
     if objective > promised:
-        solution = rounds.solve(level.problem(sign), tol=TIGHTER * rounds.tol)
+        solution = rounds.solve(level.problem(sign), tol=TOL_FACTOR_OF_PROMISES * rounds.tol)
         objective = level.objective(solution, sign)
     return solution, objective

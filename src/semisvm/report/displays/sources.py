@@ -95,22 +95,13 @@ def _calibration(final: Any, index: int, name: str) -> ScoredRows:
             f"{type(final).__name__} keeps no calibration scores: pass X and y of labeled rows it was not trained on."
         )
     label = final.classes_[index]
-    points = by_class(final, "operating_point")
-    if label not in points:
+    if label not in final.operating_points_:
         raise ValueError(f"the operating point is that of {final.classes_[1]!r}: pass X and y to see the other class.")
-    point = points[label]
-    scores = np.asarray(by_class(final, "calibration_scores")[label], dtype=np.float64)
-    sign = np.asarray(by_class(final, "calibration_sign")[label])
-    return ScoredRows(scores, sign, np.empty(0), point.threshold, point, name)
-
-
-def by_class(final: Any, name: str) -> dict[Any, Any]:
-    """Return what an estimator learned as {class: value}, whether it is stored by class or for the positive class."""
-    found = getattr(final, f"{name}s_", None)
-    if found is None:
-        found = getattr(final, f"{name}_")
-    is_by_class = isinstance(found, Mapping) and set(found) <= set(final.classes_.tolist())
-    return dict(found) if is_by_class else {final.classes_[1]: found}
+    point = final.operating_points_[label]
+    if point is None:
+        raise ValueError(f"the fit was stopped before it chose an operating point of {label!r}: fit again.")
+    scores = np.asarray(final.calibration_scores_[label], dtype=np.float64)
+    return ScoredRows(scores, final.calibration_sign_[label], np.empty(0), point.threshold, point, name)
 
 
 def _on_rows(estimator: Any, final: Any, X: Any, y: Any, index: int, name: str) -> ScoredRows:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint
 from semisvm.estimators.history import RoundRecord
-from semisvm.report.displays.sources import BLUE, GREY, by_class, last_step, pick_class, pyplot
+from semisvm.report.displays.sources import BLUE, GREY, last_step, pick_class, pyplot
 from semisvm.report.rounds import are_candidates, changing_columns, column_title
 from semisvm.tables.summary import FitSummary
 
@@ -56,9 +56,9 @@ class AuditDisplay:
         """
         check_is_fitted(estimator)
         final = last_step(estimator)
-        if not hasattr(final, "audits_") and not hasattr(final, "audit_"):
+        if not hasattr(final, "audits_"):
             raise ValueError(f"{type(final).__name__} keeps no audit: PreferenceSVC does.")
-        audits = by_class(final, "audit")
+        audits = {name: audit for name, audit in final.audits_.items() if audit is not None}
         return cls(audits[pick_class(audits, positive, "audits")]).plot(axes)
 
     @classmethod
@@ -162,7 +162,7 @@ class RoundsDisplay:
         final = last_step(estimator)
         if not hasattr(final, "history_"):
             raise ValueError(f"{type(final).__name__} keeps no record of its rounds (history_).")
-        return cls(_records(final.history_)).plot(columns=columns, axes=axes, **line)
+        return cls(final.history_).plot(columns=columns, axes=axes, **line)
 
     @classmethod
     def from_summary(
@@ -234,8 +234,3 @@ def _new_axes(number: int) -> Any:
     for spare in axes[number:]:
         spare.remove()
     return axes[:number]
-
-
-def _records(history: Sequence[Any]) -> list[RoundRecord]:
-    """Return `history_` as records."""
-    return [one if isinstance(one, RoundRecord) else RoundRecord.from_dict(one) for one in history]

@@ -1,0 +1,20 @@
+"""Label until certified: draw rows of a pool at random, ask for their labels, stop when they prove the target.
+
+    campaign    `Campaign`: draw, tell, verdict, prices; what people use
+    claims      the evidence of one target at one threshold, from the answers so far
+    sequence    all claims in the order of their tests, and which rows to ask for next
+    prediction  what the training labels say about the pool: where to look first
+    clocks      one random order of the pool, in which every claim reads its own rows
+    state       the file of a campaign
+    threshold   a classifier with a threshold of its own, and the scores that thresholds apply to
+    verdict     what came of it: a table, an operating point, sentences
+
+The arithmetic is in `semisvm.decision`, which has nothing random in it; here are seeds, answers, files and models.
+"""
+
+from semisvm.campaign.core import Campaign
+from semisvm.campaign.sequence import ThresholdEvidence
+from semisvm.campaign.threshold import ThresholdClassifier
+from semisvm.campaign.verdict import CampaignVerdict, PriceList
+
+__all__ = ["Campaign", "CampaignVerdict", "PriceList", "ThresholdClassifier", "ThresholdEvidence"]

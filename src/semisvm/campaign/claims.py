@@ -1,0 +1,256 @@
+"""The evidence of one target at one threshold, from the rows of its own sequence that are answered.
+
+    answers   (n,)   1 positive, 0 negative, NaN "don't know", in the order of the clocks
+    outcome   (n,)   1 if an accepted row is positive or a rejected row negative, 0 if not
+
+"Don't know" counts as a bad outcome, so that the claim errs on the safe side; or the row is left out: it has the
+outcome with which it counts for nothing, and the claim is about the rows that can be decided.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from semisvm.decision.betting import (
+    CLAIM_ROUNDING,
+    mixture_log_evidence,
+    new_rows_growth,
+    new_rows_log_evidence,
+    null_total,
+    perfect_record,
+)
+from semisvm.decision.linear_claims import LinearForm, stratified, with_experts
+from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan
+from semisvm.decision.stratified_bets import BettingState, StratifiedClaim, bet_on, growth_per_label
+
+
+@dataclass(frozen=True)
+class ClaimEvidence:
+    """Where one claim stands.
+
+    Attributes
+    ----------
+    log_highest, log_now : float
+        The logarithm of the highest evidence so far, which certifies, and of the evidence now.
+    n_read : int
+        Answers that the claim has read.
+    positives : int
+        How many of them are positive.
+    is_known : bool or None
+        Whether the claim is known to be true or false; None while it is open.
+    growth : float
+        The expected growth of the log evidence per label; 0 where none is in sight.
+    n_left : int
+        Rows of the claim that it has not read.
+    """
+
+    log_highest: float
+    log_now: float
+    n_read: int
+    positives: int
+    is_known: bool | None
+    growth: float
+    n_left: int
+
+    def labels_needed(self, log_wanted: float, fewest: int = 0) -> int | None:
+        """Return how many labels it will take to reach an evidence, about; None where it is not in sight."""
+        if self.is_known is not None:
+            return 0 if self.is_known else None
+        if self.log_highest >= log_wanted:
+            return 0
+        if self.growth <= 0:
+            return None
+        forecast = max(1, fewest - self.n_read, math.ceil((log_wanted - self.log_now) / self.growth))
+        return min(forecast, self.n_left)
+
+
+@dataclass
+class Claim:
+    """A target at a threshold; `bands` are the rows that it is about.
+
+    Subclasses say how outcomes become evidence. `evidence` is a function of the rows and answers alone; what it keeps
+    between calls only saves time.
+    """
+
+    plan: SamplingPlan
+    form: LinearForm
+    threshold: PlannedThreshold
+    leaves_out: bool
+    bands: np.ndarray = field(init=False)
+
+    def outcomes(self, rows: np.ndarray, answers: np.ndarray) -> np.ndarray:
+        """Return how good each row was."""
+        is_accepted = self.plan.bands[rows] < self.threshold.n_bands
+        good = np.where(is_accepted, answers, 1 - answers)
+        instead = self.form.neutral(is_accepted) if self.leaves_out else np.zeros(len(rows))
+        return np.where(np.isnan(answers), instead, good)
+
+    def evidence(self, rows: np.ndarray, answers: np.ndarray, is_complete: bool) -> ClaimEvidence:
+        """Return where the claim stands after these rows."""
+        raise NotImplementedError
+
+    def fewest_labels(self, risk: float) -> int:
+        """Return how many labels it takes if every answer is as hoped, about."""
+        return 0
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the claim is about."""
+        return int(self.plan.sizes[self.bands].sum())
+
+
+@dataclass
+class ShareClaim(Claim):
+    """Precision by the closed form: equal draws, outcomes of 0 and 1. About the pool, or about new rows."""
+
+    is_about_new_rows: bool = False
+
+    def __post_init__(self) -> None:
+        self.bands = np.arange(self.threshold.n_bands)
+
+    def evidence(self, rows: np.ndarray, answers: np.ndarray, is_complete: bool) -> ClaimEvidence:
+        good = self.outcomes(rows, answers)
+        n, level, new = self.threshold.n_accepted, self.form.level, self.is_about_new_rows
+        positives, negatives = np.cumsum(good), np.cumsum(1 - good)
+        path = mixture_log_evidence(n, level, positives, negatives, new_rows=new)
+        pos, neg = (int(positives[-1]), int(negatives[-1])) if len(good) else (0, 0)
+        is_known = None
+        if not new:
+            K = null_total(n, level)
+            is_known = True if pos > K else False if neg >= n - K else None
+        believed = float((self.plan.sizes * self.plan.beliefs)[self.bands].sum()) / n
+        x = (pos + 1 + level + 2 * believed) / (pos + neg + 4)  # prior: half the belief, half the middle above level
+        growth = _divergence(x, level) if x > level else 0.0
+        if level == 1 and neg == 0 and not new:
+            growth = math.inf  # what it takes is `fewest_labels`
+        highest, now = _highest(path)
+        return ClaimEvidence(highest, now, len(good), pos, is_known, growth, n - len(good))
+
+    def fewest_labels(self, risk: float) -> int:
+        n = self.threshold.n_accepted
+        found = perfect_record(n, self.form.level, risk, new_rows=self.is_about_new_rows)
+        return n if found is None else found
+
+
+@dataclass
+class PoolClaim(Claim):
+    """Any target about the pool, by bets on weighted draws."""
+
+    claim: StratifiedClaim | None = None
+
+    def __post_init__(self) -> None:
+        plan, n_accepting = self.plan, self.threshold.n_bands
+        plain, self.bands = stratified(
+            plan.sizes, plan.beliefs, plan.speeds, self.form, n_accepting, whole_outcomes=not self.leaves_out
+        )
+        if self.claim is None:
+            self.claim = with_experts(plain, self.bands, self.form, n_accepting)
+        self._stratum = np.full(len(plan.sizes) + 2, -1)
+        self._stratum[self.bands] = np.arange(len(self.bands))
+        self._start_again()
+
+    def bet_as(self, experts: np.ndarray) -> None:
+        """Let other beliefs bet: those that were frozen when the campaign began."""
+        assert self.claim is not None
+        self.claim = replace(self.claim, experts=experts)
+        self._start_again()
+
+    def _start_again(self) -> None:
+        assert self.claim is not None
+        self._read = (np.empty(0, dtype=np.intp), np.empty(0))
+        self._state = BettingState.at_start(self.claim)
+
+    def evidence(self, rows: np.ndarray, answers: np.ndarray, is_complete: bool) -> ClaimEvidence:
+        assert self.claim is not None
+        good = self.outcomes(rows, answers)
+        n_before = len(self._read[0])
+        goes_on = np.array_equal(rows[:n_before], self._read[0]) and np.array_equal(good[:n_before], self._read[1])
+        state, start = (self._state, n_before) if goes_on else (BettingState.at_start(self.claim), 0)
+        strata = self._stratum[self.plan.bands[rows[start:]]]
+        state, _ = bet_on(self.claim, strata, good[start:], state)
+        self._read, self._state = (rows, good), state
+        shares = np.exp(state.log_wealths - state.log_wealths.max())
+        growth = float(growth_per_label(self.claim, state) @ shares / shares.sum())
+        is_known = None
+        if state.highest == math.inf:
+            is_known = True
+        elif is_complete or state.total > (state.sizes * self.claim.values).sum() + CLAIM_ROUNDING:
+            is_known = False
+        n_left = self.n_rows - len(rows)
+        return ClaimEvidence(
+            state.highest, state.log_evidence, len(rows), int(np.nansum(answers)), is_known, growth, n_left
+        )
+
+    def fewest_labels(self, risk: float) -> int:
+        """For recall the elusion bound: even if no rejected row that is drawn is positive, it takes so many."""
+        assert self.claim is not None
+        if self.form.measure != "recall" or self.claim.total <= 0:
+            return 0
+        if self.form.level == 1:
+            return math.ceil((1 - risk) * self.n_rows)
+        k = self.threshold.n_bands
+        hits = float((self.plan.sizes[:k] * self.plan.beliefs[:k]).sum())
+        n_rejected = float(self.plan.sizes[k:].sum())
+        worth = (1 - self.form.level) * hits
+        bound = -math.log(risk) * self.form.level * n_rejected / worth if worth > 0 else math.inf
+        return int(min(self.n_rows, math.ceil(min(bound, self.n_rows))))
+
+
+@dataclass
+class NewRowsClaim(Claim):
+    """Any target about new rows, by bets on equal draws: each row's gain is its value, if good, minus its due."""
+
+    def __post_init__(self) -> None:
+        is_accepted = np.arange(len(self.plan.sizes)) < self.threshold.n_bands
+        matters = (self.form.values(is_accepted) > 0) | (self.form.dues(is_accepted) != 0)
+        self.bands = np.flatnonzero((self.plan.sizes > 0) & matters)
+
+    def evidence(self, rows: np.ndarray, answers: np.ndarray, is_complete: bool) -> ClaimEvidence:
+        is_accepted = self.plan.bands[rows] < self.threshold.n_bands
+        gains = self.form.values(is_accepted) * self.outcomes(rows, answers) - self.form.dues(is_accepted)
+        worst = -max(self.form.due_accepted, self.form.due_rejected)
+        n_left = self.n_rows - len(rows)
+        if worst >= 0:  # no row can bring a loss
+            return ClaimEvidence(math.inf, math.inf, len(rows), int(np.nansum(answers)), True, 0.0, n_left)
+        highest, now = _highest(new_rows_log_evidence(gains, worst))
+        growth = self._growth(gains, worst)
+        return ClaimEvidence(highest, now, len(rows), int(np.nansum(answers)), None, growth, n_left)
+
+    def _growth(self, seen: np.ndarray, worst: float) -> float:
+        """What the beliefs and the gains seen promise; the beliefs count for 20 rows."""
+        is_accepted = np.arange(len(self.plan.sizes)) < self.threshold.n_bands
+        good = np.where(is_accepted, self.plan.beliefs, 1 - self.plan.beliefs)
+        dues, values = self.form.dues(is_accepted), self.form.values(is_accepted)
+        share = self.plan.sizes / self.plan.sizes.sum()
+        prior = 20.0
+        weights = np.concatenate([prior * share * good, prior * share * (1 - good), np.ones(len(seen))])
+        return new_rows_growth(np.concatenate([values - dues, -dues, seen]), weights / weights.sum(), worst)
+
+
+def make_claim(
+    plan: SamplingPlan, form: LinearForm, threshold: PlannedThreshold, *, about: str, leaves_out: bool
+) -> Claim:
+    """Return the test that suits a claim."""
+    is_new = about == "new rows"
+    has_equal_draws = bool(np.all(plan.speeds == plan.speeds[0]))
+    if form.measure == "precision" and has_equal_draws and not leaves_out:
+        return ShareClaim(plan, form, threshold, leaves_out, is_about_new_rows=is_new)
+    if is_new:
+        return NewRowsClaim(plan, form, threshold, leaves_out)
+    return PoolClaim(plan, form, threshold, leaves_out)
+
+
+def _highest(path: np.ndarray) -> tuple[float, float]:
+    """Return the highest log evidence, 0 being the start, and the last."""
+    return (max(0.0, float(path.max())), float(path[-1])) if len(path) else (0.0, 0.0)
+
+
+def _divergence(x: float, level: float) -> float:
+    """Return the Kullback-Leibler divergence of Bernoulli(x) from Bernoulli(level)."""
+    if level == 1:
+        return 0.0
+    far = x * math.log(x / level)
+    return far + (1 - x) * math.log((1 - x) / (1 - level)) if x < 1 else far

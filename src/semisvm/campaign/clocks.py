@@ -1,0 +1,122 @@
+"""One random order of the pool, in which every claim reads its own rows up to the first one without an answer.
+
+Row i gets the clock -log(u_i) / speed, where u_i is made from the seed and the row's number by BLAKE2b. Rows by clock
+are drawn without replacement with chances in proportion to their speeds, *and the same holds inside every subset*. So
+it does not matter which rows were labeled, when and why: a claim looks at the prefix of its own sequence only.
+
+Rows of a band have one speed, so each band is sorted once. The bands of a claim are merged when they are read: that
+takes time in proportion to the answers, not to the pool.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+
+import numpy as np
+
+from semisvm.decision.sampling_plan import SamplingPlan
+
+SEED_BYTES = 16
+
+
+def make_seed() -> bytes:
+    """Return a seed from the operating system."""
+    return secrets.token_bytes(SEED_BYTES)
+
+
+def read_seed(seed: str) -> bytes:
+    """Return a seed that was given as hexadecimal digits."""
+    try:
+        return bytes.fromhex(seed).rjust(SEED_BYTES, b"\0")[:64]
+    except (ValueError, TypeError):
+        raise ValueError(f"seed must be hexadecimal digits such as '00ff', got {seed!r}.") from None
+
+
+def hash_rows(seed: bytes, rows: np.ndarray) -> np.ndarray:
+    """Return a number in (0, 1) per row number, the same on every platform.
+
+    Parameters
+    ----------
+    seed : bytes
+        The seed of the campaign.
+    rows : ndarray of int of shape (n,)
+        Row numbers.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        (BLAKE2b(seed, row) as a 64-bit integer + 0.5) / 2^64.
+    """
+    blake2b = hashlib.blake2b
+    content = np.ascontiguousarray(rows, dtype="<u8").tobytes()
+    digests = b"".join(
+        [blake2b(content[i : i + 8], digest_size=8, key=seed).digest() for i in range(0, len(content), 8)]
+    )
+    return (np.frombuffer(digests, dtype="<u8") + 0.5) / 2.0**64
+
+
+class DrawOrder:
+    """The rows of each band by clock, and how far each band is answered without a gap."""
+
+    def __init__(self, plan: SamplingPlan, seed: bytes):
+        self._rows: list[np.ndarray] = []
+        self._clocks: list[np.ndarray] = []
+        for band, speed in enumerate(plan.speeds):
+            rows = np.flatnonzero(plan.bands == band) if speed > 0 else np.empty(0, dtype=np.intp)
+            clocks = -np.log(hash_rows(seed, rows)) / speed if len(rows) else np.empty(0)
+            order = np.argsort(clocks, kind="stable")
+            self._rows.append(rows[order])
+            self._clocks.append(clocks[order])
+        self._bands = plan.bands
+        self.forget()
+
+    def forget(self) -> None:
+        """Go back to the state without answers."""
+        self._is_answered = np.zeros(len(self._bands), dtype=bool)
+        self._reached = [0] * len(self._rows)
+        self._n_answered = [0] * len(self._rows)
+
+    def answer(self, rows: Iterable[int]) -> None:
+        """Mark rows as answered."""
+        for row in rows:
+            band = int(self._bands[row])
+            if self._is_answered[row]:
+                continue
+            self._is_answered[row] = True
+            if band >= len(self._rows):
+                continue
+            self._n_answered[band] += 1
+            mine, place = self._rows[band], self._reached[band]
+            while place < len(mine) and self._is_answered[mine[place]]:
+                place += 1
+            self._reached[band] = place
+
+    def prefix(self, bands: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Return the rows of some bands, in the order of their clocks, up to the first without an answer.
+
+        The second value says whether these are all rows of the bands.
+        """
+        open_clocks = [
+            self._clocks[band][self._reached[band]] for band in bands if self._reached[band] < len(self._rows[band])
+        ]
+        frontier = min(open_clocks, default=np.inf)
+        ends = [int(np.searchsorted(self._clocks[band], frontier)) for band in bands]
+        rows = np.concatenate(
+            [np.empty(0, dtype=np.intp), *(self._rows[b][:e] for b, e in zip(bands, ends, strict=True))]
+        )
+        clocks = np.concatenate([np.empty(0), *(self._clocks[b][:e] for b, e in zip(bands, ends, strict=True))])
+        return rows[np.argsort(clocks, kind="stable")], not open_clocks
+
+    def next_rows(self, bands: np.ndarray, n: int) -> list[int]:
+        """Return the first n rows of some bands without an answer, in the order of their clocks."""
+        rows, clocks = [np.empty(0, dtype=np.intp)], [np.empty(0)]
+        for band in bands:
+            start = self._reached[band]
+            part = slice(start, start + n + self._n_answered[band] - start)
+            is_open = ~self._is_answered[self._rows[band][part]]
+            rows.append(self._rows[band][part][is_open][:n])
+            clocks.append(self._clocks[band][part][is_open][:n])
+        order = np.argsort(np.concatenate(clocks), kind="stable")[:n]
+        return [int(row) for row in np.concatenate(rows)[order]]

@@ -1,0 +1,225 @@
+"""What a campaign consists of, and how it is kept in a file: `Campaign` without its beginning.
+
+Evidence is never stored. A campaign that is read from a file computes it again from the answers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semisvm.campaign.answers import AnswerLog
+from semisvm.campaign.clocks import DrawOrder
+from semisvm.campaign.sequence import ClaimSequence, Standing
+from semisvm.campaign.state import (
+    CAMPAIGN_KIND,
+    CAMPAIGN_VERSION,
+    digest_of_bands,
+    installed_version,
+    plan_as_dict,
+    plan_from_dict,
+    read_campaign,
+    write_campaign,
+)
+from semisvm.decision import Target
+from semisvm.decision.checks import check_scores
+from semisvm.decision.sampling_evidence import SamplingClaim
+from semisvm.decision.sampling_plan import SamplingPlan
+
+
+class StoredCampaign:
+    """The parts of a campaign: target, plan, random order, answers, ledger; see `Campaign`."""
+
+    target: Target
+    confidence: float
+    claim: SamplingClaim
+    dont_know: str
+    seed_given: bool
+    ledger: list[dict[str, Any]]
+    about: dict[str, Any]
+    _seed: bytes
+    _plan: SamplingPlan
+
+    def _begin(self, log: AnswerLog, experts: list[Any]) -> None:
+        """Set up the claims; `experts` are those of a file, or none."""
+        self._log = log
+        self._digests = {"scores": digest_of_bands(self._plan.bands)}
+        self.about = {}
+        self._order = DrawOrder(self._plan, self._seed)
+        self._order.answer(log.codes)
+        leaves_out = self.dont_know == "leave out"
+        self._tests = ClaimSequence(self._plan, self.target, self.confidence, self.claim, leaves_out=leaves_out)
+        self._tests.bet_as(experts)
+
+    def _standing(self) -> Standing:
+        return self._tests.standing(self._order, self.answers)
+
+    @property
+    def answers(self) -> dict[int, float]:
+        """The answer of each row: 1 positive, 0 negative, NaN "don't know"."""
+        return self._log.codes
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """The class labels that answers are given in; None where answers are 1 and 0."""
+        return self._log.classes
+
+    @property
+    def n_labels(self) -> int:
+        """The number of rows with an answer, "don't know" included."""
+        return len(self.answers)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows in the pool."""
+        return len(self._plan.bands)
+
+    @property
+    def n_in_play(self) -> int:
+        """The number of rows that the promise rests on: all, or those that did not set the thresholds."""
+        return int((self._plan.bands <= len(self._plan.sizes)).sum())
+
+    @property
+    def corrections(self) -> list[dict[str, Any]]:
+        """Answers that were changed: row, from, to, time."""
+        return [dict(one) for one in self._log.corrections]
+
+    @property
+    def total_risk(self) -> float:
+        """The chance, at most, that any campaign of the ledger is wrong: the sum of their risks."""
+        return min(1.0, sum(entry["risk"] for entry in self.ledger))
+
+    def save(self, path: str | Path) -> Path:
+        """Write the campaign to a JSON file, from which it can go on.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an existing one is replaced. It is complete or stays as it was.
+
+        Returns
+        -------
+        path
+            The file that was written.
+        """
+        return write_campaign(self.as_dict(), path)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON values.
+
+        Returns
+        -------
+        content : dict
+            What `save` writes.
+        """
+        return {
+            "kind": CAMPAIGN_KIND,
+            "version": CAMPAIGN_VERSION,
+            "semisvm": installed_version(),
+            "target": self.target.as_dict(),
+            "confidence": self.confidence,
+            "claim": self.claim,
+            "dont_know": self.dont_know,
+            "seed": self._seed.hex(),
+            "seed_given": self.seed_given,
+            "classes": self._log.classes,
+            "pos_label": self._log.pos_label,
+            "ledger": self.ledger,
+            "digests": self._digests,
+            "about": self.about,
+            "plan": plan_as_dict(self._plan),
+            "experts": self._tests.experts(),
+            "answers": self._log.as_lists(),
+            "corrections": self._log.corrections,
+        }
+
+    @classmethod
+    def load(cls, path: str | Path, scores: ArrayLike | None = None) -> Self:
+        """Read a campaign; its evidence is computed again from the answers.
+
+        Parameters
+        ----------
+        path : str or path
+            What `save` wrote.
+        scores : array-like of shape (n_rows,), optional
+            The scores of the pool by the model as it is now. If they are not those that the campaign began with, it is
+            refused: a promise about a model that has changed has no meaning.
+
+        Returns
+        -------
+        campaign : Campaign
+            Ready to go on.
+
+        Raises
+        ------
+        ValueError
+            If the file is not that of a campaign, is damaged or newer, or if the scores have changed.
+        """
+        found = cls.from_dict(read_campaign(path))
+        if scores is not None:
+            found.check_scores(scores)
+        return found
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Return the campaign that `as_dict` wrote.
+
+        Parameters
+        ----------
+        content : dict
+            What `as_dict` returned.
+
+        Returns
+        -------
+        campaign : Campaign
+            Ready to go on.
+        """
+        found = cls.__new__(cls)
+        found.target = Target.from_dict(content["target"])
+        found.confidence, found.claim = content["confidence"], content["claim"]
+        found.dont_know, found.seed_given = content["dont_know"], content["seed_given"]
+        found._seed = bytes.fromhex(content["seed"])
+        found.ledger = content["ledger"]
+        found._plan = plan_from_dict(content["plan"])
+        log = AnswerLog(len(found._plan.bands), content["classes"], content["pos_label"])
+        log.read_lists(content["answers"], content["corrections"])
+        found._begin(log, content["experts"])
+        found._digests = content["digests"]
+        found.about = content["about"]
+        return found
+
+    def check_scores(self, scores: ArrayLike) -> None:
+        """Refuse to go on if the model's scores of the pool are not those that the campaign began with.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_rows,)
+            The scores of the pool by the model as it is now.
+        """
+        vector = pool_scores(scores)
+        plan = self._plan
+        is_same = len(vector) == len(plan.bands)
+        for one in plan.thresholds if is_same else ():
+            in_play = plan.bands <= len(plan.sizes)
+            is_same &= np.array_equal(vector[in_play] > one.threshold, plan.bands[in_play] < one.n_bands)
+        if not is_same:
+            raise ValueError(
+                "The scores of the pool are not those that the campaign began with: the model or the rows have "
+                "changed. A promise holds for the frozen model only. Go on with that model, or start a new campaign."
+            )
+
+    def __repr__(self) -> str:
+        return f"<Campaign {len(self.ledger)}: {self.target}, {self.n_labels} labels of {self.n_rows:,} rows>"
+
+
+def pool_scores(scores: ArrayLike) -> np.ndarray:
+    """Return the scores of a pool: finite numbers, one per row."""
+    vector = np.asarray(scores, dtype=np.float64)
+    if vector.ndim != 1:
+        raise ValueError(f"scores must have one number per row of the pool, got an array of shape {vector.shape}.")
+    if not len(vector):
+        raise ValueError("The pool is empty: there is nothing to certify. Give rows without labels.")
+    return check_scores(vector)

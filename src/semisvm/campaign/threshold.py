@@ -1,0 +1,229 @@
+"""A classifier with a threshold of its own, and the scores that thresholds apply to.
+
+With two classes the score is that of `decision_function`, or the probability of the positive class. With more it is the
+lead of the positive class over the best of the others: above 0 exactly where the class wins.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from semisvm.decision import OperatingPoint
+from semisvm.model_selection import LabeledRowsScoreMixin
+
+
+def scores_for_class(scores: np.ndarray, classes: np.ndarray, pos_label: Any) -> np.ndarray:
+    """Return one score per row for one class, from what `decision_function` or `predict_proba` gave.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,) or (n, n_classes)
+        What the classifier gave.
+    classes : ndarray of shape (n_classes,)
+        Its classes.
+    pos_label : label
+        The positive class.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Higher for rows that are more likely positive.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    place = int(np.flatnonzero(classes == pos_label)[0])
+    if scores.ndim == 1:
+        return scores if place == 1 else -scores
+    if scores.shape[1] == 2:
+        return scores[:, place]
+    return scores[:, place] - np.delete(scores, place, axis=1).max(axis=1)
+
+
+def response_of(model: Any, X: Any) -> tuple[np.ndarray, str]:
+    """Return the scores of rows by a fitted classifier, and the name of the method that gave them."""
+    for name in ("decision_function", "predict_proba"):
+        if hasattr(model, name):
+            return np.asarray(getattr(model, name)(X)), name
+    raise TypeError(
+        f"{type(model).__name__} has neither decision_function nor predict_proba, so its rows have no scores. "
+        "Pass scores to Campaign yourself, or use a classifier that has one of them."
+    )
+
+
+def find_pos_label(classes: np.ndarray, pos_label: Any) -> Any:
+    """Return the positive class: the one named, or the second of two."""
+    if pos_label is None:
+        if len(classes) != 2:
+            raise ValueError(f"There are {len(classes)} classes: say which one the target is about, by pos_label.")
+        return classes[1]
+    if not np.any(classes == pos_label):
+        raise ValueError(f"pos_label={pos_label!r} is not a class of the model; there are {classes.tolist()}.")
+    return pos_label
+
+
+class ThresholdClassifier(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier that accepts a row as positive where its score is above a given threshold.
+
+    `model.with_threshold(point)` makes one around a fitted model: it can predict at once, with the certified threshold.
+    Fitting it again fits the inner classifier again and keeps the threshold, but no promise.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With `decision_function` or `predict_proba`.
+    threshold : float, default=0.0
+        Rows with a score above it are accepted. With two classes the score is that of `decision_function`, or the
+        probability of the positive class; with more it is the lead of the positive class over the best other one.
+    pos_label : label, default=None
+        The positive class; by default the last one.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted classifier.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    operating_point_ : OperatingPoint or None
+        What is promised of the threshold; None after `fit`.
+    operating_points_ : dict of {class: OperatingPoint}
+        The same under the name of the positive class; empty where there is none.
+    n_features_in_ : int
+        The number of features, where the inner classifier knows it.
+
+    See Also
+    --------
+    Campaign : Finds a threshold that is certified.
+    sklearn.model_selection.FixedThresholdClassifier : The same without an operating point, for two classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from semisvm import SupervisedSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SupervisedSVC(C=10).fit(X[:100], y[:100])
+    >>> strict = model.with_threshold(1.0)
+    >>> int(model.predict(X).sum()) > int(strict.predict(X).sum())
+    True
+    """
+
+    def __init__(self, estimator: Any, threshold: float = 0.0, pos_label: Any = None):
+        self.estimator = estimator
+        self.threshold = threshold
+        self.pos_label = pos_label
+
+    @classmethod
+    def around(cls, model: Any, point: OperatingPoint | float, pos_label: Any = None) -> ThresholdClassifier:
+        """Put a threshold around a model that is fitted already.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted.
+        point : OperatingPoint or float
+            What a campaign certified, or a plain threshold.
+        pos_label : label, default=None
+            The positive class; by default the second of two.
+
+        Returns
+        -------
+        ThresholdClassifier
+            Ready to predict.
+        """
+        check_is_fitted(model)
+        if not isinstance(point, OperatingPoint):
+            return cls(model, float(point), pos_label)._learn(model, None)
+        if not point.reached:
+            raise ValueError("This operating point missed its target: label more rows, or pass a plain threshold.")
+        return cls(model, point.threshold, pos_label)._learn(model, point)
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
+        """Fit the inner classifier; the threshold stays, what was promised of it does not.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            The labels.
+        **fit_params : dict
+            Passed on to the inner `fit`.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        return self._learn(clone(self.estimator).fit(X, y, **fit_params), None)
+
+    def _learn(self, fitted: Any, point: OperatingPoint | None) -> Self:
+        self.estimator_ = fitted
+        self.classes_ = fitted.classes_
+        label = self._positive_class()
+        self.operating_point_ = point
+        self.operating_points_ = {} if point is None else {label: point}
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return scores with the threshold subtracted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes above 0 for the second; with more, the largest wins.
+        """
+        check_is_fitted(self)
+        label = self._positive_class()
+        scores, _ = response_of(self.estimator_, X)
+        if len(self.classes_) == 2:
+            ahead = scores_for_class(scores, self.classes_, label) - self.threshold
+            return ahead if label == self.classes_[1] else -ahead
+        scores = np.array(scores, dtype=np.float64)
+        scores[:, self.classes_ == label] -= self.threshold
+        return scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The positive class for rows above the threshold; for the others the class that wins among the rest.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim > 1:
+            return self.classes_[scores.argmax(axis=1)]
+        # A row exactly at the threshold is not accepted, whichever class is the positive one.
+        is_second = scores > 0 if self._positive_class() == self.classes_[1] else scores >= 0
+        return self.classes_[is_second.astype(np.intp)]
+
+    def _positive_class(self) -> Any:
+        return self.classes_[-1] if self.pos_label is None else find_pos_label(self.classes_, self.pos_label)
+
+    @property
+    def unlabeled(self) -> Any:
+        """The marker of rows without a label in the inner classifier; None where it knows none."""
+        return getattr(self.estimator, "unlabeled", None)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags
+        return tags

@@ -1,0 +1,243 @@
+"""Evidence that a share, a recall, an F-score or a cost is as good as claimed, from rows drawn one by one at random.
+
+    claim     a share, or a mean gain, is at least as large as asked for
+    null      it is smaller: the claim is false
+    evidence  a betting wealth that starts at 1 and, under the null, never grows on average
+
+Under the null the chance that the evidence *ever* reaches 1 / a is at most a (Ville 1939). So one may look after every
+label and stop at any time.
+
+`stratified_bets` has the general bet, for weighted draws and any linear claim. Here are the two special cases with
+equal draws, and the test of several claims in a row.
+
+**Precision in closed form.** With equal draws the bet is a likelihood ratio. Experts are totals M > K of positives
+among n accepted rows, with weights w_M; after `pos` positive and `neg` negative answers
+
+    E = sum_M w_M [M]_pos [n - M]_neg / ([K]_pos [n - K]_neg),     [a]_k = a (a - 1) ... (a - k + 1)
+
+It does not depend on the order of the answers. About new rows from the same source the null is Bernoulli(p) and the
+falling factorials become powers.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln, logsumexp
+
+from semisvm.decision.checks import Bools, Floats
+
+MOST_TOTALS = 48  # experts of the precision mixture
+PRIOR_STRENGTH = 8.0  # rows that the prior of the experts is worth
+CLAIM_ROUNDING = 1e-9
+
+
+# ---- precision, equal draws ----
+
+
+class _Totals(NamedTuple):
+    """The experts of the precision mixture: totals M, and the logarithms of their weights."""
+
+    totals: Floats
+    log_weights: Floats
+
+
+def null_total(n: int, level: float) -> int:
+    """Return the largest number of positives among n rows with which the share is still below `level`."""
+    return math.ceil(level * n - CLAIM_ROUNDING) - 1
+
+
+def mixture_log_evidence(
+    n: int, level: float, positives: ArrayLike, negatives: ArrayLike, *, new_rows: bool = False
+) -> Floats:
+    """Return the logarithm of the evidence that at least a share `level` of n rows is positive.
+
+    Parameters
+    ----------
+    n : int
+        The number of accepted rows in the pool.
+    level : float
+        The share to prove, in (0, 1].
+    positives, negatives : int or array-like of int
+        How many positive and negative answers there are; several pairs give several results.
+    new_rows : bool, default=False
+        Whether the share is that of the source which the n rows were drawn from, and not that of the n rows.
+
+    Returns
+    -------
+    ndarray
+        One value per pair: infinite where the answers prove the share, -infinite where they refute it.
+
+    Examples
+    --------
+    >>> from semisvm.decision.betting import mixture_log_evidence
+    >>> round(float(mixture_log_evidence(300, 0.7, 20, 2)), 6)
+    2.533408
+    """
+    pos, neg = np.broadcast_arrays(np.asarray(positives, float), np.asarray(negatives, float))
+    pos, neg = pos[..., None], neg[..., None]
+    if new_rows:
+        if level == 1:  # no record proves a share of 1 among rows without end
+            return np.where(neg[..., 0] > 0, -np.inf, 0.0)
+        rate = level + (1 - level) * (np.arange(MOST_TOTALS) + 0.5) / MOST_TOTALS
+        ratio = pos * np.log(rate / level) + neg * np.log1p((level - rate) / (1 - level))
+        return logsumexp(_log_prior(rate, level) + ratio, axis=-1)
+    totals, log_weights = _experts_of_share(n, level)
+    K = null_total(n, level)
+    log_ratio = log_weights + _log_falling(totals, pos) + _log_falling(n - totals, neg)
+    with np.errstate(invalid="ignore"):
+        log_ratio = log_ratio - _log_falling(K, pos) - _log_falling(n - K, neg)
+    evidence = logsumexp(np.where(np.isnan(log_ratio), -np.inf, log_ratio), axis=-1)
+    evidence = np.where(neg[..., 0] > n - K, -np.inf, evidence)
+    return np.where(pos[..., 0] > K, np.inf, evidence)
+
+
+def _experts_of_share(n: int, level: float) -> _Totals:
+    """Totals that are equally spaced above the null's."""
+    K = null_total(n, level)
+    totals = np.unique(np.round(np.linspace(K + 1, n, min(MOST_TOTALS, n - K))))
+    return _Totals(totals, _log_prior((totals - 0.5) / n, level))
+
+
+def _log_prior(rates: Floats, level: float) -> Floats:
+    """Return the logarithms of weights that sum to 1: a beta density around the middle between `level` and 1."""
+    middle = (1 + level) / 2
+    a, b = PRIOR_STRENGTH * middle, PRIOR_STRENGTH * (1 - middle)
+    log_density = (a - 1) * np.log(rates) + (b - 1) * np.log1p(-rates)
+    return log_density - logsumexp(log_density)
+
+
+def _log_falling(a: ArrayLike, k: ArrayLike) -> Floats:
+    """Return log a (a - 1) ... (a - k + 1); -infinite where a factor is 0."""
+    a, k = np.asarray(a, float), np.asarray(k, float)
+    left = a - k
+    found = gammaln(a + 1) - gammaln(np.maximum(left, 0) + 1)
+    return np.where(left < 0, -np.inf, found)
+
+
+@lru_cache(maxsize=4096)
+def perfect_record(n: int, level: float, risk: float, *, new_rows: bool = False) -> int | None:
+    """Return how many positive answers in a row give evidence of 1 / risk; None where no number of rows does.
+
+    Parameters
+    ----------
+    n : int
+        The number of accepted rows in the pool.
+    level : float
+        The share to prove.
+    risk : float
+        1 - confidence.
+    new_rows : bool, default=False
+        As in `mixture_log_evidence`.
+
+    Returns
+    -------
+    int or None
+        The number of labels; more are needed as soon as one answer is negative.
+
+    Examples
+    --------
+    >>> from semisvm.decision.betting import perfect_record
+    >>> perfect_record(1000, 0.9, 0.1)
+    26
+    """
+    few, many = 0, n  # the evidence grows with every positive answer
+    needed = log_evidence_needed(risk)
+    if mixture_log_evidence(n, level, n, 0, new_rows=new_rows) < needed:
+        return None
+    while few < many:
+        middle = (few + many) // 2
+        if mixture_log_evidence(n, level, middle, 0, new_rows=new_rows) >= needed:
+            many = middle
+        else:
+            few = middle + 1
+    return few
+
+
+# ---- new rows, equal draws ----
+
+FRACTIONS = np.linspace(0.02, 0.98, 25)  # of the largest bet that can't lose everything
+
+
+def new_rows_log_evidence(gains: ArrayLike, worst: float) -> Floats:
+    """Return the log evidence that the mean gain of new rows is at least 0, after each of some independent draws.
+
+    Parameters
+    ----------
+    gains : array-like of shape (n,)
+        The gain of each row drawn, with equal chances, from the pool; the claim is that their mean in the source is
+        not below 0.
+    worst : float
+        The smallest gain that is possible, below 0.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The mean wealth of bets 1 + bet * gain, in logarithms.
+    """
+    bets = FRACTIONS / -worst
+    path = np.cumsum(np.log1p(bets * np.asarray(gains, float)[:, None]), axis=0)
+    return logsumexp(path, axis=1) - math.log(len(bets))
+
+
+def new_rows_growth(gains: Floats, chances: Floats, worst: float) -> float:
+    """Return the growth per label of the best bet, where each of the `gains` has the chance given; 0 if none grows."""
+    paths = np.log1p(FRACTIONS[:, None] / -worst * gains)
+    return max(0.0, float((paths * chances).sum(axis=1).max()))
+
+
+# ---- several thresholds ----
+
+
+def log_evidence_needed(risk: float) -> float:
+    """Return the logarithm of 1 / risk, less the rounding error of 1 - confidence."""
+    return -math.log(risk) - CLAIM_ROUNDING
+
+
+def fallback(log_evidence: ArrayLike, shares: ArrayLike, risk: float) -> tuple[Bools, Floats]:
+    """Test claims in a fixed order, so that the chance of any false one among all that pass is at most `risk`.
+
+    Claim k has the level risk * (share k + the level share of claim k - 1 if that passed): the fallback procedure.
+    It may be looked at any time if the evidence is the highest so far.
+
+    Parameters
+    ----------
+    log_evidence : array-like of shape (n_claims,)
+        The logarithm of the evidence of each claim, in the order of the tests.
+    shares : array-like of shape (n_claims,)
+        What each claim has of the risk from the start; they sum to 1.
+    risk : float
+        1 - confidence.
+
+    Returns
+    -------
+    passed : ndarray of bool
+        Which claims are proved; all of them hold together.
+    levels : ndarray of float
+        The share of the risk that each claim has now.
+
+    References
+    ----------
+    B. L. Wiens, "A fixed sequence Bonferroni procedure for testing multiple endpoints", Pharmaceutical Statistics 2,
+    2003. :doi:`10.1002/pst.64`
+
+    Examples
+    --------
+    >>> from semisvm.decision.betting import fallback
+    >>> passed, levels = fallback([3.0, 2.5, 0.1], [0.8, 0.2, 0.0], risk=0.1)
+    >>> passed.tolist(), levels.tolist()
+    ([True, True, False], [0.8, 1.0, 1.0])
+    """
+    passed, levels, carried = [], [], 0.0
+    for evidence, share in zip(np.asarray(log_evidence, float), np.asarray(shares, float), strict=True):
+        level = float(share + carried)
+        # Infinite evidence is knowledge: nothing is risked.
+        passes = bool(evidence == np.inf or (level > 0 and evidence >= log_evidence_needed(risk * level)))
+        carried = level if passes else 0.0
+        passed.append(passes)
+        levels.append(level)
+    return np.array(passed, dtype=bool), np.array(levels)

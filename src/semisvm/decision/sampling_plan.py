@@ -1,0 +1,278 @@
+"""Which thresholds to test on a pool, in which order, and how fast to draw which rows: everything that is frozen.
+
+Rows are put in bands by score, the highest first; a threshold accepts the first few bands. Nothing here affects whether
+a promise is true, only how many labels it takes: the plan may use scores, out-of-fold estimates and beliefs of any
+quality, but no label of the pool.
+
+Precision alone: twelve sizes, geometric, strict to loose, equal draws. Everything else: 24 bands, draws weighted by
+what each row is worth to the claims, thresholds that are predicted to do.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from semisvm.decision.betting import CLAIM_ROUNDING
+from semisvm.decision.checks import Floats
+from semisvm.decision.linear_claims import LEAST_DOUBT, LinearForm, linear_forms, measure_of, stratified, with_experts
+from semisvm.decision.stratified_bets import best_draws
+from semisvm.decision.target import Target
+
+N_SIZES = 12
+N_STRATA = 24
+START_SHARES = (0.6, 0.2, 0.2)  # of the risk, at the first threshold, a third and two thirds of the way
+SIZE_FACTOR, SIZE_RANGE = 1.5, 16  # the widest set, and how many times it is larger than the strictest
+RECALL_ROOM = (0.9, 0.75, 0.5)  # predicted recall, from the target (0) to 1
+UNIFORM_SHARE = 0.2  # of every design of draws
+TIE = 1e-9  # scores that differ by less, relative to their range, are equal
+
+
+@dataclass(frozen=True)
+class PlannedThreshold:
+    """A threshold that may be certified.
+
+    Attributes
+    ----------
+    threshold : float
+        Rows with a higher score are accepted.
+    n_bands : int
+        How many bands, from the top, are accepted.
+    n_accepted : int
+        How many rows of the pool are accepted.
+    share : float
+        The share of the risk that its test has from the start.
+    """
+
+    threshold: float
+    n_bands: int
+    n_accepted: int
+    share: float
+
+
+@dataclass(frozen=True)
+class SamplingPlan:
+    """What is frozen when a campaign begins.
+
+    Attributes
+    ----------
+    bands : ndarray of uint8 of shape (n_rows,)
+        The band of each row, 0 with the highest scores. The number of bands stands for rows that no threshold accepts
+        and no claim is about, one more for rows that only set the thresholds; neither are drawn.
+    sizes : ndarray of shape (n_bands,)
+        Rows per band.
+    speeds : ndarray of shape (n_bands,)
+        How fast rows of each band are drawn; 0: not at all.
+    beliefs : ndarray of shape (n_bands,)
+        The predicted share of positives in each band.
+    thresholds : tuple of PlannedThreshold
+        In the order of the tests.
+    """
+
+    bands: np.ndarray
+    sizes: Floats
+    speeds: Floats
+    beliefs: Floats
+    thresholds: tuple[PlannedThreshold, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """The rows that claims are about: those in a band."""
+        return int(self.sizes.sum())
+
+
+def plan_sampling(
+    scores: Floats,
+    probabilities: Floats,
+    target: Target,
+    risk: float,
+    *,
+    n_base: int,
+    thresholds: Floats | None = None,
+    equal_draws: bool = False,
+    aside: np.ndarray | None = None,
+) -> SamplingPlan:
+    """Choose thresholds, order, bands and draws.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+        Finite scores of the pool.
+    probabilities : ndarray of shape (n_rows,)
+        The predicted chance that each row is positive.
+    target : Target
+        What is claimed.
+    risk : float
+        1 - confidence.
+    n_base : int
+        How many rows of the pool the target's own threshold is expected to accept (precision alone).
+    thresholds : ndarray, optional
+        The thresholds to test, in this order; by default they are chosen here.
+    equal_draws : bool, default=False
+        Draw every row with the same chance.
+    aside : ndarray of bool, optional
+        Rows whose scores set the thresholds and which then take no part: what a claim about new rows needs.
+
+    Returns
+    -------
+    SamplingPlan
+        The plan; ValueError if no threshold accepts a row.
+    """
+    forms = linear_forms(target)
+    looked_at = scores if aside is None else scores[aside]
+    part = len(looked_at) / max(len(scores), 1)
+    ordered = np.sort(looked_at)[::-1]
+    is_precision = all(form.measure == "precision" for form in forms)
+    order = np.argsort(-looked_at, kind="stable")
+    chances = (probabilities if aside is None else probabilities[aside])[order]
+    if thresholds is not None:
+        cuts, shares = np.asarray(thresholds, float), _start_shares(len(thresholds))
+        edges = np.unique(cuts)[::-1]
+        if not is_precision:
+            edges = np.unique(np.concatenate([edges, _cut_values(ordered, _strata(ordered))]))[::-1]
+    elif is_precision:
+        assert target.min_precision is not None
+        ends = _precision_ends(ordered, target.min_precision, risk, max(1, round(n_base * part)), part)
+        cuts = edges = _cut_values(ordered, ends)
+        shares = _start_shares(len(cuts))
+    else:
+        ends = _strata(ordered)
+        edges = _cut_values(ordered, ends)
+        chosen, shares = _promising(ends, chances, forms, target)
+        cuts = edges[chosen]
+    return _assemble(scores, probabilities, forms, edges, cuts, shares, is_precision or equal_draws, aside)
+
+
+def _assemble(scores, probabilities, forms, edges, cuts, shares, equal_draws, aside) -> SamplingPlan:
+    """Count bands, and drop thresholds that accept the same rows as one before them, or none."""
+    is_precision = all(form.measure == "precision" for form in forms)
+    codes = np.searchsorted(-edges, -scores, side="right").astype(np.uint8)  # score > edges[code], first such
+    rejected = len(edges)
+    n_bands = rejected if is_precision else rejected + 1  # rows below every edge belong to the claim unless precision
+    if aside is not None:
+        codes = np.where(aside, n_bands + 1, codes).astype(np.uint8)
+    sizes = np.bincount(codes, minlength=n_bands)[:n_bands].astype(float)
+    sums = np.bincount(codes, weights=probabilities, minlength=n_bands)[:n_bands]
+    beliefs = np.clip(np.divide(sums, sizes, out=np.full(n_bands, 0.5), where=sizes > 0), LEAST_DOUBT, 1 - LEAST_DOUBT)
+    planned: list[PlannedThreshold] = []
+    seen: set[int] = set()
+    for cut in cuts:
+        n_accepting = int(np.searchsorted(-edges, -cut, side="right"))
+        n_accepted = int(sizes[:n_accepting].sum())
+        if n_accepted and n_accepted not in seen:
+            seen.add(n_accepted)
+            planned.append(PlannedThreshold(float(cut), n_accepting, n_accepted, 0.0))
+    if not planned:
+        raise ValueError(
+            "No threshold accepts a row of the pool, so there is nothing to certify. Give a larger pool, or thresholds "
+            "below the highest score."
+        )
+    shares = shares if len(planned) == len(cuts) else _start_shares(len(planned))
+    planned = [PlannedThreshold(t.threshold, t.n_bands, t.n_accepted, v) for t, v in zip(planned, shares, strict=True)]
+    speeds = np.ones(n_bands) if equal_draws else _mean_of_designs(sizes, beliefs, forms, planned)
+    return SamplingPlan(codes, sizes, speeds, beliefs, tuple(planned))
+
+
+def _start_shares(n: int) -> list[float]:
+    shares = [0.0] * n
+    for place, share in zip((0, n // 3, 2 * n // 3), START_SHARES, strict=True):
+        shares[place] += share
+    return shares
+
+
+# ---- thresholds ----
+
+
+def _score_changes(ordered: Floats) -> np.ndarray:
+    """Return the numbers of rows after which the score changes, in descending order of scores; the last is all rows."""
+    if not len(ordered):
+        return np.empty(0, dtype=np.intp)
+    tolerance = TIE * float(ordered[0] - ordered[-1])
+    return np.append(np.flatnonzero(ordered[:-1] - ordered[1:] > tolerance) + 1, len(ordered))
+
+
+def _at_changes(ordered: Floats, ends: Floats) -> np.ndarray:
+    """Move each end down to where the score changes: equal scores are on one side of every threshold."""
+    changes = _score_changes(ordered)
+    if not len(changes):
+        return changes
+    wanted = np.clip(np.round(ends).astype(np.intp), 1, len(ordered))
+    return np.unique(changes[np.searchsorted(changes, wanted)])
+
+
+def _cut_values(ordered: Floats, ends: np.ndarray) -> Floats:
+    """Return the thresholds that accept so many rows: midpoints; below the last row a little less than its score."""
+    below = np.append(ordered[1:], ordered[-1:] - 2e-6 * max(float(np.ptp(ordered)) if len(ordered) else 0, 1e-6))
+    return (ordered[ends - 1] / 2 + below[ends - 1] / 2) if len(ordered) else np.empty(0)
+
+
+def _precision_ends(ordered: Floats, level: float, risk: float, n_base: int, part: float) -> np.ndarray:
+    """Return geometric sizes; `part` of the pool's rows is looked at."""
+    perfect = math.ceil(math.log(risk) / math.log(level)) if level < 1 else 3
+    smallest = 4 * perfect * part
+    widest = min(len(ordered), max(SIZE_FACTOR * n_base, smallest))
+    strictest = min(widest, max(smallest, widest / SIZE_RANGE))
+    return _at_changes(ordered, np.geomspace(max(strictest, 1), max(widest, 1), N_SIZES))
+
+
+def _strata(ordered: Floats) -> np.ndarray:
+    """Return 24 ends: half geometric from the top, half equal."""
+    n = len(ordered)
+    half = N_STRATA // 2
+    top = np.geomspace(max(1, n / 2000), max(n, 1), half + 1)[:half]
+    return _at_changes(ordered, np.concatenate([top, np.linspace(n / half, n, half)]))
+
+
+def _promising(
+    ends: np.ndarray, chances: Floats, forms: tuple[LinearForm, ...], target: Target
+) -> tuple[list[int], list[float]]:
+    """Return which ends to test, in order, and their shares of the risk."""
+    if len(forms) == 1 and target.min_recall is not None:
+        found = np.cumsum(chances)
+        recalls = found[ends - 1] / max(found[-1], 1e-300)
+        wanted = [target.min_recall + (1 - target.min_recall) * room for room in RECALL_ROOM]
+        last = max(len(ends) - 2, 0)  # the last end accepts every row
+        chosen = list(dict.fromkeys(min(int(np.searchsorted(recalls, one - CLAIM_ROUNDING)), last) for one in wanted))
+        return chosen, [1.0] + [0.0] * (len(chosen) - 1)
+    starts = np.concatenate([[0], ends[:-1]])
+    sizes = (ends - starts).astype(float)
+    sums = np.concatenate([[0.0], np.cumsum(chances)])
+    beliefs = np.clip((sums[ends] - sums[starts]) / sizes, LEAST_DOUBT, 1 - LEAST_DOUBT)
+    merits = []
+    for k in range(len(ends)):
+        claims = [stratified(sizes, beliefs, np.ones(len(sizes)), form, k + 1)[0] for form in forms]
+        grows = [best_draws(c.sizes, c.values, c.total, c.experts[0])[1] for c in claims]
+        rooms = [((c.sizes * c.values * c.experts[0]).sum() - c.total) / (c.sizes * c.values).sum() for c in claims]
+        merits.append((min(grows), min(rooms)))
+    best = max(range(len(ends)), key=lambda k: merits[k])
+    chosen = [k for k in (best, best + 1, best - 1) if 0 <= k < len(ends)]
+    later = list(START_SHARES[1 : len(chosen)])
+    return chosen, [1 - sum(later), *later]
+
+
+def _mean_of_designs(
+    sizes: Floats, beliefs: Floats, forms: tuple[LinearForm, ...], planned: list[PlannedThreshold]
+) -> Floats:
+    """Return the mean of the best draws of all claims: draws that suit one threshold alone starve the others."""
+    speeds = np.zeros(len(sizes))
+    for threshold in planned:
+        for form in forms:
+            plain, bands = stratified(sizes, beliefs, np.ones(len(sizes)), form, threshold.n_bands)
+            if not len(bands):
+                continue
+            claim = with_experts(plain, bands, form, threshold.n_bands)
+            believed = claim.experts[np.argmin(np.abs(claim.experts - plain.experts[0]).sum(axis=1))]
+            chances, _ = best_draws(claim.sizes, claim.values, claim.total, believed)
+            by_value = claim.values / (claim.sizes * claim.values).sum()
+            speeds[bands] += (1 - UNIFORM_SHARE) * chances + UNIFORM_SHARE * by_value
+    return speeds / max(float((speeds * sizes).sum()), 1e-300)
+
+
+def predicted_value(plan: SamplingPlan, form: LinearForm, n_accepting: int, target: Target) -> float:
+    """Return what the beliefs predict for a measure at a threshold."""
+    accepted, rejected = plan.sizes[:n_accepting], plan.sizes[n_accepting:]
+    tp = float((accepted * plan.beliefs[:n_accepting]).sum())
+    fn = float((rejected * plan.beliefs[n_accepting:]).sum())
+    return measure_of(tp, float(accepted.sum()) - tp, fn, plan.n_rows, form, target)

@@ -1,0 +1,4 @@
+from semisvm.estimators.auto.kernel import UnlabeledKernel
+from semisvm.estimators.auto.svc import AutoSVC
+
+__all__ = ["AutoSVC", "UnlabeledKernel"]

@@ -1,0 +1,315 @@
+"""The classifier that looks for the kind of structure that helps: kernels of all rows, and one average of machines.
+
+Kernels are made from all rows, labeled or not (`library`); on each a least-squares SVM is trained on the labeled rows,
+whose leave-one-out scores come in closed form (`leave_one_out`); from those come the weights of one average
+(`stacking`), with a pull towards what the rows themselves suggest (`structure`) that fades as labels grow.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from semisvm.device import on_host
+from semisvm.estimators.auto.average import AverageFit, fit_average
+from semisvm.estimators.auto.library import make_library
+from semisvm.estimators.auto.setting import check_neighbors, choose_rows, labeled_target
+from semisvm.estimators.base import FLOATS, check_every_class_is_used, row_weights
+from semisvm.estimators.binary import winning_codes
+from semisvm.estimators.costs import read_costs
+from semisvm.estimators.progress import Progress, warn_caller
+from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.labels import Labels, encode
+from semisvm.model_selection.scoring import LabeledRowsScoreMixin
+from semisvm.sklearn_private import Interval, StrOptions, fit_context
+
+CLOSE_ENOUGH = 1e-6  # how far the objective of the weights may be from its minimum
+
+
+@with_shared_docs
+class AutoSVC(CallbackSupportMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
+    """The default for few labels and many unlabeled rows: nothing to choose, nothing to tune.
+
+    Rows may help in several ways: classes may be clusters, may lie along curved surfaces, or may differ in directions
+    in which all rows vary most. For each of these there are kernels that are made from all rows. A least-squares SVM is
+    trained on each, and the average that does best on labeled rows left out is taken; `weights_` says what helped.
+
+    Dense rows are taken as they are: standardize the columns of a table first. Rows of a sparse matrix are scaled to
+    length 1, as is usual for text.
+
+    Parameters
+    ----------
+    n_neighbors : tuple of int, default=(3, 15)
+        How many nearest rows each row is linked to; one graph for each number.
+    ridge : float, default=0.1
+        The ridge of the machines, as a multiple of the mean of the kernel's diagonal. More is smoother.
+    prior_strength : float, default=0.5
+        How strongly the weights are pulled towards the ones that the rows suggest without labels. The pull is worth
+        about this many labels.
+    safe : bool, default=True
+        Compare the rows with random ones that have no structure, leave out the kernels whose structure the rows do not
+        have, and favor graphs where rows are much nearer to each other than random ones (`structure_`). Where nothing
+        is found this leaves an ordinary SVM of the labeled rows. False: ten kernels (nine with the cosine metric), all
+        alike before the labels are looked at.
+    metric : {"auto", "euclidean", "cosine"}, default="auto"
+        How rows are compared. "cosine" scales rows to length 1; "auto" is "cosine" for sparse matrices and "euclidean"
+        for dense ones.
+    max_rows : int, default=3000
+        Most rows that kernels are made from: the labeled ones and a random sample of the others. The rest are predicted
+        like new rows. At most half of them are labeled; where there are more labels, a sample of those is learned from,
+        with a warning. Memory and time grow with the square and the cube of it.
+    %(costs)s
+        Only their ratios matter. A matrix between more than two classes is accepted only where each line holds one
+        cost.
+    class_weight : dict or "balanced", default=None
+        Multiplies the loss of the rows of each class, as in scikit-learn.
+    %(unlabeled)s
+    random_state : int, RandomState instance or None, default=None
+        Makes the choice of rows repeatable where there are more than `max_rows`. Nothing else is random.
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(classes)s
+    weights_ : dict of {str: float}
+        The weight of each kernel in the average; 0 for those that were left out. "rbf" (or "cosine") and "linear" are
+        ordinary kernels, "strong ridge" with more smoothing; "components" and "component rbf" are made from the main
+        directions of all rows; "graph 3 ..." from a graph of 3 neighbors: "smooth" uses all functions on it, "first m"
+        the m smoothest.
+    structure_ : dict of {str: float}
+        How much structure the rows have, without a look at the labels. "components": how much more they vary in one
+        direction than rows with independent columns; "graph 3": how much nearer the 3 nearest rows are than in a
+        random cloud of the same covariance. About 1 means none. Empty with ``safe=False``.
+    loo_scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        The score of each labeled row by machines that have not seen its label, in the form of `decision_function`; NaN
+        for other rows. The weights of the average have seen it: with few labels their error is too low.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        0 for the labels in y, -1 for rows that are only predicted.
+    history_ : list of RoundRecord
+        One record per trained kernel: its leave-one-out squared error (`objective`), and in the details its
+        leave-one-out error, its belief before the labels were looked at, and its weight.
+    n_iter_ : int
+        Steps that the weights took.
+    termination_condition_ : str
+        Why the fit ended: "converged", "stopped_by_callback" (the average is that of the kernels trained so far), or
+        "stalled".
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during fit; only where X has string column names.
+
+    See Also
+    --------
+    SupervisedSVC : Does not use the unlabeled rows.
+    LaplacianSVC : One graph, with a price on scores that differ between neighbors.
+    TransductiveSVC : Puts the boundary where rows are few.
+
+    Notes
+    -----
+    A row of weight 2 is two rows, exactly, also in the kernels and in the leave-one-out scores, as long as there are at
+    most `max_rows` rows; beyond that, rows are drawn without regard to their weights. Rows of weight 0 are predicted
+    like new rows.
+
+    The unlabeled rows do not always help. Rows without any structure are recognized and left to the ordinary kernels;
+    rows with a structure that has nothing to do with the classes are not, and with very few labels the average can then
+    be worse than `SupervisedSVC`. The page docs/auto.md has measurements.
+
+    References
+    ----------
+    .. [1] O. Chapelle, B. Schoelkopf and A. Zien (eds.), "Semi-Supervised Learning", MIT Press, 2006.
+    .. [2] G. C. Cawley and N. L. C. Talbot, "Fast exact leave-one-out cross-validation of sparse least-squares support
+       vector machines", Neural Networks 17, 2004.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from semisvm import AutoSVC
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> hidden = y.copy()
+    >>> hidden[6:] = -1  # six labels are left
+    >>> model = AutoSVC().fit(X, hidden)
+    >>> model.score(X, y)
+    1.0
+    >>> max(model.weights_, key=model.weights_.get)
+    'graph 15 smooth'
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_neighbors": [tuple, list],
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "prior_strength": [Interval(Real, 0, None, closed="neither")],
+        "safe": ["boolean"],
+        "metric": [StrOptions({"auto", "euclidean", "cosine"})],
+        "max_rows": [Interval(Integral, 2, None, closed="left")],
+        "costs": [dict, "array-like", None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "unlabeled": "no_validation",
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: tuple[int, ...] = (3, 15),
+        *,
+        ridge: float = 0.1,
+        prior_strength: float = 0.5,
+        safe: bool = True,
+        metric: Literal["auto", "euclidean", "cosine"] = "auto",
+        max_rows: int = 3000,
+        costs: Any = None,
+        class_weight: Any = None,
+        unlabeled: Any = -1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        self.n_neighbors = n_neighbors
+        self.ridge = ridge
+        self.prior_strength = prior_strength
+        self.safe = safe
+        self.metric = metric
+        self.max_rows = max_rows
+        self.costs = costs
+        self.class_weight = class_weight
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> Self:
+        """Learn from labeled and unlabeled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            A label for each row, the marker `unlabeled` where there is none.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many rows each row counts for. A row of weight 0 is left out.
+        sample_cost : array-like of shape (n_samples,), (n_samples, n_classes) or \
+(n_samples, n_classes, n_classes), default=None
+            What errors on each row cost, in place of `costs`.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = on_host(X), on_host(y)
+        if y is not None:
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
+        weight = row_weights(sample_weight, X)
+        in_use = weight > 0
+        check_every_class_is_used(labels, in_use)
+        n_neighbors = check_neighbors(self.n_neighbors)
+        costs = read_costs(self.costs, sample_cost, self.class_weight, labels, in_use).by_class(type(self).__name__)
+        is_cosine = self.metric == "cosine" or (self.metric == "auto" and sparse.issparse(X))
+
+        rows = choose_rows(labels, in_use, self.max_rows, self.random_state)
+        with Progress(self).whole_fit(type(self).__name__) as watch:
+            library, node, at = make_library(
+                X[rows],
+                weight[rows],
+                labels.n_classes,
+                n_neighbors=n_neighbors,
+                is_cosine=is_cosine,
+                is_safe=self.safe,
+            )
+            target = labeled_target(labels, costs, weight, rows, node)
+            found = fit_average(
+                library, at, target, ridge=self.ridge, strength=self.prior_strength, tell=watch.round_done
+            )
+        self.classes_ = labels.classes
+        self._learn(found, labels, rows)
+        guessed = np.full(len(weight), -1)
+        guessed[rows] = winning_codes(_decision(found.average.scores(at)))[node]
+        self._transduce(X, labels, guessed)
+        return self
+
+    def _learn(self, found: AverageFit, labels: Labels, rows: np.ndarray) -> None:
+        self._average = found.average
+        self.weights_ = found.average.weights
+        structure = found.average.library.structure
+        self.structure_: dict[str, float] = {}
+        if structure is not None:
+            graphs = {f"graph {k}": ratio for k, ratio in structure.link_ratios.items()}
+            self.structure_ = {"components": structure.component_ratio, **graphs}
+        left_out = _decision(found.left_out)
+        self.loo_scores_ = np.full((len(labels.codes), *left_out.shape[1:]), np.nan)
+        self.loo_scores_[rows[labels.is_labeled[rows]]] = left_out
+        self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
+        self.history_ = found.history
+        self.n_iter_ = found.stacked.n_iter
+        self.termination_condition_ = "converged"
+        if found.was_stopped:
+            self.termination_condition_ = "stopped_by_callback"
+        elif found.stacked.gap > CLOSE_ENOUGH:
+            self.termination_condition_ = "stalled"
+            message = (
+                f"The weights of {type(self).__name__} are known to a gap of {found.stacked.gap:.2g} where "
+                f"{CLOSE_ENOUGH:g} was expected: raise prior_strength or ridge."
+            )
+            warn_caller(ConvergenceWarning(message))
+
+    def _transduce(self, X: Any, labels: Labels, guessed: np.ndarray) -> None:
+        """Keep the labels, take the guesses, and predict the rows that the kernels were not made from."""
+        codes = np.where(labels.is_labeled, labels.codes, guessed)
+        outside = np.flatnonzero(codes < 0)
+        if len(outside):
+            codes[outside] = winning_codes(_decision(self._average.scores_of_rows(X[outside])))
+        self.transduction_ = labels.decode(codes)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return signed scores; the largest wins.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows. One that equals a row of the fit gets the score it has there.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes one score per row, above 0 for the second; with more, one per row and class.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
+        return _decision(self._average.scores_of_rows(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        decision = self.decision_function(X)
+        return self.classes_[winning_codes(decision)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _decision(scores: np.ndarray) -> np.ndarray:
+    """One column is one score per row."""
+    return scores[:, 0] if scores.shape[1] == 1 else scores

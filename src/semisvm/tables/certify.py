@@ -1,0 +1,220 @@
+"""Campaigns on files: begin one, keep it, and write the certified model.
+
+The pool is every row of the data file without a label; `tables.batches` writes and reads the files that a person fills
+in. Model and data file are frozen: if their digests change, the campaign does not go on. The ledger of campaigns is
+kept in the model file, outside of what the digest covers.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semisvm.campaign import Campaign
+from semisvm.errors import fault
+from semisvm.tables.files import load, model_digest, replace_summary, save
+from semisvm.tables.methods import Tell, say_nothing
+from semisvm.tables.model import Model, read_codes
+from semisvm.tables.writing import check_can_write
+
+ROW_COLUMNS = ("row", "row_number", "semisvm_row", "semisvm_row_number")  # the first that the data do not have
+BYTES_AT_ONCE = 1 << 20
+
+
+def start_campaign(
+    model_path: str | Path,
+    data: str | Path,
+    *,
+    unlabeled: str | None = None,
+    after: Sequence[str | Path] = (),
+    tell: Tell = say_nothing,
+    **options: Any,
+) -> Campaign:
+    """Score the unlabeled rows of a file and begin a campaign about them; nothing is written yet.
+
+    Parameters
+    ----------
+    model_path, data : path
+        A model file of two classes, and the file with the rows.
+    unlabeled : str, optional
+        What marks an unlabeled row, besides an empty cell.
+    after : sequence of paths
+        Files of earlier campaigns on the same task, whose risks add up with this one's.
+    tell : callable
+        Told about progress.
+    **options
+        Parameters of `Campaign`: the target, `confidence`, `claim` and others.
+
+    Returns
+    -------
+    Campaign
+        To be kept by `keep_campaign`.
+    """
+    model = load_model(model_path)
+    if not os.access(model_path, os.W_OK):
+        reason = "the file can't be written to, and the ledger of campaigns is kept in it"
+        raise fault(model_path, reason, "Copy the model to where it can be written")
+    scores, is_open = _score_open_rows(model, data, unlabeled, tell)
+    if not len(scores):
+        raise fault(data, "every row has a label, so there is no pool", "Give a file with rows that have none")
+    earlier = [entry for path in after for entry in Campaign.load(path).ledger]
+    campaign = Campaign(
+        scores,
+        calibration=_calibration_in(model),
+        classes=model.classes.names,
+        pos_label=model.classes.names[1],
+        after=[*model.summary.campaigns, *earlier],
+        **options,
+    )
+    names = {*(model.open(data).names or ()), model.target}
+    campaign.about = {
+        "model": str(Path(model_path).resolve()),
+        "model_digest": model_digest(model_path),
+        "data": str(Path(data).resolve()),
+        "data_digest": file_digest(data),
+        "target": model.target,
+        "row_column": next(name for name in ROW_COLUMNS if name not in names),
+        "rows": {"n": len(is_open), "open": base64.b64encode(zlib.compress(np.packbits(is_open).tobytes())).decode()},
+    }
+    return campaign
+
+
+def keep_campaign(campaign: Campaign, state: str | Path, *, force: bool = False) -> None:
+    """Write the file of a campaign that has just begun, and enter it in the ledger of its model."""
+    check_can_write(state, force=force)
+    campaign.save(state)
+    path = campaign.about["model"]
+    model = load_model(path)
+    replace_summary(path, replace(model.summary, campaigns=tuple(campaign.ledger)))
+
+
+def load_campaign(state: str | Path) -> Campaign:
+    """Read the file of a campaign that was begun on files."""
+    try:
+        campaign = Campaign.load(state)
+    except OSError as error:
+        raise fault(state, f"can't be read ({error.strerror})", "Give the file of a campaign") from None
+    if "data" not in campaign.about:
+        raise fault(state, "this campaign was not begun on files", "Go on with it in Python: semisvm.Campaign.load")
+    return campaign
+
+
+def certified_model(campaign: Campaign, *, model_path: str | Path | None = None) -> Model:
+    """Return the model with the certified threshold.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        One with a certified threshold.
+    model_path : path, optional
+        Where the model file is now; by default where it was.
+
+    Returns
+    -------
+    Model
+        As any other; its operating point is certified by sampling.
+    """
+    path = Path(campaign.about["model"] if model_path is None else model_path)
+    model = load_model(path)
+    require_digest(path, model_digest(path), campaign.about["model_digest"], "the model")
+    verdict = campaign.verdict()
+    point = verdict.operating_point
+    if point is None:
+        raise ValueError(f"Nothing is certified, so there is no threshold to apply. {verdict.reason}")
+    positive = model.classes.names[1]
+    # The summary's scores, and so its operating point, are those before the estimator's own threshold.
+    shown = replace(point, threshold=point.threshold + _own_threshold(model))
+    summary = replace(
+        model.summary,
+        operating_points={positive: shown},
+        campaigns=tuple(campaign.ledger),
+        notes=(*model.summary.notes, verdict.reason),
+    )
+    return replace(model, threshold=point.threshold, summary=summary)
+
+
+def save_certified_model(
+    campaign: Campaign, out: str | Path, *, model_path: str | Path | None = None, force: bool = False
+) -> Path:
+    """Write the model with the certified threshold; see `certified_model`."""
+    check_can_write(out, force=force)
+    return save(certified_model(campaign, model_path=model_path), out, force=force)
+
+
+def file_digest(path: str | Path) -> str:
+    """Return the SHA-256 digest of a file, read in parts."""
+    digest = hashlib.sha256()
+    try:
+        with open(path, "rb") as stream:
+            while part := stream.read(BYTES_AT_ONCE):
+                digest.update(part)
+    except OSError as error:
+        raise fault(path, f"can't be read ({error.strerror})", "Check where the file is") from None
+    return digest.hexdigest()
+
+
+def load_model(path: str | Path) -> Model:
+    """Read a model file of two classes."""
+    model = load(path)
+    if not isinstance(model, Model):
+        reason = f"this is a bare {type(model).__name__}, not a model that semisvm fit wrote"
+        raise fault(path, reason, "Certify it in Python: semisvm.Campaign.for_model")
+    if len(model.classes.names) != 2:
+        reason = f"the model has {len(model.classes.names)} classes, and files are certified for two"
+        raise fault(path, reason, "Certify one class of it in Python: semisvm.Campaign.for_model with pos_label")
+    return model
+
+
+def _score_open_rows(
+    model: Model, data: str | Path, unlabeled: str | None, tell: Tell
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of the rows without a label, before any threshold, and a mask of them over the file."""
+    plain = replace(model, threshold=0.0)
+    rows = model.open(data)
+    has_target = rows.names is None or model.target in rows.names
+    also = (model.target,) if rows.names is not None and has_target else ()
+    scores, masks = [np.empty(0)], [np.empty(0, dtype=bool)]
+    n_rows = 0
+    for chunk in model.chunks(rows, also):
+        mask = read_codes(model, rows, chunk, unlabeled) < 0 if has_target else np.ones(len(chunk), dtype=bool)
+        scores.append(plain.scores_of(model.encode(rows, chunk))[mask])
+        masks.append(mask)
+        n_rows += len(chunk)
+        tell("Scoring", n_rows, None, "rows")
+    return np.concatenate(scores), np.concatenate(masks)
+
+
+def _own_threshold(model: Model) -> float:
+    """The threshold that is inside the estimator's scores, where it sets its own; else 0."""
+    point = model.summary.operating_points.get(model.classes.names[1])
+    return 0.0 if point is None or point.is_constant else point.threshold - model.threshold
+
+
+def _calibration_in(model: Model) -> Any:
+    """Held-out scores of the training labels, as the model file has them; None where it has none."""
+    sample = model.summary.scores.get(model.classes.names[1])
+    if sample is None or sample.level == "empirical" or len(set(sample.sign)) < 2:
+        return None
+    return np.array(sample.labeled) - _own_threshold(model), np.array(sample.sign)
+
+
+def file_rows(campaign: Campaign) -> np.ndarray:
+    """Return the place in the data file of each row of the pool, from 0."""
+    rows = campaign.about["rows"]
+    packed = np.frombuffer(zlib.decompress(base64.b64decode(rows["open"])), dtype=np.uint8)
+    return np.flatnonzero(np.unpackbits(packed, count=rows["n"]))
+
+
+def require_digest(path: Path, found: str, expected: str, what: str) -> None:
+    """Refuse to go on with a file that is not what it was."""
+    if found != expected:
+        reason = f"{what} has changed since the campaign began, and a promise holds for what was frozen then"
+        raise fault(path, reason, "Give the file as it was, or start a new campaign")

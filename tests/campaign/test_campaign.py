@@ -1,0 +1,532 @@
+"""Campaigns: what people call, and every corner of it."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from every_estimator import each_case, few_labels
+from semisvm import Campaign, SupervisedSVC, ThresholdClassifier, load, save
+from semisvm.campaign.clocks import hash_rows
+
+TARGETS = [
+    {"min_precision": 0.7},
+    {"min_recall": 0.7},
+    {"min_f": 0.5},
+    {"min_f": 0.5, "beta": 2.0},
+    {"max_cost": 0.3, "costs": (1.0, 1.0)},
+    {"min_precision": 0.5, "min_recall": 0.5},
+]
+
+
+def pool(n=3000, noise=0.5, seed=0):
+    """Scores and true classes: a score above 0 is positive, but for noise."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=n) - 1
+    return scores, (scores + noise * rng.normal(size=n) > 0).astype(int)
+
+
+def run(campaign, truth, most=300, at_once=10):
+    """Label until certified."""
+    while campaign.n_labels < most and not campaign.verdict().certified:
+        rows = campaign.draw(at_once)
+        if not rows:
+            break
+        campaign.tell(rows, truth[rows])
+    return campaign.verdict()
+
+
+def measures(accepted, truth, beta=1.0):
+    tp, fp, fn = (accepted & (truth == 1)).sum(), (accepted & (truth == 0)).sum(), (~accepted & (truth == 1)).sum()
+    f = (1 + beta**2) * tp / ((1 + beta**2) * tp + beta**2 * fn + fp)
+    return {"precision": tp / (tp + fp), "recall": tp / (tp + fn), "f": f, "cost": (fp + fn) / len(truth)}
+
+
+# ---- what is certified ----
+
+
+@pytest.mark.parametrize("claim", ["pool", "new rows"])
+@pytest.mark.parametrize("asked", TARGETS, ids=str)
+def test_an_easy_target_is_certified_and_true(asked, claim):
+    scores, truth = pool()
+    verdict = run(Campaign(scores, claim=claim, seed="01", **asked), truth, most=800)
+    point = verdict.operating_point
+    assert verdict.certified
+    assert (point.status, point.level, point.sampling.claim) == ("certified", "certified by sampling", claim)
+    found = measures(scores > point.threshold, truth, asked.get("beta", 1.0))
+    for name, least in asked.items():
+        if name.startswith("min_"):
+            assert found[name.removeprefix("min_")] >= least
+        elif name == "max_cost":
+            assert found["cost"] <= least
+
+
+def test_several_targets_do_not_halve_the_risk():
+    scores, truth = pool()
+    campaign = Campaign(scores, min_precision=0.5, min_recall=0.5, thresholds=[0.0], seed="01")
+    (line,) = campaign.verdict().table
+    assert line.evidence_needed == pytest.approx(10)
+    verdict = run(campaign, truth, most=1000)
+    point = verdict.operating_point
+    assert (point.precision.low, point.recall.low) == (0.5, 0.5)
+    assert point.f_score.value != point.f_score.value  # not measured
+
+
+def test_false_campaigns_are_rare():
+    """Every set just below the target: 100 campaigns, the verdict looked at after every batch."""
+    n_false, n_rows, level = 0, 400, 0.7
+    truth = np.zeros(n_rows, dtype=int)
+    truth[np.arange(n_rows) % 10 < 7] = 1
+    truth[::40] = 0  # 0.675 in all
+    scores = np.linspace(1, -1, n_rows)
+    for seed in range(100):
+        campaign = Campaign(scores, min_precision=level, thresholds=[0.5, 0.0, -0.5], seed=f"{seed:04x}")
+        n_false += run(campaign, truth, most=100, at_once=20).certified
+    assert n_false <= 0.1 * 100 + 3 * math.sqrt(0.09 * 100)
+
+
+def test_the_widest_certified_set_is_reported_and_widening_goes_on():
+    scores, truth = pool(noise=0.1)
+    campaign = Campaign(scores, min_precision=0.8, seed="02")
+    first = run(campaign, truth)
+    for _ in range(20):
+        rows = campaign.draw(20)
+        campaign.tell(rows, truth[rows])
+    later = campaign.verdict()
+    assert later.operating_point.sampling.n_accepted > first.operating_point.sampling.n_accepted
+    certified = [line for line in later.table if line.is_certified]
+    assert later.operating_point.sampling.n_accepted == max(line.n_accepted for line in certified)
+
+
+def test_the_strictest_certified_threshold_is_reported_for_recall():
+    scores, truth = pool()
+    campaign = Campaign(scores, min_recall=0.6, seed="02")
+    while (rows := campaign.draw(20)) and campaign.n_labels < 600:
+        campaign.tell(rows, truth[rows])
+    verdict = campaign.verdict()
+    certified = [line.threshold for line in verdict.table if line.is_certified]
+    assert verdict.operating_point.threshold == max(certified)
+
+
+def test_calibration_shows_where_to_look():
+    scores, truth = pool(20_000)
+    known = np.random.default_rng(1).permutation(len(scores))[:200]
+    calibration = scores[known], np.where(truth[known] == 1, 1, -1)
+    prices = Campaign(scores, min_precision=0.9, calibration=calibration, seed="03").prices()
+    accepted = scores > prices.table[-1].threshold
+    assert abs(prices.table[-1].predicted["precision"] - truth[accepted].mean()) < 0.1
+
+
+# ---- prices and words ----
+
+
+def test_prices_are_told_before_the_first_label():
+    scores, _ = pool()
+    prices = Campaign(scores, min_precision=0.9, seed="04").prices()
+    assert "predicted precision" in str(prices)
+    assert all(20 <= fewest <= 26 for fewest in prices.fewest)  # a perfect record
+    assert len(prices.as_dict()["prices"]) == len(prices.table)
+
+
+def test_the_price_of_recall_is_at_least_the_elusion_bound():
+    scores, _ = pool()
+    campaign = Campaign(scores, min_recall=0.8, thresholds=[0.0], probabilities=np.where(scores > 0, 0.5, 0.1))
+    n_rejected, hits = (scores <= 0).sum(), 0.5 * (scores > 0).sum()
+    assert campaign.prices().fewest == (math.ceil(math.log(10) * 0.8 * n_rejected / (0.2 * hits)),)
+
+
+def test_a_precision_of_one_costs_nine_tenths_of_the_set_and_can_be_certified():
+    scores, truth = np.linspace(1, -1, 60), np.array([1] * 20 + [0] * 40)
+    campaign = Campaign(scores, min_precision=1.0, thresholds=[scores[19:21].mean()], seed="05")
+    assert campaign.prices().fewest == (18,)
+    assert campaign.prices().table[0].forecast == 18
+    assert run(campaign, truth, most=60, at_once=1).status == "certified"
+    assert campaign.n_labels == 18
+
+
+def test_the_words_of_a_verdict_say_what_is_promised():
+    scores, truth = pool()
+    verdict = run(Campaign(scores, min_precision=0.7, seed="06"), truth)
+    assert "Holds for these 3,000 rows with probability 90% over the tool's own random draws." in verdict.reason
+    assert "evidence" in str(verdict)
+    assert json.dumps(verdict.as_dict(), allow_nan=False)
+    point = verdict.operating_point
+    assert type(point).from_dict(point.as_dict()).as_dict() == point.as_dict()
+    assert "certified by sampling" in str(point)
+    assert "not measured" in str(point)  # recall
+
+
+# ---- edge cases ----
+
+
+def test_an_empty_pool_or_one_without_accepted_rows_is_refused():
+    with pytest.raises(ValueError, match="pool is empty"):
+        Campaign([], min_precision=0.9)
+    with pytest.raises(ValueError, match="No threshold accepts a row"):
+        Campaign([0.1, 0.2], min_precision=0.9, thresholds=[0.5])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "Say what to certify"),
+        ({"min_precision": 1.5}, "min_precision must lie in"),
+        ({"min_f": 0}, "min_f must lie in"),
+        ({"max_cost": 0.1}, "max_cost needs costs"),
+        ({"max_cost": -1, "costs": (1, 1)}, "max_cost must be"),
+        ({"min_precision": 0.9, "confidence": 1}, "confidence must lie"),
+        ({"min_precision": 0.9, "claim": "world"}, "claim must be one of 'pool', 'new rows'"),
+        ({"min_precision": 0.9, "dont_know": "drop"}, "dont_know must be one of"),
+        ({"max_cost": 0.1, "costs": (1, 1), "dont_know": "leave out"}, "max_cost counts every row"),
+        ({"min_precision": 0.9, "seed": "xyz"}, "hexadecimal"),
+        ({"min_precision": 0.9, "probabilities": [0.5]}, "probabilities must be 3 numbers"),
+        ({"min_precision": 0.9, "probabilities": [0.5, 2, 0]}, "probabilities must be 3 numbers"),
+        ({"min_precision": 0.9, "thresholds": np.arange(200.0)}, "At most 100 thresholds"),
+        ({"min_precision": 0.9, "classes": ["a", "b", "c"]}, "say which one the target is about"),
+    ],
+)
+def test_bad_arguments_are_refused_with_a_reason(options, said):
+    with pytest.raises(ValueError, match=said):
+        Campaign([0.1, 0.2, 0.3], **options)
+
+
+def test_scores_must_be_finite_numbers_one_per_row():
+    for scores in ([0.1, np.nan], [[0.1, 0.2]]):
+        with pytest.raises(ValueError, match="scores must"):
+            Campaign(scores, min_precision=0.9)
+
+
+@pytest.mark.parametrize("claim", ["pool", "new rows"])
+def test_equal_scores_are_on_one_side_of_every_threshold(claim):
+    scores = np.repeat([3.0, 2.0, 1.0, 0.0], 50)
+    campaign = Campaign(scores, min_precision=0.7, claim=claim, seed="07")
+    for line in campaign.verdict().table:
+        assert line.threshold not in scores
+    if claim == "pool":
+        sizes = [line.n_accepted for line in campaign.verdict().table]
+        assert sizes == sorted(set(sizes))
+        assert set(sizes) <= {50, 100, 150, 200}
+
+
+def test_when_everything_is_labeled_the_claim_is_known():
+    truth = np.array([1] * 9 + [0] * 11)
+    scores = np.linspace(1, -1, 20)
+    known = Campaign(scores, min_precision=0.9, thresholds=[scores[9:11].mean()], seed="08")
+    known.tell(range(20), truth)
+    assert known.verdict().status == "known"
+    assert known.verdict().operating_point.sampling.is_known
+    assert known.verdict().reason.startswith("Known after 20 labels")
+    refuted = Campaign(scores, min_precision=0.95, thresholds=[scores[9:11].mean()], seed="08")
+    refuted.tell(range(20), truth)
+    assert refuted.verdict().status == "refuted"
+    assert not refuted.verdict().certified
+    assert "fit a better model" in refuted.verdict().reason
+    assert refuted.draw(5) == known.draw(5) == []
+
+
+@pytest.mark.parametrize("asked", [{"min_recall": 0.9}, {"min_f": 0.9}, {"max_cost": 0.05, "costs": (1, 1)}], ids=str)
+@pytest.mark.parametrize("is_true", [True, False])
+def test_known_holds_for_every_target(asked, is_true):
+    scores = np.linspace(1, -1, 40)
+    truth = (scores > 0).astype(int)
+    truth[-8:] = 0 if is_true else 1
+    campaign = Campaign(scores, thresholds=[0.0], seed="09", **asked)
+    while rows := campaign.draw(7):
+        campaign.tell(rows, truth[rows])
+        if campaign.verdict().certified:
+            break
+    campaign.tell(range(40), truth)
+    assert campaign.verdict().status == ("known" if is_true else "refuted")
+
+
+def test_a_threshold_that_accepts_everything_has_its_recall_for_nothing():
+    verdict = Campaign(np.arange(5.0), min_recall=0.9, thresholds=[-1.0]).verdict()
+    assert verdict.status == "known"
+
+
+def test_nothing_left_to_ask_ends_the_loop():
+    scores, truth = np.linspace(1, -1, 30), np.array([1, 0, 0] * 10)
+    campaign = Campaign(scores, min_precision=0.9, seed="0a")
+    n_batches = 0
+    while rows := campaign.draw(5):
+        campaign.tell(rows, truth[rows])
+        n_batches += 1
+    assert n_batches <= 6
+    assert not campaign.verdict().certified
+
+
+def test_rows_without_an_answer_are_asked_again_first():
+    scores, truth = pool()
+    campaign = Campaign(scores, min_precision=0.9, seed="0b")
+    rows = campaign.draw(10)
+    campaign.tell(rows[3:], truth[rows[3:]])
+    before = campaign.verdict().table[0].n_read
+    again = campaign.draw(10)
+    assert set(rows[:3]) <= set(again)
+    assert before < 7  # the first three block the sequence
+    campaign.tell(rows[:3], truth[rows[:3]])
+    assert campaign.verdict().table[0].n_read >= 10
+
+
+def test_dont_know_counts_as_an_error_or_is_left_out():
+    scores = np.linspace(1, -1, 400)
+    truth = np.ones(400, dtype=int)
+
+    def told(dont_know):
+        campaign = Campaign(scores, min_precision=0.8, thresholds=[0.0], dont_know=dont_know, seed="0c")
+        while campaign.n_labels < 60 and (rows := campaign.draw(1)):
+            campaign.tell(rows, [None if campaign.n_labels % 3 == 0 else truth[rows[0]]])
+        return campaign.verdict()
+
+    assert not told("bad").certified
+    left_out = told("leave out")
+    assert left_out.certified
+    assert left_out.operating_point.precision.value == 1.0
+
+
+def test_answers_are_checked_and_refused_as_a_whole():
+    campaign = Campaign(np.arange(10.0), min_precision=0.9)
+    for rows, answers, said in (
+        ([0, 1], [1], "one answer per row"),
+        ([0, 99], [1, 1], "There is no row 99"),
+        ([0, True], [1, 1], "There is no row True"),
+        ([0, 1], [1, 2], "an answer is 1"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            campaign.tell(rows, answers)
+    assert campaign.n_labels == 0
+    named = Campaign(np.arange(10.0), min_precision=0.9, classes=["ham", "spam"])
+    with pytest.raises(ValueError, match="'eggs' is not a class"):
+        named.tell(0, "eggs")
+    named.tell([0, 1, 2], ["spam", "ham", None])
+    assert_array_equal(list(named.answers.values()), [1, 0, np.nan])
+    with pytest.raises(ValueError, match="n must be at least 1"):
+        named.draw(0)
+
+
+def test_a_correction_is_logged_and_everything_is_computed_again():
+    scores, truth = pool()
+    one, other = (Campaign(scores, min_recall=0.7, seed="0e") for _ in range(2))
+    rows = one.draw(30)
+    wrong = truth[rows].copy()
+    wrong[4] = 1 - wrong[4]
+    one.tell(rows, wrong)
+    one.verdict()
+    one.tell(rows[4], int(truth[rows[4]]))
+    one.tell(rows[5], int(truth[rows[5]]))  # the same answer again is no correction
+    other.tell(rows, truth[rows])
+    assert one.verdict().table == other.verdict().table
+    (change,) = one.corrections
+    assert (change["row"], change["from"], change["to"]) == (rows[4], wrong[4], truth[rows[4]])
+    assert one.verdict().n_corrections == 1
+    assert "1 corrected" in one.verdict().reason
+
+
+# ---- replay ----
+
+
+@pytest.mark.parametrize("options", [*TARGETS, {"min_precision": 0.8, "claim": "new rows"}], ids=str)
+def test_order_batches_extra_answers_and_files_change_nothing(options, tmp_path):
+    scores, truth = pool()
+    batches = Campaign(scores, seed="0f", **options)
+    run(batches, truth, most=60, at_once=20)
+    rows = np.array(list(batches.answers))
+    expected = batches.verdict()
+
+    one_by_one = Campaign(scores, seed="0f", **options)
+    for i, row in enumerate(np.random.default_rng(0).permutation(rows)):
+        one_by_one.tell(int(row), int(truth[row]))
+        if i % 10 == 0:
+            one_by_one.verdict()
+    assert one_by_one.verdict().as_dict() == expected.as_dict()
+
+    loaded = Campaign.load(batches.save(tmp_path / "a.campaign"), scores)
+    assert loaded.verdict().as_dict() == expected.as_dict()
+    assert loaded.draw(7) == batches.draw(7)
+    assert loaded.as_dict() == batches.as_dict()
+
+    extra = Campaign(scores, seed="0f", **options)
+    extra.tell(rows, truth[rows])
+    blocked = {extra.draw(1)[0]} if extra.draw(1) else set()
+    others = np.setdiff1d(np.arange(len(scores)), [*rows, *blocked])[:200]
+    for line in (extra, batches):
+        line.tell(others, truth[others])
+    assert extra.verdict().as_dict() == batches.verdict().as_dict()
+
+
+def test_answers_outside_the_sequence_do_not_count_for_the_evidence():
+    scores, truth = pool()
+    campaign = Campaign(scores, min_precision=0.7, thresholds=[0.0], seed="10")
+    first = campaign.draw(1)
+    others = np.setdiff1d(np.flatnonzero(scores > 0), first)
+    campaign.tell(others, truth[others])  # all but the first row of the sequence
+    assert campaign.verdict().table[0].n_read == 0
+    campaign.tell(first, truth[first])
+    assert campaign.verdict().table[0].n_read == (scores > 0).sum()
+
+
+def test_clocks_are_the_same_on_every_machine():
+    seed = bytes(range(16))
+    expected = [0.8247365722580816, 0.6601424645068291, 0.5451710221877917]
+    assert hash_rows(seed, np.array([0, 1, 2**40])).tolist() == expected
+
+
+def test_seeds_come_from_the_operating_system_and_given_ones_are_marked():
+    scores, _ = pool()
+    one, other = (Campaign(scores, min_precision=0.9) for _ in range(2))
+    assert one.draw(20) != other.draw(20)
+    assert not one.as_dict()["seed_given"]
+    assert Campaign(scores, min_precision=0.9, seed="11").as_dict()["seed_given"]
+
+
+# ---- files ----
+
+
+def test_another_model_is_refused(tmp_path):
+    scores, _ = pool()
+    for claim in ("pool", "new rows"):
+        path = Campaign(scores, min_precision=0.9, claim=claim, seed="12").save(tmp_path / "c")
+        Campaign.load(path, scores + 1e-13)  # rounding is no change
+        for changed in (scores[::-1], scores[:-1], scores + 0.05):
+            with pytest.raises(ValueError, match="the model or the rows have changed"):
+                Campaign.load(path, changed)
+
+
+def test_files_that_are_not_campaigns_are_refused(tmp_path):
+    path = tmp_path / "c"
+    with pytest.raises(ValueError, match="there is no such file"):
+        Campaign.load(path)
+    for text in ("", "{}", "[1]", '{"kind": "other"}'):
+        path.write_text(text)
+        with pytest.raises(ValueError, match="not the file of a campaign"):
+            Campaign.load(path)
+    Campaign(np.arange(9.0), min_precision=0.9).save(path)
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"version": 99}))
+    with pytest.raises(ValueError, match="version 99"):
+        Campaign.load(path)
+    content["digests"]["scores"] = "0"
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="its digest is wrong"):
+        Campaign.load(path)
+
+
+# ---- ledger ----
+
+
+def test_the_risks_of_campaigns_add_up(tmp_path):
+    scores, truth = pool()
+    first = Campaign(scores, min_precision=0.9)
+    second = Campaign(scores, min_recall=0.8, confidence=0.95, after=[first])
+    third = Campaign(scores, min_precision=0.7, after=[*second.ledger, first])  # each is counted once
+    assert [entry["campaign"] for entry in third.ledger] == [1, 2, 3]
+    assert third.total_risk == pytest.approx(0.25)
+    reason = run(third, truth).reason
+    assert "This is campaign 3: the chance that any of the 3 is wrong is at most 25%." in reason
+    assert Campaign.load(third.save(tmp_path / "c")).total_risk == third.total_risk
+
+
+def test_the_ledger_is_kept_on_the_model():
+    X, y, _ = few_labels()
+    model = SupervisedSVC().fit(X, y)
+    model.campaign(X, min_precision=0.9)
+    second = model.campaign(X, min_precision=0.8)
+    assert len(second.ledger) == len(model.campaigns_) == 2
+    assert model.fit(X, y).campaign(X, min_precision=0.8).total_risk == pytest.approx(0.3)
+
+
+# ---- models ----
+
+
+@each_case()
+def test_every_estimator_has_campaigns_and_takes_a_certified_threshold(case):
+    X, y, truth = few_labels(n=200, n_labeled=40)
+    model = case.make().fit(X, y)
+    pool_rows = X[y == -1]
+    campaign = model.campaign(pool_rows, min_precision=0.6, seed="13")
+    verdict = run(campaign, truth[y == -1], most=160)
+    assert verdict.certified
+    certified = model.with_threshold(verdict.operating_point)
+    accepted = certified.predict(pool_rows) == 1
+    assert accepted.sum() == verdict.operating_point.sampling.n_accepted
+    assert truth[y == -1][accepted].mean() >= 0.6
+    assert certified.operating_point_ is verdict.operating_point
+    assert_array_equal(model.predict(X), case.make().fit(X, y).predict(X))  # the model itself stays
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), RandomForestClassifier(20, random_state=0)])
+def test_campaigns_of_scikit_learn_classifiers(model):
+    X, y, truth = few_labels(n=400, n_labeled=60)
+    labeled = y != -1
+    model.fit(X[labeled], y[labeled])
+    campaign = Campaign.for_model(model, X[~labeled], training=(X[labeled], y[labeled]), min_precision=0.6, seed="14")
+    verdict = run(campaign, truth[~labeled])
+    assert verdict.certified
+    certified = ThresholdClassifier.around(model, verdict.operating_point)
+    assert (certified.predict(X[~labeled]) == 1).sum() == verdict.operating_point.sampling.n_accepted
+
+
+def test_one_class_of_several():
+    X, y, truth = few_labels(3, n=400, n_labeled=60)
+    names = np.array(["ham", "offer", "spam"], dtype=object)
+    model = SupervisedSVC(unlabeled="").fit(X, np.where(y == -1, "", names[y]))
+    with pytest.raises(ValueError, match="say which one"):
+        model.campaign(X, min_precision=0.9)
+    with pytest.raises(ValueError, match="'eggs' is not a class"):
+        model.campaign(X, min_precision=0.9, pos_label="eggs")
+    campaign = model.campaign(X, pos_label="offer", min_precision=0.7, seed="15")
+    verdict = run(campaign, names[truth])
+    assert verdict.certified
+    predicted = model.with_threshold(verdict.operating_point, pos_label="offer").predict(X)
+    assert (predicted == "offer").sum() == verdict.operating_point.sampling.n_accepted
+    assert (truth[predicted == "offer"] == 1).mean() >= 0.7
+
+
+def test_the_first_of_two_classes_may_be_the_positive_one():
+    X, y, truth = few_labels(n=400, n_labeled=60)
+    model = SupervisedSVC().fit(X, y)
+    verdict = run(model.campaign(X, pos_label=0, min_precision=0.7, seed="16"), truth)
+    certified = model.with_threshold(verdict.operating_point, pos_label=0)
+    accepted = certified.predict(X) == 0
+    assert accepted.sum() == verdict.operating_point.sampling.n_accepted
+    assert (truth[accepted] == 0).mean() >= 0.7
+
+
+def test_a_model_without_scores_is_refused():
+    class Mute:
+        classes_ = np.array([0, 1])
+
+    with pytest.raises(TypeError, match="neither decision_function nor predict_proba"):
+        Campaign.for_model(Mute(), [[0.0]], min_precision=0.9)
+
+
+def test_a_point_that_missed_its_target_gives_no_threshold():
+    from semisvm.decision import choose
+
+    X, y, _ = few_labels()
+    model = SupervisedSVC().fit(X, y)
+    point = choose([2.0, 1.0, 0.0], [-1, 1, -1], min_precision=0.9)
+    with pytest.raises(ValueError, match="missed its target"):
+        model.with_threshold(point)
+
+
+@parametrize_with_checks([ThresholdClassifier(LogisticRegression())])
+def test_threshold_classifier_keeps_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+def test_a_certified_model_can_be_saved(tmp_path):
+    scores, truth = pool(200)
+    X = scores[:, None]
+    model = SupervisedSVC(C=100).fit(X[:60], truth[:60])
+    verdict = run(model.campaign(X[60:], min_precision=0.5, seed="17"), truth[60:])
+    certified = model.with_threshold(verdict.operating_point)
+    loaded = load(save(certified, tmp_path / "m.skops"))
+    assert_array_equal(loaded.predict(X), certified.predict(X))
+    assert loaded.operating_point_.as_dict() == certified.operating_point_.as_dict()
+    assert certified.fit(X, truth).operating_point_ is None  # fitted again, nothing is promised

@@ -1,0 +1,274 @@
+"""The parts of AutoSVC against slow, obvious answers: refits, repeated rows, a general solver, plain formulas."""
+
+import clarabel
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import make_moons
+
+from semisvm.estimators.auto.eigen import largest_eigenpairs
+from semisvm.estimators.auto.geometry import (
+    make_geometry,
+    median_distance2,
+    nearest_rows,
+    squared_distances_between,
+)
+from semisvm.estimators.auto.graph import make_graph
+from semisvm.estimators.auto.leave_one_out import fit_least_squares
+from semisvm.estimators.auto.library import make_library
+from semisvm.estimators.auto.stacking import stack
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def rbf(X, gamma=0.3):
+    return np.exp(-gamma * squared_distances_between(X, X))
+
+
+# ---- leave-one-out ----
+
+
+def solve_by_definition(K, Y, weight, price, r):
+    """Minimize the loss over coefficients and bias by its normal equations: sum_i c_i |Y_i - f_i|^2 + r a'Ka."""
+    n = len(K)
+    design = np.column_stack([K, np.ones(n)])
+    c = (weight * price)[:, None]
+    penalty = np.zeros((n + 1, n + 1))
+    penalty[:n, :n] = r * K
+    return np.linalg.lstsq(design.T @ (c * design) + penalty, design.T @ (c * Y), rcond=None)[0]
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_the_machine_minimizes_its_objective(rng, n_columns):
+    X, Y = rng.standard_normal((14, 3)), rng.choice([-1.0, 1.0], (14, n_columns))
+    weight, price = rng.uniform(0.5, 3, 14), rng.uniform(0.2, 4, 14)
+    K = rbf(X)
+    machine = fit_least_squares(K, Y, weight, price, ridge=0.2)
+    expected = solve_by_definition(K, Y, weight, price, r=0.2)  # the diagonal of K is 1
+    assert_allclose(machine.scores(K), np.column_stack([K, np.ones(14)]) @ expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_leave_one_out_scores_are_those_of_refits(rng, n_columns):
+    X, Y = rng.standard_normal((20, 3)), rng.choice([-1.0, 1.0], (20, n_columns))
+    price = rng.uniform(0.2, 4, 20)
+    K = rbf(X)  # of diagonal 1, so that the ridge is the same without a row
+    machine = fit_least_squares(K, Y, np.ones(20), price, ridge=0.1)
+    for i in range(20):
+        rest = np.delete(np.arange(20), i)
+        refit = fit_least_squares(K[np.ix_(rest, rest)], Y[rest], np.ones(19), price[rest], ridge=0.1)
+        assert_allclose(machine.left_out[i], refit.scores(K[[i]][:, rest])[0], atol=1e-9)
+
+
+def test_a_row_of_weight_k_is_k_rows_in_the_machine_and_in_its_leave_one_out_scores(rng):
+    X, Y = rng.standard_normal((12, 2)), rng.choice([-1.0, 1.0], (12, 1))
+    weight, price = rng.integers(1, 5, 12).astype(float), rng.uniform(0.5, 2, 12)
+    times = np.repeat(np.arange(12), weight.astype(int))
+    K = rbf(X)
+    one = fit_least_squares(K, Y, weight, price, ridge=0.1)
+    other = fit_least_squares(K[np.ix_(times, times)], Y[times], np.ones(len(times)), price[times], ridge=0.1)
+    assert_allclose(one.scores(K), other.scores(K[:, times]), atol=1e-10)
+    assert_allclose(one.left_out[times], other.left_out, atol=1e-9)
+
+
+def test_a_row_of_weight_below_1_is_left_out_as_a_whole(rng):
+    X, Y = rng.standard_normal((9, 2)), rng.choice([-1.0, 1.0], (9, 1))
+    weight = np.where(np.arange(9) == 4, 0.3, 1.0)
+    K = rbf(X)
+    rest = np.delete(np.arange(9), 4)
+    refit = fit_least_squares(K[np.ix_(rest, rest)], Y[rest], weight[rest], np.ones(8), ridge=0.1)
+    found = fit_least_squares(K, Y, weight, np.ones(9), ridge=0.1).left_out[4]
+    assert_allclose(found, refit.scores(K[[4]][:, rest])[0], atol=1e-9)
+
+
+def test_a_kernel_of_zeros_predicts_the_mean():
+    Y = np.array([[1.0], [1.0], [-1.0]])
+    machine = fit_least_squares(np.zeros((3, 3)), Y, np.ones(3), np.ones(3), ridge=0.1)
+    assert_allclose(machine.bias, [1 / 3])
+    assert_allclose(machine.left_out[:, 0], [0, 0, 1])
+
+
+# ---- stacking ----
+
+
+def stack_by_clarabel(left_out, Y, count, prior, strength):
+    """The same problem for a general cone solver: t_j >= w_j log(w_j / prior_j) are exponential cones."""
+    n_members, _, n_columns = left_out.shape
+    root = np.sqrt(count / n_columns)[:, None]
+    A, y = (left_out * root).reshape(n_members, -1), (Y * root).ravel()
+    P = sparse.csc_matrix(
+        np.block([[np.triu(A @ A.T), np.zeros((n_members,) * 2)], [np.zeros((n_members, 2 * n_members))]])
+    )
+    q = np.append(-A @ y, np.full(n_members, strength))
+    # Clarabel's cone: (x, y, z) with y exp(x / y) <= z. Here x = -t, y = w, z = prior: w exp(-t / w) <= prior.
+    rows = [np.append(np.ones(n_members), np.zeros(n_members))]
+    bounds, cones = [1.0], [clarabel.ZeroConeT(1)]
+    for j in range(n_members):
+        unit = np.eye(2 * n_members)
+        rows += [unit[n_members + j], -unit[j], np.zeros(2 * n_members)]
+        bounds += [0.0, 0.0, prior[j]]
+        cones.append(clarabel.ExponentialConeT())
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    found = clarabel.DefaultSolver(P, q, sparse.csc_matrix(np.array(rows)), np.array(bounds), cones, settings).solve()
+    return np.array(found.x)[:n_members]
+
+
+@pytest.mark.parametrize(("n_members", "n_labeled", "n_columns"), [(3, 4, 1), (10, 100, 1), (10, 40, 5), (12, 400, 2)])
+@pytest.mark.parametrize("strength", [1e-3, 0.05, 0.5, 20.0])
+def test_the_weights_are_those_of_a_general_solver(rng, n_members, n_labeled, n_columns, strength):
+    Y = rng.choice([-1.0, 1.0], (n_labeled, n_columns))
+    left_out = 0.5 * Y + rng.standard_normal((n_members, n_labeled, n_columns)) * rng.uniform(0.3, 2, (n_members, 1, 1))
+    count, prior = rng.uniform(0.1, 3, n_labeled), rng.dirichlet(np.ones(n_members))
+    found = stack(left_out, Y, count, prior, strength=strength)
+    assert_allclose(found.weights, stack_by_clarabel(left_out, Y, count, prior, strength), atol=1e-5)
+    assert found.gap <= 1e-8
+    assert found.weights.sum() == pytest.approx(1)
+    assert (found.weights > 0).all()
+
+
+def test_members_that_agree_keep_their_prior_weights(rng):
+    Y = rng.choice([-1.0, 1.0], (8, 1))
+    same = np.repeat(rng.standard_normal((1, 8, 1)), 4, axis=0)
+    prior = np.array([0.1, 0.2, 0.3, 0.4])
+    assert_allclose(stack(same, Y, np.ones(8), prior, strength=0.5).weights, prior, atol=1e-10)
+
+
+# ---- geometry, components, graphs ----
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("is_cosine", [False, True])
+def test_distances_and_products_are_those_of_the_definition(rng, is_sparse, is_cosine):
+    X = np.where(rng.random((30, 5)) < 0.7, rng.standard_normal((30, 5)), 0)
+    X[3] = 0  # a row without direction
+    X[7] = X[6]
+    form = sparse.csr_matrix if is_sparse else np.asarray
+    geometry, node = make_geometry(form(X[:20]), np.arange(1.0, 21), is_cosine=is_cosine)
+    assert geometry.n_rows == 19
+    assert geometry.mass[node[6]] == 7 + 8
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    Z = X / np.where(lengths > 0, lengths, 1) if is_cosine else X
+    first = np.unique(node, return_index=True)[1]
+    mean = np.average(Z[:20], axis=0, weights=np.arange(1.0, 21))
+    prepared = geometry.prepare(form(X))
+    products = geometry.products(prepared)
+    assert_allclose(products, (Z - mean) @ (Z[first] - mean).T, atol=1e-12)
+    expected = ((Z[:, None] - Z[first]) ** 2).sum(axis=2)
+    assert_allclose(geometry.squared_distances(prepared, products), expected, atol=1e-12)
+    assert_array_equal(geometry.find(prepared)[:20], node)
+
+
+def test_the_median_counts_copies_as_rows(rng):
+    X, mass = rng.standard_normal((9, 2)), rng.integers(1, 4, 9).astype(float)
+    repeated = X[np.repeat(np.arange(9), mass.astype(int))]
+    pairs = np.triu_indices(len(repeated), 1)
+    expected = np.median(squared_distances_between(repeated, repeated)[pairs])
+    assert median_distance2(squared_distances_between(X, X), mass) == pytest.approx(expected)
+    assert median_distance2(np.zeros((4, 4)), np.ones(4)) == 1.0
+
+
+def test_lanczos_finds_the_eigenvectors_of_lapack(rng):
+    A = sparse.random(2500, 2500, density=0.004, random_state=0)
+    matrix = sparse.csr_matrix(A + A.T)
+    values, vectors = largest_eigenpairs(matrix, 6)
+    assert_allclose(matrix @ vectors, vectors * values, atol=1e-7)
+    assert_allclose(values, np.sort(np.linalg.eigvalsh(matrix.toarray()))[::-1][:6], atol=1e-9)
+
+
+def test_the_functions_of_a_graph_are_eigenvectors_of_its_normalized_laplacian(rng):
+    X = rng.standard_normal((40, 2))
+    distances2 = squared_distances_between(X, X)
+    np.fill_diagonal(distances2, np.inf)
+    nearest, distance = nearest_rows(distances2, 4)
+    W = np.zeros((40, 40))
+    width = distance.mean()
+    for i in range(40):
+        for j in np.argsort(distances2[i])[:4]:
+            W[i, j] = W[j, i] = np.exp(-distances2[i, j] / (2 * width**2))
+    root = W.sum(axis=1) ** -0.5
+    laplacian = np.eye(40) - root[:, None] * W * root
+    graph = make_graph(nearest, distance, np.ones(40))
+    assert_allclose(graph.lam, np.linalg.eigvalsh(laplacian)[:38], atol=1e-10)
+    assert_allclose(laplacian @ graph.vectors, graph.vectors * graph.lam, atol=1e-10)
+
+
+def test_the_cut_after_the_smoothest_functions_is_never_inside_equal_eigenvalues():
+    """Four far clusters: four functions with eigenvalue 0, which a solver may return in any order."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.array([[0, 0], [99, 0], [0, 99], [99, 99]]), 8, axis=0) + rng.standard_normal((32, 2))
+    library, _, _ = make_library(X, np.ones(32), 2, n_neighbors=(3,), is_cosine=False, is_safe=False)
+    assert library.graphs[3].smoothest(2) >= 4
+    assert library.graphs[3].reached(np.array([0, 1]), np.ones(32)) == 0.25
+
+
+@pytest.mark.parametrize("is_cosine", [False, True])
+def test_every_kernel_is_symmetric_positive_and_of_trace_n(rng, is_cosine):
+    X, weight = rng.standard_normal((40, 3)), rng.integers(1, 4, 40).astype(float)
+    library, _, at = make_library(X, weight, 3, n_neighbors=(3, 5), is_cosine=is_cosine, is_safe=False)
+    kernels = dict(library.between(at, np.arange(40)))
+    assert len(kernels) == (9 if is_cosine else 10)
+    assert [member.kernel for member in library.members(np.arange(5))] == list(kernels)
+    for name, kernel in kernels.items():
+        assert_allclose(kernel, kernel.T, atol=1e-9, err_msg=name)
+        assert np.linalg.eigvalsh(kernel).min() > -1e-8, name
+        assert weight @ np.diagonal(kernel) == pytest.approx(weight.sum()), name
+
+
+def test_rows_of_the_fit_are_in_their_place_and_new_rows_near_them():
+    X, _ = make_moons(150, noise=0.05, random_state=0)
+    library, _, at = make_library(X, np.ones(150), 2, n_neighbors=(5,), is_cosine=False, is_safe=True)
+    labeled = np.arange(10)
+    kernels, same, moved = (
+        dict(library.between(of, labeled)) for of in (at, library.place(X), library.place(X + 1e-7))
+    )
+    for name, own in kernels.items():
+        assert_allclose(same[name], own, atol=1e-9 * np.abs(own).max(), err_msg=name)
+        # A new row is linked to its own neighbors alone, and not to the rows that would have it as theirs.
+        correlation = np.corrcoef(own.ravel(), moved[name].ravel())[0, 1]
+        assert correlation > (0.95 if name.startswith("graph") else 1 - 1e-9), name
+
+
+# ---- structure ----
+
+
+def structure_of(X, **settings):
+    arguments = {"n_neighbors": (3, 15), "is_cosine": sparse.issparse(X), "is_safe": True} | settings
+    return make_library(X, np.ones(X.shape[0]), 2, **arguments)[0].structure
+
+
+@pytest.mark.parametrize("n_columns", [2, 10, 50])
+def test_round_clouds_and_boxes_have_no_structure(rng, n_columns):
+    for X in (rng.standard_normal((600, n_columns)), rng.uniform(size=(600, n_columns))):
+        found = structure_of(X)
+        assert found.component_ratio < 1.1
+        assert max(found.link_ratios.values()) < (1.05 if n_columns == 2 else 1.02)
+        assert found.components == 0
+
+
+def test_a_long_ellipse_is_no_manifold(rng):
+    found = structure_of(rng.standard_normal((600, 20)) * np.exp(-np.arange(20) / 6))
+    assert max(found.graphs.values()) == 0
+
+
+def test_two_moons_are_a_manifold_and_two_clouds_are_components(rng):
+    found = structure_of(make_moons(300, noise=0.05, random_state=0)[0])
+    assert min(found.graphs.values()) > 5
+    shift = np.where(np.arange(600) % 2, 3.0, -3.0)[:, None] / np.sqrt(50)
+    found = structure_of(rng.standard_normal((600, 50)) + shift)
+    assert found.components == 1
+    assert max(found.graphs.values()) < 0.2
+
+
+def test_structure_of_sparse_rows_does_not_depend_on_their_order(rng):
+    topics = rng.integers(0, 2, 300)
+    words = sparse.csr_matrix((rng.random((300, 80)) < np.where(np.arange(80) % 2 == topics[:, None], 0.2, 0.05)) * 1.0)
+    one, other = structure_of(words), structure_of(words[rng.permutation(300)])
+    assert one.components == 1
+    assert one.component_ratio == pytest.approx(other.component_ratio)
+    assert one.link_ratios == pytest.approx(other.link_ratios)
