@@ -20,6 +20,14 @@ class DataError(ValueError):
     """Data that can't be read as asked; the message names the file, the line, the reason and the remedy."""
 
 
+class UndefinedError(ValueError):
+    """A result that would not be a finite number; `row` is the row to blame, counted from 0, or None."""
+
+    def __init__(self, message: str, row: int | None = None):
+        super().__init__(message)
+        self.row = row
+
+
 def fault(path: str | Path, reason: str, remedy: str, *, line: int | None = None) -> DataError:
     """Build the `DataError` for a file; `reason` and `remedy` come without a full stop."""
     where = f"{path}, line {line}" if line is not None else str(path)

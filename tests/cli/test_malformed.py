@@ -82,7 +82,7 @@ BAD_TRAINING = [
     ("t.csv", GOOD, (*FIT[:-1], "transductiv"), "Perhaps 'transductive' is meant"),
     ("t.csv", GOOD, (*FIT, "--min-precision", "1.5"), r"min_precision must lie in \(0, 1\], got 1.5"),
     ("t.csv", GOOD, (*FIT, "--min-recall", "0"), r"min_recall must lie in \(0, 1\]"),
-    ("t.csv", GOOD, (*FIT, "--min-recall", "high"), "'high' is not a valid float"),
+    ("t.csv", GOOD, (*FIT, "--min-recall", "high"), "'high' is not a number"),
     ("t.csv", GOOD, (*FIT, "--costs", "big=2"), "the class 'small' has no cost. Give one to each"),
     ("t.csv", GOOD, (*FIT, "--costs", "big=2,huge=1"), "no class is called 'huge'. There are 'big', 'small'"),
     ("t.csv", GOOD, (*FIT, "--costs", "big=-2,small=1"), "'big=-2' is not class=cost"),

@@ -1,86 +1,64 @@
 """The command line: parse, call one function, print, exit code.
 
-This module gathers the commands and makes sure that no traceback reaches a user.
-Exit codes: 0 done, 1 a target that was asked for is not met, 2 bad input, 130 stopped by Ctrl-C.
+`main` imports the commands itself, so that Ctrl-C during the imports ends like Ctrl-C at any other time, and no
+traceback reaches a user. Exit codes: see `EXIT_CODES`.
 """
 
-import re
+import contextlib
+import os
+import signal
 import sys
+from types import FrameType
+from typing import NoReturn
 
-import click
-
-from semisvm.cli.apply import evaluate_command, predict_command, report_command, suggest_command
-from semisvm.cli.certify import certify_command
-from semisvm.cli.demo import demo_command
-from semisvm.cli.info import info_command
-from semisvm.cli.learn import compare_command, fit_command
-from semisvm.cli.options import list_examples
-
-DEBUG = "--debug"
-EXAMPLES = (
-    "semisvm demo",
-    "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
-    "semisvm predict spam.skops new.csv --out labels.csv",
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 a target that was asked for is not met, 2 bad input, 3 not enough memory, "
+    "130 stopped by Ctrl-C or SIGTERM."
 )
 
 
-@click.group(
-    epilog=list_examples(*EXAMPLES), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
-@click.version_option(package_name="semisvm")
-@click.option(DEBUG, is_flag=True, help="Show the traceback of an error; may be given anywhere.")
-def commands(debug: bool) -> None:
-    """Semi-supervised support vector machines: few labels, many unlabeled rows.
-
-    Exit codes: 0 done, 1 a target that was asked for is not met, 2 bad input, 130 stopped by Ctrl-C.
-    """
-
-
-for command in (
-    demo_command,
-    fit_command,
-    predict_command,
-    evaluate_command,
-    compare_command,
-    suggest_command,
-    certify_command,
-    report_command,
-    info_command,
-):
-    commands.add_command(command)
-
-
-def _name_options(message: str) -> str:
-    """Write the parameters that the library names in a message, such as `min_recall`, as options: --min-recall."""
-    flags = {one.name: one.opts[0] for command in commands.commands.values() for one in command.params}
-    return re.sub("`([a-z_]+)`", lambda found: flags.get(found[1], found[0]), message)
-
-
-def main() -> None:
+def main() -> NoReturn:
     """Run the `semisvm` command."""
-    arguments = sys.argv[1:]
-    debug = DEBUG in arguments
+    code = 130
     try:
-        sys.exit(commands.main([word for word in arguments if word != DEBUG], standalone_mode=False) or 0)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("Stopped.", err=True)
-        sys.exit(130)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except click.exceptions.Exit as ending:
-        sys.exit(ending.exit_code)
-    except BrokenPipeError:  # the reader of the output closed it, as `head` does
-        sys.exit(0)
-    except (ValueError, OSError) as error:
-        if debug:
-            raise
-        remedy = "" if isinstance(error, ValueError) else ". Check the disk, and whether its folders can be written to."
-        click.echo(f"Error: {_name_options(str(error))}{remedy}", err=True)
-        sys.exit(2)
-    except Exception as error:
-        if debug:
-            raise
-        told = f"{type(error).__name__}: {error}".rstrip(": ")
-        click.echo(f"Error: this is a bug in semisvm, not in your data ({told}). Add {DEBUG} for details.", err=True)
-        sys.exit(2)
+        _prepare_streams()
+        with contextlib.suppress(ValueError):  # not in the main thread
+            signal.signal(signal.SIGTERM, _stop)
+        from semisvm.cli.commands import run
+
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        with contextlib.suppress(OSError, ValueError):
+            print("Stopped.", file=sys.stderr)
+    with contextlib.suppress(ValueError):
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the work is done: only the end is left
+    _flush_streams()
+    with contextlib.suppress(ValueError):
+        if "pytest" in sys.modules:  # a process that goes on after the command
+            signal.signal(signal.SIGINT, before)
+    sys.exit(code)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    """End like Ctrl-C."""
+    raise KeyboardInterrupt
+
+
+def _prepare_streams() -> None:
+    """Make printing safe: a stream that is closed is replaced, and a character that it can't show is escaped."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _flush_streams() -> None:
+    """Write what is left; a reader that is gone, as `head` is, must not change the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -26,20 +26,34 @@ PREDICT_EXAMPLES = (
 @data_argument
 @click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="Where to write: .csv, .tsv or .parquet.")
 @click.option("--keep", multiple=True, metavar="COL", help="Copy a column of DATA; may be given more than once.")
+@click.option(
+    "--neutralize",
+    is_flag=True,
+    help="Put ' before text cells of a .csv or .tsv that a spreadsheet would run as a formula (= + - @).",
+)
 @shared.force_option
 @shared.json_option
-def predict_command(model: Path, data: Path, out: Path, keep: tuple[str, ...], force: bool, as_json: bool) -> None:
+def predict_command(
+    model: Path, data: Path, out: Path, keep: tuple[str, ...], neutralize: bool, force: bool, as_json: bool
+) -> None:
     """Write a label, a score and whether it is above the operating point for every row of DATA.
 
     DATA has the columns that MODEL was fitted to, not encoded; other columns are ignored. It is read in parts, so a
     file of ten million rows needs no more memory than a few thousand rows.
+
+    Columns that --keep copies are copied as they are. A cell of a stranger's file that begins with =, +, - or @ is run
+    as a formula when the output is opened in a spreadsheet, unless --neutralize is given.
     """
-    from semisvm.tables import load
+    from semisvm.tables.files import load_table_model
     from semisvm.tables.model import predict_file
+    from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
+    check_can_write(out, force=force, inputs=[model, data])
     with screen.working():
-        found = predict_file(load(model), data, out, keep=keep, force=force, tell=screen.tell)
+        found = predict_file(
+            load_table_model(model), data, out, keep=keep, force=force, neutralize=neutralize, tell=screen.tell
+        )
     if as_json:
         screen.show_json(asdict(found) | {"out": str(out)})
         return
@@ -69,13 +83,13 @@ def evaluate_command(context: click.Context, model: Path, data: Path, unlabeled:
     recall was asked for when the model was fitted and DATA does not show it.
     """
     from semisvm.cli.show import show_evaluation
-    from semisvm.tables import load
     from semisvm.tables.evaluate import evaluate_file
+    from semisvm.tables.files import load_table_model
     from semisvm.tables.summary import plain_json
 
     screen = Screen(as_json)
     with screen.working():
-        found = evaluate_file(load(model), data, unlabeled=unlabeled, tell=screen.tell)
+        found = evaluate_file(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell)
     if as_json:
         screen.show_json(plain_json(found))
     else:
@@ -93,7 +107,9 @@ SUGGEST_EXAMPLES = (
 @model_argument
 @data_argument
 @click.option("-n", "n", type=click.IntRange(min=1), default=50, show_default=True, help="How many rows.")
-@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The CSV file to fill in.")
+@click.option(
+    "--out", required=True, type=shared.FILE, metavar="FILE", help="The file to fill in: .csv, .tsv or .parquet."
+)
 @shared.unlabeled_option
 @shared.force_option
 @shared.json_option
@@ -102,18 +118,18 @@ def suggest_command(
 ) -> None:
     """Write the rows of DATA that MODEL is least sure of, spread out so that no two of them are alike.
 
-    The CSV has the columns of DATA and an empty target. Fill it in and give it to fit together with DATA: a row that
+    The file has the columns of DATA and an empty target. Fill it in and give it to fit together with DATA: a row that
     occurs again with a label is used once.
     """
-    from semisvm.tables import load
-    from semisvm.tables.suggest import suggest_rows, write_suggestions
+    from semisvm.tables.files import load_table_model
+    from semisvm.tables.suggest import check_suffix, suggest_rows, write_suggestions
     from semisvm.tables.summary import plain_json
     from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
-    check_can_write(out, force=force)
+    check_can_write(check_suffix(out), force=force, inputs=[model, data])
     with screen.working():
-        loaded = load(model)
+        loaded = load_table_model(model)
         found = suggest_rows(loaded, data, n, unlabeled=unlabeled, tell=screen.tell)
         write_suggestions(loaded, found, out, force=force)
     if as_json:
@@ -144,14 +160,15 @@ def report_command(
     labeling next are listed.
     """
     from semisvm.report import write_report
-    from semisvm.tables import load
     from semisvm.tables.evaluate import summary_on
+    from semisvm.tables.files import load_table_model
     from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
-    out = check_can_write(model.with_suffix(".html") if out is None else out, force=force)
+    inputs = [model] if data is None else [model, data]
+    out = check_can_write(model.with_suffix(".html") if out is None else out, force=force, inputs=inputs)
     with screen.working():
-        write_report(summary_on(load(model), data, unlabeled=unlabeled, tell=screen.tell), out, force=force)
+        write_report(summary_on(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell), out, force=force)
     if as_json:
         screen.show_json({"report": str(out)})
         return

@@ -27,7 +27,7 @@ FOLDER = "semisvm-demo"
 
 
 @click.command("demo", short_help="The main job on bundled data, in seconds.")
-@click.option("--seed", default=0, show_default=True, help="Draws the rows that keep their labels.")
+@click.option("--seed", type=shared.SEED, default=0, show_default=True, help="Draws the rows that keep their labels.")
 @click.option("--out", type=shared.FILE, metavar="DIR", help=f"A new folder; by default {FOLDER}, or {FOLDER}-2 ...")
 def demo_command(seed: int, out: Path | None) -> None:
     """Fit breast-cancer data with few labels and a recall to reach, in seconds.

@@ -71,9 +71,10 @@ def fit_command(
     from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
-    check_can_write(out, force=force)
+    inputs = [*options["data"], *options["unlabeled_data"], *filter(None, [options["cost_matrix"]])]
+    check_can_write(out, force=force, inputs=inputs)
     if report is not None:
-        check_can_write(report, force=force)
+        check_can_write(report, force=force, inputs=[*inputs, out])
     if resume and checkpoint is None:
         raise click.UsageError("--resume continues a checkpoint: say which one by --checkpoint DIR.")
     with screen.working():

@@ -9,6 +9,26 @@ from typing import Any
 import click
 
 FILE = click.Path(path_type=Path)
+
+
+class _Number(click.ParamType):
+    """A finite number as people write it: Python would take "1_5" for 15."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number, or fail with a sentence."""
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        if "_" in str(value) or not abs(number) < float("inf"):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
+NUMBER = _Number()
+SEED = click.IntRange(min=0, max=2**32 - 1)  # what NumPy's generators take
 KERNELS = ("linear", "rbf", "poly", "sigmoid")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object to stdout, for programs.")
@@ -59,11 +79,11 @@ training_options = _several(
         metavar="COL=TYPE",
         help="Set the type of a column: number, category, date, text.",
     ),
-    click.option("--min-precision", type=float, metavar="P", help="The precision to reach, above 0, at most 1."),
-    click.option("--min-recall", type=float, metavar="R", help="The recall to reach, above 0, at most 1."),
+    click.option("--min-precision", type=NUMBER, metavar="P", help="The precision to reach, above 0, at most 1."),
+    click.option("--min-recall", type=NUMBER, metavar="R", help="The recall to reach, above 0, at most 1."),
     click.option(
         "--confidence",
-        type=float,
+        type=NUMBER,
         metavar="P",
         help="Certify the target: with 0.9 it holds with a probability of 90%. Half of the labels serve as proof.",
     ),
@@ -77,11 +97,11 @@ training_options = _several(
     click.option(
         "--kernel", type=click.Choice(KERNELS), help="By default linear for sparse rows (text), rbf otherwise."
     ),
-    click.option("--C", "C", type=float, default=1.0, show_default=True, help="The price of an error on a label."),
-    click.option("--gamma", type=float, help="Width of the rbf kernel; by default from the rows' variance."),
+    click.option("--C", "C", type=NUMBER, default=1.0, show_default=True, help="The price of an error on a label."),
+    click.option("--gamma", type=NUMBER, help="Width of the rbf kernel; by default from the rows' variance."),
     click.option("--tune", is_flag=True, help="Choose C and gamma by cross-validation on the labels."),
     click.option("--device", default="auto", show_default=True, help="Where to compute: auto, cpu or cuda."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Makes every random choice repeatable."),
+    click.option("--seed", type=SEED, default=0, show_default=True, help="Makes every random choice repeatable."),
     click.option(
         "--max-unlabeled",
         type=click.IntRange(min=0),

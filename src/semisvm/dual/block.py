@@ -23,6 +23,7 @@ import numpy as np
 
 from semisvm.dual.block_arrays import STALLED, Blocks
 from semisvm.dual.problem import DualProblem, DualSolution, Status
+from semisvm.errors import UndefinedError
 from semisvm.kernels.device_rows import DeviceRows
 from semisvm.kernels.torch_source import current_device
 
@@ -85,7 +86,7 @@ def _step_until_solved(blocks: Blocks, deadline: float, callback) -> Status | No
             continue
         gap, n_iter, state, objective, is_finite = pending.popleft()()
         if not is_finite.all():
-            raise ValueError("The kernel has values that are not finite: scale the data, or correct the kernel.")
+            raise UndefinedError("The kernel has values that are not finite: scale the data, or correct the kernel.")
         if (state != 0).all():
             return None
         if time.perf_counter() >= deadline:

@@ -23,6 +23,7 @@ import numpy as np
 
 from semisvm.dual.problem import DualProblem, DualSolution, Status, bias_of
 from semisvm.dual.start import feasible_start
+from semisvm.errors import UndefinedError
 from semisvm.kernels import CachedRows
 from semisvm.kernels.interface import HostRows
 
@@ -35,6 +36,11 @@ WORK_BETWEEN_CHECKS = 50_000_000  # gradient entries updated between two checks 
 FEW_VARIABLES = 256  # a problem this small is solved beyond tol,
 POLISHED_GAP = 1e-10  # to this gap,
 STEPS_TO_POLISH = 20_000  # if so many steps are enough
+MOST_STEPS_BETWEEN_CHECKS = 100_000  # so that a stall is noticed soon where steps are short
+STEPS_BEFORE_STALL = 1_000_000  # a solve may take so many steps, or so many per variable, whatever its gap;
+STEPS_PER_VARIABLE_BEFORE_STALL = 100
+LEAST_GAIN = 0.9  # from then on, twice the steps must bring the least gap below this share of what it was
+ROUNDING = 4 * float(np.finfo(np.float64).eps)  # a gap below this share of the largest gradient is rounding
 STALLED_DECREASE = 1e-14  # relative decrease of the objective, over as many steps as variables, that is no progress
 
 
@@ -62,7 +68,9 @@ def solve_pairwise(
             may_rise, may_fall = state.beta < state.upper, state.beta > state.lower
             gap = state.gap(may_rise, may_fall)
             if not np.isfinite(state.gradient).all():
-                raise ValueError("The kernel has values that are not finite: scale the data, or correct the kernel.")
+                raise UndefinedError(
+                    "The kernel has values that are not finite: scale the data, or correct the kernel."
+                )
             if gap < tol:
                 state.polish(limits.max_iter)
                 if is_fresh or kernel.is_repeatable or kernel.n_evicted == n_evicted:
@@ -73,7 +81,7 @@ def solve_pairwise(
                     is_fresh, progress = True, _Progress(state)
             elif (reason := limits.reached(state, gap)) is not None:
                 status = reason
-            elif not progress.continues(state):
+            elif not progress.continues(state, gap):
                 status = Status.STALLED
             else:
                 all_present = _bring_in(state, may_rise, may_fall, tol)
@@ -100,12 +108,27 @@ class _Limits:
 
 
 class _Progress:
-    """Detects a solve that no longer makes progress: kernels that are not exactly symmetric can make it cycle."""
+    """Detects a solve that no longer makes progress, by any of three signs.
+
+    1. The gap is no larger than the rounding of the gradient.
+    2. The objective has not decreased: kernels that are not exactly symmetric can make the steps cycle.
+    3. After many steps, twice as many have hardly reduced the least gap. Features of very different scales or a huge C
+       slow the steps down so much that no user would wait for the end.
+    """
 
     def __init__(self, state: "_State"):
         self.seen_at, self.objective = state.n_iter, state.objective
+        self.least_gap = self.least_gap_before = math.inf
+        self.compare_at = state.n_iter + max(STEPS_BEFORE_STALL, STEPS_PER_VARIABLE_BEFORE_STALL * state.beta.size) // 2
 
-    def continues(self, state: "_State") -> bool:
+    def continues(self, state: "_State", gap: float) -> bool:
+        if gap <= ROUNDING * float(np.abs(state.gradient).max()):
+            return False
+        self.least_gap = min(self.least_gap, gap)
+        if state.n_iter >= self.compare_at:
+            if not self.least_gap < LEAST_GAIN * self.least_gap_before:
+                return False
+            self.least_gap_before, self.least_gap, self.compare_at = self.least_gap, math.inf, 2 * state.n_iter
         window = max(10_000, state.beta.size)
         if state.n_iter - self.seen_at < window:
             return True
@@ -188,7 +211,8 @@ class _State:
         n_steps, _ = pairwise_steps(
             kernel.values, kernel.slot, kernel.last_used, kernel.clock, kernel.diagonal,
             self.gradient, self.beta, self.lower, self.upper, self.movable,
-            tol, int(min(max(WORK_BETWEEN_CHECKS // self.beta.size, 100), max_iter - self.n_iter)),
+            tol, int(min(max(WORK_BETWEEN_CHECKS // self.beta.size, 100), MOST_STEPS_BETWEEN_CHECKS,
+                         max_iter - self.n_iter)),
         )  # fmt: skip
         self.n_iter += n_steps
         kernel.clock += n_steps

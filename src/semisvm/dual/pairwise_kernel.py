@@ -23,6 +23,7 @@ from semisvm.kernels.resources import jit
 RISE, FALL = 1, 2
 PASS_BLOCK = 256  # gradient entries per block
 LEAST_CURVATURE = 1e-12  # as in LIBSVM: directions of zero or negative curvature are followed to the box
+MOST_CURVATURE = 1e30  # in choosing a partner, so that float32 does not overflow: beyond, the largest slope is taken
 
 _SHIFT, _MAGNITUDE = np.int64(63), np.int64(2**63 - 1)
 _KEY_OF_INFINITY = np.int64(0x7FF0000000000000)
@@ -161,4 +162,5 @@ def _decrease(gradient, kernel_value, diagonal, diagonal_up, lowest, scale):
     slope = max(float32((gradient - lowest) * scale), float32(0))
     # float32(2): a plain 2 would turn float32 rows into float64 and halve the width of the vectors.
     curvature = max(float32(diagonal_up + diagonal - float32(2) * kernel_value), float32(LEAST_CURVATURE))
+    curvature = min(curvature, float32(MOST_CURVATURE))
     return float32(slope * slope / curvature).view(np.int32)

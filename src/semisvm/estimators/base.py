@@ -15,16 +15,24 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.device import on_host
 from semisvm.dual import Status
+from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
 from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
+from semisvm.estimators.number_range import (
+    dense_if_kernel,
+    kernel_overflow,
+    refuse_undefined,
+    square_kernel,
+    usable_rows,
+    widened,
+)
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
-from semisvm.estimators.progress import Progress, warn_caller
+from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
 from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
@@ -137,7 +145,9 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         """Fit; `read_labels` is `encode`, or does the same for a target that only this method can learn from."""
         X, y = on_host(X), on_host(y)
         if y is not None:
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+            accepted: Any = False if self._is_precomputed() else "csr"
+            X = validate_data(self, dense_if_kernel(X) if not accepted else X, accept_sparse=accepted, dtype=FLOATS)
+            X = square_kernel(X) if not accepted else usable_rows(X, self._names_of_columns())
         labels = read_labels(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
@@ -162,11 +172,26 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         )
         self.classes_ = labels.classes
         problem = whole.select(in_use)
-        found = self._fit(problem)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+                found = self._fit(problem)
+        except UndefinedError:
+            raise kernel_overflow(problem.X, self._names_of_columns()) from None
+        if not all(np.isfinite(fit.row_beta).all() and np.isfinite(fit.bias) for fit in found.fits):
+            raise kernel_overflow(problem.X, self._names_of_columns())
         self._learn(X, np.flatnonzero(in_use), labels, found)
         for warning in (*found.warnings, *ended_early(problem, found)):
             warn_caller(warning)
+        if self.termination_condition_ == Status.INTERRUPTED:
+            pass_interrupt_on()
         return self
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _names_of_columns(self) -> Any:
+        """The features' names, where X has some; columns of a kernel matrix are rows."""
+        return None if self._is_precomputed() else getattr(self, "feature_names_in_", None)
 
     def _learn(self, X, rows_in_use: np.ndarray, labels: Labels, found: MethodFit) -> None:
         """Set the learned attributes from the fits of all binary problems."""
@@ -228,11 +253,14 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         return self._score_checked(validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
 
     def _score_checked(self, X) -> np.ndarray:
-        """Score rows that were checked, by the binary problems, (n, n_problems)."""
-        if self._formula.name == "precomputed":
-            X = X[:, self.support_]
+        """Score rows that were checked, by the binary problems, (n, n_problems); all scores are finite."""
+        X = widened(X)
+        K = X[:, self.support_] if self._formula.name == "precomputed" else X
         machine = self.support_vectors_, self.dual_coef_, self._formula
-        return scores_of_new_rows(X, *machine, device=self.device) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            scores = scores_of_new_rows(K, *machine, device=self.device) + self.intercept_
+        refuse_undefined(scores, X, self._names_of_columns())
+        return scores
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
         """From the scores of the binary problems, (n, n_problems), to what `decision_function` returns."""
@@ -284,28 +312,3 @@ def check_every_class_is_used(labels: Labels, in_use: np.ndarray) -> None:
             f"No row of class {labels.classes[gone[0]]!r} has a positive sample_weight: give one some weight or "
             "leave the class out of y."
         )
-
-
-def ended_early(problem: TrainingProblem, found: MethodFit) -> list[Warning]:
-    """The one place that says that the solver ended early; nothing where it converged."""
-    worst = found.worst
-    if worst.status is Status.CONVERGED:
-        return []
-    n_open = sum(fit.status is not Status.CONVERGED for fit in found.fits)
-    n_iter = sum(fit.n_iter for fit in found.fits)
-    return [
-        ConvergenceWarning(
-            f"{problem.name} ended early ({worst.status}) in {n_open} of {len(found.fits)} binary problems after "
-            f"{n_iter} steps, with a gap of {worst.gap:.2g} where tol={problem.limits.tol:g} was asked. The model is "
-            f"usable but not optimal. {_REMEDY[worst.status]}"
-        )
-    ]
-
-
-_REMEDY = {
-    Status.MAX_ITER: "Raise max_iter, or leave it at None.",
-    Status.TIME_LIMIT: "Raise time_limit, or leave it at None.",
-    Status.INTERRUPTED: "Fit again without interrupting to finish it.",
-    Status.STOPPED: "A callback asked to stop.",
-    Status.STALLED: "Scale the features, lower C, or raise tol: rounding keeps it from going further.",
-}

@@ -12,6 +12,7 @@ more classes, in which it matters what a row is mistaken for, asks for one-sided
 that has no such machine asks for `Costs.by_class`, which refuses it.
 """
 
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,10 +93,15 @@ def read_costs(costs: Any, sample_cost: Any, class_weight: Any, labels: Labels, 
 
 
 def _checked_class_weight(class_weight: Any, classes: np.ndarray, labeled: np.ndarray) -> np.ndarray:
-    factor = np.asarray(compute_class_weight(class_weight, classes=classes, y=labeled), dtype=np.float64)
-    if not (np.isfinite(factor).all() and (factor >= 0).all() and factor.any()):
-        raise ValueError(f"class_weight must be finite, not negative and not all zero, got {class_weight}.")
-    return factor
+    if isinstance(class_weight, dict):
+        for name, value in class_weight.items():
+            is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            if not is_number or not 0 < value < np.inf:
+                raise ValueError(
+                    f"class_weight must be a positive, finite number for each class, got {value!r} for class {name!r}: "
+                    "leave out the rows of a class that is not to count."
+                )
+    return np.asarray(compute_class_weight(class_weight, classes=classes, y=labeled), dtype=np.float64)
 
 
 def cost_matrix(costs, classes: np.ndarray) -> np.ndarray:

@@ -29,7 +29,8 @@ from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
-from semisvm.estimators.progress import Progress, warn_caller
+from semisvm.estimators.number_range import refuse_too_large, refuse_undefined
+from semisvm.estimators.progress import Progress, pass_interrupt_on, warn_caller
 from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
@@ -175,6 +176,7 @@ class MixtureClassifier(CallbackSupportMixin, CertifiableMixin, LabeledRowsScore
         """
         if y is not None:
             X = validate_data(self, X, dtype=np.float64)
+            refuse_too_large(X, getattr(self, "feature_names_in_", None))
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
@@ -194,6 +196,8 @@ class MixtureClassifier(CallbackSupportMixin, CertifiableMixin, LabeledRowsScore
                     f"tol={self.tol:g} was asked. Raise max_iter or tol."
                 )
             )
+        if ended_by is Status.INTERRUPTED:
+            pass_interrupt_on()
         return self
 
     def _learn(self, em: EM, X: np.ndarray, labels: Labels, in_use: np.ndarray) -> None:
@@ -286,7 +290,12 @@ class MixtureClassifier(CallbackSupportMixin, CertifiableMixin, LabeledRowsScore
 
     def _checked_log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self._log_joint(validate_data(self, X, dtype=np.float64, reset=False))
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            log_joint = self._log_joint(X)
+        is_possible = np.isfinite(log_joint).any(axis=1) & ~np.isnan(log_joint).any(axis=1)
+        refuse_undefined(np.where(is_possible, 0.0, np.nan), X, getattr(self, "feature_names_in_", None))
+        return log_joint
 
 
 def _by_class(log_share: np.ndarray, component_codes: np.ndarray, n_classes: int) -> np.ndarray:

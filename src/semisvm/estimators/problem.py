@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.estimators.costs import Costs
+from semisvm.estimators.number_range import needs_float64
 from semisvm.estimators.progress import Progress
 from semisvm.kernels import Formula, KernelRows, kernel_rows, make_formula
 from semisvm.labels import Labels
@@ -117,7 +118,8 @@ class TrainingProblem:
     def kernel_rows(self, formula: Formula, *, is_frugal: bool = False, few_rows: int = FEW_ROWS) -> KernelRows:
         """Rows of the kernel matrix of X; `is_frugal` where they serve one solve only."""
         limits = self.limits
-        dtype = np.float32 if limits.tol >= FLOAT32_SUFFICES and self.n_rows > few_rows else np.float64
+        is_rough = limits.tol >= FLOAT32_SUFFICES and self.n_rows > few_rows
+        dtype = np.float32 if is_rough and not needs_float64(formula, self.X) else np.float64
         return kernel_rows(
             self.X, formula, cache_size=limits.cache_size, dtype=dtype, is_frugal=is_frugal, device=limits.device
         )

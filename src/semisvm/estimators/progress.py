@@ -6,17 +6,25 @@ that the solver (or the rounds of a method) takes at its progress, several per s
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
+from sklearn.exceptions import ConvergenceWarning
+
+from semisvm.dual import Status
 from semisvm.estimators.history import RoundRecord
 
 SECONDS_BETWEEN_LINES = 1.0
+SECONDS_TO_INSIST = 1.0  # two Ctrl-C within this time mean: end everything
+NO_LOOPS = ("base", "callback", "compose", "pipeline", "utils")  # parts of scikit-learn that fit an estimator once
+_interrupted_at = -math.inf  # when Ctrl-C last ended a fit of this process
 
 
 class Watch:
@@ -86,6 +94,35 @@ def warn_caller(warning: Warning) -> None:
     warnings.warn(warning, stacklevel=level)
 
 
+def pass_interrupt_on() -> None:
+    """Raise KeyboardInterrupt after a fit that Ctrl-C ended early, where keeping its model is not all that is wanted.
+
+    A fit that the user called keeps the best model. A fit inside the loop of someone else (a grid search, an ensemble)
+    must tell the loop, which would begin the next fit otherwise. A second Ctrl-C within a second is always passed on.
+    """
+    global _interrupted_at
+    before, _interrupted_at = _interrupted_at, time.monotonic()
+    if _interrupted_at - before < SECONDS_TO_INSIST or _is_inside_a_loop():
+        raise KeyboardInterrupt
+
+
+def _is_inside_a_loop() -> bool:
+    """Whether the caller of `fit`, apart from pipelines, is scikit-learn, joblib or a loop of this library."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        words = str(frame.f_globals.get("__name__", "")).split(".")
+        if words[:1] == ["joblib"] or words[:2] == ["semisvm", "model_selection"]:
+            return True
+        if words[0] == "sklearn" and (len(words) < 2 or words[1] not in NO_LOOPS):
+            return True
+        if words[0] == "semisvm" and words[-1] == "classifier":
+            return True
+        if words[0] not in ("sklearn", "contextlib") and words[:2] != ["semisvm", "estimators"]:
+            return False
+        frame = frame.f_back
+    return False
+
+
 def print_record(record: RoundRecord) -> None:
     """Print one line for people."""
     told = ", ".join(f"{key} {_short(value)}" for key, value in record.as_dict().items() if key != "problem")
@@ -94,3 +131,28 @@ def print_record(record: RoundRecord) -> None:
 
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def ended_early(problem: Any, found: Any) -> list[Warning]:
+    """The one place that says that the solver ended early; nothing where it converged."""
+    worst = found.worst
+    if worst.status is Status.CONVERGED:
+        return []
+    n_open = sum(fit.status is not Status.CONVERGED for fit in found.fits)
+    n_iter = sum(fit.n_iter for fit in found.fits)
+    return [
+        ConvergenceWarning(
+            f"{problem.name} ended early ({worst.status}) in {n_open} of {len(found.fits)} binary problems after "
+            f"{n_iter} steps, with a gap of {worst.gap:.2g} where tol={problem.limits.tol:g} was asked. The model is "
+            f"usable but not optimal. {_REMEDY[worst.status]}"
+        )
+    ]
+
+
+_REMEDY = {
+    Status.MAX_ITER: "Raise max_iter, or leave it at None.",
+    Status.TIME_LIMIT: "Raise time_limit, or leave it at None.",
+    Status.INTERRUPTED: "Fit again without interrupting to finish it.",
+    Status.STOPPED: "A callback asked to stop.",
+    Status.STALLED: "Scale the features, lower C, or raise tol: rounding keeps it from going further.",
+}

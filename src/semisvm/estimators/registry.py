@@ -21,6 +21,7 @@ class Method:
     paper_name: str
     about: str
     takes_sparse: bool = True
+    n_squares: int = 0  # matrices of all rows by all rows that a fit holds in memory whatever its cache_size
     sets_threshold: bool = False  # whether it answers a precision or recall itself, its scores being above 0 there
     for_one_class: bool = False  # whether it is for targets with labels of one class only
 
@@ -42,7 +43,7 @@ METHODS = (
     ),
     Method("self-training", "SelfTrainingSVC", "self-training", "retrained on its own predictions"),
     Method("cluster", "ClusterSVC", "cluster-SVM", "unlabeled rows take the label of their cluster"),
-    Method("laplacian", "LaplacianSVC", "Laplacian SVM", "neighbors are given similar scores"),
+    Method("laplacian", "LaplacianSVC", "Laplacian SVM", "neighbors are given similar scores", n_squares=3),
     Method("label-mean", "LabelMeanSVC", "CS4VM (meanS3VM)", "the means of the unlabeled rows' classes"),
     Method("transductive", "TransductiveSVC", "TSVM", "the boundary where unlabeled rows are few"),
     Method("progressive", "ProgressiveSVC", "PTSVM", "pairs of rows labeled round by round"),
@@ -70,7 +71,7 @@ def find_method(name: str) -> Method:
     found = next((method for method in available() if method.name == name), None)
     if found is None:
         names = ["auto", *(method.name for method in available())]
-        close = get_close_matches(name, names, n=1)
+        close = get_close_matches(name, names, n=1) if name != "auto" else []
         hint = f"Perhaps {close[0]!r} is meant; there are " if close else "There are "
         raise ValueError(f"There is no method {name!r}. {hint}{', '.join(names)}.")
     return found

@@ -17,6 +17,7 @@ from semisvm.kernels.sources import KernelSource, make_source
 
 LEAST_CAPACITY = 8  # with fewer rows in memory the solver would make rows again for every step
 ROWS_PER_WRITE = 512  # enough for products at full speed, few enough to react to Ctrl-C
+LARGEST_FLOAT32 = 1e30  # of a given matrix: the solver adds several values, which must be finite too
 BYTES_PER_PRODUCT = 64_000_000  # of rows that are made for one product and not kept
 
 
@@ -324,5 +325,6 @@ def kernel_rows(
                 raise
     if formula.name == "precomputed":
         K = np.asarray(X)
-        return GivenRows(np.ascontiguousarray(K, dtype=np.float32 if K.dtype == np.float32 else np.float64))
+        is_float32 = K.dtype == np.float32 and (K.size == 0 or np.abs(K).max() <= LARGEST_FLOAT32)
+        return GivenRows(np.ascontiguousarray(K, dtype=np.float32 if is_float32 else np.float64))
     return CachedRows(make_source(X, formula, dtype), budget_bytes(cache_size), is_frugal=is_frugal)

@@ -208,6 +208,8 @@ def cross_kernel(formula: Formula, left, right) -> np.ndarray:
             f"The kernel function returned an array of shape {values.shape} for blocks of {wanted[0]} and "
             f"{wanted[1]} rows; it must return one value per pair, shape {wanted}."
         )
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"The kernel function returned values of type {values.dtype}; it must return real numbers.")
     return values
 
 

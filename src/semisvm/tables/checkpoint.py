@@ -31,8 +31,9 @@ from semisvm.errors import fault
 from semisvm.kernels import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.resources import MEGABYTE, budget_bytes
 from semisvm.kernels.sources import KernelSource
+from semisvm.tables.writing import lock_file
 
-CHECKPOINT_MANIFEST = "fit.json"
+CHECKPOINT_MANIFEST, CHECKPOINT_LOCK = "fit.json", "lock"
 
 
 class Checkpoint:
@@ -48,8 +49,9 @@ class Checkpoint:
         How many solves were answered from the folder.
     """
 
-    def __init__(self, folder: Path, cache_size: float):
+    def __init__(self, folder: Path, cache_size: float, lock: int | None = None):
         self.folder, self.cache_size = folder, cache_size
+        self._unlock = None if lock is None else weakref.finalize(self, os.close, lock)
         self.number = 0
         self.n_recalled = 0
         self._chain = hashlib.blake2b(digest_size=16)
@@ -94,8 +96,10 @@ class Checkpoint:
     def remove(self) -> None:
         """Delete the stored solves: the model is saved."""
         for path in self.folder.iterdir():
-            if path.name == CHECKPOINT_MANIFEST or path.suffix in (".npz", ".part"):
+            if path.name in (CHECKPOINT_MANIFEST, CHECKPOINT_LOCK) or path.suffix in (".npz", ".part"):
                 path.unlink(missing_ok=True)
+        if self._unlock is not None:
+            self._unlock()
         if not any(self.folder.iterdir()):
             self.folder.rmdir()
 
@@ -191,6 +195,7 @@ def open_checkpoint(folder: str | Path, digest: str, *, resume: bool) -> Checkpo
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise fault(folder, f"the folder can't be created ({error.strerror})", "Choose another") from None
+    lock = lock_file(folder, CHECKPOINT_LOCK)
     for left in folder.glob("*.part"):
         left.unlink(missing_ok=True)
     stored = _read_manifest(folder)
@@ -198,7 +203,7 @@ def open_checkpoint(folder: str | Path, digest: str, *, resume: bool) -> Checkpo
         if stored.get("digest") != digest:
             reason = "the checkpoint is of another fit: its rows, labels, settings or versions differ"
             raise fault(folder, reason, "Fit as before, or use another folder")
-        return Checkpoint(folder, float(stored["cache_size"]))
+        return Checkpoint(folder, float(stored["cache_size"]), lock)
     if stored is not None or any(folder.glob("solve-*.npz")):
         remedy = "Continue it (`resume`), or choose another folder"
         raise fault(folder, "there is a checkpoint already", remedy)
@@ -206,7 +211,7 @@ def open_checkpoint(folder: str | Path, digest: str, *, resume: bool) -> Checkpo
     manifest = folder / (CHECKPOINT_MANIFEST + ".part")
     manifest.write_text(json.dumps({"digest": digest, "cache_size": cache_size}), encoding="utf-8")
     os.replace(manifest, folder / CHECKPOINT_MANIFEST)
-    return Checkpoint(folder, cache_size)
+    return Checkpoint(folder, cache_size, lock)
 
 
 def _read_manifest(folder: Path) -> dict[str, Any] | None:

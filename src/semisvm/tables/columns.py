@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Type = Literal["number", "category", "date", "text"]
 
 STRAY_SHARE, STRAY_SPELLINGS = 0.5, 3  # at most this share of a number column is other words, in so many spellings
+LARGEST_NUMBER = 1e150  # the squares of larger ones overflow
 WORDS_OF_TEXT = 3.0  # a column with at least so many words per cell, on average, is text
 # Most of the world writes the day before the month. Month first is tried if a column can't be read otherwise.
 DATE_FORMATS = (
@@ -85,6 +86,7 @@ def settle_column(name: str, cells: pandas.Series, wanted: Type | None = None) -
     if cells.dtype.kind == "M":
         return _settle_date(name, wanted)
     if cells.dtype.kind == "f":
+        _refuse_large(name, given, given)
         return Unused(name, "numbers the rows") if wanted is None and _counts(given) else _typed(name, wanted)
     words = given.str.strip()
     if wanted in ("category", "text"):
@@ -118,6 +120,7 @@ def _as_number(name: str, words: pandas.Series, wanted: Type | None) -> Column |
     numbers = pandas.to_numeric(words, errors="coerce")
     is_number = np.isfinite(numbers.to_numpy(dtype=np.float64))
     strays = words[~is_number].unique().tolist()
+    _refuse_large(name, numbers[is_number], words[is_number])
     if not strays:
         return Unused(name, "numbers the rows") if wanted is None and _counts(numbers) else Column(name, "number")
     if any(abs(float(numbers[words == stray].iloc[0])) == np.inf for stray in strays[:STRAY_SPELLINGS]):
@@ -128,6 +131,16 @@ def _as_number(name: str, words: pandas.Series, wanted: Type | None) -> Column |
     if (are_words or wanted == "number") and np.mean(~is_number) <= STRAY_SHARE:
         return Column(name, "number", strays=tuple(strays))
     return None
+
+
+def _refuse_large(name: str, numbers: pandas.Series, cells: pandas.Series) -> None:
+    """Refuse numbers whose squares are not finite: no column that holds one can be scaled."""
+    large = np.flatnonzero(np.abs(numbers.to_numpy(dtype=np.float64)) > LARGEST_NUMBER)
+    if len(large):
+        raise ValueError(
+            f"row {int(numbers.index[large[0]]) + 1}: column {name!r} holds {str(cells.iloc[large[0]])!r}, beyond "
+            f"{LARGEST_NUMBER:g}, the largest number that can be scaled"
+        )
 
 
 def _as_date(name: str, words: pandas.Series) -> Column | None:

@@ -59,6 +59,7 @@ class Comparison:
     entries: list[MethodTrial] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     was_stopped: bool = False
+    n_unlabeled: int = 1
 
     @property
     def baseline(self) -> MethodTrial:
@@ -97,6 +98,8 @@ class Comparison:
     def verdict(self) -> str:
         """Say whether the unlabeled rows help, in a sentence or two."""
         best = self.best_other
+        if not self.n_unlabeled:
+            return "Every row has a label: there are no unlabeled rows that could help."
         if best is None:
             return "Only the supervised method was fitted: nothing can be said about the unlabeled rows."
         gap, n_others = self.difference(best), len(self.entries) - 1
@@ -152,7 +155,8 @@ class Comparison:
 
 def compare_methods(bench: Bench, settings: Settings, methods: Sequence[str], tell: Tell = say_nothing) -> Comparison:
     """Compare the named methods; the supervised baseline comes first, whether it is named or not."""
-    comparison = Comparison(ACCURACY if settings.costs is None else COST)
+    n_unlabeled = len(bench.codes) - len(bench.labeled)
+    comparison = Comparison(ACCURACY if settings.costs is None else COST, n_unlabeled=n_unlabeled)
     names = [BASELINE, *(name for name in methods if name != BASELINE)]
     for number, method in enumerate(map(find_method, names)):
         tell_of_it = partial(_tell_with, tell, f" (method {number + 1} of {len(names)})")

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from semisvm.tables.columns import Column
+from semisvm.tables.columns import LARGEST_NUMBER, Column
 
 if TYPE_CHECKING:
     import pandas
@@ -138,6 +138,12 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):
         from sklearn.preprocessing import StandardScaler
 
         self.n_features_in_ = X.shape[1]
+        if not sparse.issparse(X) and (large := np.argwhere(np.abs(X) > LARGEST_NUMBER)).size:
+            row, column = large[0].tolist()
+            raise ValueError(
+                f"row {row + 1}: feature {column + 1} is {X[row, column]:g}, beyond {LARGEST_NUMBER:g}, the largest "
+                "number that can be scaled. Correct it."
+            )
         self.scaler_ = None if sparse.issparse(X) else StandardScaler().fit(X)
         return self
 
@@ -180,13 +186,17 @@ def _numbers(column: Column, cells: pandas.Series) -> np.ndarray:
     import pandas
 
     if cells.dtype.kind == "f":
-        return cells.to_numpy()
+        values = cells.to_numpy()
+        large = np.flatnonzero(np.abs(values) > LARGEST_NUMBER)
+        if len(large):
+            raise CellError(column.name, int(large[0]), f"{values[large[0]]:g}", f"number up to {LARGEST_NUMBER:g}")
+        return values
     if cells.dtype.kind == "M":
         raise CellError(column.name, 0, str(cells.iloc[0]), "number")
     words = cells.str.strip()
     words = words.mask(words.isin(column.strays))
     numbers = pandas.to_numeric(words, errors="coerce").to_numpy(dtype=np.float64)
-    wrong = np.flatnonzero((np.isnan(numbers) & words.notna().to_numpy()) | np.isinf(numbers))
+    wrong = np.flatnonzero((np.isnan(numbers) & words.notna().to_numpy()) | (np.abs(numbers) > LARGEST_NUMBER))
     if len(wrong):
         raise CellError(column.name, int(wrong[0]), str(words.iloc[wrong[0]]), "finite number")
     return numbers

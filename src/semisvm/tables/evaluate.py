@@ -17,8 +17,12 @@ from semisvm.tables.held_out import Merit, judge, predict_codes, scores_per_clas
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing
 from semisvm.tables.model import Model, read_codes
 from semisvm.tables.read import RowReader
-from semisvm.tables.suggest import N_SUGGESTED, suggest_rows
+from semisvm.tables.suggest import N_SUGGESTED, AllLabeledError, suggest_rows
 from semisvm.tables.summary import FitSummary
+
+
+class NoLabelsError(DataError):
+    """Rows that can be scored but not judged: no row of some class has a label."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +90,15 @@ def evaluate_file(
     rows = model.open(path)
     also: tuple[str, ...] = ()
     if isinstance(model.encoder, TableEncoder):
-        also = (rows.require(model.target),)
+        try:
+            also = (rows.require(model.target),)
+        except DataError as error:
+            raise NoLabelsError(str(error)) from None
     scores, codes = [], []
     n_rows = 0
     for chunk in model.chunks(rows, also):
         codes.append(read_codes(model, rows, chunk, unlabeled))
-        scores.append(model.scores_of(model.encode(rows, chunk)))
+        scores.append(model.score(rows, chunk))
         n_rows += len(chunk)
         tell("Evaluating", n_rows, None, "rows")
     return _evaluate(model, rows, np.concatenate(scores), np.concatenate(codes))
@@ -104,7 +111,7 @@ def _evaluate(model: Model, rows: RowReader, scores: np.ndarray, codes: np.ndarr
     if missing:
         where = f"column {model.target!r}" if rows.names is not None else "the file"
         reason = f"no row of class {missing[0]!r} is labeled in {where} ({int(is_labeled.sum())} labeled rows)"
-        raise fault(rows.path, reason, "Evaluate on rows that have labels of every class")
+        raise NoLabelsError(str(fault(rows.path, reason, "Evaluate on rows that have labels of every class")))
     labeled, true = scores[is_labeled], codes[is_labeled]
     predicted = predict_codes(labeled)
     confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
@@ -155,7 +162,7 @@ def summary_on(
     name, notes = Path(path).name, summary.notes
     try:
         seen = evaluate_file(model, path, unlabeled=unlabeled, tell=tell)
-    except DataError as error:
+    except NoLabelsError as error:
         notes = (*notes, f"The operating point is that of the fit, not of {name}: {error}")
     else:
         columns = lead_per_class(seen.pool) if len(seen.pool) else np.empty((0, len(seen.points)))
@@ -172,7 +179,7 @@ def summary_on(
         )
     try:
         suggestions = tuple(suggest_rows(model, path, N_SUGGESTED, unlabeled=unlabeled, tell=tell))
-    except DataError:
+    except AllLabeledError:
         suggestions = ()
     title = f"{model.target} in {name}, by a model of {summary.data.name}"
     return replace(summary, title=title, created=now(), notes=notes, suggestions=suggestions)

@@ -27,6 +27,7 @@ from typing import Any
 
 from semisvm.errors import DataError, fault
 from semisvm.tables.content import read_bytes
+from semisvm.tables.finite import undefined_number
 from semisvm.tables.summary import FitSummary
 from semisvm.tables.version_1 import move_types, name_classes
 from semisvm.tables.writing import whole_file
@@ -44,6 +45,7 @@ ABOUT_TRAINING_ROWS = (
     "calibration_scores_",
     "calibration_sign_",
 )
+MOST_UNPACKED_BYTES, MOST_UNPACKED_TIMES = 256_000_000, 100  # beyond both, the file is not a model
 FOREIGN_TYPES = ("numpy.dtype", "scipy.sparse._csr.csr_matrix")  # harmless, and not in the list of skops
 
 
@@ -107,6 +109,8 @@ def load(path: str | Path) -> Any:
             reason = f"holds objects of a type that is not of this library, {unknown[0]}"
             raise fault(path, reason, "Don't use it, unless you know who made it and why")
         loaded = skops_io.loads(content, trusted=trusted)
+        if (name := undefined_number(loaded)) is not None:
+            raise fault(path, f"{name} holds a number that is not finite", "Fit the model again: it can't predict")
         if manifest["kind"] != "model":
             return loaded
         return _to_model(loaded, FitSummary.from_json(summary), manifest["format"])
@@ -115,6 +119,17 @@ def load(path: str | Path) -> Any:
     except Exception as error:  # skops and zipfile raise many unrelated types on bad content
         reason = f"can't be read as a model of semisvm {manifest.get('semisvm', '')} ({_first_line(error)})"
         raise fault(path, reason, "Fit the model again with this version") from None
+
+
+def load_table_model(path: str | Path) -> Any:
+    """Read a `Model`, which knows columns and classes; a bare estimator that was saved from Python is refused."""
+    from semisvm.tables.model import Model
+
+    found = load(path)
+    if not isinstance(found, Model):
+        reason = f"this holds a bare {type(found).__name__}, which knows nothing of the columns of a table"
+        raise fault(path, reason, "Use it in Python (semisvm.load), or give a file that semisvm fit wrote")
+    return found
 
 
 def trusted_types() -> list[str]:
@@ -256,9 +271,15 @@ def _check_content(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
         archive = zipfile.ZipFile(io.BytesIO(content))
         if MANIFEST not in archive.namelist():
             raise not_ours
+        size = sum(entry.file_size for entry in archive.infolist())
+        if size > max(MOST_UNPACKED_BYTES, MOST_UNPACKED_TIMES * len(content)):
+            reason = f"{len(content) / 1e6:.1f} MB that claim to hold {size / 1e9:.1f} GB"
+            raise fault(path, reason, "Don't use it: no model is packed that tightly")
         manifest = json.loads(archive.read(MANIFEST))
         version = manifest.get("format")
-        if isinstance(version, int) and version > FORMAT_VERSION:
+        if type(version) is not int or version < 1:
+            raise fault(path, f"its format is {version!r}, which is no version number", "Fit the model again")
+        if version > FORMAT_VERSION:
             reason = f"written by a newer semisvm ({manifest.get('semisvm')}), in format {version}"
             raise fault(path, f"{reason} where this version reads {FORMAT_VERSION}", "Upgrade: pip install -U semisvm")
         if archive.read(DIGEST).decode() != _digest(archive):

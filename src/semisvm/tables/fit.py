@@ -161,6 +161,8 @@ def compare_on(
 ) -> Comparison:
     """Compare methods (all by default) on the training rows; the parameters are those of `fit_model`."""
     for name in methods:
+        if name == AUTO:
+            raise DataError("'auto' is no method but a choice among all of them: leave `method` out to compare them.")
         find_method(name)
     if training.has_positives_only:
         reason = f"all labels of {training.target!r} are {training.classes.names[1]!r}, so errors can't be counted"
@@ -171,6 +173,8 @@ def compare_on(
         raise fault(training.name, work.why_no_bench, "Label at least two rows of each class")
     if tune:
         work.tune()
+    if not training.n_unlabeled and not methods:
+        methods = [BASELINE]
     return compare_methods(work.bench, work.settings, methods or _names(settings), tell)
 
 
@@ -209,7 +213,13 @@ class _Stages:
             method = find_method(name)
             if reason := why_not(method, self.X, self.settings):
                 raise DataError(f"The method {name!r} {reason}. Choose another `method`.")
+            if method.sets_threshold and self.bench is None:
+                raise DataError(
+                    f"The method {name!r} can't set a threshold: {self.why_no_bench}. Label more rows of it."
+                )
             return method, why_asked
+        if not self.training.n_unlabeled:
+            return find_method(BASELINE), "Every row has a label, so there are no unlabeled rows to learn from."
         if self.bench is None:
             return find_method(BASELINE), f"Methods can't be compared: {self.why_no_bench}."
         self.comparison = compare_methods(self.bench, self.settings, _names(self.settings), self.tell)

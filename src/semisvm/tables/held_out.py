@@ -99,7 +99,8 @@ def make_bench(X: Any, labels: Any, *, seed: int = 0, most: int = MOST_UNLABELED
         X, labels, codes = X[rows], labels[rows], codes[rows]
     rarest = int(np.bincount(codes[codes >= 0], minlength=len(labels.categories)).min())
     if rarest < 2:
-        raise ValueError("a class has a single labeled row, so no fold can hold one out")
+        rare = labels.categories[int(np.argmin(np.bincount(codes[codes >= 0], minlength=len(labels.categories))))]
+        raise ValueError(f"class {rare!r} has a single labeled row, so none of its rows can be held out")
     splitter = SemiSupervisedKFold(min(N_COMPARISON_FOLDS, rarest), shuffle=True, random_state=seed)
     return Bench(X, labels, tuple(splitter.split(X, codes)), store)
 

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.estimators.registry import Method
+from semisvm.kernels.resources import budget_bytes
 
 MOST_DENSE_NUMBERS = 50_000_000  # a sparse matrix with more entries, zeros included, is never made dense
 LABEL_MISSING = ""  # never a class: empty cells of a table are unlabeled rows
@@ -100,6 +101,11 @@ def why_not(method: Method, X: Any, settings: Settings) -> str:
         return "gives no certificate"
     if not method.takes_sparse and sparse.issparse(X) and X.shape[0] * X.shape[1] > MOST_DENSE_NUMBERS:
         return f"would need a dense matrix of {X.shape[0]} x {X.shape[1]} numbers"
+    needed, there = 8 * method.n_squares * X.shape[0] ** 2, budget_bytes(settings.cache_size)
+    if needed > there:
+        return (
+            f"would need {needed / 1e9:.1f} GB of memory for {X.shape[0]} rows, where {there / 1e9:.1f} GB may be used"
+        )
     return ""
 
 

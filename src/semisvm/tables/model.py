@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.errors import DataError, fault, suggest
+from semisvm.errors import DataError, UndefinedError, fault, suggest
 from semisvm.estimators.registry import find_method
 from semisvm.kernels.resources import n_threads
 from semisvm.tables.classes import Classes, label_texts, unmark
@@ -149,6 +149,32 @@ class Model:
         except ValueError as error:
             raise fault(rows.path, str(error), "Give rows as the model was fitted to") from None
 
+    def score(self, rows: RowReader, chunk: Chunk, X: Any = None) -> np.ndarray:
+        """Score a chunk; a row whose score would not be a number is an error that names the file, row and column."""
+        X = self.encode(rows, chunk) if X is None else X
+        try:
+            is_finite = np.isfinite(X.data).all() if sparse.issparse(X) else np.isfinite(X).all(axis=1)
+            if not np.all(is_finite):
+                raise UndefinedError("", 0 if sparse.issparse(X) else int(np.flatnonzero(~is_finite)[0]))
+            return self.scores_of(X)
+        except UndefinedError as error:
+            row = error.row or 0
+            reason = f"row {chunk.start + row + 1}: no score can be computed{_name_largest(chunk, row)}"
+            raise fault(rows.path, reason, "Correct the cell, or leave it empty") from None
+
+
+def _name_largest(chunk: Chunk, row: int) -> str:
+    """In words, which number of a row is the largest."""
+    if chunk.frame is None:
+        values = chunk.X[[row]].toarray()[0] if sparse.issparse(chunk.X) else np.asarray(chunk.X[row])
+        at = int(np.argmax(np.abs(values)))
+        return f", because feature {at + 1} is {values[at]:g}"
+    numbers = {name: cell for name, cell in chunk.frame.iloc[row].items() if isinstance(cell, float) and cell == cell}
+    if not numbers:
+        return ""
+    name = max(numbers, key=lambda name: abs(numbers[name]))
+    return f", because column {str(name)!r} holds {numbers[name]:g}"
+
 
 def read_codes(model: Model, rows: RowReader, chunk: Chunk, unlabeled: str | None) -> np.ndarray:
     """Return the class of each row of a chunk as an index, -1 for unlabeled rows; an unknown label is an error."""
@@ -183,11 +209,15 @@ def predict_file(
     *,
     keep: Sequence[str] = (),
     force: bool = False,
+    neutralize: bool = False,
     tell: Tell = say_nothing,
 ) -> Predicted:
-    """Predict every row of a file; columns named in `keep` are copied from it."""
+    """Predict every row of a file; columns named in `keep` are copied from it.
+
+    With `neutralize`, text cells of a .csv or .tsv that a spreadsheet would run as a formula get a ' before them.
+    """
     began = time.perf_counter()
-    out = check_can_write(out, force=force)
+    out = check_can_write(out, force=force, inputs=[path])
     if out.suffix.lower() not in OUTPUTS:
         raise fault(out, f"the suffix {out.suffix!r} names no output format", f"Use one of {', '.join(OUTPUTS)}")
     rows = model.open(path)
@@ -202,7 +232,8 @@ def predict_file(
         for chunk, codes, scores in _predictions(model, rows, tuple(keep)):
             total = rows.guess_rows(chunk) if n_rows == 0 else total
             is_above = scores > 0
-            write(_output_table(model, chunk, codes, scores, is_above, keep))
+            table = _output_table(model, chunk, codes, scores, is_above, keep)
+            write(_without_formulas(table) if neutralize and out.suffix.lower() != ".parquet" else table)
             count += np.bincount(codes, minlength=len(count))
             n_above, n_rows = n_above + int(is_above.sum()), n_rows + len(chunk)
             tell("Predicting", n_rows, total, "rows")
@@ -216,7 +247,7 @@ def _predictions(
     """Yield (chunk, codes, scores) in the order of the file; at most one chunk per thread is in memory."""
 
     def work(chunk: Chunk) -> tuple[Chunk, np.ndarray, np.ndarray]:
-        scores = model.scores_of(model.encode(rows, chunk))
+        scores = model.score(rows, chunk)
         return chunk, predict_codes(scores), model.lead_of(scores)
 
     at_once = n_threads()
@@ -245,6 +276,18 @@ def _output_table(
     columns["score"] = pyarrow.array(scores.astype(np.float32))  # the digits beyond are noise of the solver
     columns["above"] = pyarrow.array(is_above)
     return pyarrow.table(columns)
+
+
+def _without_formulas(table: Any) -> Any:
+    """Put ' before the text cells that a spreadsheet would run."""
+    import pyarrow
+    from pyarrow import compute
+
+    for number, name in enumerate(table.column_names):
+        if pyarrow.types.is_string(table.column(name).type) or pyarrow.types.is_large_string(table.column(name).type):
+            safe = compute.replace_substring_regex(table.column(name), r"^([=+\-@\t\r])", r"'\1")
+            table = table.set_column(number, name, safe)
+    return table
 
 
 @contextmanager

@@ -15,6 +15,7 @@ objects are refused: opening a data file must never run code.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -27,6 +28,7 @@ from semisvm.datasets.dataset import Dataset, NumberedNames
 from semisvm.errors import DataError, fault, shorten, suggest
 from semisvm.tables.content import read_bytes, read_text
 
+LARGEST_INDEX, LARGEST_INDEX_SETTING = 10_000_000, "SEMISVM_MOST_FEATURES"
 INT32_MAX = 2**31 - 1
 UTF8_MARK = b"\xef\xbb\xbf"
 EXACT_IN_FLOAT = 2.0**53  # from here on a float does not hold every whole number
@@ -43,7 +45,7 @@ def whole_if_possible(y: NDArray[np.floating]) -> NDArray:
 # ---- LIBSVM text ----
 
 
-def read_libsvm(path: str | Path, *, n_features: int | None = None) -> Dataset:
+def read_libsvm(path: str | Path, *, n_features: int | None = None, most_features: int | None = None) -> Dataset:
     """Read LIBSVM or SVMlight text, plain or compressed.
 
     Parameters
@@ -53,6 +55,9 @@ def read_libsvm(path: str | Path, *, n_features: int | None = None) -> Dataset:
     n_features : int, optional
         The number of features; by default the largest index. Give it for a file whose last features may be zero in
         every row.
+    most_features : int, optional
+        The largest index that is accepted where `n_features` is not given; by default the environment variable
+        SEMISVM_MOST_FEATURES, or ten million. One wrong index would otherwise take gigabytes.
 
     Returns
     -------
@@ -60,28 +65,36 @@ def read_libsvm(path: str | Path, *, n_features: int | None = None) -> Dataset:
         X is a CSR matrix.
     """
     path = Path(path)
+    most_features = _most_features() if most_features is None else most_features
     content = read_bytes(path).removeprefix(UTF8_MARK)
     complaint = None
     try:
-        X, y = _load(content, n_features)
+        X, y = _load(content, n_features, most_features)
     except (ValueError, TypeError, OverflowError) as error:
         complaint = str(error)
     if complaint is not None:
-        raise _explain(path, n_features, complaint)
+        raise _explain(path, n_features, complaint, most_features)
     if X.shape[0] == 0:
         raise fault(path, "no row in the file", "Write one row per line: label index:value ...")
     if not np.isfinite(X.data).all() or np.isinf(y).any():
-        raise _explain(path, n_features, "a value is NaN or infinite")
+        raise _explain(path, n_features, "a value is NaN or infinite", most_features)
     if n_features is None and X.nnz == 0:
         raise fault(path, "no row has a feature", "Write rows as: label index:value ...")
     names = NumberedNames(X.shape[1])
     return Dataset(path.name, X, whole_if_possible(y), names, "label", source=str(path))
 
 
-def _load(content: bytes, n_features: int | None) -> tuple[csr_matrix, NDArray[np.floating]]:
+def _most_features() -> int:
+    words = os.environ.get(LARGEST_INDEX_SETTING, "")
+    return int(words) if words.isdecimal() else LARGEST_INDEX
+
+
+def _load(content: bytes, n_features: int | None, most: int) -> tuple[csr_matrix, NDArray[np.floating]]:
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(BytesIO(content), n_features=n_features, zero_based=False)
+    if n_features is None and X.shape[1] > most:
+        raise ValueError(f"the index {X.shape[1]} is larger than {most}")
     if X.nnz > INT32_MAX:
         raise ValueError("more than 2**31 - 1 values, too many for one sparse matrix of this library")
     # the loader counts in int64, which scikit-learn's own SVC refuses
@@ -89,14 +102,17 @@ def _load(content: bytes, n_features: int | None) -> tuple[csr_matrix, NDArray[n
     return X, y
 
 
-def _explain(path: Path, n_features: int | None, complaint: str) -> DataError:
+def _explain(path: Path, n_features: int | None, complaint: str, most_features: int) -> DataError:
     """Find the first line that can't be right, and say why; `complaint` where no such line is found."""
-    most = INT32_MAX if n_features is None else n_features
+    most = min(most_features, INT32_MAX) if n_features is None else n_features
+    if_larger = "Check the number of features"
+    if n_features is None:
+        if_larger = f"Correct it, or set {LARGEST_INDEX_SETTING} to allow more features"
     for line, (label, *pairs) in _lines(read_text(path)):
         if not _is_float(label) or float(label) in (np.inf, -np.inf):
             reason = f"the label {shorten(label)} is not a finite number"
             return fault(path, reason, "Begin each row with a number: label index:value ...", line=line)
-        flaw = _flaw(pairs, most)
+        flaw = _flaw(pairs, most, if_larger)
         if flaw is not None:
             reason, remedy = flaw
             return fault(path, reason, remedy, line=line)
@@ -110,7 +126,7 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
             yield line, parts
 
 
-def _flaw(pairs: list[str], most: int) -> tuple[str, str] | None:
+def _flaw(pairs: list[str], most: int, if_larger: str) -> tuple[str, str] | None:
     """Return (reason, remedy) for the first pair of a row that is not index:value, in order and finite."""
     previous = 0
     for pair in pairs:
@@ -125,7 +141,7 @@ def _flaw(pairs: list[str], most: int) -> tuple[str, str] | None:
         if index == 0:
             return "the index 0, but features are counted from 1", "Add 1 to every index of the file"
         if index > most:
-            return f"the index {shorten(name)} is past the last feature, {most}", "Check the number of features"
+            return f"the index {shorten(name)} is past the last feature, {most}", if_larger
         if index <= previous:
             return f"the index {index} comes after {previous}", "Sort the features of each row, each once"
         if not _is_float(value) or not np.isfinite(float(value)):
@@ -139,7 +155,7 @@ def _is_float(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return True
+    return "_" not in text
 
 
 # ---- npz ----

@@ -15,10 +15,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
-from semisvm.errors import fault
+from semisvm.errors import DataError, fault
 from semisvm.tables.held_out import predict_codes
 from semisvm.tables.methods import Tell, say_nothing
-from semisvm.tables.model import Model, read_codes
+from semisvm.tables.model import OUTPUTS, Model, read_codes
 from semisvm.tables.summary import Suggestion
 from semisvm.tables.training import Training
 from semisvm.tables.writing import whole_file
@@ -26,6 +26,10 @@ from semisvm.tables.writing import whole_file
 N_SUGGESTED = 10  # rows that a report lists
 CANDIDATES_PER_ROW = 20
 FEWEST_CANDIDATES = 100
+
+
+class AllLabeledError(DataError):
+    """A file in which no row is left to label."""
 
 
 def suggest_rows(
@@ -39,12 +43,13 @@ def suggest_rows(
     n_rows = 0
     for chunk in rows.chunks():  # cells as they are written: the rows are given back unchanged
         X = model.encode(rows, chunk)
+        model.score(rows, chunk, X)  # refuses rows without a score
         is_open = read_codes(model, rows, chunk, unlabeled) < 0 if has_target else np.ones(len(chunk), dtype=bool)
         candidates.look_through(model, X, is_open, chunk.frame, chunk.start)
         n_rows += len(chunk)
         tell("Searching", n_rows, None, "rows")
     if not len(candidates.distance):
-        raise fault(path, "every row has a label", "Give a file with rows that have none")
+        raise AllLabeledError(str(fault(path, "every row has a label", "Give a file with rows that have none")))
     return candidates.spread(n)
 
 
@@ -113,8 +118,20 @@ def write_suggestions(model: Model, found: list[Suggestion], out: str | Path, *,
     else:
         frame = pandas.DataFrame([one.values for one in found])
     frame[model.target] = ""
+    suffix = check_suffix(out).suffix.lower()
     with whole_file(out, force=force) as unfinished:
-        frame.to_csv(unfinished, index=False)
+        if suffix == ".parquet":
+            frame.to_parquet(unfinished, index=False)
+        else:
+            frame.to_csv(unfinished, index=False, sep="\t" if suffix == ".tsv" else ",")
+
+
+def check_suffix(out: str | Path) -> Path:
+    """Return the path of a table to write; a suffix that names no format is an error."""
+    out = Path(out)
+    if out.suffix.lower() not in OUTPUTS:
+        raise fault(out, f"the suffix {out.suffix!r} names no output format", f"Use one of {', '.join(OUTPUTS)}")
+    return out
 
 
 def _cells_of(frame: Any, i: int) -> dict[str, Any]:

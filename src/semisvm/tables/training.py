@@ -6,6 +6,7 @@ row that occurs again with a label (a row that `suggest` wrote and a person labe
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -133,6 +134,8 @@ def read_training(
     first.require(target)
     for column in drop:
         first.require(column)
+        if column == target:
+            raise fault(first.path, f"the column {target!r} is the target and can't be left out", "Drop another column")
     read = [_read_table(file, first, target) for file in files]
     read += [_read_table(open_rows(path), first, target, is_unlabeled=True) for path in unlabeled_data]
     return _table(read, target, unlabeled, positive, set(drop), parse_types(types or {}), first)
@@ -176,7 +179,12 @@ def _table(
             frame, codes = frame[~again].reset_index(drop=True), codes[~again]
     columns = _settle_columns(frame.drop(columns=sorted(drop)), types, first, notes)
     rows = frame[[column.name for column in columns]]
-    return Training(first.path.name, target, rows, codes, classes, columns, notes)
+    return Training(_printable_name(first.path), target, rows, codes, classes, columns, notes)
+
+
+def _printable_name(path: Path) -> str:
+    """The name of a file, whatever bytes it is made of, as text that can be written to files."""
+    return os.fsencode(path.name).decode("utf-8", errors="replace")
 
 
 def _is_like(frame: Any, these: np.ndarray) -> np.ndarray:
@@ -235,7 +243,7 @@ def _read_matrices(
     texts = unmark(texts, mark)
     name = target or ("y" if not is_sparse else "label")
     classes = settle_classes(texts, first.path, name, positive=positive, mark=mark)
-    return Training(first.path.name, name, X, classes.codes_of(texts), classes, None)
+    return Training(_printable_name(first.path), name, X, classes.codes_of(texts), classes, None)
 
 
 def _stack_sparse(parts: list[Any]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from semisvm.errors import DataError, fault
@@ -17,9 +17,18 @@ from semisvm.errors import DataError, fault
 _UNFINISHED = ".unfinished"
 
 
-def check_can_write(path: str | Path, *, force: bool) -> Path:
-    """Raise a DataError before any work is done if a file could not be written."""
+def check_can_write(path: str | Path, *, force: bool, inputs: Iterable[str | Path] = ()) -> Path:
+    """Return the file to write; DataError, before any work is done, if it could not be written.
+
+    A symbolic link stays, and the file that it points to is written. A file in `inputs` (what the same command reads,
+    or writes elsewhere) is never replaced, whatever `force` says.
+    """
     path = Path(path)
+    if path.is_symlink():
+        path = path.resolve()
+    for other in inputs:
+        if _is_same_file(path, Path(other)):
+            raise fault(path, "this file is read or written by the same command", "Choose another name for the output")
     if path.is_dir():
         raise fault(path, "this is a folder", "Give the name of a file")
     if not path.parent.is_dir():
@@ -41,12 +50,44 @@ def whole_file(path: str | Path, *, force: bool) -> Iterator[Path]:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}{_UNFINISHED}")
     try:
         yield unfinished
-        os.replace(unfinished, path)
+        if force:
+            os.replace(unfinished, path)
+        else:
+            _move_to_new(unfinished, path)
     except OSError as error:
         raise _not_written(path, error) from None
     finally:
         with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there yet
+        return one.resolve() == other.resolve()
+
+
+def _move_to_new(unfinished: Path, path: Path) -> None:
+    """Rename a complete file, unless a file of that name has appeared: then it is kept under a name of its own."""
+    try:
+        _link(unfinished, path)
+    except FileExistsError:
+        kept = path.with_name(f"{path.stem}-{os.getpid()}{path.suffix}")
+        _link(unfinished, kept)
+        reason = f"another program wrote a file of this name; nothing was replaced, and the result is in {kept.name}"
+        raise fault(path, reason, "Rename that file") from None
+
+
+def _link(unfinished: Path, path: Path) -> None:
+    """Rename a file; FileExistsError where there is one of the new name, even if it appears at the same moment."""
+    try:
+        os.link(unfinished, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        os.replace(unfinished, path)
 
 
 def _not_written(path: Path, error: OSError) -> DataError:
@@ -73,3 +114,24 @@ def _is_alive(process: int) -> bool:
     except OSError:
         return True
     return True
+
+
+def lock_file(folder: Path, name: str) -> int | None:
+    """Hold the folder until this process ends, however it ends; another fit in the same folder is an error."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    try:
+        lock = os.open(folder / name, os.O_CREAT | os.O_RDWR)
+    except OSError as error:
+        raise fault(folder, f"can't be written to ({error.strerror})", "Choose another folder") from None
+    try:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        os.close(lock)
+        reason = "another fit that is running uses this checkpoint"
+        raise fault(folder, reason, "Wait until it ends, or use another folder") from None
+    except OSError:  # a file system without locks
+        pass
+    return lock

@@ -1,0 +1,85 @@
+"""The commands together, and how each of their endings becomes a sentence and an exit code."""
+
+import re
+from collections.abc import Sequence
+
+import click
+
+from semisvm.cli import EXIT_CODES
+from semisvm.cli.apply import evaluate_command, predict_command, report_command, suggest_command
+from semisvm.cli.certify import certify_command
+from semisvm.cli.demo import demo_command
+from semisvm.cli.info import info_command
+from semisvm.cli.learn import compare_command, fit_command
+from semisvm.cli.options import list_examples
+
+DEBUG = "--debug"
+EXAMPLES = (
+    "semisvm demo",
+    "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
+    "semisvm predict spam.skops new.csv --out labels.csv",
+)
+
+
+@click.group(
+    epilog=f"{EXIT_CODES}\n\n{list_examples(*EXAMPLES)}",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="semisvm")
+@click.option(DEBUG, is_flag=True, help="Show the traceback of an error; may be given anywhere.")
+def commands(debug: bool) -> None:
+    """Semi-supervised support vector machines: few labels, many unlabeled rows."""
+
+
+for command in (
+    demo_command,
+    fit_command,
+    predict_command,
+    evaluate_command,
+    compare_command,
+    suggest_command,
+    certify_command,
+    report_command,
+    info_command,
+):
+    commands.add_command(command)
+
+
+def _name_options(message: str) -> str:
+    """Write the parameters that the library names in a message, such as `min_recall`, as options: --min-recall."""
+    flags = {one.name: one.opts[0] for command in commands.commands.values() for one in command.params}
+    return re.sub("`([a-z_]+)`", lambda found: flags.get(found[1], found[0]), message)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command with these words and return its exit code; what went wrong is printed as a sentence."""
+    debug = DEBUG in arguments
+    try:
+        return commands.main([word for word in arguments if word != DEBUG], standalone_mode=False) or 0
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        raise KeyboardInterrupt from None
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except click.exceptions.Exit as ending:
+        return ending.exit_code
+    except (SystemExit, BrokenPipeError):  # the reader of the output is gone, as `head` is: click calls sys.exit then
+        return 0
+    except MemoryError as error:
+        if debug:
+            raise
+        told = f" ({error})" if str(error) else ""
+        click.echo(f"Error: not enough memory{told}. Use fewer rows, another method, or a larger machine.", err=True)
+        return 3
+    except (ValueError, OSError) as error:
+        if debug:
+            raise
+        remedy = "" if isinstance(error, ValueError) else ". Check the disk, and whether its folders can be written to."
+        click.echo(f"Error: {_name_options(str(error))}{remedy}", err=True)
+        return 2
+    except Exception as error:
+        if debug:
+            raise
+        told = f"{type(error).__name__}: {error}".rstrip(": ")
+        click.echo(f"Error: this is a bug in semisvm, not in your data ({told}). Add {DEBUG} for details.", err=True)
+        return 2

@@ -1,0 +1,359 @@
+"""Inputs on which the command once ended with a wrong exit code, a lost file, or a message about itself."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import semisvm
+from command_line import run_command
+from files import write
+from semisvm.errors import DataError
+from semisvm.tables import files
+from semisvm.tables.checkpoint import open_checkpoint
+from semisvm.tables.writing import whole_file
+
+COMMAND = [sys.executable, "-c", "from semisvm.cli import main; main()"]
+
+
+def write_rows(path, n=80, share_labeled=0.5, names=("ham", "spam")):
+    rng = np.random.default_rng(0)
+    truth = np.arange(n) % 2
+    X = rng.normal(size=(n, 2)) + 2 * truth[:, None]
+    cells = [names[code] if i < share_labeled * n else "" for i, code in enumerate(truth)]
+    colors = rng.choice(["red", "blue"], n)
+    rows = (f"{a:.3f},{b:.3f},{color},{y}\n" for (a, b), color, y in zip(X, colors, cells, strict=True))
+    return write(path.parent, path.name, "a,b,c,y\n" + "".join(rows))
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A table and a model of it."""
+    folder = tmp_path_factory.mktemp("fitted")
+    data = write_rows(folder / "t.csv")
+    done = subprocess.run(
+        [*COMMAND, "fit", data, "--target", "y", "--method", "supervised", "--out", folder / "m.skops"], check=False
+    )
+    assert done.returncode == 0
+    return data, folder / "m.skops"
+
+
+# ---- labels from NaN, and reports of nothing ----
+
+
+@pytest.mark.parametrize("cells", ["1e300,1e308,red", "1,1e149,red"])
+def test_a_row_without_a_score_is_an_error_that_names_the_row_and_the_column(tmp_path, capsys, fitted, cells):
+    new = write(tmp_path, "new.csv", f"a,b,c\n1,2,red\n{cells}\n")
+    done = run_command(capsys, "predict", fitted[1], new, "--out", tmp_path / "p.csv")
+    if done.code == 0:  # far away, but a number: the rbf kernel is 0 there
+        assert np.isfinite(pd.read_csv(tmp_path / "p.csv").score).all()
+        return
+    assert done.code == 2
+    assert "row 2" in done.err
+    assert "column" in done.err
+    assert not (tmp_path / "p.csv").exists()
+
+
+@pytest.mark.parametrize("content", [None, "", "a,b\n1,2\n", "a,b,c,y\nx,y,red,ham\n", "a,b,c,y\n1,2,red,egg\n"])
+def test_a_report_on_data_that_cannot_be_read_ends_with_code_2_and_writes_nothing(tmp_path, capsys, fitted, content):
+    data = tmp_path / "bad.csv"
+    if content is not None:
+        write(tmp_path, "bad.csv", content)
+    done = run_command(capsys, "report", fitted[1], data, "--out", tmp_path / "r.html")
+    assert done.code == 2
+    assert "bad.csv" in done.err
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_report_on_rows_without_labels_says_whose_figures_it_shows(tmp_path, capsys, fitted):
+    data = write(tmp_path, "new.csv", "a,b,c\n1,2,red\n0,0.5,blue\n")
+    assert run_command(capsys, "report", fitted[1], data, "--out", tmp_path / "r.html").code == 0
+    assert "is that of the fit, not of new.csv" in (tmp_path / "r.html").read_text()
+
+
+# ---- files that must not be lost ----
+
+
+@pytest.mark.parametrize("output", ["--out", "--report"])
+def test_an_input_is_never_replaced_even_by_force(tmp_path, capsys, output):
+    data = write_rows(tmp_path / "t.csv")
+    before = data.read_bytes()
+    outputs = {"--out": tmp_path / "m.skops"} | {output: tmp_path / "." / "t.csv"}
+    words = [word for pair in outputs.items() for word in pair]
+    done = run_command(capsys, "fit", data, "--target", "y", *words, "--force")
+    assert done.code == 2
+    assert "read or written by the same command" in done.err
+    assert data.read_bytes() == before
+
+
+def test_a_prediction_replaces_neither_its_model_nor_its_data(capsys, fitted):
+    data, model = fitted
+    before = data.read_bytes(), model.read_bytes()
+    for out in fitted:
+        assert run_command(capsys, "predict", model, data, "--out", out, "--force").code == 2
+    assert (data.read_bytes(), model.read_bytes()) == before
+
+
+def test_one_file_for_model_and_report_is_refused_before_any_work(tmp_path, capsys):
+    done = run_command(capsys, "fit", write_rows(tmp_path / "t.csv"), "--target", "y", *("--out", tmp_path / "x"),
+                       *("--report", tmp_path / "x"))  # fmt: skip
+    assert done.code == 2
+    assert not (tmp_path / "x").exists()
+
+
+def test_two_writers_of_one_file_lose_nothing(tmp_path):
+    path = tmp_path / "m.skops"
+
+    def write_slowly():
+        with whole_file(path, force=False) as slow:
+            slow.write_text("slow")
+            path.write_text("fast")  # another program
+
+    with pytest.raises(DataError, match="nothing was replaced"):
+        write_slowly()
+    assert path.read_text() == "fast"
+    kept = [entry for entry in tmp_path.iterdir() if entry != path]
+    assert [entry.read_text() for entry in kept] == ["slow"]
+
+
+def test_a_symbolic_link_stays_and_its_file_is_written(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with whole_file(tmp_path / "link", force=False) as unfinished:
+        unfinished.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_two_fits_cannot_share_a_checkpoint_folder(tmp_path):
+    code = f"""
+import sys
+from semisvm.tables.checkpoint import open_checkpoint
+held = open_checkpoint({str(tmp_path / "parts")!r}, "digest", resume=True)
+print("held", flush=True)
+sys.stdin.read()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(DataError, match="another fit that is running uses this checkpoint"):
+            open_checkpoint(tmp_path / "parts", "digest", resume=True)
+        other.communicate("")
+    open_checkpoint(tmp_path / "parts", "digest", resume=True).remove()
+    assert not (tmp_path / "parts").exists()
+
+
+# ---- exit codes, streams and signals ----
+
+
+def test_a_reader_that_leaves_does_not_change_the_exit_code():
+    with subprocess.Popen([*COMMAND, "info"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as done:
+        done.stdout.close()
+        told = done.stderr.read()
+    assert done.returncode == 0
+    assert told == b""
+
+
+def test_closed_output_is_no_error():
+    done = subprocess.run(
+        f"{sys.executable} -c '{COMMAND[2]}' info >&-", shell=True, stderr=subprocess.PIPE, check=False
+    )
+    assert done.returncode == 0
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("words", [("--seed", "-1"), ("--seed", "4294967296"), ("--C", "1_5"), ("--gamma", "nan")])
+def test_numbers_that_are_none_end_with_code_2(tmp_path, capsys, words):
+    out = tmp_path / "m.skops"
+    done = run_command(capsys, "fit", write_rows(tmp_path / "t.csv"), "--target", "y", "--out", out, *words)
+    assert done.code == 2
+    assert words[0] in done.err
+    assert not out.exists()
+
+
+def test_too_little_memory_has_a_code_of_its_own(capsys, monkeypatch, fitted):
+    def fail(*_):
+        raise MemoryError("2 GB")
+
+    monkeypatch.setattr(files, "load", fail)
+    done = run_command(capsys, "evaluate", fitted[1], fitted[0])
+    assert done.code == 3
+    assert "not enough memory (2 GB)" in done.err
+
+
+def test_an_ascii_terminal_shows_unicode_classes_escaped(tmp_path):
+    data = write_rows(tmp_path / "t.csv", names=("naïve", "→"))
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    words = ["fit", data, "--target", "y", "--method", "supervised", "--out", tmp_path / "m.skops"]
+    done = subprocess.run([*COMMAND, *words], env=environment, capture_output=True, check=False)
+    assert done.returncode == 0
+    assert b"\\u2192" in done.stdout
+
+
+def test_a_file_name_that_is_not_utf8_can_be_fitted_and_reported(tmp_path, capsys):
+    data = write_rows(tmp_path / "t.csv").rename(
+        os.path.join(os.fsencode(tmp_path), b"caf\xe9.csv").decode("utf-8", "surrogateescape")
+    )
+    done = run_command(capsys, "fit", data, "--target", "y", "--method", "supervised", *("--out", tmp_path / "m.skops"),
+                       *("--report", tmp_path / "r.html"))  # fmt: skip
+    assert done.code == 0
+    assert "caf\N{REPLACEMENT CHARACTER}.csv" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("wait", [0.15, 0.4, 1.0])
+def test_a_signal_at_any_time_ends_without_a_traceback(tmp_path, number, wait):
+    rows = write_rows(tmp_path / "t.csv")
+    words = ["fit", rows, "--target", "y", "--out", tmp_path / "m.skops"]
+    code = "import time; from semisvm.cli import main; print(flush=True); main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as done:
+        done.stdout.readline()
+        time.sleep(wait)
+        done.send_signal(number)
+        _, err = done.communicate(timeout=60)
+    assert "Traceback" not in err
+    if number == signal.SIGTERM and wait < 0.4:  # the handler may not be set yet
+        assert done.returncode in (130, -signal.SIGTERM)
+    else:
+        assert done.returncode in (0, 130)
+
+
+# ---- model files ----
+
+
+def tampered(source, target, change):
+    """A copy of a model file with other entries and a correct digest."""
+    with zipfile.ZipFile(source) as old:
+        entries = {name: old.read(name) for name in old.namelist() if name != files.DIGEST}
+    change(entries)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, content in entries.items():
+            new.writestr(name, content)
+        new.writestr(files.DIGEST, files._digest(new))
+    target.write_bytes(buffer.getvalue())
+    return target
+
+
+@pytest.mark.parametrize("version", ["9", None, 2.5, True, 0, -1])
+def test_a_manifest_without_a_version_number_is_refused(tmp_path, fitted, version):
+    def change(entries):
+        entries[files.MANIFEST] = json.dumps(json.loads(entries[files.MANIFEST]) | {"format": version})
+
+    with pytest.raises(DataError, match="which is no version number"):
+        semisvm.load(tampered(fitted[1], tmp_path / "m.skops", change))
+
+
+def test_a_model_of_numbers_that_are_not_finite_is_refused_on_loading(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    for name in ("dual_coef_", "intercept_", "support_vectors_"):
+        model = semisvm.SupervisedSVC().fit(X, np.arange(20) % 2)
+        getattr(model, name).flat[0] = np.nan
+        path = semisvm.save(model, tmp_path / f"{name}.skops")
+        with pytest.raises(DataError, match=f"{name} holds a number that is not finite"):
+            semisvm.load(path)
+
+
+def test_a_file_that_claims_to_unpack_to_gigabytes_is_refused_before_it_is_read(tmp_path, fitted):
+    path = tampered(fitted[1], tmp_path / "m.skops", lambda entries: entries.update(bomb=b"\0" * 300_000_000))
+    assert path.stat().st_size < 2_000_000
+    with pytest.raises(DataError, match=r"claim to hold 0\.3 GB"):
+        semisvm.load(path)
+
+
+def test_a_bare_estimator_is_no_model_of_a_table(tmp_path, capsys, fitted):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    semisvm.save(semisvm.SupervisedSVC().fit(X, np.arange(20) % 2), tmp_path / "bare.skops")
+    for words in (("predict", "--out", tmp_path / "p.csv"), ("evaluate",), ("suggest", "--out", tmp_path / "s.csv")):
+        done = run_command(capsys, words[0], tmp_path / "bare.skops", fitted[0], *words[1:])
+        assert done.code == 2
+        assert "holds a bare SupervisedSVC" in done.err
+
+
+def test_a_libsvm_index_of_billions_is_refused_with_its_line(tmp_path, capsys, monkeypatch):
+    data = write(tmp_path, "t.libsvm", "1 1:2 3:1\n-1 2147483646:1\n1 1:3\n-1 2:1\n")
+    done = run_command(capsys, "fit", data, "--out", tmp_path / "m.skops")
+    assert done.code == 2
+    assert "line 2: the index '2147483646' is past the last feature, 10000000" in done.err
+    monkeypatch.setenv("SEMISVM_MOST_FEATURES", "2")
+    assert "line 1: the index '3'" in run_command(capsys, "fit", data, "--out", tmp_path / "m.skops").err
+
+
+# ---- sentences ----
+
+
+def test_a_target_that_is_dropped_is_refused_in_words(tmp_path, capsys):
+    data = write_rows(tmp_path / "t.csv")
+    done = run_command(capsys, "fit", data, "--target", "y", "--drop", "y", "--out", tmp_path / "m.skops")
+    assert done.code == 2
+    assert "is the target and can't be left out" in done.err
+
+
+def test_a_column_of_numbers_without_squares_is_refused_by_name_and_row(tmp_path, capsys):
+    data = write(tmp_path, "t.csv", "a,b,y\n1,2,x\n2,1e300,z\n1.5,2,\n2.2,1,x\n3,1.7,z\n")
+    done = run_command(capsys, "fit", data, "--target", "y", "--out", tmp_path / "m.skops")
+    assert done.code == 2
+    assert "row 2: column 'b' holds '1e300', beyond 1e+150" in done.err
+
+
+def test_auto_is_not_compared_with_itself(tmp_path, capsys):
+    done = run_command(capsys, "compare", write_rows(tmp_path / "t.csv"), "--target", "y", "--method", "auto")
+    assert done.code == 2
+    assert "leave --method out to compare them" in done.err
+    assert "erhaps" not in done.err
+
+
+def test_one_label_per_class_is_too_few_for_a_threshold_and_no_missing_option_is_advised(tmp_path, capsys):
+    data = write(tmp_path, "t.csv", "a,b,y\n1,2,x\n2,3,z\n1.5,2,\n2.2,1,\n3,1.7,\n")
+    done = run_command(capsys, "fit", data, "--target", "y", "--min-precision", "0.8", "--out", tmp_path / "m.skops")
+    assert done.code == 2
+    assert "class 'x' has a single labeled row" in done.err
+    assert "calibration" not in done.err
+
+
+def test_suggestions_are_written_in_the_format_that_the_suffix_names(tmp_path, capsys, fitted):
+    data, model = fitted
+    for suffix, reader in ((".parquet", pd.read_parquet), (".tsv", lambda path: pd.read_csv(path, sep="\t"))):
+        out = tmp_path / f"s{suffix}"
+        assert run_command(capsys, "suggest", model, data, "-n", "3", "--out", out).code == 0
+        assert list(reader(out).columns) == ["a", "b", "c", "y"]
+    assert run_command(capsys, "suggest", model, data, "--out", tmp_path / "s.xlsx").code == 2
+
+
+def test_cells_that_a_spreadsheet_would_run_are_neutralized_on_request(tmp_path, capsys, fitted):
+    data = write(tmp_path, "t.csv", 'a,b,c,note\n1,2,red,=1+1\n1,2,red,plain\n1,2,red,"@SUM(A1)"\n')
+    for words, cells in (((), ["=1+1", "plain", "@SUM(A1)"]), (("--neutralize",), ["'=1+1", "plain", "'@SUM(A1)"])):
+        out = tmp_path / f"p{len(words)}.csv"
+        assert run_command(capsys, "predict", fitted[1], data, "--keep", "note", "--out", out, *words).code == 0
+        assert pd.read_csv(out).note.tolist() == cells
+
+
+def test_without_unlabeled_rows_nothing_is_said_about_their_help(tmp_path, capsys):
+    data, out = write_rows(tmp_path / "t.csv", share_labeled=1), tmp_path / "m.skops"
+    done = run_command(capsys, "fit", data, "--target", "y", "--out", out)
+    assert done.code == 0
+    assert "Method: supervised" in done.out
+    assert "Every row has a label" in " ".join(done.out.split())
+    assert "unlabeled rows help" not in done.out
+    assert semisvm.load(out).summary.comparison is None
+
+
+def test_a_method_that_does_not_fit_the_memory_is_left_out_with_a_sentence():
+    from semisvm.estimators.registry import find_method
+    from semisvm.tables.methods import Settings, why_not
+
+    X = np.empty((24_000, 2))
+    assert why_not(find_method("laplacian"), X, Settings(cache_size=1000)) == (
+        "would need 13.8 GB of memory for 24000 rows, where 1.0 GB may be used"
+    )
+    assert why_not(find_method("transductive"), X, Settings(cache_size=1000)) == ""

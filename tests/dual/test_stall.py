@@ -1,0 +1,71 @@
+"""Solves that can't reach their tolerance end with the status "stalled", after a bounded number of steps."""
+
+import numpy as np
+import pytest
+
+from semisvm import PreferenceSVC, SupervisedSVC, TransductiveSVC
+from semisvm.dual import DualProblem, Status, solve
+from semisvm.dual.pairwise import STEPS_BEFORE_STALL
+from semisvm.kernels import kernel_rows, make_formula
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+SIGN = np.array([-1.0, 1, 1, -1, -1, 1, 1, -1, -1, 1, -1, 1])  # has nothing to do with the rows: not separable
+
+
+@pytest.fixture
+def X():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    X[1::2] += 0.8
+    return X
+
+
+def svc(X, C=1.0):
+    kernel = kernel_rows(X, make_formula("linear", X), dtype=np.float64)
+    return DualProblem(kernel, -SIGN, C * np.minimum(SIGN, 0), C * np.maximum(SIGN, 0))
+
+
+@pytest.mark.parametrize("scale", [1e4, 1e6, 1e8])
+def test_a_linear_kernel_of_unscaled_features_that_are_not_separable_stalls(X, scale):
+    found = solve(svc(X * scale))
+    assert found.status is Status.STALLED
+    assert found.n_iter <= 2 * STEPS_BEFORE_STALL
+    assert found.gap > 1e-3
+    assert np.abs(found.beta).max() <= 1
+    assert abs(found.beta.sum()) < 1e-9
+
+
+@pytest.mark.parametrize("tol", [1e-14, 1e-300])
+def test_a_tolerance_below_rounding_stalls_at_a_gap_of_rounding(X, tol):
+    found = solve(svc(X, C=100), tol=tol)
+    assert found.status in (Status.CONVERGED, Status.STALLED)
+    assert found.gap < 1e-12
+    assert found.n_iter <= 200_000
+    assert found.objective == pytest.approx(solve(svc(X, C=100), tol=1e-6).objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e20, 1e30, 1e60])
+def test_kernel_values_beyond_float32_still_find_a_partner_that_makes_progress(X, scale):
+    X[SIGN > 0] += 10  # separable now
+    found = solve(svc(X * scale))
+    expected = solve(svc(X, C=1e6), tol=1e-9)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.beta * scale**2, expected.beta, rtol=1e-2, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("method", "scale"),
+    [
+        (TransductiveSVC(algorithm="anneal", kernel="linear"), 1e30),
+        (TransductiveSVC(algorithm="anneal", C=1e20), 1.0),
+        (TransductiveSVC(tol=1e-300), 1.0),
+        (PreferenceSVC(tol=1e-300), 1.0),
+        (PreferenceSVC(kernel="linear"), 1e30),
+        (SupervisedSVC(kernel="linear", tol=1e-300), 1e30),
+    ],
+    ids=str,
+)
+def test_twelve_rows_end_soon_whatever_is_asked(X, method, scale):
+    y = np.where(np.arange(12) < 6, np.arange(12) % 2, -1)
+    model = method.fit(X * scale, y)
+    assert model.n_iter_ < 20_000_000
+    assert np.isfinite(model.decision_function(X * scale)).all()
