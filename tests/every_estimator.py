@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils import get_tags
 
 from semisvm import PreferenceClassifier
 from semisvm.estimators.registry import METHODS
@@ -22,6 +23,7 @@ CONFIGURATIONS = {
     "TransductiveSVC": [{}, {"algorithm": "cccp"}, {"algorithm": "anneal", "multi_class": "ovo"}],
     "AutoSVC": [{}, {"metric": "euclidean", "safe": False, "n_neighbors": (4,)}],
     "PreferenceSVC": [{}, {"calibration": "part"}],
+    "PositiveUnlabeledSVC": [{}, {"loss": "double_hinge", "positive_weight": "balanced"}],
 }
 
 
@@ -34,6 +36,11 @@ class Case:
     @property
     def class_name(self) -> str:
         return self.estimator_class.__name__
+
+    @property
+    def most_classes(self) -> int:
+        """How many classes it is tested with at most."""
+        return 3 if get_tags(self.make()).classifier_tags.multi_class else 2
 
     def __str__(self) -> str:
         values = (str(value) for name, value in self.parameters.items() if name not in ("estimator", "random_state"))

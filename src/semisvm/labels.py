@@ -78,7 +78,7 @@ class Labels:
         return self.classes[codes]
 
 
-def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> Labels:
+def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None, may_be_one_class: bool = False) -> Labels:
     """Read a target.
 
     Parameters
@@ -89,6 +89,8 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> Labels:
         The marker of rows without a label. None: only missing values (and "") mark them.
     n_rows : int, optional
         How many rows X has, where y must match it.
+    may_be_one_class : bool, default=False
+        Whether the labels may all be of one class: where an estimator learns from positives and unlabeled rows.
 
     Raises
     ------
@@ -103,29 +105,23 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> Labels:
     is_labeled[is_labeled] = ~is_marked
 
     classes, codes_of_labeled = _index_classes(labels, _categories(y))
-    if classes.tolist() == [1] and marker == -1 and _holds_minus_one(values[is_marked]):
+    if not may_be_one_class and classes.tolist() == [1] and marker == -1 and _holds_minus_one(values[is_marked]):
         raise ValueError(
             "y holds only -1 and +1, and -1 marks unlabeled rows (unlabeled=-1), which leaves one class. "
             "If -1 is a class, recode y to {0, 1}, with -1 for unlabeled rows; or pass unlabeled=0 if 0 "
-            "marks the unlabeled rows, or unlabeled=None if no row is unlabeled."
+            "marks the unlabeled rows, or unlabeled=None if no row is unlabeled. "
+            "PositiveUnlabeledSVC learns from +1 as the positives and -1 as unlabeled rows."
         )
-    _check_classes(classes, codes_of_labeled, marker=marker, n_unlabeled=is_labeled.size - len(labels))
+    n_unlabeled = is_labeled.size - len(labels)
+    fewest = 1 if may_be_one_class else 2
+    _check_classes(classes, codes_of_labeled, marker=marker, n_unlabeled=n_unlabeled, fewest=fewest)
     codes = np.full(is_labeled.size, UNLABELED_CODE, dtype=np.intp)
     codes[is_labeled] = codes_of_labeled
     return Labels(classes, codes)
 
 
 def find_labeled(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> np.ndarray:
-    """Tell which rows of a target carry a label, whatever the labels are: y may hold a single class.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        As for `encode`.
-    unlabeled : number, string, or None, NaN, NA
-        The marker of rows without a label.
-    n_rows : int, optional
-        How many rows X has, where y must match it.
+    """Tell which rows of a target carry a label, whatever the labels are; the parameters are those of `encode`.
 
     Returns
     -------
@@ -296,7 +292,7 @@ def _holds_minus_one(unlabeled_values: np.ndarray) -> bool:
     return any(not _is_missing(value) and value == -1 for value in unlabeled_values.tolist())
 
 
-def _check_classes(classes: np.ndarray, codes: np.ndarray, *, marker: Any, n_unlabeled: int) -> None:
+def _check_classes(classes: np.ndarray, codes: np.ndarray, *, marker: Any, n_unlabeled: int, fewest: int) -> None:
     """Refuse a target that no classifier can learn from, or that can be read in two ways."""
     marked_by = "missing values" if marker is None else f"unlabeled={marker!r} or missing values"
     if len(classes) == 0:
@@ -306,10 +302,11 @@ def _check_classes(classes: np.ndarray, codes: np.ndarray, *, marker: Any, n_unl
         )
     if classes.dtype.kind in "OU":
         _check_no_class_reads_as_marker(classes, marker)
-    if len(classes) == 1:
+    if len(classes) < fewest:
+        remedy = ", or use PositiveUnlabeledSVC: it learns from one class and unlabeled rows" if n_unlabeled else ""
         raise ValueError(
             f"y has labeled rows of only one class, {classes.tolist()[0]!r} ({len(codes)} labeled rows; "
-            f"{n_unlabeled} unlabeled by {marked_by}). Label at least one row of another class."
+            f"{n_unlabeled} unlabeled by {marked_by}). Label at least one row of another class{remedy}."
         )
     # All that scikit-learn could say of codes is that they are too many; floats were checked before they were sorted.
     if classes.dtype.kind != "f" and 2 * len(classes) > len(codes):

@@ -321,3 +321,19 @@ def test_three_python_frames_lie_between_the_caller_and_the_compiled_steps(monke
     dual.solve(svc_case(n=20).problem())
     here = test_three_python_frames_lie_between_the_caller_and_the_compiled_steps.__name__
     assert frames[: frames.index(here)] == ["step", "solve_pairwise", "solve"]
+
+
+def test_a_pair_is_found_however_the_formula_for_it_is_compiled():
+    """Nearly equal rows cancel in the curvature: compiled for one and for many variables it may round differently."""
+    rng, order = np.random.default_rng(130), np.random.RandomState(30)
+    is_high = np.concatenate([np.ones(60, bool), rng.random(150) < 0.2])
+    X = rng.standard_normal((210, 1)) + 2.0 * is_high[:, None]
+    rows = np.concatenate([order.permutation(60)[30:], 60 + order.permutation(150)[30:]])
+    X, sign = X[np.sort(rows)], np.where(np.arange(150) < 30, 1.0, -1.0)
+    box = np.where(sign > 0, 1.0, 0.25)
+    kernel = kernel_rows(X, make_formula("linear", X), dtype=np.float64)
+    problem = DualProblem(kernel, -sign, np.minimum(sign, 0) * box, np.maximum(sign, 0) * box)
+    solution = dual.solve(problem)
+    assert solution.status is Status.CONVERGED
+    expected = optimum(X @ X.T, problem.linear, problem.lower, problem.upper)[1]
+    assert solution.objective == pytest.approx(expected, rel=1e-5)

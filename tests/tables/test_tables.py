@@ -107,8 +107,12 @@ def test_labels_are_texts_that_come_out_as_they_went_in(tmp_path):
     rows = read_training([path], "y")
     assert rows.classes == Classes(("2", "10"), True)
     assert rows.n_unlabeled == 12
+    alone = read_training([path], "y", unlabeled="2.00")
+    assert alone.classes.names == ("not 10", "10")
+    assert alone.has_positives_only
+    path.write_text("a,y\n" + "1.5,10\n" * 6)
     with pytest.raises(DataError, match="one class only, '10'"):
-        read_training([path], "y", unlabeled="2.00")
+        read_training([path], "y")
 
 
 def test_a_marker_and_a_second_file_make_unlabeled_rows(tmp_path):

@@ -9,6 +9,7 @@ Pure arithmetic: no estimator, no training, nothing random.
     adjust               PSVM's step inside its loop
     guard                would a constant cost less?
     make_audit           where a gain comes from
+    bound_prior, certify_recall, bound_lift, choose_without_negatives, ...   where no negative is labeled
 
 Probabilities are always given as a `confidence`.
 """
@@ -38,30 +39,53 @@ from semisvm.decision.counts import (
 )
 from semisvm.decision.guard import Guard, guard, smoothed_cost
 from semisvm.decision.operating_point import PROMISES, OperatingPoint
+from semisvm.decision.positive_unlabeled_point import (
+    AcceptedCounts,
+    PositiveUnlabeledPoint,
+    judge_without_negatives,
+)
 from semisvm.decision.sampling_evidence import SamplingEvidence
 from semisvm.decision.target import Target, best_of
+from semisvm.decision.without_negatives import (
+    PriorBound,
+    accept_best,
+    bound_lift,
+    bound_prior,
+    certify_recall,
+    choose_without_negatives,
+    rank_auc,
+    reach_recall,
+)
 
 __all__ = [
     "PROMISES",
     "SUPERVISED",
     "SUPERVISED_THRESHOLD",
     "WITH_UNLABELED",
+    "AcceptedCounts",
     "Audit",
     "Counts",
     "Curve",
     "Estimate",
     "Guard",
     "OperatingPoint",
+    "PositiveUnlabeledPoint",
+    "PriorBound",
     "SamplingEvidence",
     "Target",
+    "accept_best",
     "accuracy",
     "adjust",
     "best_of",
     "binomial_interval",
+    "bound_lift",
+    "bound_prior",
     "certify",
+    "certify_recall",
     "changed_by_unlabeled",
     "choose",
     "choose_for",
+    "choose_without_negatives",
     "count_all",
     "count_at",
     "estimate_cost",
@@ -69,10 +93,13 @@ __all__ = [
     "expected_cost",
     "f_score",
     "guard",
+    "judge_without_negatives",
     "labels_needed",
     "make_audit",
     "measure",
     "precision",
+    "rank_auc",
+    "reach_recall",
     "recall",
     "smoothed_cost",
 ]

@@ -179,10 +179,10 @@ class OperatingPoint:
             "reason": self.reason,
             "share_accepted": None if math.isnan(self.share_accepted) else self.share_accepted,
             "counts": self.counts._asdict(),
-            "precision": _plain(self.precision),
-            "recall": _plain(self.recall),
-            "f_score": _plain(self.f_score),
-            "cost": None if self.cost is None else _plain(self.cost),
+            "precision": plain_estimate(self.precision),
+            "recall": plain_estimate(self.recall),
+            "f_score": plain_estimate(self.f_score),
+            "cost": None if self.cost is None else plain_estimate(self.cost),
             **({} if self.sampling is None else {"sampling": asdict(self.sampling)}),
         }
 
@@ -207,8 +207,8 @@ class OperatingPoint:
         """
         try:
             counts = Counts(**{name: int(number) for name, number in values["counts"].items()})
-            estimates = {name: _estimate_from(values[name]) for name in ("precision", "recall", "f_score")}
-            cost = None if values["cost"] is None else _estimate_from(values["cost"])
+            estimates = {name: estimate_from_plain(values[name]) for name in ("precision", "recall", "f_score")}
+            cost = None if values["cost"] is None else estimate_from_plain(values["cost"])
             point = cls(
                 threshold=float(values["threshold"]),
                 target=Target.from_dict(values["target"]),
@@ -296,10 +296,12 @@ def show(value: Estimate) -> str:
     return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"
 
 
-def _plain(value: Estimate) -> dict[str, float | None]:
+def plain_estimate(value: Estimate) -> dict[str, float | None]:
+    """Return an estimate as plain JSON values: NaN is None."""
     return {name: None if math.isnan(number) else number for name, number in value._asdict().items()}
 
 
-def _estimate_from(values: Mapping[str, float | None]) -> Estimate:
+def estimate_from_plain(values: Mapping[str, float | None]) -> Estimate:
+    """Return the estimate that `plain_estimate` wrote."""
     ends = (values[name] for name in Estimate._fields)
     return Estimate(*(math.nan if number is None else float(number) for number in ends))

@@ -132,12 +132,17 @@ def _partner(gradient, movable, row_up, diagonal, diagonal_up, lowest, highest):
             )
             if found > best:
                 best, where, piece = found, start, k
-    down = where
-    for j in range(where, min(where + PASS_BLOCK, n)):
+    stop = min(where + PASS_BLOCK, n)
+    for j in range(where, stop):
         key = _decrease(gradient[piece, j], row_up[j], diagonal[j], diagonal_up, lowest, scale)
         if movable[piece, j] & FALL and key == best:
-            down = j
-            break
+            return piece, j
+    # Compiled for one variable at a time, the same formula may round differently, and none equals `best`.
+    down, best = where, np.int32(-1)
+    for j in range(where, stop):
+        key = _decrease(gradient[piece, j], row_up[j], diagonal[j], diagonal_up, lowest, scale)
+        if movable[piece, j] & FALL and key > best:
+            down, best = j, key
     return piece, down
 
 

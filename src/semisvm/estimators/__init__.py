@@ -5,6 +5,7 @@ from semisvm.estimators.cluster import ClusterSVC
 from semisvm.estimators.label_mean import LabelMeanSVC
 from semisvm.estimators.laplacian import LaplacianSVC
 from semisvm.estimators.mixture import MixtureClassifier
+from semisvm.estimators.positive_unlabeled import PositiveUnlabeledSVC
 from semisvm.estimators.preference import PreferenceClassifier, PreferenceSVC
 from semisvm.estimators.progressive import ProgressiveSVC
 from semisvm.estimators.self_training import SelfTrainingSVC
@@ -17,6 +18,7 @@ __all__ = [
     "LabelMeanSVC",
     "LaplacianSVC",
     "MixtureClassifier",
+    "PositiveUnlabeledSVC",
     "PreferenceClassifier",
     "PreferenceSVC",
     "ProgressiveSVC",

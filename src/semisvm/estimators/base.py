@@ -133,11 +133,12 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         """
         return self._fit_rows(X, y, sample_weight, sample_cost, store)
 
-    def _fit_rows(self, X, y, sample_weight, sample_cost, store=None) -> Self:
+    def _fit_rows(self, X, y, sample_weight, sample_cost, store=None, read_labels=encode) -> Self:
+        """Fit; `read_labels` is `encode`, or does the same for a target that only this method can learn from."""
         X, y = on_host(X), on_host(y)
         if y is not None:
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
-        labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
+        labels = read_labels(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
         check_every_class_is_used(labels, in_use)
@@ -276,10 +277,9 @@ def row_weights(sample_weight: Any, X: Any) -> np.ndarray:
 
 
 def check_every_class_is_used(labels: Labels, in_use: np.ndarray) -> None:
-    """Refuse weights that leave a class with no row at all."""
-    present = np.unique(labels.codes[in_use & labels.is_labeled])
-    if len(present) < labels.n_classes:
-        gone = np.setdiff1d(np.arange(labels.n_classes), present)
+    """Refuse weights that leave a class of y with no row at all."""
+    gone = np.setdiff1d(labels.codes[labels.is_labeled], labels.codes[in_use & labels.is_labeled])
+    if len(gone):
         raise ValueError(
             f"No row of class {labels.classes[gone[0]]!r} has a positive sample_weight: give one some weight or "
             "leave the class out of y."

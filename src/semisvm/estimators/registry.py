@@ -22,6 +22,7 @@ class Method:
     about: str
     takes_sparse: bool = True
     sets_threshold: bool = False  # whether it answers a precision or recall itself, its scores being above 0 there
+    for_one_class: bool = False  # whether it is for targets with labels of one class only
 
     @property
     def estimator_class(self) -> Any:
@@ -47,6 +48,14 @@ METHODS = (
     Method("progressive", "ProgressiveSVC", "PTSVM", "pairs of rows labeled round by round"),
     Method("auto-kernel", "AutoSVC", "stacked kernels", "an average over kernels made from all rows"),
     Method("preference", "PreferenceSVC", "PSVM", "a precision or recall to reach", sets_threshold=True),
+    Method(
+        "positive-unlabeled",
+        "PositiveUnlabeledSVC",
+        "weighted SVM, uPU",
+        "only positives are labeled",
+        sets_threshold=True,
+        for_one_class=True,
+    ),
 )
 NAMES = tuple(method.name for method in METHODS)
 

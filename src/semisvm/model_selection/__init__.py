@@ -10,6 +10,7 @@ from semisvm.model_selection.cross_fit import (
     hide_single_rows,
     list_folds,
 )
+from semisvm.model_selection.pu_scoring import PositiveUnlabeledKFold, pu_auc
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin, accuracy_on_labeled_rows
 from semisvm.model_selection.split import (
     SemiSupervisedGroupKFold,
@@ -20,6 +21,7 @@ from semisvm.model_selection.split import (
 __all__ = [
     "LabeledRowsScoreMixin",
     "OutOfFoldScores",
+    "PositiveUnlabeledKFold",
     "ScoreCalibrator",
     "SemiSupervisedCalibratedClassifierCV",
     "SemiSupervisedGroupKFold",
@@ -32,4 +34,5 @@ __all__ = [
     "cross_fit_scores",
     "hide_single_rows",
     "list_folds",
+    "pu_auc",
 ]

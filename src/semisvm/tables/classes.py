@@ -73,9 +73,18 @@ def unmark(texts: list[str], mark: str | None) -> list[str]:
 
 
 def settle_classes(
-    texts: list[str], path: Path, column: str, *, positive: str | None = None, mark: str | None = None
+    texts: list[str],
+    path: Path,
+    column: str,
+    *,
+    positive: str | None = None,
+    mark: str | None = None,
+    may_be_one_class: bool = False,
 ) -> Classes:
-    """Find the classes among the labels, or say why the column can't be a target."""
+    """Find the classes among the labels, or say why the column can't be a target.
+
+    Where `may_be_one_class` and some rows are unlabeled, one label is enough: "fraud" gives "not fraud" and "fraud".
+    """
     labels = [text for text in texts if text]
     distinct = set(labels)
     are_numbers = all(parse_number(text) is not None for text in distinct)
@@ -94,6 +103,8 @@ def settle_classes(
         reason = f"{where} has no empty cell, and {seeming!r} in {labels.count(seeming)} of {len(texts)}"
         remedy = f"Set `unlabeled` to {seeming!r} if it marks unlabeled rows, or to '' if it is a class"
         raise fault(path, reason, remedy)
+    if len(names) == 1 and may_be_one_class and len(labels) < len(texts):
+        return Classes((f"not {names[0]}", *_with_positive_last(names, positive, path)), are_numbers)
     if len(names) == 1:
         reason = f"{where} has labels of one class only, {names[0]!r} ({len(labels)} of {len(texts)} rows)"
         raise fault(path, reason, "Label some rows of another class" + _if_marked(mark))

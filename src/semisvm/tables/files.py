@@ -121,7 +121,7 @@ def trusted_types() -> list[str]:
     """Return the types of this library that a model may be made of: its estimators, and the parts of a fitted one."""
     import semisvm.estimators as estimators
     from semisvm.campaign import ThresholdClassifier
-    from semisvm.decision import OperatingPoint
+    from semisvm.decision import OperatingPoint, PositiveUnlabeledPoint
     from semisvm.decision.guard import Guard
     from semisvm.dual import Status
     from semisvm.estimators.auto.average import KernelAverage
@@ -141,6 +141,7 @@ def trusted_types() -> list[str]:
         Column,
         DateParts,
         OperatingPoint,
+        PositiveUnlabeledPoint,
         RoundRecord,
         Formula,
         Costs,

@@ -84,6 +84,13 @@ def find_out(
     return found
 
 
+def describe_positives_only(estimator: Any) -> Findings:
+    """What is known where only positives are labeled, as notes: no precision, and first what it all assumes."""
+    lines = [" ".join(line.split()) for line in str(estimator.operating_point_).splitlines()]
+    *known, assumption = lines
+    return Findings(notes=[assumption, *(line[0].upper() + line[1:].removesuffix(".") + "." for line in known)])
+
+
 def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Findings:
     """What an estimator that sets its own threshold found; classes that a stopped fit did not reach are left out."""
     found = Findings()

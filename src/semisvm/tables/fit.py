@@ -26,7 +26,15 @@ from semisvm.errors import DataError, fault
 from semisvm.estimators.registry import Method, available, find_method
 from semisvm.tables.checkpoint import Checkpoint, open_checkpoint
 from semisvm.tables.compare import BASELINE, Comparison, MethodTrial, compare_methods, try_method, tune_kernel
-from semisvm.tables.findings import Findings, find_out, installed_versions, say_gain, sets_own_threshold, summarize
+from semisvm.tables.findings import (
+    Findings,
+    describe_positives_only,
+    find_out,
+    installed_versions,
+    say_gain,
+    sets_own_threshold,
+    summarize,
+)
 from semisvm.tables.held_out import MOST_UNLABELED, Bench, make_bench
 from semisvm.tables.methods import (
     Settings,
@@ -43,6 +51,7 @@ from semisvm.tables.training import Training
 
 AUTO = "auto"
 FOR_TARGETS = "preference"
+FOR_POSITIVES = "positive-unlabeled"
 
 
 @dataclass
@@ -101,6 +110,10 @@ def fit_model(
     """
     began = time.perf_counter()
     why = "It was asked for."
+    if training.has_positives_only:
+        method, why = _check_positives_only(training, settings, method)
+    elif method == FOR_POSITIVES:
+        raise DataError(f"The method {method!r} is for targets with labels of one class only. Choose another `method`.")
     if method is None:
         method = AUTO
         if settings.has_target and any(one.name == FOR_TARGETS for one in available()):
@@ -131,7 +144,10 @@ def fit_model(
         seconds=time.perf_counter() - began,
     )
     model = Model(encoder, estimator, chosen.name, training.classes, training.target, found.threshold, summary)
-    return Fitted(model, settings.has_target, work.was_stopped, store)
+    has_target = settings.has_target
+    if chosen.for_one_class:  # its operating point is not one of those that are counted on labels of both classes
+        has_target = not estimator.operating_point_.reached
+    return Fitted(model, has_target, work.was_stopped, store)
 
 
 def compare_on(
@@ -146,6 +162,9 @@ def compare_on(
     """Compare methods (all by default) on the training rows; the parameters are those of `fit_model`."""
     for name in methods:
         find_method(name)
+    if training.has_positives_only:
+        reason = f"all labels of {training.target!r} are {training.classes.names[1]!r}, so errors can't be counted"
+        raise fault(training.name, reason, "Fit a model: it learns from positives and unlabeled rows")
     _, X, settings = _encode(training, settings, tell)
     work = _Stages(training, X, settings, most_unlabeled, tell)
     if work.bench is None:
@@ -213,6 +232,8 @@ class _Stages:
 
     def measure(self, method: Method, estimator: Any) -> Findings:
         """Find out what the model gives: from the estimator itself if it knows, otherwise on held-out labels."""
+        if method.for_one_class:
+            return describe_positives_only(estimator)
         held_out = None if sets_own_threshold(method, estimator) else self._held_out(method)
         if method.name == BASELINE and self.training.n_unlabeled:
             self.notes.append("The supervised method does not use the unlabeled rows.")
@@ -254,9 +275,26 @@ def _without_repeats(notes: list[str]) -> tuple[str, ...]:
     return tuple(note for note in distinct if not any(note != other and note.endswith(other) for other in distinct))
 
 
+def _check_positives_only(training: Training, settings: Settings, method: str | None) -> tuple[str, str]:
+    """Return the method for labels of one class and why, or refuse what can't be had from them."""
+    only = f"All labels of {training.target!r} are {training.classes.names[1]!r}"
+    if method not in (None, AUTO, FOR_POSITIVES):
+        raise DataError(
+            f"{only}, and the method {method!r} needs labels of two classes. Label some other rows, or leave `method` "
+            f"out: {FOR_POSITIVES} is then used."
+        )
+    if settings.min_precision is not None:
+        raise DataError(
+            f"{only}: without labels of other rows no precision can be measured. Ask for a recall, or label some rows "
+            "that a first model accepts."
+        )
+    return FOR_POSITIVES, f"{only}, and the other rows are unlabeled: it learns from positives and unlabeled rows."
+
+
 def _names(settings: Settings) -> list[str]:
     """Return the methods to compare: those that need a target only if there is one."""
-    return [method.name for method in available() if settings.has_target or not method.sets_threshold]
+    methods = [method for method in available() if not method.for_one_class]
+    return [method.name for method in methods if settings.has_target or not method.sets_threshold]
 
 
 def _fit_digest(X: Any, training: Training, settings: Settings, asked: list[Any]) -> str:

@@ -67,6 +67,11 @@ class Training:
     def n_unlabeled(self) -> int:
         return int((self.codes < 0).sum())
 
+    @property
+    def has_positives_only(self) -> bool:
+        """Whether all labels are of one class, the second of two; the other rows are unlabeled."""
+        return len(self.classes.names) == 2 and not (self.codes == 0).any()
+
     def features(self) -> list[tuple[str, str]]:
         """Return name and type of each feature."""
         if self.columns is not None:
@@ -160,7 +165,7 @@ def _table(
 
     frame = pandas.concat([frame for frame, _ in read], ignore_index=True) if len(read) > 1 else read[0][0]
     texts = unmark([text for _, texts in read for text in texts], unlabeled)
-    classes = settle_classes(texts, first.path, target, positive=positive, mark=unlabeled)
+    classes = settle_classes(texts, first.path, target, positive=positive, mark=unlabeled, may_be_one_class=True)
     codes = classes.codes_of(texts)
     notes: list[str] = []
     if len(read) > 1:

@@ -1,0 +1,144 @@
+"""Positives against unlabeled rows as a dual problem, and the positive weight by out-of-fold AUC.
+
+    minimize  1/2 |w|^2 + weight C sum_positive   w_i max(0, 1 - f(x_i))
+                        + C (W_p / W_u) sum_unlabeled w_j max(0, 1 + f(x_j))
+                        + C sum_negative  w_i max(0, 1 + f(x_i))                   (where negatives are labeled)
+
+w_i are sample weights, W_p and W_u their sums over the labeled positives and over the unlabeled rows that train. So C
+is the price of a labeled positive, and `weight` is the weight of all positives over that of all unlabeled rows.
+
+With the double hinge (du Plessis, Niu and Sugiyama, 2015) a positive is charged -weight C w_i f(x_i) in place of its
+hinge, and an unlabeled row C (W_p / W_u) w_j (max(0, f + 1) + max(0, f - 1)): two variables share its row.
+
+Folds leave out unlabeled rows too. All problems are on the same kernel rows: a row that is left out has an empty box.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from semisvm.decision import rank_auc
+from semisvm.dual import DualProblem, DualSolution
+from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.hinge import hinge_problem, slack, squared_norm
+from semisvm.estimators.rounds import Rounds
+
+POSITIVE_WEIGHTS = (0.06, 0.2, 0.5, 1.0)
+UNTUNED_WEIGHT = 0.5
+
+
+@dataclass(frozen=True)
+class PuMachine:
+    """The problem above on the rows of a task: sign +1 for positives, -1 for negatives, 0 for unlabeled rows."""
+
+    task: BinaryTask
+    C: float
+    loss: str
+
+    def problem(self, weight: float, trains: np.ndarray) -> DualProblem:
+        """The dual problem of the rows that train, a mask."""
+        sign, box = self._sides(weight, trains)
+        if self.loss == "hinge":
+            return hinge_problem(self.task.kernel, sign, box)
+        is_positive, twice = self.task.sign > 0, self._unlabeled
+        price = np.concatenate([box, box[twice]])
+        fixed = np.concatenate([is_positive, np.zeros(len(twice), dtype=bool)])
+        return DualProblem(
+            self.task.kernel,
+            linear=np.concatenate([np.where(is_positive, 0.0, 1.0), -np.ones(len(twice))]),
+            lower=np.where(fixed, price, -price),
+            upper=np.where(fixed, price, 0.0),
+            row=np.concatenate([np.arange(len(sign)), twice]),
+        )
+
+    def objective(self, solution: DualSolution, weight: float, trains: np.ndarray) -> float:
+        """The primal objective of a solution."""
+        sign, box = self._sides(weight, trains)
+        f = solution.decision_values
+        loss = slack(sign * f)
+        if self.loss == "double_hinge":
+            loss = np.where(sign > 0, -f, loss)
+            loss[self._unlabeled] += np.maximum(0.0, f[self._unlabeled] - 1)
+        return 0.5 * squared_norm(solution) + float(box @ loss)
+
+    @property
+    def _unlabeled(self) -> np.ndarray:
+        return np.flatnonzero(self.task.sign == 0)
+
+    def _sides(self, weight: float, trains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The side that each row is drawn to, and its price; both 0 for rows that do not train."""
+        given, count = self.task.sign, self.task.weight
+        is_positive, is_unlabeled = trains & (given > 0), trains & (given == 0)
+        box = np.where(trains, self.C * count, 0.0)
+        box[is_positive] *= weight
+        if is_unlabeled.any():
+            box[is_unlabeled] *= count[is_positive].sum() / count[is_unlabeled].sum()
+        return np.where(trains, np.where(is_positive, 1.0, -1.0), 0.0), box
+
+
+@dataclass(frozen=True)
+class WeightTried:
+    """One positive weight: its machine on all training rows, and its out-of-fold scores.
+
+    scores   (n,) NaN for rows that were in no fold
+    pu_auc   mean over folds of the AUC of positives against unlabeled rows; NaN without folds
+    """
+
+    weight: float
+    machine: DualSolution
+    scores: np.ndarray
+    pu_auc: float
+
+
+@dataclass(frozen=True)
+class WeightSearch:
+    """All weights that were tried to the end, and the best of them; None where not even one was."""
+
+    tried: tuple[WeightTried, ...]
+    best: WeightTried | None
+
+
+def search_weight(
+    machine: PuMachine, weights: Sequence[float], trains: np.ndarray, fold: np.ndarray | None
+) -> BinaryFit:
+    """Fit each weight on all training rows and on all but one fold; keep the one of the largest out-of-fold AUC.
+
+    `fold` is the fold that tests each row, negative for rows that are never tested; None: no cross-fitting, the first
+    weight is used. The `outcome` of the fit is a `WeightSearch`.
+    """
+    rounds, tried, whole = Rounds(machine.task), list[WeightTried](), None
+    with rounds.until_stopped():
+        for weight in weights if fold is not None else weights[:1]:
+            whole = rounds.solve(machine.problem(weight, trains), start=whole)
+            scores, auc = _score_folds(machine, rounds, weight, trains, fold)
+            rounds.go_back(whole)
+            tried.append(WeightTried(weight, whole, scores, auc))
+            rounds.done(objective=machine.objective(whole, weight, trains), positive_weight=weight, pu_auc=auc)
+    # The first of the largest; a search that was ended early has what it tried until then.
+    best = max(tried, key=lambda one: -math.inf if math.isnan(one.pu_auc) else one.pu_auc, default=None)
+    if (machine_of_all := whole if best is None else best.machine) is not None:
+        rounds.go_back(machine_of_all)
+    return rounds.fit(outcome=WeightSearch(tuple(tried), best))
+
+
+def _score_folds(
+    machine: PuMachine, rounds: Rounds, weight: float, trains: np.ndarray, fold: np.ndarray | None
+) -> tuple[np.ndarray, float]:
+    """Out-of-fold scores by the machines of one weight, each started from the machine of all rows, and their AUC."""
+    sign = machine.task.sign
+    scores = np.full(len(sign), np.nan)
+    if fold is None:
+        return scores, math.nan
+    numbers = np.unique(fold[fold >= 0])
+    problems = [machine.problem(weight, trains & (fold != number)) for number in numbers]
+    found = rounds.solve_many(problems, [rounds.solution] * len(problems))
+    aucs = []
+    for number, solution in zip(numbers, found, strict=True):
+        is_tested = fold == number
+        scores[is_tested] = solution.decision_values[is_tested]
+        aucs.append(rank_auc(scores[is_tested & (sign > 0)], scores[is_tested & (sign == 0)]))
+    return scores, float(np.mean(aucs))

@@ -1,0 +1,210 @@
+"""From the scores of a positive-unlabeled machine to its threshold, its prior and what is promised.
+
+The threshold is chosen on out-of-fold scores of the rows that trained. What it gives is judged on the same scores
+(level "cross-fitted"); or, where a confidence was asked for, on positives and unlabeled rows that were held out for
+nothing else (level "certified"). A recall that is to be certified is the exception: its threshold comes from the
+positives held out, whose rank proves it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from semisvm.decision import (
+    AcceptedCounts,
+    PositiveUnlabeledPoint,
+    PriorBound,
+    accept_best,
+    bound_prior,
+    certify_recall,
+    choose_without_negatives,
+    judge_without_negatives,
+    labels_needed,
+    reach_recall,
+)
+from semisvm.decision.without_negatives import FEWEST_FOR_A_PRIOR, LARGEST_PRIOR
+from semisvm.estimators.positive_unlabeled.search import WeightSearch
+
+# The confidence of intervals and of the prior's bound where the user asked for none.
+USUAL_CONFIDENCE = 0.9
+# With a certificate, the share of the rows that is held out for it: positives are few, unlabeled rows many.
+HELD_OUT_POSITIVES = 0.5
+HELD_OUT_UNLABELED = 0.2
+
+
+@dataclass(frozen=True)
+class PuRequest:
+    """What the user asked for; `prior` is (low, high), or None where it is to be estimated."""
+
+    prior: tuple[float, float] | None
+    min_recall: float | None
+    accept: float | int | None
+    confidence: float | None
+
+    def __str__(self) -> str:
+        if self.min_recall is not None:
+            return f"recall at least {self.min_recall:g}"
+        if self.accept is None:
+            return "the largest estimated F1"
+        return f"accept {self.accept} rows" if isinstance(self.accept, int) else f"accept {self.accept:.1%} of the rows"
+
+
+@dataclass(frozen=True)
+class PuDecision:
+    """The operating point, and what is known of the prior: NaN where nothing is."""
+
+    point: PositiveUnlabeledPoint
+    prior: float
+    prior_bound: float
+    warnings: tuple[Warning, ...]
+
+
+@dataclass(frozen=True)
+class SampleScores:
+    """Scores of positives and of unlabeled rows by one scorer."""
+
+    positive: np.ndarray
+    unlabeled: np.ndarray
+
+    @classmethod
+    def of(cls, scores: np.ndarray, sign: np.ndarray, rows: np.ndarray) -> SampleScores:
+        """The scores of some rows, a mask."""
+        return cls(scores[rows & (sign > 0)], scores[rows & (sign == 0)])
+
+    def count(self, threshold: float) -> AcceptedCounts:
+        """What a threshold accepts."""
+        accepted = [int(np.count_nonzero(scores > threshold)) for scores in (self.positive, self.unlabeled)]
+        return AcceptedCounts(accepted[0], len(self.positive), accepted[1], len(self.unlabeled))
+
+    @property
+    def can_bound_prior(self) -> bool:
+        return len(self.positive) >= FEWEST_FOR_A_PRIOR
+
+
+def hold_out(sign: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """A mask of the rows that serve the certificate and nothing else, drawn at random."""
+    held = np.zeros(len(sign), dtype=bool)
+    for side, share, name in ((1, HELD_OUT_POSITIVES, "labeled positives"), (0, HELD_OUT_UNLABELED, "unlabeled rows")):
+        rows = np.flatnonzero(sign == side)
+        if len(rows) < 2:
+            raise ValueError(
+                f"confidence needs at least 2 {name}, some to train on and some to hold out, and there is {len(rows)}. "
+                "Label more, or leave confidence out."
+            )
+        held[rng.permutation(rows)[: max(1, round(share * len(rows)))]] = True
+    return held
+
+
+def settle_threshold(
+    request: PuRequest, search: WeightSearch, final: np.ndarray, sign: np.ndarray, held: np.ndarray
+) -> PuDecision:
+    """Choose the threshold and say what is known about it; `final` are the scores of all rows by the final machine."""
+    best = search.best
+    is_cross_fitted = best is not None and not np.isnan(best.pu_auc)
+    seen = SampleScores.of(best.scores if best is not None and is_cross_fitted else final, sign, ~held)
+    aside = SampleScores.of(final, sign, held) if request.confidence is not None else None
+    shown = _bound_over_scorers(search, sign, ~held) if is_cross_fitted and seen.can_bound_prior else None
+    confidence = request.confidence or USUAL_CONFIDENCE
+    if aside is None:
+        bound = math.nan if shown is None else shown.bound
+    else:
+        bound = bound_prior(aside.positive, aside.unlabeled, confidence).bound if aside.can_bound_prior else math.nan
+
+    threshold, reached, reason = _choose(request, seen, aside, shown)
+    counts = (aside or seen).count(threshold)
+    if isinstance(request.accept, int) and aside is None:
+        # Judged by out-of-fold scores as above, but cut where exactly so many rows of the pool are accepted.
+        threshold = accept_best(final[sign == 0], request.accept)
+    point = judge_without_negatives(
+        threshold,
+        counts,
+        asked=str(request),
+        min_recall=request.min_recall,
+        level="certified" if aside is not None else "cross-fitted" if is_cross_fitted else "empirical",
+        confidence=confidence,
+        prior=request.prior,
+        prior_estimate=math.nan if shown is None else _clip(shown.estimate, seen),
+        prior_bound=bound,
+        reached=reached,
+        reason=reason,
+    )
+    given = request.prior
+    prior = point.prior_estimate if given is None else math.sqrt(given[0] * given[1])
+    return PuDecision(point, prior, bound, tuple(_warnings(request, best.pu_auc if best else math.nan, seen, bound)))
+
+
+def _choose(
+    request: PuRequest, seen: SampleScores, aside: SampleScores | None, shown: PriorBound | None
+) -> tuple[float, bool, str]:
+    """The threshold, whether it gives what was asked for, and why not."""
+    if request.min_recall is not None:
+        threshold = None
+        if aside is not None and request.confidence is not None:
+            threshold = certify_recall(aside.positive, request.min_recall, request.confidence)
+            if threshold is not None:
+                return threshold, True, ""
+        reason = "" if aside is None else _too_few(request, len(aside.positive))
+        return reach_recall(seen.positive, request.min_recall), aside is None, reason
+    if request.accept is not None:
+        n = len(seen.unlabeled)
+        share = request.accept if isinstance(request.accept, float) else min(1.0, request.accept / n)
+        return accept_best(seen.unlabeled, float(share)), True, ""
+    if request.prior is not None:
+        return choose_without_negatives(seen.positive, seen.unlabeled, math.sqrt(math.prod(request.prior))), True, ""
+    if shown is not None:
+        # Between the estimate and the bound: a prior too high costs little F1, one too low may cost most of it.
+        at = math.sqrt(_clip(shown.estimate, seen) * shown.bound)
+        return choose_without_negatives(seen.positive, seen.unlabeled, at), True, ""
+    reason = (
+        f"The prior can't be estimated from {len(seen.positive)} labeled positives, so this is the threshold of the "
+        f"largest balanced accuracy. With {FEWEST_FOR_A_PRIOR} positives, or a prior, F1 can be estimated."
+    )
+    return choose_without_negatives(seen.positive, seen.unlabeled), True, reason
+
+
+def _bound_over_scorers(search: WeightSearch, sign: np.ndarray, rows: np.ndarray) -> PriorBound:
+    """The least bound over the out-of-fold scores of all weights, the risk shared between them."""
+    each = 1 - (1 - USUAL_CONFIDENCE) / len(search.tried)
+    samples = [SampleScores.of(one.scores, sign, rows) for one in search.tried]
+    bounds = [bound_prior(sample.positive, sample.unlabeled, each) for sample in samples]
+    return min(bounds, key=lambda found: found.bound)
+
+
+def _clip(estimate: float, seen: SampleScores) -> float:
+    return min(max(estimate, 1 / len(seen.unlabeled)), LARGEST_PRIOR)
+
+
+def _too_few(request: PuRequest, n: int) -> str:
+    assert request.min_recall is not None
+    assert request.confidence is not None
+    needed = labels_needed(request.min_recall, confidence=request.confidence)
+    if needed is None:
+        return f"No number of positives can prove a recall of {request.min_recall:g}: ask for less."
+    return (
+        f"To certify this recall at {request.confidence:.0%}, at least {needed} positives must be held out, and {n} "
+        f"are: label {math.ceil((needed - n) / HELD_OUT_POSITIVES)} more positives, or ask for less."
+    )
+
+
+def _warnings(request: PuRequest, auc: float, seen: SampleScores, bound: float) -> list[Warning]:
+    found: list[Warning] = []
+    noise = math.sqrt((1 / len(seen.positive) + 1 / len(seen.unlabeled)) / 12)
+    if seen.can_bound_prior and auc < 0.5 + 1.645 * noise:
+        found.append(
+            UserWarning(
+                f"The labeled positives can't be told apart from the unlabeled rows: out of fold, the AUC is {auc:.2f} "
+                "and chance is 0.5. Nearly all unlabeled rows may be positive, or the features do not tell them apart."
+            )
+        )
+    if request.prior is not None and request.prior[0] > bound:
+        found.append(
+            UserWarning(
+                f"The prior given, {request.prior[0]:g}, is above what the scores allow: at most {bound:.3g} of the "
+                "unlabeled rows are positive. The prior is wrong, or the labeled positives are not a random sample of "
+                "all positives."
+            )
+        )
+    return found
