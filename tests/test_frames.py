@@ -4,7 +4,6 @@ import inspect
 import sys
 
 import pytest
-from sklearn.utils import get_tags
 
 from every_estimator import each_case, few_labels
 from semisvm import dual
@@ -47,7 +46,7 @@ def deepest_walk(model, X, y) -> list[str]:
 @each_case(only=lambda case: issubclass(case.estimator_class, BaseSVC))
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_there_are_at_most_eight_frames_between_fit_and_the_solver(case, n_classes):
-    if n_classes > 2 and not get_tags(case.make()).classifier_tags.multi_class:
+    if n_classes > case.most_classes:
         pytest.skip("for two classes only")
     X, y, _ = few_labels(n_classes)
     # With costs the guard fits again without some of the labels: that walk is the longest.
