@@ -35,7 +35,7 @@ def choose_rows(labels: Labels, in_use: np.ndarray, max_rows: int, random_state:
     rng = check_random_state(random_state)
     is_labeled = labels.is_labeled[rows]
     labeled, others = rng.permutation(rows[is_labeled]), rng.permutation(rows[~is_labeled])
-    most = max(max_rows // 2, max_rows - len(others))
+    most = max(max_rows // 2, max_rows - len(others), labels.n_classes)
     if len(labeled) > most:
         first = np.unique(labels.codes[labeled], return_index=True)[1]  # one row of each class, whatever is drawn
         labeled = np.concatenate([labeled[first], np.delete(labeled, first)])
@@ -45,7 +45,7 @@ def choose_rows(labels: Labels, in_use: np.ndarray, max_rows: int, random_state:
         )
         warn_caller(UserWarning(message))
         labeled = labeled[:most]
-    return np.sort(np.concatenate([labeled, others[: max_rows - len(labeled)]]))
+    return np.sort(np.concatenate([labeled, others[: max(max_rows - len(labeled), 0)]]))
 
 
 def labeled_target(

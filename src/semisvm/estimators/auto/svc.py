@@ -150,7 +150,7 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         "prior_strength": [Interval(Real, 0, None, closed="neither")],
         "safe": ["boolean"],
         "metric": [StrOptions({"auto", "euclidean", "cosine"})],
-        "max_rows": [Interval(Integral, 2, None, closed="left")],
+        "max_rows": [Interval(Integral, 10, None, closed="left")],
         "costs": [dict, "array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "unlabeled": "no_validation",
