@@ -68,11 +68,7 @@ def grid():
 
 
 GRID = list(grid())
-KNOWN = {"AutoSVC": "max_rows of 2 or 3 divides 0 by 0"}
-CLASSES = [
-    pytest.param(name, marks=pytest.mark.xfail(reason=KNOWN[name])) if name in KNOWN else name
-    for name in dict.fromkeys(case.class_name for case, _ in GRID)
-]
+CLASSES = list(dict.fromkeys(case.class_name for case, _ in GRID))
 
 
 def small_set():
