@@ -213,7 +213,7 @@ class _Stages:
             method = find_method(name)
             if reason := why_not(method, self.X, self.settings):
                 raise DataError(f"The method {name!r} {reason}. Choose another `method`.")
-            if method.sets_threshold and self.bench is None:
+            if method.sets_threshold and not method.for_one_class and self.bench is None:
                 raise DataError(
                     f"The method {name!r} can't set a threshold: {self.why_no_bench}. Label more rows of it."
                 )
