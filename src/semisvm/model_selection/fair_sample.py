@@ -32,11 +32,11 @@ from semisvm.sklearn_private import num_samples, safe_indexing
 FAIR_LEVEL = 0.01
 N_PERMUTATIONS = 199
 N_TAG_FOLDS = 4
-MOST_TESTED = 1_000  # labeled rows in the kernel test: a bound on the time
+MOST_SAMPLED = 1_000  # labeled rows in the kernel test: a bound on the time
 MOST_OTHERS = 400
 FEWEST_TESTED = 4  # rows of either kind; with fewer there is nothing to test
 RIDGE = 1.0
-DIGITS = 9  # predictions that differ by rounding only are equal
+TIE_DIGITS = 9  # predictions that differ by rounding only are equal
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def random_fold_scores(
 
 def _kernel_p(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.random.RandomState) -> float | None:
     """The exact p-value of the kernel test; None with too few rows, or where all rows are equal."""
-    labeled = random.permutation(np.flatnonzero(is_labeled))[:MOST_TESTED]
+    labeled = random.permutation(np.flatnonzero(is_labeled))[:MOST_SAMPLED]
     others = random.permutation(np.flatnonzero(~is_labeled))[:MOST_OTHERS]
     if min(len(labeled), len(others)) < FEWEST_TESTED:
         return None
@@ -227,12 +227,12 @@ def _kernel_p(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.ra
         inner = K[np.ix_(train, train)] + RIDGE * np.eye(len(train))
         smoother = solve(inner, K[np.ix_(train, test)], assume_a="pos").T
         total += _auc_by_column(smoother @ (Z[train] - tags.mean()), Z[test])
-    return float((1 + np.sum(total[1:] >= total[0] - 10.0**-DIGITS)) / (n_permutations + 1))
+    return float((1 + np.sum(total[1:] >= total[0] - 10.0**-TIE_DIGITS)) / (n_permutations + 1))
 
 
 def _auc_by_column(predicted: np.ndarray, tags: np.ndarray) -> np.ndarray:
     """The AUC of each column of predictions for the same column of 0/1 tags; 0.5 where one tag is missing."""
-    ranks = rankdata(np.round(predicted, DIGITS), axis=0)
+    ranks = rankdata(np.round(predicted, TIE_DIGITS), axis=0)
     n_ones = tags.sum(axis=0)
     pairs = n_ones * (len(tags) - n_ones)
     wins = (ranks * tags).sum(axis=0) - n_ones * (n_ones + 1) / 2
