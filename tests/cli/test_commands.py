@@ -131,7 +131,7 @@ def test_ctrl_c_writes_the_best_so_far_and_ends_with_130(tmp_path):
         [sys.executable, "-c", code, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     for line in running.stderr:
-        if "Fitting progressive" in line:  # at least one round is done
+        if "Fitting progressive" in line and "round" in line:  # at least one round is done
             running.send_signal(signal.SIGINT)
             break
     printed, told = running.communicate(timeout=120)

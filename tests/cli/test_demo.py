@@ -38,8 +38,7 @@ def test_the_demo_does_the_main_job_and_explains_it(made):
         "with the chosen threshold",
         "Read the interval, not the point: 22 malignant rows",
         "semisvm suggest semisvm-demo-2/cancer.skops semisvm-demo-2/samples.csv -n 50",
-        "add --confidence 0.9",
-        "at least 76 malignant ones",
+        "semisvm certify start semisvm-demo-2/cancer.skops semisvm-demo-2/samples.csv --min-recall 0.97",
     ):
         assert words in made.printed, words
     found = re.search(r"Asked 0.97, found (0\.\d+|1\.000): (kept|missed), (inside|outside) the interval", made.printed)

@@ -53,7 +53,8 @@ def test_a_target_whose_interval_goes_below_it_is_not_called_reached_without_say
     assert point.recall.low < 0.97
     assert f"interval of recall starts at {point.recall.low:.3f}, below 0.97" in verdict(point).sentence
     assert "takes at least 76, all of them right" in verdict(point).sentence  # 0.97^76 < 0.1 < 0.97^75
-    assert "(confidence=0.9)" in verdict(point).advice
+    assert "semisvm certify start" in verdict(point).advice
+    assert "chosen by doubt, so they prove nothing" in verdict(point).advice
 
 
 def test_the_labels_that_would_prove_a_target_are_said_once():

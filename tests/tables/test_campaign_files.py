@@ -11,7 +11,7 @@ from semisvm import load
 from semisvm.tables.certify import file_digest
 from semisvm.tables.files import model_digest
 
-COLUMNS = ["row", "id", "sent", "country", "size", "subject", "urgent", "label"]
+COLUMNS = ["row", "id", "sent", "country", "size", "subject", "urgent", "drawn", "label"]
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +107,7 @@ def test_the_batch_holds_cells_and_an_empty_label_but_no_score_and_no_prediction
         own = whole[int(row["row"]) - 1]
         assert own["label"] == ""  # only rows without a label are drawn
         assert row["label"] == ""
+        assert row["drawn"] == "by campaign"
         assert (row["id"], row["subject"]) == (own["id"], own["subject"])
 
 

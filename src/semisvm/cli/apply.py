@@ -103,7 +103,11 @@ SUGGEST_EXAMPLES = (
 )
 
 
-@click.command("suggest", epilog=shared.list_examples(*SUGGEST_EXAMPLES), short_help="Which rows to label next.")
+@click.command(
+    "suggest",
+    epilog=shared.list_examples(*SUGGEST_EXAMPLES),
+    short_help="Which rows to label next, to improve a model.",
+)
 @model_argument
 @data_argument
 @click.option("-n", "n", type=click.IntRange(min=1), default=50, show_default=True, help="How many rows.")
@@ -118,8 +122,12 @@ def suggest_command(
 ) -> None:
     """Write the rows of DATA that MODEL is least sure of, spread out so that no two of them are alike.
 
-    The file has the columns of DATA and an empty target. Fill it in and give it to fit together with DATA: a row that
-    occurs again with a label is used once.
+    This is for improving the model. The rows are not a random sample, so they prove nothing: for a promise about the
+    model use certify, which draws rows at random.
+
+    The file has the columns of DATA, an empty target, and a column that says how the rows were drawn ("by doubt"). Fill
+    in the target and give the file to fit together with DATA: a row that occurs again with a label is used once. It
+    trains, but fit sets no threshold on it and measures nothing on it.
     """
     from semisvm.tables.files import load_table_model
     from semisvm.tables.suggest import check_suffix, suggest_rows, write_suggestions
@@ -136,6 +144,7 @@ def suggest_command(
         screen.show_json({"out": str(out), "rows": plain_json(found)})
         return
     screen.say(f"{len(found)} rows to label: {out} (fill in the column {loaded.target!r})")
+    screen.say("They improve the model. For a promise about it, certify by sampling: semisvm certify start")
 
 
 REPORT_EXAMPLES = (

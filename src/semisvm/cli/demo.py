@@ -34,7 +34,6 @@ def demo_command(seed: int, out: Path | None) -> None:
 
     Writes the table, the model and the report into a new folder; existing files are not changed.
     """
-    from semisvm.decision import labels_needed
     from semisvm.report import write_report
     from semisvm.tables import save
     from semisvm.tables.fit import fit_model
@@ -62,11 +61,12 @@ def demo_command(seed: int, out: Path | None) -> None:
     screen.console.print(
         f"\n[bold]What to take from it[/]\nRead the interval, not the point: {n_positive} malignant rows among the "
         f"labels can't tell a recall of {MIN_RECALL} from one somewhat below.\nWhere it matters:\n"
-        f"1. Label more rows, the most informative first, and fit both files together:\n"
-        f"   semisvm suggest {model_file} {table} -n 50 --out to-label.csv\n"
-        f"2. Ask for a certificate: add --confidence 0.9. It is given only if labels kept for it prove the target;\n"
-        f"   for this recall at least {labels_needed(MIN_RECALL)} malignant ones are needed. Otherwise the answer "
-        f"says how many are missing.\n"
+        f"1. For a promise, certify by sampling: rows are drawn at random, you label them until the target is proved, "
+        f"and the price is shown first:\n"
+        f"   semisvm certify start {model_file} {table} --min-recall {MIN_RECALL} --state cancer.campaign "
+        f"--out to-label.csv\n"
+        f"2. To improve the model, label the rows that it is least sure of, and fit both files together:\n"
+        f"   semisvm suggest {model_file} {table} -n 50 --out to-improve.csv\n"
         f"3. Ask for more than you need: a higher --min-recall leaves room for chance, and costs precision.\n",
         soft_wrap=True,
     )

@@ -71,6 +71,11 @@ training_options = _several(
     unlabeled_option,
     click.option("--unlabeled-data", multiple=True, type=FILE, metavar="FILE", help="Further rows, all unlabeled."),
     click.option("--positive", metavar="CLASS", help="Of two classes, the one that precision and recall refer to."),
+    click.option(
+        "--drawn",
+        metavar="COL",
+        help='The column that says how labels were drawn: "at random", "by doubt", "by campaign". By default "drawn".',
+    ),
     click.option("--drop", multiple=True, metavar="COL", help="Leave a column out; may be given more than once."),
     click.option(
         "--type",
@@ -86,6 +91,11 @@ training_options = _several(
         type=NUMBER,
         metavar="P",
         help="Certify the target: with 0.9 it holds with a probability of 90%. Half of the labels serve as proof.",
+    ),
+    click.option(
+        "--trust-labels",
+        is_flag=True,
+        help="Certify even if the labeled rows do not look like a random sample; the result says so.",
     ),
     click.option("--costs", metavar="CLASS=COST,...", help="What it costs to take a row of each class for another."),
     click.option(
@@ -135,6 +145,7 @@ def read_training_options(options: dict[str, Any]) -> tuple[Any, Any]:
         positive=options["positive"],
         drop=options["drop"],
         types=dict(_pair(words) for words in options["types"]),
+        drawn=options["drawn"],
     )
     costs: Any = None
     if options["costs"]:
@@ -149,6 +160,7 @@ def read_training_options(options: dict[str, Any]) -> tuple[Any, Any]:
         min_precision=options["min_precision"],
         min_recall=options["min_recall"],
         confidence=confidence,
+        trust_labels=options["trust_labels"],
         seed=options["seed"],
         device=options["device"],
     )

@@ -141,7 +141,7 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         """
         return self._fit_rows(X, y, sample_weight, sample_cost, store)
 
-    def _fit_rows(self, X, y, sample_weight, sample_cost, store=None, read_labels=encode) -> Self:
+    def _fit_rows(self, X, y, sample_weight, sample_cost, store=None, read_labels=encode, random_sample=None) -> Self:
         """Fit; `read_labels` is `encode`, or does the same for a target that only this method can learn from."""
         X, y = on_host(X), on_host(y)
         if y is not None:
@@ -169,6 +169,7 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
                 store,
             ),
             progress=Progress(self),
+            random_sample=read_random_sample(random_sample, X.shape[0]),
         )
         self.classes_ = labels.classes
         problem = whole.select(in_use)
@@ -302,6 +303,19 @@ def row_weights(sample_weight: Any, X: Any) -> np.ndarray:
     if sample_weight is None:
         return np.ones(X.shape[0])
     return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def read_random_sample(random_sample: Any, n_rows: int) -> np.ndarray | None:
+    """The mask of the labels that are a random sample; None where all of them are."""
+    if random_sample is None:
+        return None
+    mask = np.asarray(random_sample)
+    if mask.dtype != bool or mask.shape != (n_rows,):
+        raise ValueError(
+            f"random_sample must be a boolean mask with one entry for each of the {n_rows} rows; got an array of shape "
+            f"{mask.shape} and type {mask.dtype}."
+        )
+    return mask
 
 
 def check_every_class_is_used(labels: Labels, in_use: np.ndarray) -> None:

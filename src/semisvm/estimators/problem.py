@@ -3,6 +3,7 @@
     X        (n, d)  the rows in use, or with a precomputed kernel the matrix between them, (n, n)
     labels   (n,)    a class or none for each row
     weight   (n,)    how many rows each row counts for; positive
+    random_sample (n,) mask: labels that are a random sample, so that a method may measure on them; None: all of them
 
 `BaseSVC.fit` makes it from the user's arguments, a method's `_fit` turns it into a `MethodFit` (see `binary`). A method
 that learns from some of the rows only works on `problem.select(rows)`.
@@ -86,6 +87,7 @@ class TrainingProblem:
     multi_class: str
     limits: Limits
     progress: Progress
+    random_sample: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -97,7 +99,15 @@ class TrainingProblem:
             return self
         X = self.X[np.ix_(rows, rows)] if self.kernel.is_precomputed else self.X[rows]
         labels = Labels(self.labels.classes, self.labels.codes[rows])
-        return replace(self, X=X, labels=labels, weight=self.weight[rows], costs=self.costs.select(rows))
+        random_sample = None if self.random_sample is None else self.random_sample[rows]
+        return replace(
+            self,
+            X=X,
+            labels=labels,
+            weight=self.weight[rows],
+            costs=self.costs.select(rows),
+            random_sample=random_sample,
+        )
 
     def with_auto_scheme(self, scheme: str) -> TrainingProblem:
         """The same problem, with what multi_class="auto" means for the method at hand."""

@@ -118,6 +118,13 @@ sample_weight : array-like of shape (n_samples,), default=None
     What multiplies C for each row. Thresholds and folds count rows, whatever their weights. A row of weight 0 is left
     out.
 """,
+    "random_sample": """
+random_sample : array-like of bool of shape (n_samples,), default=None
+    Which labels are a random sample of all rows. Labels that were chosen in another way, for example because the model
+    was in doubt, train, but they set no threshold and enter no interval, audit or certificate. Entries of unlabeled
+    rows do not matter. None: all labels are a random sample (`semisvm.model_selection.check_fair_sample` looks for
+    signs that they are not).
+""",
     "sample_cost": """
 sample_cost : array-like of up to three dimensions (n_samples, n_classes, n_classes), default=None
     What errors on each row cost, in place of `costs`. (n_samples,): whatever its class. (n_samples, n_classes): by the

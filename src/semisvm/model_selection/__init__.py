@@ -10,6 +10,7 @@ from semisvm.model_selection.cross_fit import (
     hide_single_rows,
     list_folds,
 )
+from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample, random_fold_scores
 from semisvm.model_selection.pu_scoring import PositiveUnlabeledKFold, pu_auc
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin, accuracy_on_labeled_rows
 from semisvm.model_selection.split import (
@@ -19,6 +20,7 @@ from semisvm.model_selection.split import (
 )
 
 __all__ = [
+    "FairSampleCheck",
     "LabeledRowsScoreMixin",
     "OutOfFoldScores",
     "PositiveUnlabeledKFold",
@@ -29,10 +31,12 @@ __all__ = [
     "SemiSupervisedShuffleSplit",
     "accuracy_on_labeled_rows",
     "assign_folds",
+    "check_fair_sample",
     "collect_scores",
     "cross_fit",
     "cross_fit_scores",
     "hide_single_rows",
     "list_folds",
     "pu_auc",
+    "random_fold_scores",
 ]

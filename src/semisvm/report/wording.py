@@ -56,6 +56,10 @@ class Verdict(NamedTuple):
     advice: str
 
 
+CERTIFY_BY_SAMPLING = (
+    "For a promise, certify by sampling: semisvm certify start, or model.campaign(...) in Python. It draws rows at "
+    "random, asks for their labels, and says beforehand about how many it takes."
+)
 NO_VERDICT = Verdict("none", "Nothing was measured.", "No operating point was stored with this model.", "", "")
 
 
@@ -75,6 +79,8 @@ def verdict(point: OperatingPoint | None) -> Verdict:
     elif status == "unproven":
         sentence = " ".join(filter(None, [*_doubts(point), point.reason]))
         advice = _advice("" if point.reason else _labels_that_prove(point))
+    elif is_uncertified:
+        advice = _advice("")
     return Verdict(status, headline, sentence, _basis(point), advice)
 
 
@@ -117,9 +123,8 @@ def _labels_that_prove(point: OperatingPoint) -> str:
 def _advice(needed: str) -> str:
     proof = f" To prove {needed}." if needed else ""
     return (
-        f"Label more rows and fit again; semisvm suggest lists the most useful ones.{proof} For a guarantee, ask for a "
-        "certificate (confidence=0.9): half of the labels are then kept apart, "
-        "and the certificate is given only if they prove the target."
+        f"{CERTIFY_BY_SAMPLING}{proof} To improve the model, label the rows that semisvm suggest lists and fit again: "
+        "they are chosen by doubt, so they prove nothing."
     )
 
 

@@ -1,6 +1,7 @@
 """The files that a person fills in: rows of a campaign to label, and their answers.
 
-A file has the row's number in the data file (the first row below the header is 1), its cells and an empty label column.
+A file has the row's number in the data file (the first row below the header is 1), its cells, a column that says how
+the row was drawn ("by campaign": such rows train a next model, and measure nothing of it), and an empty label column.
 It has no score and no prediction, and its rows are shuffled, so that the person is not led. In the label column
 
     a class name    the answer
@@ -21,6 +22,7 @@ from semisvm.campaign import Campaign
 from semisvm.errors import fault, shorten, suggest
 from semisvm.tables.certify import file_digest, file_rows, load_model, require_digest
 from semisvm.tables.delimited import open_delimited
+from semisvm.tables.drawn import BY_CAMPAIGN, name_drawn_column
 from semisvm.tables.model import Model
 from semisvm.tables.writing import check_can_write, whole_file
 
@@ -67,11 +69,13 @@ def write_batch(campaign: Campaign, n: int, out: str | Path, *, data: str | Path
 
     target = campaign.about["target"]
     numbers = file_rows(campaign)[rows]
-    cells = _read_cells(load_model(campaign.about["model"]), source, numbers, target)
+    model = load_model(campaign.about["model"])
+    cells = _read_cells(model, source, numbers, target)
     lines = list(zip((numbers + 1).tolist(), cells, strict=True))
     random.SystemRandom().shuffle(lines)
     name = campaign.about["row_column"]
-    frame = pandas.DataFrame([{name: number, **own, target: ""} for number, own in lines])
+    drawn = {name_drawn_column(getattr(model.encoder, "names", ())): BY_CAMPAIGN}
+    frame = pandas.DataFrame([{name: number, **own, **drawn, target: ""} for number, own in lines])
     with whole_file(out, force=force) as unfinished:
         frame.to_csv(unfinished, index=False)
     return len(lines)

@@ -155,7 +155,7 @@ class Comparison:
 
 def compare_methods(bench: Bench, settings: Settings, methods: Sequence[str], tell: Tell = say_nothing) -> Comparison:
     """Compare the named methods; the supervised baseline comes first, whether it is named or not."""
-    n_unlabeled = len(bench.codes) - len(bench.labeled)
+    n_unlabeled = int((bench.codes < 0).sum())
     comparison = Comparison(ACCURACY if settings.costs is None else COST, n_unlabeled=n_unlabeled)
     names = [BASELINE, *(name for name in methods if name != BASELINE)]
     for number, method in enumerate(map(find_method, names)):

@@ -107,7 +107,7 @@ def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Finding
 def _held_out_findings(
     entry: MethodTrial, baseline: MethodTrial, training: Training, pool: np.ndarray | None, settings: Settings
 ) -> Findings:
-    classes, codes = training.classes.names, training.codes[training.codes >= 0]
+    classes, codes = training.classes.names, training.codes[training.measures]
     uses_unlabeled = entry.method.name != BASELINE
     supervised = baseline.held_out.scores
     found = Findings(
@@ -160,6 +160,12 @@ def say_gain(entry: MethodTrial, baseline: MethodTrial) -> list[str]:
         advice = "is the better choice here" if gap.high < 0 else "is simpler and seems no worse"
         return [f"The unlabeled rows did not help: {seen}. The supervised method {advice}."]
     return [f"Held-out labels: {seen}."]
+
+
+def without_repeats(notes: list[str]) -> tuple[str, ...]:
+    """Drop a note that ends with another one, such as the warning "Class 'spam': ..." of a target not reached."""
+    distinct = tuple(dict.fromkeys(notes))
+    return tuple(note for note in distinct if not any(note != other and note.endswith(other) for other in distinct))
 
 
 # ---- the summary ----

@@ -1,5 +1,6 @@
 """From rows to a model: encode, choose the method, fit it on all rows, and measure the result.
 
+    0  do the labeled rows look like a random sample? If not, no held-out certificate is given
     1  the table becomes a matrix; the encoder learns from labeled and unlabeled rows
     2  C and gamma, if they are to be tuned
     3  the method: the one asked for, or the one that `compare` chooses
@@ -26,6 +27,7 @@ from semisvm.errors import DataError, fault
 from semisvm.estimators.registry import Method, available, find_method
 from semisvm.tables.checkpoint import Checkpoint, open_checkpoint
 from semisvm.tables.compare import BASELINE, Comparison, MethodTrial, compare_methods, try_method, tune_kernel
+from semisvm.tables.drawn import check_sample, may_certify
 from semisvm.tables.findings import (
     Findings,
     describe_positives_only,
@@ -34,6 +36,7 @@ from semisvm.tables.findings import (
     say_gain,
     sets_own_threshold,
     summarize,
+    without_repeats,
 )
 from semisvm.tables.held_out import MOST_UNLABELED, Bench, make_bench
 from semisvm.tables.methods import (
@@ -62,12 +65,14 @@ class Fitted:
     has_target: bool
     was_stopped: bool
     checkpoint: Checkpoint | None = None
+    was_refused: bool = False  # whether no certificate was given because the labels do not look like a random sample
 
     @property
     def reached(self) -> bool:
         """Whether the target is reached as far as the labels can tell; a target that was not measured is not."""
         points = self.model.summary.operating_points.values()
-        return all(point.reached for point in points) and (bool(points) or not self.has_target)
+        is_known = bool(points) or not self.has_target
+        return all(point.reached for point in points) and is_known and not self.was_refused
 
 
 def fit_model(
@@ -127,6 +132,7 @@ def fit_model(
         store = open_checkpoint(checkpoint, digest, resume=resume)
         settings = replace(settings, cache_size=store.cache_size)
     work = _Stages(training, X, settings, most_unlabeled, tell, store)
+    was_refused = work.check_sample()
     if tune:
         work.tune()
     chosen, why = work.choose(method, why)
@@ -140,14 +146,14 @@ def fit_model(
         work.settings,
         found,
         comparison=None if work.comparison is None else work.comparison.summary(),
-        notes=_without_repeats(work.notes + found.notes),
+        notes=without_repeats(work.notes + found.notes),
         seconds=time.perf_counter() - began,
     )
     model = Model(encoder, estimator, chosen.name, training.classes, training.target, found.threshold, summary)
     has_target = settings.has_target
     if chosen.for_one_class:  # its operating point is not one of those that are counted on labels of both classes
         has_target = not estimator.operating_point_.reached
-    return Fitted(model, has_target, work.was_stopped, store)
+    return Fitted(model, has_target, work.was_stopped, store, was_refused)
 
 
 def compare_on(
@@ -192,7 +198,9 @@ class _Stages:
         self.bench: Bench | None = None
         self.why_no_bench = ""
         try:
-            self.bench = make_bench(X, self.labels, seed=settings.seed, most=most_unlabeled, store=store)
+            self.bench = make_bench(
+                X, self.labels, seed=settings.seed, most=most_unlabeled, store=store, measures=training.measures
+            )
         except ValueError as error:
             self.why_no_bench = str(error)
         if self.bench is not None and training.n_unlabeled > most_unlabeled:
@@ -200,6 +208,17 @@ class _Stages:
                 f"Methods were compared and audited with {most_unlabeled} of {training.n_unlabeled} unlabeled rows, "
                 "drawn at random; the model itself was fitted to all."
             )
+
+    def check_sample(self) -> bool:
+        """Check whether the labels look like a random sample; True if a certificate is refused because they do not."""
+        if self.training.has_positives_only:  # its own assumption is stated with its results
+            return False
+        found = check_sample(self.X, self.labels, self.training.measures, self.settings, self.tell)
+        is_allowed, notes = may_certify(found, self.settings)
+        self.notes = notes + self.notes
+        if not is_allowed:
+            self.settings = replace(self.settings, confidence=None)
+        return not is_allowed
 
     def tune(self) -> None:
         if self.bench is None:
@@ -234,7 +253,7 @@ class _Stages:
         what = f"Fitting {method.name} to {X.shape[0]} rows"
         self.tell(what)
         try:
-            self.notes += fit_quietly(estimator, X, self.labels, self.tell, what, self.store)
+            self.notes += fit_quietly(estimator, X, self.labels, self.tell, what, self.store, self.training.measures)
         except StoppedError:
             self.was_stopped = True
             self.notes.append("The fit was stopped by hand: the model is the best so far.")
@@ -279,12 +298,6 @@ def _encode(training: Training, settings: Settings, tell: Tell) -> tuple[Any, An
     return encoder, X, replace(settings, kernel=settings.kernel or ("linear" if sparse.issparse(X) else "rbf"))
 
 
-def _without_repeats(notes: list[str]) -> tuple[str, ...]:
-    """Drop a note that ends with another one, such as the warning "Class 'spam': ..." of a target not reached."""
-    distinct = tuple(dict.fromkeys(notes))
-    return tuple(note for note in distinct if not any(note != other and note.endswith(other) for other in distinct))
-
-
 def _check_positives_only(training: Training, settings: Settings, method: str | None) -> tuple[str, str]:
     """Return the method for labels of one class and why, or refuse what can't be had from them."""
     only = f"All labels of {training.target!r} are {training.classes.names[1]!r}"
@@ -311,7 +324,7 @@ def _fit_digest(X: Any, training: Training, settings: Settings, asked: list[Any]
     """Tell one fit from another: rows, labels, settings and versions."""
     digest = hashlib.blake2b(digest_size=16)
     arrays = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
-    for array in (*arrays, training.codes):
+    for array in (*arrays, training.codes, training.measures):
         digest.update(np.ascontiguousarray(array).tobytes())
     digest.update(repr((settings, asked, training.classes, sorted(installed_versions().items()))).encode())
     return digest.hexdigest()

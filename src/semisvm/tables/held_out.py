@@ -57,11 +57,13 @@ class Bench:
     """The rows that methods are compared on, and the folds that all of them share.
 
     `labels` is a pandas Categorical, missing where a row is unlabeled; `store` keeps finished solves, or is None.
+    `measures` is a mask: labeled rows that are a random sample. The others train in every fold and are never tested.
     """
 
     X: Any
     labels: Any
     folds: tuple[tuple[np.ndarray, np.ndarray], ...]
+    measures: np.ndarray
     store: Any = None
 
     @property
@@ -75,8 +77,8 @@ class Bench:
 
     @property
     def labeled(self) -> np.ndarray:
-        """The numbers of the labeled rows."""
-        return np.flatnonzero(self.codes >= 0)
+        """The numbers of the labeled rows that are tested."""
+        return np.flatnonzero(self.measures)
 
 
 @dataclass(frozen=True)
@@ -89,20 +91,37 @@ class HeldOutScores:
     complaints: tuple[str, ...] = ()
 
 
-def make_bench(X: Any, labels: Any, *, seed: int = 0, most: int = MOST_UNLABELED, store: Any = None) -> Bench:
-    """Draw the unlabeled rows and the folds; ValueError if a class has fewer than two labeled rows."""
+def make_bench(
+    X: Any,
+    labels: Any,
+    *,
+    seed: int = 0,
+    most: int = MOST_UNLABELED,
+    store: Any = None,
+    measures: np.ndarray | None = None,
+) -> Bench:
+    """Draw the unlabeled rows and the folds; ValueError if a class has fewer than two labeled rows to measure on.
+
+    measures   (n,) mask: labels that are a random sample; None: all of them
+    """
     codes = np.asarray(labels.codes, dtype=np.intp)
+    measures = codes >= 0 if measures is None else measures & (codes >= 0)
     unlabeled = np.flatnonzero(codes < 0)
     if len(unlabeled) > most:
         kept = np.random.default_rng(seed).choice(unlabeled, most, replace=False)
         rows = np.sort(np.concatenate([np.flatnonzero(codes >= 0), kept]))
-        X, labels, codes = X[rows], labels[rows], codes[rows]
-    rarest = int(np.bincount(codes[codes >= 0], minlength=len(labels.categories)).min())
+        X, labels, codes, measures = X[rows], labels[rows], codes[rows], measures[rows]
+    counts = np.bincount(codes[measures], minlength=len(labels.categories))
+    rarest = int(counts.min())
     if rarest < 2:
-        rare = labels.categories[int(np.argmin(np.bincount(codes[codes >= 0], minlength=len(labels.categories))))]
+        rare = labels.categories[int(np.argmin(counts))]
+        if (codes >= 0).sum() > measures.sum():
+            why = f"class {rare!r} has {rarest} labeled rows drawn at random, and errors are counted on such rows only"
+            raise ValueError(why)
         raise ValueError(f"class {rare!r} has a single labeled row, so none of its rows can be held out")
     splitter = SemiSupervisedKFold(min(N_COMPARISON_FOLDS, rarest), shuffle=True, random_state=seed)
-    return Bench(X, labels, tuple(splitter.split(X, codes)), store)
+    # For the splitter, labels that measure nothing are unlabeled rows: they are in every training part.
+    return Bench(X, labels, tuple(splitter.split(X, np.where(measures, codes, -1))), measures, store)
 
 
 def score_held_out(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> HeldOutScores:
@@ -116,7 +135,8 @@ def score_held_out(method: Method, settings: Settings, bench: Bench, tell: Tell 
         what = f"Comparing: {method.name}, fold {next(number)} of {len(bench.folds)}"
         tell(what)
         fold = clone(estimator)
-        complaints.extend(fit_quietly(fold, X[train], bench.labels[train], tell, what, bench.store))
+        labels, measures = bench.labels[train], bench.measures[train]
+        complaints.extend(fit_quietly(fold, X[train], labels, tell, what, bench.store, measures))
         return score_rows(fold, X[test])
 
     scores = cross_fit(bench.folds, fit_and_score, len(bench.labels)).scores[bench.labeled]

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.estimators.registry import Method
 from semisvm.kernels.resources import budget_bytes
@@ -46,6 +47,8 @@ class Settings:
         The target for the positive class; with more than two classes, for each class.
     confidence : float or None
         With 0.9, the target is certified with a confidence of 90%; None: no certificate.
+    trust_labels : bool
+        Whether a certificate is given even if the labeled rows do not look like a random sample.
     seed : int
         Makes every random choice repeatable.
     device : str
@@ -61,6 +64,7 @@ class Settings:
     min_precision: float | None = None
     min_recall: float | None = None
     confidence: float | None = None
+    trust_labels: bool = False
     seed: int = 0
     device: str = "auto"
     time_limit: float | None = None
@@ -118,20 +122,33 @@ class StoppedError(Exception):
     """The user pressed Ctrl-C, and the estimator kept what it had."""
 
 
-def fit_quietly(estimator: Any, X: Any, labels: Any, tell: Tell, what: str, store: Any = None) -> list[str]:
+def fit_quietly(
+    estimator: Any,
+    X: Any,
+    labels: Any,
+    tell: Tell,
+    what: str,
+    store: Any = None,
+    random_sample: np.ndarray | None = None,
+) -> list[str]:
     """Fit, report its rounds, and return its warnings as sentences; StoppedError if Ctrl-C ended it.
 
     `labels` is a pandas Categorical of class names, in the order that the classes are to have, missing where a row is
-    unlabeled. `store` keeps finished solves (`semisvm.tables.checkpoint`).
+    unlabeled. `store` keeps finished solves (`semisvm.tables.checkpoint`). `random_sample` says which labels are a
+    random sample, for methods that set thresholds; None: all of them.
     """
+    sample: dict[str, Any] = {}
+    is_chosen = (labels.codes >= 0) & ~random_sample if random_sample is not None else np.zeros(1, dtype=bool)
+    if is_chosen.any() and has_fit_parameter(estimator, "random_sample"):
+        sample["random_sample"] = random_sample
     estimator.set_callbacks(RoundProgress(tell, what))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             if store is not None and hasattr(estimator, "fit_with_store"):
-                estimator.fit_with_store(X, labels, store=store)
+                estimator.fit_with_store(X, labels, store=store, **sample)
             else:
-                estimator.fit(X, labels)
+                estimator.fit(X, labels, **sample)
         finally:
             estimator.set_callbacks()
     if getattr(estimator, "termination_condition_", "") == "interrupted":

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from semisvm.errors import DataError, fault
+from semisvm.tables.drawn import BY_DOUBT, name_drawn_column
 from semisvm.tables.held_out import predict_codes
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import OUTPUTS, Model, read_codes
@@ -110,13 +111,14 @@ class _Candidates:
 
 
 def write_suggestions(model: Model, found: list[Suggestion], out: str | Path, *, force: bool) -> None:
-    """Write the rows with their own columns and an empty label cell, to be filled in and given to `fit`."""
+    """Write the rows with their own columns, how they were drawn, and an empty label cell to fill in for `fit`."""
     import pandas
 
     if not found or not found[0].values:
         frame = pandas.DataFrame({"row": [one.row for one in found]})
     else:
         frame = pandas.DataFrame([one.values for one in found])
+    frame[name_drawn_column(getattr(model.encoder, "names", ()))] = BY_DOUBT
     frame[model.target] = ""
     suffix = check_suffix(out).suffix.lower()
     with whole_file(out, force=force) as unfinished:

@@ -1,7 +1,8 @@
 """Files -> the rows to learn from: the features as they are, the class of each labeled row, and notes.
 
 Several files make one table: the rows of later files follow those of the first and must have its columns. An unlabeled
-row that occurs again with a label (a row that `suggest` wrote and a person labeled) is used once, with its label.
+row that occurs again with a label (a row that `suggest` wrote and a person labeled) is used once, with its label. A
+column "drawn" says which labels are a random sample (`semisvm.tables.drawn`); it is never a feature.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from scipy import sparse
 from semisvm.errors import fault
 from semisvm.tables.classes import Classes, label_texts, settle_classes, unmark
 from semisvm.tables.columns import Column, Unused, parse_types, settle_column
+from semisvm.tables.drawn import DRAWN_COLUMNS, read_ways
 from semisvm.tables.encode import MatrixEncoder, TableEncoder
 from semisvm.tables.read import RowReader, open_rows
 
@@ -42,6 +44,8 @@ class Training:
         What the columns of a table are; None for files of bare numbers.
     notes : list of str
         What was noticed while reading.
+    at_random : ndarray of bool of shape (n,) or None
+        Which rows, if labeled, were labeled as a random sample; None: all.
     """
 
     name: str
@@ -51,6 +55,12 @@ class Training:
     classes: Classes
     columns: list[Column] | None
     notes: list[str] = field(default_factory=list)
+    at_random: np.ndarray | None = None
+
+    @property
+    def measures(self) -> np.ndarray:
+        """Which rows set thresholds and enter measurements: labeled, and drawn at random."""
+        return self.codes >= 0 if self.at_random is None else (self.codes >= 0) & self.at_random
 
     @property
     def labels(self) -> Any:
@@ -95,6 +105,7 @@ def read_training(
     positive: str | None = None,
     drop: Sequence[str] = (),
     types: Mapping[str, str] | None = None,
+    drawn: str | None = None,
 ) -> Training:
     """Read the rows to learn from.
 
@@ -114,6 +125,9 @@ def read_training(
         Columns to leave out.
     types : mapping of {str: str}, optional
         What columns are: "number", "category", "date" or "text".
+    drawn : str, optional
+        The column that says how labeled rows were drawn: "at random" (or empty), "by doubt" or "by campaign". By
+        default a column called "drawn" that has only these words.
 
     Returns
     -------
@@ -136,27 +150,64 @@ def read_training(
         first.require(column)
         if column == target:
             raise fault(first.path, f"the column {target!r} is the target and can't be left out", "Drop another column")
-    read = [_read_table(file, first, target) for file in files]
-    read += [_read_table(open_rows(path), first, target, is_unlabeled=True) for path in unlabeled_data]
+    if drawn is not None and not any(file.names is not None and drawn in file.names for file in files):
+        first.require(drawn)
+    if drawn == target:
+        raise fault(first.path, f"the column {target!r} is the target", "Name another column in `drawn`")
+    # A column that the user drops or gives a type is not one that says how rows were drawn.
+    ways = [name for name in DRAWN_COLUMNS if name not in {target, *drop, *(types or {})}] if drawn is None else [drawn]
+    read = [_read_table(first, None, target, ways, must_be=drawn is not None)]
+    features = list(read[0].frame.columns)
+    read += [_read_table(file, features, target, ways, must_be=drawn is not None) for file in files[1:]]
+    read += [_read_table(open_rows(path), features, target, [], is_unlabeled=True) for path in unlabeled_data]
     return _table(read, target, unlabeled, positive, set(drop), parse_types(types or {}), first)
 
 
-def _read_table(file: RowReader, first: RowReader, target: str, is_unlabeled: bool = False) -> tuple[Any, list[str]]:
-    """Return the features of one file as a frame, and its labels as texts."""
+@dataclass
+class _Part:
+    """One file: its features, its labels as texts, and which rows were drawn at random; None: all."""
+
+    frame: Any
+    texts: list[str]
+    at_random: np.ndarray | None
+
+
+def _read_table(
+    file: RowReader,
+    features: list[str] | None,
+    target: str,
+    ways: list[str],
+    *,
+    must_be: bool = False,
+    is_unlabeled: bool = False,
+) -> _Part:
+    """Read one file; `features` are those of the first file, None for the first file itself.
+
+    ways      columns that may say how rows were drawn
+    must_be   whether such a column with other words is an error
+    """
     import pandas
 
-    assert first.names is not None
-    for name in first.names:
-        if name != target or not is_unlabeled:
-            file.require(name)
-    frames: list[Any] = [chunk.frame for chunk in file.chunks(only=frozenset(first.names))]
+    assert file.names is not None
+    names = features if features is not None else [name for name in file.names if name != target]
+    for name in (*names, *(() if is_unlabeled else (target,))):
+        file.require(name)
+    ways = [name for name in ways if name in file.names and (features is None or name not in features)]
+    frames: list[Any] = [chunk.frame for chunk in file.chunks(only=frozenset({*names, target, *ways}))]
     frame = pandas.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
     texts = [""] * len(frame) if is_unlabeled else label_texts(frame[target])
-    return frame[[name for name in first.names if name != target]], texts
+    at_random = None
+    for name in ways:
+        cells = label_texts(frame[name])
+        at_random = read_ways(file.path, name, cells, must_be=must_be) if any(cells) or must_be else None
+        if at_random is not None:
+            names = [one for one in names if one != name]
+            break
+    return _Part(frame[names], texts, at_random)
 
 
 def _table(
-    read: list[tuple[Any, list[str]]],
+    read: list[_Part],
     target: str,
     unlabeled: str | None,
     positive: str | None,
@@ -166,8 +217,11 @@ def _table(
 ) -> Training:
     import pandas
 
-    frame = pandas.concat([frame for frame, _ in read], ignore_index=True) if len(read) > 1 else read[0][0]
-    texts = unmark([text for _, texts in read for text in texts], unlabeled)
+    frame = pandas.concat([part.frame for part in read], ignore_index=True) if len(read) > 1 else read[0].frame
+    texts = unmark([text for part in read for text in part.texts], unlabeled)
+    at_random = np.concatenate(
+        [np.ones(len(part.texts), dtype=bool) if part.at_random is None else part.at_random for part in read]
+    )
     classes = settle_classes(texts, first.path, target, positive=positive, mark=unlabeled, may_be_one_class=True)
     codes = classes.codes_of(texts)
     notes: list[str] = []
@@ -176,10 +230,18 @@ def _table(
         again &= _is_like(frame, codes >= 0)
         if again.any():
             notes.append(f"{int(again.sum())} unlabeled rows occur again with a label and are used once.")
-            frame, codes = frame[~again].reset_index(drop=True), codes[~again]
+            frame, codes, at_random = frame[~again].reset_index(drop=True), codes[~again], at_random[~again]
+    n_chosen = int(((codes >= 0) & ~at_random).sum())
+    if n_chosen:
+        notes.append(
+            f"{n_chosen} labeled rows were not drawn at random: they train, but no threshold is set on them and "
+            "nothing is measured on them."
+        )
     columns = _settle_columns(frame.drop(columns=sorted(drop)), types, first, notes)
     rows = frame[[column.name for column in columns]]
-    return Training(_printable_name(first.path), target, rows, codes, classes, columns, notes)
+    return Training(
+        _printable_name(first.path), target, rows, codes, classes, columns, notes, at_random if n_chosen else None
+    )
 
 
 def _printable_name(path: Path) -> str:

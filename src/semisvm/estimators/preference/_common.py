@@ -35,12 +35,14 @@ class Plan:
 
     targets     one per binary problem
     certifies   (n,) mask: labeled rows that are kept for the certificate and used for nothing else
+    measures    (n,) mask: labeled rows that may set thresholds and enter intervals: those that are a random sample
     learns      (n,) mask: the rows that train and calibrate, without the unlabeled rows beyond the pool
     random      draws the seeds of the binary problems, one after the other
     """
 
     targets: list[Target]
     certifies: np.ndarray
+    measures: np.ndarray
     learns: np.ndarray
     random: np.random.RandomState
 
@@ -90,23 +92,28 @@ def make_plan(
     calibration: str,
     calibration_size: float,
     random_state: Any,
+    random_sample: np.ndarray | None = None,
 ) -> Plan:
     """Check what is asked against the labels, and draw the rows that are kept apart."""
     random = check_random_state(random_state)
     targets = read_targets(labels.classes, min_precision, min_recall)
     targets = targets[1:] if labels.n_classes == 2 else targets
     certifies = np.zeros(len(labels.codes), dtype=bool)
+    measures = labels.is_labeled if random_sample is None else labels.is_labeled & random_sample
+    fair = Labels(labels.classes, np.where(measures, labels.codes, UNLABELED_CODE))
     if confidence is not None:
         _check_something_is_asked(confidence, targets)
-        certifies = draw_certificate_rows(labels, calibration_size, random)
-    rest = Labels(labels.classes, np.where(certifies, UNLABELED_CODE, labels.codes))
+        certifies = draw_certificate_rows(fair, calibration_size, random)
+    rest = Labels(labels.classes, np.where(certifies, UNLABELED_CODE, fair.codes))
+    if random_sample is not None:
+        _check_random_sample(rest)
     if calibration != "full":
         _check_enough_labels(rest, calibration, has_certificate=confidence is not None)
     learns = ~certifies
     unlabeled = np.flatnonzero(~labels.is_labeled)
     if calibration == "cross" and len(unlabeled) > POOL_SIZE:
         learns[random.permutation(unlabeled)[POOL_SIZE:]] = False
-    return Plan(targets, certifies, learns, random)
+    return Plan(targets, certifies, measures & ~certifies, learns, random)
 
 
 def read_targets(classes: np.ndarray, min_precision: Any, min_recall: Any) -> list[Target]:
@@ -116,9 +123,14 @@ def read_targets(classes: np.ndarray, min_precision: Any, min_recall: Any) -> li
     return [Target(p, r) for p, r in zip(least_precision, least_recall, strict=True)]
 
 
-def split_labels(sign: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Split the labeled rows of a binary problem into those that train and a share that calibrates: two masks, (n,)."""
-    rows = np.flatnonzero(sign)
+def split_labels(
+    sign: np.ndarray, share: float, seed: int, measures: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Split the labeled rows of a binary problem into those that train and a share that calibrates: two masks, (n,).
+
+    Only rows in the mask `measures` calibrate; None: all labeled rows may.
+    """
+    rows = np.flatnonzero(sign if measures is None else np.where(measures, sign, 0))
     codes, random = (sign[rows] > 0).astype(int), check_random_state(seed)
     counts = np.bincount(codes)
     wanted = np.clip(np.round(share * counts).astype(int), 1, counts - 1)
@@ -158,6 +170,17 @@ def _check_something_is_asked(confidence: float, targets: list[Target]) -> None:
         raise ValueError(
             f"confidence={confidence} is for a minimum precision or recall, and none is asked for: pass min_precision, "
             "min_recall or both, or leave confidence at None."
+        )
+
+
+def _check_random_sample(labels: Labels) -> None:
+    counts = np.bincount(labels.codes[labels.is_labeled], minlength=labels.n_classes)
+    rarest = int(np.argmin(counts))
+    if counts[rarest] < FEWEST_LABELS:
+        raise ValueError(
+            f"Thresholds are set on labels that are a random sample, and random_sample leaves {counts[rarest]} of "
+            f"class {labels.classes.tolist()[rarest]!r} for that, where at least {FEWEST_LABELS} are needed: label "
+            "more rows drawn at random."
         )
 
 

@@ -28,10 +28,19 @@ class CrossFitted(CandidateChoice):
     sign      (n,) the labels, 0 where there is none
     seed      of the folds and of the choice
     n_draws   how often folds are drawn (`draw_folds`)
+    measures  (n,) mask: labels that are scored out of fold; the others train in every fold. None: all labels
     """
 
-    def __init__(self, learner: Learner, sign: np.ndarray, target: Target, seed: int, n_draws: int | None = None):
-        folds = draw_folds(sign, n_draws=n_draws, seed=seed)
+    def __init__(
+        self,
+        learner: Learner,
+        sign: np.ndarray,
+        target: Target,
+        seed: int,
+        n_draws: int | None = None,
+        measures: np.ndarray | None = None,
+    ):
+        folds = draw_folds(sign if measures is None else np.where(measures, sign, 0), n_draws=n_draws, seed=seed)
         super().__init__(learner, sign, folds=folds, target=target, seed=seed)
         self.label_sign = self.sign[self.labeled]
 

@@ -86,7 +86,7 @@ class PreferenceMixin:
     _sigmoids: np.ndarray  # (n_problems, 2): slope and offset; NaN where there are no held-out scores
     _raw_scores: Callable[[Any], np.ndarray]
 
-    def _make_plan(self, labels: Labels) -> Plan:
+    def _make_plan(self, labels: Labels, random_sample: np.ndarray | None) -> Plan:
         return make_plan(
             labels,
             min_precision=self.min_precision,
@@ -95,6 +95,7 @@ class PreferenceMixin:
             calibration=self.calibration,
             calibration_size=self.calibration_size,
             random_state=self.random_state,
+            random_sample=random_sample,
         )
 
     def _make_run(
@@ -103,16 +104,20 @@ class PreferenceMixin:
         number: int,
         learner: Learner,
         sign: np.ndarray,
+        measures: np.ndarray,
         copies: np.ndarray | None = None,
         n_draws: int | None = None,
     ) -> PaperRounds | CrossFitted:
-        """The work on one binary problem, ready to run; row i stands for copies[i] of the user's rows."""
+        """The work on one binary problem, ready to run; row i stands for copies[i] of the user's rows.
+
+        Labels outside of the mask `measures` train and do nothing else.
+        """
         target, seed = plan.targets[number], plan.draw_seed()
         if self.calibration == "cross":
-            return CrossFitted(learner, sign, target, seed, n_draws)
-        trains = calibrates = sign != 0
+            return CrossFitted(learner, sign, target, seed, n_draws, measures)
+        trains, calibrates = sign != 0, (sign != 0) & measures
         if self.calibration == "part":
-            trains, calibrates = split_labels(sign, self.calibration_size, seed)
+            trains, calibrates = split_labels(sign, self.calibration_size, seed, measures)
         return PaperRounds(
             learner,
             sign,

@@ -3,8 +3,9 @@
     sign    (n,)  +1, -1, and 0 for the unlabeled rows
     guess   (n,)  +1, -1 for *soft* rows: unlabeled rows that train with a guessed label; 0 for all others
     share   (n,)  the share of its own price that a row counts for: 1 for labeled rows, less for soft ones
-    folds   (draws, n)  the fold that tests a labeled row, in each of several draws of folds; -1 for unlabeled rows
-    scores  (m,)  out-of-fold scores of the m labeled rows in their order, by models that have not seen their labels
+    folds   (draws, n)  the fold that tests a labeled row, in each of several draws of folds; -1 for unlabeled rows, and
+                        for labels that are not a random sample: they train in every fold and measure nothing
+    scores  (m,)  out-of-fold scores of the m tested rows in their order, by models that have not seen their labels
 
 A candidate is a share, with all unlabeled rows of the pool or the surer half of each side, in one round or two. A round
 ranks the unlabeled rows by decision value, calls as many of them positive as the share of positives among the labels
@@ -155,9 +156,10 @@ class CandidateChoice:
         self.pool = np.flatnonzero(self.sign == 0)
         if pool_size is not None and len(self.pool) > pool_size:
             self.pool = np.sort(rng.choice(self.pool, pool_size, replace=False))
-        self.labeled = np.flatnonzero(self.sign)
+        folds = np.atleast_2d(folds)
+        self.labeled = np.flatnonzero(folds[0] >= 0)
         self.is_positive = self.sign[self.labeled] > 0
-        self.splits = [list_folds(fold) for fold in np.atleast_2d(folds)]
+        self.splits = [list_folds(fold) for fold in folds]
         self.copies = resample(self.is_positive, N_RESAMPLES, rng)
         self.trials: list[Trial] = []
         self.supervised: tuple[Any, np.ndarray] | None = None
@@ -185,7 +187,9 @@ class CandidateChoice:
         assert best is not None
         trained_sign = self.sign
         for _ in range(best.candidate.n_rounds):
-            training = make_soft_training(best.candidate, values, self.sign, self.pool, ALL_LABELS)
+            training = make_soft_training(
+                best.candidate, values, self.sign, self.pool, ALL_LABELS, rate=_positive_rate(self.sign[self.labeled])
+            )
             values, trained_sign = self.learner.train(*training), training[0]
         self.values, self.guess = values, np.where(self.sign != 0, 0.0, trained_sign)
         self.leader = best
@@ -244,7 +248,8 @@ class CandidateChoice:
                 if candidate is SUPERVISED_CANDIDATE:
                     trainings.append((sign, np.abs(sign), sequence))
                 else:
-                    trainings.append(make_soft_training(candidate, next(before), sign, self.pool, sequence))
+                    rate = _positive_rate(sign[self.labeled])
+                    trainings.append(make_soft_training(candidate, next(before), sign, self.pool, sequence, rate=rate))
         return trainings
 
     def _best_of(self, tried: Sequence[Trial], to_beat: Trial) -> Trial:
@@ -280,10 +285,19 @@ def guess_by_rank(values: np.ndarray, pool: np.ndarray, rate: float, is_half: bo
 
 
 def make_soft_training(
-    candidate: Candidate, values: np.ndarray, sign: np.ndarray, pool: np.ndarray, sequence: Hashable
+    candidate: Candidate,
+    values: np.ndarray,
+    sign: np.ndarray,
+    pool: np.ndarray,
+    sequence: Hashable,
+    *,
+    rate: float | None = None,
 ) -> TrainingCall:
-    """One round of a candidate: guess from the decision values of the round before, and train with the soft rows."""
-    guess = guess_by_rank(values, pool, _positive_rate(sign), candidate.is_half)
+    """One round of a candidate: guess from the decision values of the round before, and train with the soft rows.
+
+    rate   the share of the pool to call positive; None: that of the labels
+    """
+    guess = guess_by_rank(values, pool, _positive_rate(sign) if rate is None else rate, candidate.is_half)
     return np.where(guess != 0, guess, sign), np.where(guess != 0, candidate.share, np.abs(sign)), sequence
 
 

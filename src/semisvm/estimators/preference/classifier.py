@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from semisvm.estimators.base import check_every_class_is_used, row_weights
+from semisvm.estimators.base import check_every_class_is_used, read_random_sample, row_weights
 from semisvm.estimators.binary import pairs, winning_codes
 from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.preference._common import Outcome
@@ -130,7 +130,8 @@ class PreferenceClassifier(
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    @with_shared_docs
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, random_sample: Any = None) -> Self:
         """Learn from labeled and unlabeled rows.
 
         Parameters
@@ -142,6 +143,7 @@ class PreferenceClassifier(
         sample_weight : array-like of shape (n_samples,), default=None
             Passed on to the estimator. Thresholds and folds count rows, whatever their weights. A row of weight 0 is
             left out.
+        %(random_sample)s
 
         Returns
         -------
@@ -155,7 +157,8 @@ class PreferenceClassifier(
         check_every_class_is_used(labels, weight > 0)
         self.classes_ = labels.classes
         in_use = np.flatnonzero(weight > 0)
-        plan = self._make_plan(Labels(labels.classes, labels.codes[in_use]))
+        sample = read_random_sample(random_sample, X.shape[0])
+        plan = self._make_plan(Labels(labels.classes, labels.codes[in_use]), None if sample is None else sample[in_use])
         rows, certificate = in_use[plan.learns], in_use[plan.certifies]
         own_X, certificate_X = safe_indexing(X, rows), safe_indexing(X, certificate)
         is_unlabeled = ~labels.is_labeled[rows]
@@ -169,7 +172,7 @@ class PreferenceClassifier(
                 self.estimator, own_X, own_weight, price, plan.random, problem=name, verbose=self.verbose
             )
             # One draw of folds: trainings of other classifiers may be expensive.
-            run = self._make_run(plan, number, learner, sign[rows], n_draws=1)
+            run = self._make_run(plan, number, learner, sign[rows], plan.measures[plan.learns], n_draws=1)
             run.run()
             outcome = run.outcome()
             if len(certificate):

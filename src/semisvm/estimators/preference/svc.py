@@ -166,24 +166,27 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     @with_shared_docs
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, random_sample: Any = None) -> Self:  # type: ignore[override]
         """Learn from labeled and unlabeled rows.
 
         Parameters
         ----------
         %(rows_and_labels)s
         %(sample_weight_of_scores)s
+        %(random_sample)s
 
         Returns
         -------
         %(fitted_self)s
         """
-        return self._fit_rows(X, y, sample_weight, None)
+        return self._fit_rows(X, y, sample_weight, None, random_sample=random_sample)
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
     @with_shared_docs
-    def fit_with_store(self, X: Any, y: Any, *, store: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
+    def fit_with_store(  # type: ignore[override]
+        self, X: Any, y: Any, *, store: Any, sample_weight: Any = None, random_sample: Any = None
+    ) -> Self:
         """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
 
         Parameters
@@ -191,15 +194,16 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         %(rows_and_labels)s
         %(store)s
         %(sample_weight_of_scores)s
+        %(random_sample)s
 
         Returns
         -------
         %(fitted_self)s
         """
-        return self._fit_rows(X, y, sample_weight, None, store)
+        return self._fit_rows(X, y, sample_weight, None, store, random_sample=random_sample)
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        plan = self._make_plan(problem.labels)
+        plan = self._make_plan(problem.labels, problem.random_sample)
         part = problem.select(plan.learns)
         # The labels of the certificate have no part in the machine, not even in class_weight="balanced".
         own_costs = read_costs(self.costs, None, self.class_weight, part.labels, np.ones(part.n_rows, dtype=bool))
@@ -207,7 +211,9 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         formula, repeats = part.formula(), self._find_repeats(part)
         merged = part if repeats is None else repeats.merge(part)
         copies = None if repeats is None else np.bincount(repeats.group)
-        fits = fit_pairs(merged, formula, partial(self._fit_binary, plan, copies))
+        measures = plan.measures[plan.learns]
+        measures = measures if repeats is None else measures[repeats.is_first]
+        fits = fit_pairs(merged, formula, partial(self._fit_binary, plan, measures, copies))
         if repeats is not None:
             fits = [_deal_out(repeats, fit, part.weight, merged.weight) for fit in fits]
         outcomes: list[Outcome | None] = [fit.outcome for fit in fits]
@@ -224,10 +230,10 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         own_code = np.where(part.labels.is_labeled, np.arange(part.n_rows), UNLABELED_CODE)  # labeled rows stay apart
         return find_repeats(part.X, own_code)
 
-    def _fit_binary(self, plan: Plan, copies: np.ndarray | None, task: BinaryTask) -> BinaryFit:
+    def _fit_binary(self, plan: Plan, measures: np.ndarray, copies: np.ndarray | None, task: BinaryTask) -> BinaryFit:
         rounds = Rounds(task)
         learner = SvmLearner(rounds, self.C, self.C if self.C_unlabeled is None else self.C_unlabeled)
-        run = self._make_run(plan, task.number, learner, task.sign, copies)
+        run = self._make_run(plan, task.number, learner, task.sign, measures, copies)
         with rounds.until_stopped():
             run.run()
         last = learner.newest.get(ALL_LABELS, rounds.solution)

@@ -1,0 +1,121 @@
+"""Labels that are not a random sample train, and measure nothing: `random_sample` of the preference estimators."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+from sklearn.utils import check_random_state
+
+from preference_data import overlapping, three_classes
+from semisvm import PreferenceClassifier, PreferenceSVC
+from semisvm.estimators.preference._unlabeled import draw_folds
+
+
+def chosen_by_doubt(y, n_random, seed=0):
+    """Call `n_random` of the labeled rows a random sample, and the other labels chosen by doubt."""
+    labeled = np.flatnonzero(y != -1)
+    mask = np.zeros(len(y), dtype=bool)
+    mask[np.random.default_rng(seed).choice(labeled, n_random, replace=False)] = True
+    return mask
+
+
+def test_chosen_labels_train_in_every_fold_and_only_random_ones_are_scored():
+    """Oracle: scikit-learn's SVC without each fold, the chosen labels always among its training rows."""
+    X, y, _ = overlapping(0, n=80, n_labeled=80)
+    mask = chosen_by_doubt(y, 50)
+    model = PreferenceSVC(C=2, gamma=0.3, tol=1e-8, random_state=5).fit(X, y, random_sample=mask)
+    sign = np.where(y == 1, 1, -1)
+    folds = draw_folds(np.where(mask, sign, 0), seed=check_random_state(5).randint(2**31))
+    scores = np.zeros(folds.shape)
+    for draw, fold in enumerate(folds):
+        for k in range(fold.max() + 1):
+            rest = SVC(C=2, gamma=0.3, tol=1e-8).fit(X[fold != k], y[fold != k])
+            scores[draw, fold == k] = rest.decision_function(X[fold == k])
+    assert_allclose(model.calibration_scores_[1], scores.mean(axis=0)[mask], atol=1e-5)
+    assert_array_equal(model.calibration_sign_[1], sign[mask])
+    assert {point.counts.rows for point in model.audit_.values()} == {50}
+    machine = SVC(C=2, gamma=0.3, tol=1e-8).fit(X, y)  # all labels train
+    assert_allclose(model.decision_function(X) + model.threshold_[0], machine.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("calibration", ["cross", "part", "full"])
+@pytest.mark.parametrize("confidence", [None, 0.9])
+def test_a_mask_of_all_labels_changes_nothing(calibration, confidence):
+    X, y, _ = overlapping(1)
+    asked = {"calibration": calibration, "confidence": confidence, "min_recall": 0.6, "random_state": 0}
+    plain = PreferenceSVC(**asked).fit(X, y)
+    masked = PreferenceSVC(**asked).fit(X, y, random_sample=np.ones(len(y), dtype=bool))
+    assert masked.operating_point_ == plain.operating_point_
+    assert_array_equal(masked.decision_function(X), plain.decision_function(X))
+
+
+@pytest.mark.parametrize("calibration", ["cross", "part", "full"])
+def test_no_chosen_label_sets_a_threshold(calibration):
+    X, y, _ = overlapping(1, n=300, n_labeled=120)
+    mask = chosen_by_doubt(y, 60)
+    model = PreferenceSVC(calibration=calibration, random_state=0).fit(X, y, random_sample=mask)
+    n = 30 if calibration == "part" else 60
+    assert abs(model.operating_point_.counts.rows - n) <= 1
+    assert {point.counts.rows for point in model.audit_.values()} == {model.operating_point_.counts.rows}
+
+
+@pytest.mark.parametrize("calibration", ["cross", "part", "full"])
+def test_a_certificate_rests_on_random_labels_only(calibration):
+    """Wrong signs of the chosen labels, flipped after the fit was planned, do not reach the certificate's rows."""
+    X, y, _ = overlapping(0, n=600, n_labeled=400)
+    mask = chosen_by_doubt(y, 300)
+    asked = {"calibration": calibration, "min_recall": 0.7, "confidence": 0.9, "random_state": 0}
+    model = PreferenceSVC(**asked).fit(X, y, random_sample=mask)
+    assert abs(model.operating_point_.counts.rows - 150) <= 1
+    scores = model.decision_function(X) + model.threshold_[0]
+    kept = [np.argmin(np.abs(scores - one)) for one in model.calibration_scores_[1]]
+    assert_allclose(scores[kept], model.calibration_scores_[1], atol=1e-6)
+    assert mask[kept].all()
+
+
+def test_rows_of_weight_zero_take_their_entry_of_the_mask_with_them():
+    X, y, _ = overlapping(1, n=300, n_labeled=120)
+    mask = chosen_by_doubt(y, 60)
+    weight = np.ones(len(y))
+    weight[np.flatnonzero(mask)[:10]] = 0
+    model = PreferenceSVC(random_state=0).fit(X, y, sample_weight=weight, random_sample=mask)
+    alone = PreferenceSVC(random_state=0).fit(X[weight > 0], y[weight > 0], random_sample=mask[weight > 0])
+    assert model.operating_point_ == alone.operating_point_
+    assert model.operating_point_.counts.rows == 50
+
+
+def test_several_classes_and_any_classifier():
+    X, y, _ = three_classes()
+    mask = (y != "") & (np.arange(len(y)) % 3 > 0)
+    model = PreferenceSVC(random_state=0).fit(X, y, random_sample=mask)
+    assert {point.counts.rows for point in model.operating_points_.values()} == {mask.sum()}
+    X, y, _ = overlapping(1, n=300, n_labeled=120)
+    mask = chosen_by_doubt(y, 60)
+    for calibration, n in {"cross": 60, "part": 30, "full": 60}.items():
+        around = PreferenceClassifier(LogisticRegression(), calibration=calibration, random_state=0)
+        assert abs(around.fit(X, y, random_sample=mask).operating_point_.counts.rows - n) <= 1
+
+
+def test_guessed_labels_follow_the_share_of_positives_among_random_labels():
+    """All chosen labels are positive: soft labels by the share among all labels would be positive far too often."""
+    X, y, truth = overlapping(3, n=400, n_labeled=60)
+    random = y != -1
+    chosen = np.flatnonzero((y == -1) & (truth == 1))[:60]
+    y = y.copy()
+    y[chosen] = 1
+    model = PreferenceSVC(random_state=0).fit(X, y, random_sample=random)
+    soft = [record.details for record in model.history_ if record.details["candidate"] == "all at 0.3"]
+    share = soft[0]["soft_positive"] / (soft[0]["soft_positive"] + soft[0]["soft_negative"])
+    assert share == pytest.approx(np.mean(y[random] == 1), abs=0.05)
+
+
+@pytest.mark.parametrize("make", [PreferenceSVC, lambda **asked: PreferenceClassifier(LogisticRegression(), **asked)])
+def test_a_mask_that_can_not_be_used_is_refused(make):
+    X, y, _ = overlapping(1)
+    for wrong in (np.ones(3, dtype=bool), np.arange(len(y))):
+        with pytest.raises(ValueError, match="boolean mask with one entry"):
+            make().fit(X, y, random_sample=wrong)
+    for calibration in ("cross", "part", "full"):
+        with pytest.raises(ValueError, match=r"random_sample leaves 0 of class .* label more rows drawn at random"):
+            make(calibration=calibration).fit(X, y, random_sample=y == 1)

@@ -1,0 +1,143 @@
+"""The fair-sample check: false alarms as often as allowed, and power against choices."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import scale
+
+from semisvm.model_selection import check_fair_sample, random_fold_scores
+from semisvm.model_selection.fair_sample import _auc_by_column
+
+
+def mask_of(rows, n):
+    mask = np.zeros(n, dtype=bool)
+    mask[rows] = True
+    return mask
+
+
+def out_of_fold(X, y, is_labeled, seed):
+    """Scores of a logistic model, as `random_fold_scores` defines them."""
+    labeled = np.random.default_rng(seed).permutation(np.flatnonzero(is_labeled))
+    parts = np.array_split(labeled, 4)
+    folds = [(np.setdiff1d(labeled, part), part) for part in parts]
+
+    def fit_and_score(train, rows):
+        return LogisticRegression(C=0.1).fit(X[train], y[train]).decision_function(X[rows])
+
+    return random_fold_scores(fit_and_score, folds, np.flatnonzero(~is_labeled), len(X), random_state=seed)
+
+
+def test_random_samples_give_false_alarms_at_the_nominal_rate():
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(300):
+        X = rng.normal(size=(120, 2))
+        found.append(
+            check_fair_sample(X, mask_of(np.arange(40), 120), n_permutations=39, random_state=rng.integers(9999))
+        )
+    p = np.array([one.kernel_p for one in found])
+    for level in (0.05, 0.2, 0.5):  # exact, so the share is the level; four standard errors of 300 draws
+        assert abs(np.mean(p <= level) - level) <= 4 * np.sqrt(level * (1 - level) / 300)
+
+
+def test_both_tests_on_random_labels_of_real_rows_rarely_alarm():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)
+    rng = np.random.default_rng(1)
+    alarms = 0
+    for seed in range(40):
+        is_labeled = mask_of(rng.choice(len(X), 80, replace=False), len(X))
+        alarms += not check_fair_sample(X, is_labeled, out_of_fold(X, y, is_labeled, seed), random_state=seed).is_fair
+    assert alarms <= 3  # 1% of 40 is 0.4
+
+
+def test_labels_chosen_by_doubt_are_found():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)
+    rng = np.random.default_rng(2)
+    found = 0
+    for seed in range(10):
+        order = rng.permutation(len(X))
+        first = order[:60]
+        doubt = np.abs(LogisticRegression(C=0.1).fit(X[first], y[first]).decision_function(X[order[60:]]))
+        is_labeled = mask_of(np.concatenate([first, order[60:][np.argsort(doubt)[:60]]]), len(X))
+        found += not check_fair_sample(X, is_labeled, out_of_fold(X, y, is_labeled, seed), random_state=seed).is_fair
+    assert found >= 9
+
+
+def test_labels_from_one_cluster_are_found():
+    X = scale(load_breast_cancer().data)
+    cluster = KMeans(5, n_init=1, random_state=0).fit_predict(X)
+    rng = np.random.default_rng(3)
+    largest = np.flatnonzero(cluster == np.bincount(cluster).argmax())
+    for seed in range(5):
+        is_labeled = mask_of(rng.choice(largest, 50, replace=False), len(X))
+        found = check_fair_sample(X, is_labeled, random_state=seed)
+        assert not found.is_fair
+        assert "Certify by sampling instead" in found.sentence
+
+
+def test_the_scores_alone_can_give_the_alarm():
+    rng = np.random.default_rng(4)
+    X, is_labeled = rng.normal(size=(400, 2)), mask_of(np.arange(100), 400)
+    scores = np.where(is_labeled, 1.0, 0.0) + 0.5 * rng.normal(size=400)
+    found = check_fair_sample(X, is_labeled, scores, random_state=0)
+    assert found.kernel_p > 0.005
+    assert found.ks_p < 1e-6
+    assert found.p_value == 2 * found.ks_p
+    assert not found.is_fair
+    assert "p < 0.001" in found.sentence
+
+
+def test_several_columns_of_scores_count_by_the_smallest_times_their_number():
+    rng = np.random.default_rng(5)
+    X, is_labeled = rng.normal(size=(200, 2)), mask_of(np.arange(60), 200)
+    scores = rng.normal(size=(200, 3))
+    each = [check_fair_sample(X, is_labeled, scores[:, k], random_state=0).ks_p for k in range(3)]
+    assert check_fair_sample(X, is_labeled, scores, random_state=0).ks_p == pytest.approx(min(1, 3 * min(each)))
+
+
+def test_auc_is_that_of_scikit_learn_and_a_half_without_one_of_the_tags():
+    rng = np.random.default_rng(6)
+    predicted = np.round(rng.normal(size=(30, 3)), 1)
+    tags = (rng.uniform(size=(30, 3)) < 0.3).astype(float)
+    tags[:, 2] = 1
+    found = _auc_by_column(predicted, tags)
+    assert found[:2] == pytest.approx([roc_auc_score(tags[:, k], predicted[:, k]) for k in range(2)])
+    assert found[2] == 0.5
+
+
+def test_sparse_and_dense_rows_give_the_same_p_value():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(150, 5)) * (rng.uniform(size=(150, 5)) < 0.5)
+    is_labeled = mask_of(np.arange(50), 150)
+    dense = check_fair_sample(X, is_labeled, random_state=3)
+    assert check_fair_sample(sparse.csr_matrix(X), is_labeled, random_state=3) == dense
+    assert check_fair_sample(X, is_labeled, random_state=3) == dense
+
+
+def test_too_few_rows_or_equal_rows_are_no_sign_of_a_choice():
+    few = check_fair_sample(np.eye(6), mask_of([0, 1], 6))
+    assert (few.is_fair, few.kernel_p, few.p_value) == (True, None, 1.0)
+    assert "too few" in few.sentence
+    assert check_fair_sample(np.ones((40, 2)), mask_of(np.arange(20), 40)).is_fair
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"is_labeled": [True, False]}, "boolean mask"),
+        ({"is_labeled": np.arange(20)}, "boolean mask"),
+        ({"level": 0}, "between 0 and 1"),
+        ({"n_permutations": 0}, "at least 1"),
+        ({"scores": np.zeros(3)}, "one row for each"),
+    ],
+)
+def test_wrong_arguments_are_refused(changes, message):
+    arguments = {"X": np.random.default_rng(0).normal(size=(20, 2)), "is_labeled": mask_of(np.arange(8), 20)}
+    with pytest.raises(ValueError, match=message):
+        check_fair_sample(**(arguments | changes))

@@ -1,0 +1,175 @@
+"""Tables in which labels say how they were drawn, and the check of labels that do not."""
+
+import numpy as np
+import pandas
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.preprocessing import scale
+
+from semisvm import PreferenceSVC, SupervisedSVC
+from semisvm.cli.commands import commands
+from semisvm.errors import DataError
+from semisvm.tables.drawn import check_sample, may_certify, name_drawn_column
+from semisvm.tables.fit import compare_on, fit_model
+from semisvm.tables.methods import Settings
+from semisvm.tables.suggest import suggest_rows, write_suggestions
+from semisvm.tables.training import read_training
+
+
+def write_cancer(path, n_labeled=150, seed=0):
+    """The breast-cancer rows with labels at random places; return the frame with all labels."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    whole = X.iloc[:, :10].assign(kind=np.where(y == 0, "bad", "good"))
+    shown = whole.copy()
+    hidden = np.random.default_rng(seed).permutation(len(whole))[n_labeled:]
+    shown.loc[hidden, "kind"] = ""
+    shown.to_csv(path, index=False)
+    return whole
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    """Data with 150 random labels, a model, and 120 suggested rows with their true labels."""
+    folder = tmp_path_factory.mktemp("drawn")
+    whole = write_cancer(folder / "data.csv")
+    training = read_training([folder / "data.csv"], "kind", positive="bad")
+    fitted = fit_model(training, Settings(), method="supervised")
+    found = suggest_rows(fitted.model, folder / "data.csv", 120)
+    write_suggestions(fitted.model, found, folder / "more.csv", force=False)
+    more = pandas.read_csv(folder / "more.csv")
+    more["kind"] = [whole["kind"][one.row - 1] for one in found]
+    more.to_csv(folder / "more.csv", index=False)
+    more.drop(columns="drawn").to_csv(folder / "unmarked.csv", index=False)
+    return folder
+
+
+def read(folder, *names, **options):
+    return read_training([folder / name for name in names], "kind", positive="bad", **options)
+
+
+def test_suggest_says_how_its_rows_were_drawn_and_fit_understands_it(story):
+    assert set(pandas.read_csv(story / "more.csv")["drawn"]) == {"by doubt"}
+    training = read(story, "data.csv", "more.csv")
+    assert (training.n_labeled, int(training.measures.sum())) == (270, 150)
+    assert "drawn" not in [name for name, _ in training.features()]
+    assert any("120 labeled rows were not drawn at random" in note for note in training.notes)
+    for method in ("preference", "supervised", "transductive"):
+        fitted = fit_model(training, Settings(min_recall=0.8), method=method)
+        summary = fitted.model.summary
+        assert summary.operating_points["bad"].counts.rows == 150
+        assert {point.counts.rows for point in summary.audits["bad"].values()} == {150}
+        assert len(summary.scores["bad"].labeled) == 150
+        assert summary.data.labeled == 270
+        assert not any("do not look like a random sample" in note for note in summary.notes)
+
+
+def test_a_comparison_tests_random_rows_only(story):
+    found = compare_on(read(story, "data.csv", "more.csv"), Settings(), ["supervised"])
+    assert len(found.entries[0].held_out.rows) == 150
+
+
+def test_without_the_marks_the_check_speaks_up_and_no_certificate_is_given(story):
+    training = read(story, "data.csv", "unmarked.csv")
+    assert int(training.measures.sum()) == 270
+    asked = {"min_recall": 0.8, "confidence": 0.9}
+    refused = fit_model(training, Settings(**asked))
+    notes = " ".join(refused.model.summary.notes)
+    assert "do not look like a random sample of the pool" in notes
+    assert "Certify by sampling instead" in notes
+    assert "No certificate is given" in notes
+    assert refused.model.summary.operating_points["bad"].level == "cross-fitted"
+    assert not refused.reached
+    insisted = fit_model(training, Settings(**asked, trust_labels=True))
+    assert insisted.model.summary.operating_points["bad"].level == "certified"
+    assert any("It rests on your word" in note for note in insisted.model.summary.notes)
+
+
+def test_with_the_marks_a_certificate_rests_on_half_of_the_random_rows(story):
+    fitted = fit_model(read(story, "data.csv", "more.csv"), Settings(min_recall=0.8, confidence=0.9))
+    assert not fitted.was_refused
+    point = fitted.model.summary.operating_points["bad"]
+    assert point.level == "certified"
+    assert abs(point.counts.rows - 75) <= 1
+
+
+def test_the_column_may_be_named_merged_into_the_data_or_be_a_feature(story, tmp_path):
+    merged = pandas.concat([pandas.read_csv(story / "data.csv"), pandas.read_csv(story / "more.csv")])
+    merged.to_csv(tmp_path / "merged.csv", index=False)
+    training = read(tmp_path, "merged.csv")
+    assert int(training.measures.sum()) == 150
+    assert "drawn" not in training.rows.columns
+    merged.rename(columns={"drawn": "how"}).to_csv(tmp_path / "how.csv", index=False)
+    assert int(read(tmp_path, "how.csv", drawn="how").measures.sum()) == 150
+    assert int(read(tmp_path, "how.csv", drop=["how"]).measures.sum()) == 270
+    feature = merged.assign(drawn=np.where(np.arange(len(merged)) % 2, "left", "right"))
+    feature.to_csv(tmp_path / "feature.csv", index=False)
+    training = read(tmp_path, "feature.csv")
+    assert "drawn" in training.rows.columns
+    assert training.at_random is None
+    assert "drawn" in read(tmp_path, "merged.csv", types={"drawn": "category"}).rows.columns
+    with pytest.raises(DataError, match="'right' in column 'drawn' does not say how the row was drawn"):
+        read(tmp_path, "feature.csv", drawn="drawn")
+    with pytest.raises(DataError, match="no column 'hwo'"):
+        read(tmp_path, "how.csv", drawn="hwo")
+    with pytest.raises(DataError, match="is the target"):
+        read(tmp_path, "how.csv", drawn="kind")
+    assert name_drawn_column(["drawn", "a"]) == "how_drawn"
+
+
+def test_too_few_random_labels_are_said_to_be_the_reason(story, tmp_path):
+    more = pandas.read_csv(story / "more.csv")
+    pool = pandas.read_csv(story / "data.csv").assign(kind="", drawn="")
+    pandas.concat([more, pool]).to_csv(tmp_path / "chosen.csv", index=False)
+    with pytest.raises(DataError, match="has 0 labeled rows drawn at random"):
+        fit_model(read(tmp_path, "chosen.csv"), Settings(min_recall=0.8))
+
+
+def test_the_command_takes_the_column_and_the_insistence(story, tmp_path):
+    def run(*words):
+        return CliRunner().invoke(commands, [*map(str, words)])
+
+    data = ("fit", story / "data.csv", story / "unmarked.csv", "--target", "kind", "--positive", "bad")
+    asked = ("--min-recall", "0.8", "--confidence", "0.9")
+    refused = run(*data, *asked, "--out", tmp_path / "a.skops")
+    assert refused.exit_code == 1
+    assert "No certificate is given" in " ".join(refused.output.split())
+    insisted = run(*data, *asked, "--trust-labels", "--out", tmp_path / "b.skops")
+    assert "It rests on your word" in " ".join(insisted.output.split())
+    suggested = run("suggest", tmp_path / "a.skops", story / "data.csv", "--out", tmp_path / "s.csv")
+    assert "semisvm certify start" in suggested.output
+    both = (story / "data.csv", story / "more.csv", "--target", "kind", "--positive", "bad", "--drawn", "drawn")
+    done = run("fit", *both, "--out", tmp_path / "c.skops", "--method", "supervised")
+    assert "120 labeled rows were not drawn at random" in " ".join(done.output.split())
+
+
+# the case that the check was made for: suggested rows that are taken for a random sample
+
+
+def test_marks_keep_promises_true_and_without_them_the_check_refuses():
+    """Is it an eight? 200 random and 150 suggested labels in a pool of 1,000 digits; 797 hidden ones tell the truth."""
+    X, y = load_digits(return_X_y=True)
+    X, is_eight = scale(X), y == 8
+    settings = Settings(kernel="rbf", min_recall=0.7, confidence=0.9)
+    n_certified = n_false = n_refused = n_alarms = 0
+    for seed in range(20):
+        order = np.random.default_rng(seed).permutation(len(X))
+        pool, hidden = order[:1000], order[1000:]
+        codes = np.where(np.arange(1000) < 200, is_eight[pool], -1)
+        is_random = codes >= 0
+        first = SupervisedSVC().fit(X[pool], codes)
+        doubt = np.where(is_random, np.inf, np.abs(first.decision_function(X[pool])))
+        chosen = np.argsort(doubt)[:150]
+        codes[chosen] = is_eight[pool[chosen]]
+        labels = pandas.Categorical.from_codes(codes, ["no", "yes"])
+        n_alarms += not check_sample(X[pool], labels, is_random, settings).is_fair
+        n_refused += not may_certify(check_sample(X[pool], labels, codes >= 0, settings), settings)[0]
+        model = PreferenceSVC(min_recall=0.7, confidence=0.9, random_state=seed)
+        model.fit(X[pool], codes, random_sample=is_random)
+        n_certified += model.operating_point_.status == "certified"
+        found = np.mean(model.decision_function(X[hidden[is_eight[hidden]]]) > 0)
+        n_false += model.operating_point_.status == "certified" and found < 0.7
+    assert n_certified >= 15
+    assert n_false == 0
+    assert n_refused >= 18
+    assert n_alarms <= 1
