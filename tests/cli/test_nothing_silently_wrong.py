@@ -326,7 +326,7 @@ def test_suggestions_are_written_in_the_format_that_the_suffix_names(tmp_path, c
     for suffix, reader in ((".parquet", pd.read_parquet), (".tsv", lambda path: pd.read_csv(path, sep="\t"))):
         out = tmp_path / f"s{suffix}"
         assert run_command(capsys, "suggest", model, data, "-n", "3", "--out", out).code == 0
-        assert list(reader(out).columns) == ["a", "b", "c", "y"]
+        assert list(reader(out).columns) == ["a", "b", "c", "y", "drawn"]
     assert run_command(capsys, "suggest", model, data, "--out", tmp_path / "s.xlsx").code == 2
 
 

@@ -134,6 +134,7 @@ def test_the_command_takes_the_column_and_the_insistence(story, tmp_path):
     refused = run(*data, *asked, "--out", tmp_path / "a.skops")
     assert refused.exit_code == 1
     assert "No certificate is given" in " ".join(refused.output.split())
+    assert "say so (--trust-labels)" in " ".join(refused.output.split())
     insisted = run(*data, *asked, "--trust-labels", "--out", tmp_path / "b.skops")
     assert "It rests on your word" in " ".join(insisted.output.split())
     suggested = run("suggest", tmp_path / "a.skops", story / "data.csv", "--out", tmp_path / "s.csv")

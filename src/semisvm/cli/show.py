@@ -46,7 +46,7 @@ def show_fit(console: Console, summary: FitSummary) -> None:
         console.print(f"[bold]What to do[/]: {escape(advice)}")
     for note in summary.notes:
         if note not in said:
-            console.print(f"- {escape(note)}")
+            console.print(f"- {escape(note.replace('`trust_labels`', '--trust-labels'))}")
 
 
 def _show_audit(console: Console, name: str, steps: Mapping[str, OperatingPoint]) -> None:
