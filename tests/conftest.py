@@ -28,6 +28,15 @@ def ctrl_c_is_heard():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture(autouse=True)
+def signal_handlers_are_put_back():
+    """The command sets handlers for the rest of its process, and a test that calls it goes on."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.fixture(scope="session")
 def paper_data() -> Path:
     """Return the folder of the papers' data: SEMISVM_DATA, else ../shared/data beside the repository."""

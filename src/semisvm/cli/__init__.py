@@ -31,11 +31,8 @@ def main() -> NoReturn:
         with contextlib.suppress(OSError, ValueError):
             print("Stopped.", file=sys.stderr)
     with contextlib.suppress(ValueError):
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the work is done: only the end is left
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the work is done: only the end is left
     _flush_streams()
-    with contextlib.suppress(ValueError):
-        if "pytest" in sys.modules:  # a process that goes on after the command
-            signal.signal(signal.SIGINT, before)
     sys.exit(code)
 
 
