@@ -6,6 +6,7 @@ of threads, and every number is computed within one piece.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -26,8 +27,7 @@ _POWERS = tuple(math.log(2.0) ** k / math.factorial(k) for k in range(12, -1, -1
 _P12, _P11, _P10, _P9, _P8, _P7, _P6, _P5, _P4, _P3, _P2, _P1, _P0 = _POWERS
 
 
-@intrinsic
-def next_piece(_context, counter):
+def _add_one(_context, counter):
     """counter[0] += 1 by one instruction, whatever other threads do; the value before."""
 
     def generate(context, builder, signature, args):
@@ -35,6 +35,9 @@ def next_piece(_context, counter):
         return builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "monotonic")
 
     return types.int64(counter), generate
+
+
+next_piece: Any = intrinsic(_add_one)
 
 
 @jit

@@ -45,9 +45,8 @@ def n_threads() -> int:
     or threadpoolctl's limits say so. joblib sets the former in its worker processes. A thread of joblib's works alone:
     there are as many of them as the user asked for.
     """
-    if threading.current_thread() is not threading.main_thread() and getattr(
-        get_active_backend()[0], "nesting_level", 0
-    ):
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main and (getattr(get_active_backend()[0], "nesting_level", None) or 0) > 0:
         return 1
     allowed = [_n_cores(), *(library.num_threads for library in _openmp_libraries())]
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
