@@ -5,10 +5,10 @@ import pytest
 
 from semisvm import PreferenceSVC, SupervisedSVC, TransductiveSVC
 from semisvm.dual import DualProblem, Status, solve
-from semisvm.dual.pairwise import STEPS_BEFORE_STALL
+from semisvm.dual.host import STEPS_BEFORE_STALL
 from semisvm.kernels import kernel_rows, make_formula
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore::UserWarning"), pytest.mark.usefixtures("cpu_way")]
 SIGN = np.array([-1.0, 1, 1, -1, -1, 1, 1, -1, -1, 1, -1, 1])  # has nothing to do with the rows: not separable
 
 

@@ -26,7 +26,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution, Status
-from semisvm.dual.pairwise import WHOLE_GRAM_BYTES
+from semisvm.dual.host import WHOLE_GRAM_BYTES
 from semisvm.errors import fault
 from semisvm.kernels import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.resources import MEGABYTE, budget_bytes
@@ -281,6 +281,21 @@ class RecordingSource(KernelSource):
 
     def write_at(self, rows: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
         self.source.write_at(rows, values, slots)
+        self._record(rows)
+
+    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return self.source.between(rows, columns)
+
+    def fill_gram(self, *arguments: Any) -> None:
+        self.source.fill_gram(*arguments)
+
+    def spread(self, change, values, stored, stored_moves, slots, rows, moves) -> None:
+        # Rows that depend on their batch go through `write_at`, which records it.
+        way = self.source.spread if self.is_repeatable else super().spread
+        way(change, values, stored, stored_moves, slots, rows, moves)
+        self._record(rows[slots >= 0] if self.is_repeatable else rows[:0])
+
+    def _record(self, rows: np.ndarray) -> None:
         self.batch_of[rows] = len(self.batches)
         self.batches.append(np.array(rows))
 
