@@ -21,7 +21,7 @@ def mails(tmp_path_factory):
 def model(mails):
     from semisvm.tables.fit import fit_model
     from semisvm.tables.methods import Settings
-    from semisvm.tables.training import read_training
+    from semisvm.tables.read_training import read_training
 
     folder = mails[0]
     fitted = fit_model(read_training([folder / "mails.csv"], "label"), Settings(min_recall=0.9))

@@ -8,7 +8,7 @@ from command_line import run_command
 from semisvm.errors import DataError
 from semisvm.tables.fit import compare_on, fit_model
 from semisvm.tables.methods import Settings
-from semisvm.tables.training import read_training
+from semisvm.tables.read_training import read_training
 
 
 @pytest.fixture

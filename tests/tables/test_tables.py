@@ -9,14 +9,15 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from semisvm.errors import DataError
+from semisvm.tables.cells import CellError
 from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
 from semisvm.tables.columns import Column, Unused, settle_column
-from semisvm.tables.encode import CellError, TableEncoder
+from semisvm.tables.encode import TableEncoder
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.read import open_rows
+from semisvm.tables.read_training import read_training
 from semisvm.tables.suggest import suggest_rows
-from semisvm.tables.training import read_training
 
 
 def settle(*cells, name="c", wanted=None):

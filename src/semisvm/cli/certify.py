@@ -87,7 +87,7 @@ def start_command(
     from semisvm.tables.certify import keep_campaign, start_campaign
     from semisvm.tables.classes import parse_costs
     from semisvm.tables.disk import check_can_write
-    from semisvm.tables.held_out import pair_of_costs
+    from semisvm.tables.operating import pair_of_costs
 
     screen = Screen(as_json)
     for path in (state, out):

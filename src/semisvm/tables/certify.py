@@ -24,6 +24,7 @@ from semisvm.tables.disk import check_can_write
 from semisvm.tables.files import load, model_digest, replace_summary, save
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, read_codes
+from semisvm.tables.operating import at_the_line, beyond, undo_beyond
 
 ROW_COLUMNS = ("row", "row_number", "semisvm_row", "semisvm_row_number")  # the first that the data do not have
 BYTES_AT_ONCE = 1 << 20
@@ -130,15 +131,33 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
     if point is None:
         raise ValueError(f"Nothing is certified, so there is no threshold to apply. {verdict.reason}")
     positive = model.classes.names[1]
-    # The summary's scores, and so its operating point, are those before the estimator's own threshold.
-    shown = replace(point, threshold=point.threshold + _own_threshold(model))
+    # The summary's scores, and so its operating point, are measured from the line that the model draws.
+    scores = {
+        name: replace(
+            one,
+            labeled=_from_new_line(one.labeled, model.threshold, point.threshold),
+            unlabeled=_from_new_line(one.unlabeled, model.threshold, point.threshold),
+        )
+        for name, one in model.summary.scores.items()
+    }
     summary = replace(
         model.summary,
-        operating_points={positive: shown},
+        operating_points={positive: at_the_line(point)},
+        scores=scores,
+        chances={},
         campaigns=tuple(campaign.ledger),
         notes=(*model.summary.notes, verdict.reason),
     )
-    return replace(model, threshold=point.threshold, summary=summary)
+    probability = model.probability
+    if probability is not None:
+        moved = point.threshold - model.threshold
+        offset = probability.offset + probability.slope * moved
+        probability = replace(probability, offset=offset) if np.isfinite(moved) else None
+    return replace(model, threshold=point.threshold, summary=summary, probability=probability)
+
+
+def _from_new_line(shown: tuple[float, ...], old: float, new: float) -> tuple[float, ...]:
+    return tuple(beyond(undo_beyond(np.array(shown), old), new).tolist())
 
 
 def save_certified_model(
@@ -192,18 +211,12 @@ def _score_open_rows(
     return np.concatenate(scores), np.concatenate(masks)
 
 
-def _own_threshold(model: Model) -> float:
-    """The threshold that is inside the estimator's scores, where it sets its own; else 0."""
-    point = model.summary.operating_points.get(model.classes.names[1])
-    return 0.0 if point is None or point.is_constant else point.threshold - model.threshold
-
-
 def _calibration_in(model: Model) -> Any:
     """Held-out scores of the training labels, as the model file has them; None where it has none."""
     sample = model.summary.scores.get(model.classes.names[1])
     if sample is None or sample.level == "empirical" or len(set(sample.sign)) < 2:
         return None
-    return np.array(sample.labeled) - _own_threshold(model), np.array(sample.sign)
+    return undo_beyond(np.array(sample.labeled), model.threshold), np.array(sample.sign)
 
 
 def file_rows(campaign: Campaign) -> np.ndarray:
