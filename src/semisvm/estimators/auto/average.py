@@ -18,7 +18,7 @@ from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.leave_one_out import LeastSquaresMachine, fit_least_squares
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, Member
 from semisvm.estimators.auto.stacking import Stacked, stack
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.progress import RoundRecord
 
 BELIEVED = 1e-9  # of the largest belief: members with less are not trained
 

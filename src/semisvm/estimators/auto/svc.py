@@ -21,10 +21,11 @@ from semisvm.device import on_host
 from semisvm.estimators.auto.average import AverageFit, fit_average
 from semisvm.estimators.auto.library import make_library
 from semisvm.estimators.auto.setting import check_neighbors, choose_rows, labeled_target
-from semisvm.estimators.base import FLOATS, check_every_class_is_used, row_weights
+from semisvm.estimators.base import FLOATS
 from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
+from semisvm.estimators.inputs import check_every_class_is_used, row_weights
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode
