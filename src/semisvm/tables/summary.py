@@ -19,7 +19,7 @@ import numpy as np
 
 from semisvm.decision import Estimate, OperatingPoint
 from semisvm.estimators.progress import RoundRecord
-from semisvm.tables.version_1 import upgrade_facts
+from semisvm.tables.loaded import upgrade_facts
 
 VERSION = 2
 
