@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.errors import fault
-from semisvm.kernels.resources import n_threads
+from semisvm.kernels.threads import n_threads
 from semisvm.tables.disk import check_can_write, whole_file
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import OUTPUTS, Model
