@@ -42,6 +42,7 @@ from semisvm.tables.training import Views, take_rows
 
 N_COMPARISON_FOLDS = 5
 MOST_UNLABELED = 5_000
+MOST_IN_KERNELS = 1_000  # rows that kernels of all rows are made from, in a comparison: a bound on the time
 MERIT_CONFIDENCE = 0.9
 RANKING, ACCURACY, COST = "ranking", "balanced accuracy", "cost"
 
@@ -125,7 +126,9 @@ def score_held_out(method: Method, settings: Settings, bench: Bench, tell: Tell 
     """Fit a method once per fold and score the rows held out."""
     began = time.perf_counter()
     X = bench.views.for_method(method, settings)
-    estimator = make_estimator(method, replace(settings, columns=bench.views.groups))
+    most = min(max(MOST_IN_KERNELS, 2 * len(bench.labeled)), 3 * MOST_IN_KERNELS)
+    bounded = replace(settings, columns=bench.views.groups, max_rows=settings.max_rows or most)
+    estimator = make_estimator(method, bounded)
     complaints: list[str] = []
     number = count(1)
 

@@ -64,6 +64,8 @@ class Settings:
         How the columns are prepared (`semisvm.tables.encode`).
     columns : dict of {str: list of str} or None
         Names of the columns by kind, for a method that prepares them itself.
+    max_rows : int or None
+        Most rows that kernels are made from, for a method that bounds them.
     """
 
     kernel: str | None = None
@@ -82,6 +84,7 @@ class Settings:
     cache_size: float | None = None
     view: str = STANDARD
     columns: Any = None
+    max_rows: int | None = None
 
     @property
     def has_target(self) -> bool:
@@ -99,6 +102,7 @@ def make_estimator(method: Method, settings: Settings) -> Any:
         "class_weight": settings.class_weight,
         "confidence": settings.confidence,
         "columns": settings.columns,
+        "max_rows": settings.max_rows,
         "unlabeled": LABEL_MISSING,
         "random_state": settings.seed,
         "device": settings.device,
