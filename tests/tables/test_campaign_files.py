@@ -67,10 +67,12 @@ def test_the_whole_way_to_a_certified_model(mails, capsys):
     done = start(capsys, folder)
     assert done.code == 0
     assert "What it may take" in done.out
-    for _ in range(6):
-        fill_in(folder / "batch.csv", truth)
-        batch = ("--out", folder / "batch.csv", "--force", "--json")
-        done = run_command(capsys, "certify", "tell", folder / "c.campaign", folder / "batch.csv", *batch)
+    filled = folder / "batch.csv"
+    for number in range(6):
+        fill_in(filled, truth)
+        batch = folder / f"batch-{number}.csv"
+        done = run_command(capsys, "certify", "tell", folder / "c.campaign", filled, "--out", batch, "--json")
+        filled = batch
         assert done.code == 0
         if json.loads(done.out)["certified"]:
             break
@@ -200,18 +202,11 @@ def test_what_was_frozen_must_not_change(mails, capsys):
 def test_another_model_is_not_given_the_threshold(mails, capsys):
     folder, truth = mails
     start(capsys, folder, "--min-precision", "0.5")
-    for _ in range(5):
-        fill_in(folder / "batch.csv", truth)
-        run_command(
-            capsys,
-            "certify",
-            "tell",
-            folder / "c.campaign",
-            folder / "batch.csv",
-            "--out",
-            folder / "batch.csv",
-            "--force",
-        )
+    for number in range(3):
+        filled = folder / ("batch.csv" if number == 0 else f"batch-{number}.csv")
+        fill_in(filled, truth)
+        batch = ("--out", folder / f"batch-{number + 1}.csv")
+        run_command(capsys, "certify", "tell", folder / "c.campaign", filled, *batch)
     words = ("--target", "label", "--positive", "spam", "--method", "supervised", "--C", "0.1", "--out")
     other = folder / "other.skops"
     assert run_command(capsys, "fit", folder / "mails.csv", *words, other).code == 0
@@ -277,6 +272,25 @@ def test_bad_starts_are_refused(mails, capsys):
     files = (folder / "spam.skops", folder / "labeled.csv", "--min-precision", "0.8")
     done = run_command(capsys, "certify", "start", *files, "--state", folder / "x", "--out", folder / "y")
     assert "every row has a label" in done.err
+
+
+def test_no_output_replaces_an_input(mails, capsys):
+    """Not even with --force: the filled-in file, the campaign, the model and the data would be lost."""
+    folder, truth = mails
+    model, data, state = folder / "spam.skops", folder / "mails.csv", folder / "c.campaign"
+    files = ("certify", "start", model, data, "--min-precision", "0.8", "--force")
+    for one, other in ((model, folder / "b.csv"), (state, data), (state, state), (data, folder / "b.csv")):
+        done = run_command(capsys, *files, "--state", one, "--out", other)
+        assert (done.code, "read or written by the same command" in done.err) == (2, True)
+    assert start(capsys, folder).code == 0
+    kept = {path: path.read_bytes() for path in (model, data, state, fill_in(folder / "batch.csv", truth))}
+    for path in kept:
+        done = run_command(capsys, "certify", "tell", state, folder / "batch.csv", "--out", path, "--force")
+        assert "read or written by the same command" in done.err
+        assert path == folder / "batch.csv" or run_command(
+            capsys, "certify", "apply", state, "--out", path, "--force"
+        ).err.count("read or written by the same command")
+    assert kept == {path: path.read_bytes() for path in kept}
 
 
 def test_a_column_called_row_is_left_alone(tmp_path, capsys):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from semisvm.campaign import Campaign
 
 CERTIFY_EXAMPLES = (
     "semisvm certify start spam.skops mails.csv --min-precision 0.9 --state mails.campaign --out to-label.csv",
@@ -18,9 +21,69 @@ CERTIFY_EXAMPLES = (
 )
 
 state_argument = click.argument("state", type=shared.FILE)
+target_options = shared.several(
+    click.option("--positive", metavar="CLASS", help="The class that the target is about; of two, the positive one."),
+    click.option(
+        "--min-precision", type=shared.NUMBER, metavar="P", help="The precision to certify, above 0, at most 1."
+    ),
+    click.option("--min-recall", type=shared.NUMBER, metavar="R", help="The recall to certify, above 0, at most 1."),
+    click.option("--min-f", type=shared.NUMBER, metavar="F", help="The F-score to certify, above 0, at most 1."),
+    click.option(
+        "--beta", type=shared.NUMBER, default=1.0, show_default=True, help="Of the F-score: above 1 recall counts more."
+    ),
+    click.option(
+        "--max-cost", type=shared.NUMBER, metavar="COST", help="The cost per row to certify; it needs --costs."
+    ),
+    click.option("--costs", metavar="CLASS=COST,...", help="What it costs to take a row of each class for the other."),
+    click.option(
+        "--confidence", type=shared.NUMBER, default=0.9, show_default=True, help="The probability of the promise."
+    ),
+    click.option(
+        "--claim",
+        type=click.Choice(["pool", "new rows"]),
+        default="pool",
+        show_default=True,
+        help='What the promise is about. "new rows" needs a pool that took no part in training.',
+    ),
+    click.option(
+        "--dont-know",
+        type=click.Choice(["bad", "leave out"]),
+        default="bad",
+        show_default=True,
+        help='What "?" means: an error of the model, or a row that the promise is not about.',
+    ),
+    click.option("--after", multiple=True, type=shared.FILE, metavar="STATE", help="An earlier campaign on this task."),
+)
 batch_size_option = click.option(
     "-n", "n", type=click.IntRange(min=1), default=20, show_default=True, help="How many rows to ask for."
 )
+
+
+def read_target(model: Path, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a campaign with their costs as a pair; a target that makes no sense is refused at once."""
+    from semisvm.decision import Target
+    from semisvm.tables import load
+    from semisvm.tables.classes import parse_costs
+    from semisvm.tables.held_out import pair_of_costs
+
+    pair = None
+    if asked["costs"] is not None:
+        classes = load(model).classes
+        pair = pair_of_costs(parse_costs(asked["costs"], classes), classes.names)
+    Target(asked["min_precision"], asked["min_recall"], asked["beta"], pair, None, asked["min_f"], asked["max_cost"])
+    return asked | {"costs": pair}
+
+
+def say_begun(screen: Screen, campaign: Campaign) -> None:
+    """Say what a campaign is about, what it may take, and the risk of all campaigns together."""
+    asked = f"{campaign.target} for {campaign.pos_label!r}"
+    screen.say(f"Campaign {len(campaign.ledger)}: {asked}, {campaign.n_rows:,} rows without a label.")
+    if len(campaign.ledger) > 1:
+        screen.say(
+            f"The chance that any of these {len(campaign.ledger)} campaigns is wrong is at most "
+            f"{campaign.total_risk:.0%}."
+        )
+    screen.say(f"What it may take:\n{campaign.prices()}\n")
 
 
 @click.group("certify", epilog=shared.list_examples(*CERTIFY_EXAMPLES), short_help="Label rows until certified.")
@@ -35,28 +98,7 @@ def certify_command() -> None:
 @certify_command.command("start", short_help="Begin a campaign and write the first rows to label.")
 @click.argument("model", type=shared.FILE)
 @click.argument("data", type=shared.FILE)
-@click.option("--min-precision", type=float, metavar="P", help="The precision to certify, above 0, at most 1.")
-@click.option("--min-recall", type=float, metavar="R", help="The recall to certify, above 0, at most 1.")
-@click.option("--min-f", type=float, metavar="F", help="The F-score to certify, above 0, at most 1.")
-@click.option("--beta", type=float, default=1.0, show_default=True, help="Of the F-score: above 1 recall counts more.")
-@click.option("--max-cost", type=float, metavar="COST", help="The cost per row to certify; it needs --costs.")
-@click.option("--costs", metavar="CLASS=COST,...", help="What it costs to take a row of each class for the other.")
-@click.option("--confidence", type=float, default=0.9, show_default=True, help="The probability of the promise.")
-@click.option(
-    "--claim",
-    type=click.Choice(["pool", "new rows"]),
-    default="pool",
-    show_default=True,
-    help='What the promise is about. "new rows" needs a pool that took no part in training.',
-)
-@click.option(
-    "--dont-know",
-    type=click.Choice(["bad", "leave out"]),
-    default="bad",
-    show_default=True,
-    help='What "?" means: an error of the model, or a row that the promise is not about.',
-)
-@click.option("--after", multiple=True, type=shared.FILE, metavar="STATE", help="An earlier campaign on this task.")
+@target_options
 @click.option("--state", required=True, type=shared.FILE, metavar="FILE", help="Where the campaign is kept.")
 @click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The CSV file to fill in.")
 @batch_size_option
@@ -66,7 +108,6 @@ def certify_command() -> None:
 def start_command(
     model: Path,
     data: Path,
-    costs: str | None,
     state: Path,
     out: Path,
     n: int,
@@ -81,36 +122,23 @@ def start_command(
     The CSV has the row's number, its cells and an empty label. Fill in class names, "?" for "don't know", and leave
     empty what is to be asked again.
     """
-    from semisvm.decision import Target
-    from semisvm.tables import load
     from semisvm.tables.batches import write_batch
     from semisvm.tables.certify import keep_campaign, start_campaign
-    from semisvm.tables.classes import parse_costs
     from semisvm.tables.disk import check_can_write
-    from semisvm.tables.held_out import pair_of_costs
 
     screen = Screen(as_json)
-    for path in (state, out):
-        check_can_write(path, force=force)
-    pair = None
-    if costs is not None:
-        classes = load(model).classes
-        pair = pair_of_costs(parse_costs(costs, classes), classes.names)
-    Target(asked["min_precision"], asked["min_recall"], asked["beta"], pair, None, asked["min_f"], asked["max_cost"])
+    inputs = [model, data, *after]
+    check_can_write(state, force=force, inputs=[*inputs, out])
+    check_can_write(out, force=force, inputs=[*inputs, state])
+    asked = read_target(model, asked)
     with screen.working():
-        campaign = start_campaign(model, data, unlabeled=unlabeled, after=after, costs=pair, tell=screen.tell, **asked)
+        campaign = start_campaign(model, data, unlabeled=unlabeled, after=after, tell=screen.tell, **asked)
         keep_campaign(campaign, state, force=force)
         n_rows = write_batch(campaign, n, out, force=force)
     if as_json:
         screen.show_json(campaign.prices().as_dict() | {"state": str(state), "out": str(out), "rows": n_rows})
         return
-    screen.say(f"Campaign {len(campaign.ledger)}: {campaign.target}, {campaign.n_rows:,} rows without a label.")
-    if len(campaign.ledger) > 1:
-        screen.say(
-            f"The chance that any of these {len(campaign.ledger)} campaigns is wrong is at most "
-            f"{campaign.total_risk:.0%}."
-        )
-    screen.say(f"What it may take:\n{campaign.prices()}")
+    say_begun(screen, campaign)
     screen.say(f"{n_rows} rows to label: {out} (fill in the column {campaign.about['target']!r})")
 
 
@@ -134,9 +162,10 @@ def tell_command(
     from semisvm.tables.disk import check_can_write
 
     screen = Screen(as_json)
-    if out is not None:
-        check_can_write(out, force=force)
     campaign = load_campaign(state)
+    if out is not None:
+        frozen = [Path(campaign.about[name]) for name in ("model", "data")]
+        check_can_write(out, force=force, inputs=[state, *answers, *frozen, *([] if data is None else [data])])
     told = [read_answers(campaign, path) for path in answers]
     campaign.save(state)
     n_rows = 0 if out is None else write_batch(campaign, n, out, data=data, force=force)
@@ -185,9 +214,12 @@ def show_command(context: click.Context, state: Path, as_json: bool) -> None:
 def apply_command(state: Path, out: Path, model: Path | None, force: bool, as_json: bool) -> None:
     """Write the model with the certified threshold: a model file as any other, for predict and evaluate."""
     from semisvm.tables.certify import load_campaign, save_certified_model
+    from semisvm.tables.disk import check_can_write
 
     screen = Screen(as_json)
     campaign = load_campaign(state)
+    frozen = [Path(campaign.about[name]) for name in ("model", "data")]
+    check_can_write(out, force=force, inputs=[state, *frozen, *([] if model is None else [model])])
     save_certified_model(campaign, out, model_path=model, force=force)
     verdict = campaign.verdict()
     if as_json:

@@ -14,17 +14,15 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from semisvm.campaign import Campaign
 from semisvm.errors import fault, shorten, suggest
-from semisvm.tables.certify import file_digest, file_rows, load_model, require_digest
+from semisvm.tables.certify import file_rows, load_model, read_cells, require_data
 from semisvm.tables.delimited import open_delimited
 from semisvm.tables.disk import check_can_write, whole_file
 from semisvm.tables.drawn import BY_CAMPAIGN, name_drawn_column
-from semisvm.tables.model import Model
 
 DONT_KNOW = "?"
 
@@ -61,7 +59,7 @@ def write_batch(campaign: Campaign, n: int, out: str | Path, *, data: str | Path
     """
     check_can_write(out, force=force)
     source = Path(campaign.about["data"] if data is None else data)
-    require_digest(source, file_digest(source), campaign.about["data_digest"], "the data file")
+    require_data(campaign, source)
     rows = campaign.draw(n)
     if not rows:
         return 0
@@ -70,7 +68,7 @@ def write_batch(campaign: Campaign, n: int, out: str | Path, *, data: str | Path
     target = campaign.about["target"]
     numbers = file_rows(campaign)[rows]
     model = load_model(campaign.about["model"])
-    cells = _read_cells(model, source, numbers, target)
+    cells = read_cells(model, source, numbers)
     lines = list(zip((numbers + 1).tolist(), cells, strict=True))
     random.SystemRandom().shuffle(lines)
     name = campaign.about["row_column"]
@@ -125,22 +123,6 @@ def read_answers(campaign: Campaign, path: str | Path) -> Told:
     n_before, n_corrected = campaign.n_labels, len(campaign.corrections)
     campaign.tell(list(answers), list(answers.values()))
     return Told(campaign.n_labels - n_before, len(campaign.corrections) - n_corrected, n_empty)
-
-
-def _read_cells(model: Model, data: Path, numbers: np.ndarray, target: str) -> list[dict[str, Any]]:
-    """Return the cells of some rows of a file as they are written, in the order of `numbers`."""
-    rows = model.open(data)
-    found: dict[int, dict[str, Any]] = {}
-    if rows.names is None:
-        return [{} for _ in numbers]
-    wanted = np.sort(numbers)
-    for chunk in rows.chunks():
-        low, high = np.searchsorted(wanted, [chunk.start, chunk.start + len(chunk)])
-        for number in wanted[low:high].tolist():
-            assert chunk.frame is not None  # a file with named columns
-            own = chunk.frame.iloc[number - chunk.start]
-            found[number] = {str(name): cell for name, cell in own.items() if name != target}
-    return [found[number] for number in numbers.tolist()]
 
 
 def _row_number(path: str | Path, cell: str, numbers: np.ndarray, line: int) -> int:
