@@ -2,7 +2,7 @@
 
     python docs/check.py code                run the Python blocks of every page, in the order of the page
     python docs/check.py links               every link and anchor within the built site; nothing from other servers
-    python docs/check.py browser [FOLDER]    open every page in headless Chromium, wide and at 390 px; FOLDER: screenshots
+    python docs/check.py browser [FOLDER]    open every page in Chromium, wide and at 390 px; FOLDER: screenshots
 
 A ```python block runs after the blocks before it on its page, with warnings as errors. What a page needs and a reader
 knows already (X, y, ...) is in a comment: <!-- setup ... -->. If a ```text block follows directly, it is what the block
@@ -131,6 +131,22 @@ WIDTHS = {"wide": 1280, "narrow": 390}
 SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
+def open_pages(tab, pages: list[Path], name: str, folder: Path | None) -> list[str]:
+    """Open the pages one after the other in a tab and return what went wrong."""
+    wrong: list[str] = []
+    tab.on("console", lambda said: said.type == "error" and wrong.append(f"{tab.url}: {said.text}"))
+    tab.on("pageerror", lambda error: wrong.append(f"{tab.url}: {error}"))
+    tab.on("requestfailed", lambda request: wrong.append(f"{tab.url}: {request.url} failed"))
+    for path in pages:
+        place = path.relative_to(BUILT).as_posix()
+        tab.goto(path.as_uri())
+        if tab.evaluate(SIDEWAYS) > 1:
+            wrong.append(f"{place} ({name}): scrolls sideways by {tab.evaluate(SIDEWAYS)} px")
+        if folder is not None:
+            tab.screenshot(path=folder / f"{place.replace('/', '--').removesuffix('.html')}-{name}.png")
+    return wrong
+
+
 def check_browser(folder: Path | None = None) -> list[str]:
     """Open every page; report errors of the console, requests that fail, and pages that scroll sideways."""
     from playwright.sync_api import sync_playwright
@@ -149,19 +165,7 @@ def check_browser(folder: Path | None = None) -> list[str]:
             executable_path=found, args=browser.ARGUMENTS, env=browser.environment(found)
         )
         for name, width in WIDTHS.items():
-            page = running.new_page(viewport={"width": width, "height": 900})
-            here = ""
-            page.on("console", lambda said: said.type == "error" and wrong.append(f"{here}: {said.text}"))
-            page.on("pageerror", lambda error: wrong.append(f"{here}: {error}"))
-            page.on("requestfailed", lambda request: wrong.append(f"{here}: {request.url} failed"))
-            for path in pages:
-                here = f"{path.relative_to(BUILT).as_posix()} ({name})"
-                page.goto(path.as_uri())
-                if page.evaluate(SIDEWAYS) > 1:
-                    wrong.append(f"{here}: scrolls sideways by {page.evaluate(SIDEWAYS)} px")
-                if folder is not None:
-                    file = path.relative_to(BUILT).as_posix().replace("/", "--").removesuffix(".html")
-                    page.screenshot(path=folder / f"{file}-{name}.png", full_page=False)
+            wrong += open_pages(running.new_page(viewport={"width": width, "height": 900}), pages, name, folder)
         running.close()
     print(f"{len(pages)} pages at {' and '.join(f'{width} px' for width in WIDTHS.values())}")
     return wrong
