@@ -20,21 +20,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from semisvm.device import on_host
 from semisvm.estimators.auto.average import AverageFit, check_neighbors, choose_rows, fit_average, labeled_target
 from semisvm.estimators.auto.library import make_library
-from semisvm.estimators.base import FLOATS, check_every_class_is_used, row_weights
+from semisvm.estimators.base import FLOATS
 from semisvm.estimators.binary import winning_codes
-from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
+from semisvm.estimators.inputs import check_every_class_is_used, row_weights
+from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.progress import Progress, warn_caller
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode
-from semisvm.model_selection.scoring import LabeledRowsScoreMixin
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 CLOSE_ENOUGH = 1e-6  # how far the objective of the weights may be from its minimum
 
 
 @with_shared_docs
-class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
+class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
     """The default for few labels and many unlabeled rows: nothing to choose, nothing to tune.
 
     Rows may help in several ways: classes may be clusters, may lie along curved surfaces, or may differ in directions
@@ -104,7 +104,7 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         "stalled".
     n_features_in_ : int
         Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features seen during fit; only where X has string column names.
 
     See Also
