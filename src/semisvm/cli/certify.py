@@ -12,6 +12,7 @@ from semisvm.cli.screen import Screen
 
 if TYPE_CHECKING:
     from semisvm.campaign import Campaign
+    from semisvm.tables.exchange import BatchFormat
 
 CERTIFY_EXAMPLES = (
     "semisvm certify start spam.skops mails.csv --min-precision 0.9 --state mails.campaign --out to-label.csv",
@@ -54,6 +55,13 @@ target_options = shared.several(
     ),
     click.option("--after", multiple=True, type=shared.FILE, metavar="STATE", help="An earlier campaign on this task."),
 )
+format_option = click.option(
+    "--format",
+    type=click.Choice(["csv", "label-studio", "argilla"]),
+    default="csv",
+    show_default=True,
+    help="Of --out: a CSV file, or JSON for a labeling tool.",
+)
 batch_size_option = click.option(
     "-n", "n", type=click.IntRange(min=1), default=20, show_default=True, help="How many rows to ask for."
 )
@@ -86,6 +94,23 @@ def say_begun(screen: Screen, campaign: Campaign) -> None:
     screen.say(f"What it may take:\n{campaign.prices()}\n")
 
 
+def _say_setup(screen: Screen, campaign: Campaign, format: BatchFormat) -> None:
+    """Say what a project of a labeling tool must be set up with."""
+    from semisvm.tables.certify import load_model
+    from semisvm.tables.exchange import setup_for
+
+    model = load_model(campaign.about["model"])
+    columns = [name for name in model.open(campaign.about["data"]).names or () if name != model.target]
+    setup = setup_for(format, campaign.classes or [], model.target, columns)
+    screen.say(f"Set the project up with:\n{setup}\n")
+
+
+def _files_of(campaign: Campaign, state: Path, moved: Path | None) -> list[Path]:
+    """The files of a campaign, which no output may replace."""
+    known = [state, *(Path(campaign.about[name]) for name in ("model", "data"))]
+    return known if moved is None else [*known, moved]
+
+
 @click.group("certify", epilog=shared.list_examples(*CERTIFY_EXAMPLES), short_help="Label rows until certified.")
 def certify_command() -> None:
     """Certify a model: label rows that are drawn at random from a pool, and stop as soon as they prove the target.
@@ -100,7 +125,8 @@ def certify_command() -> None:
 @click.argument("data", type=shared.FILE)
 @target_options
 @click.option("--state", required=True, type=shared.FILE, metavar="FILE", help="Where the campaign is kept.")
-@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The CSV file to fill in.")
+@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The file to fill in.")
+@format_option
 @batch_size_option
 @shared.unlabeled_option
 @shared.force_option
@@ -110,6 +136,7 @@ def start_command(
     data: Path,
     state: Path,
     out: Path,
+    format: BatchFormat,
     n: int,
     after: tuple[Path, ...],
     unlabeled: str | None,
@@ -134,26 +161,40 @@ def start_command(
     with screen.working():
         campaign = start_campaign(model, data, unlabeled=unlabeled, after=after, tell=screen.tell, **asked)
         keep_campaign(campaign, state, force=force)
-        n_rows = write_batch(campaign, n, out, force=force)
+        n_rows = write_batch(campaign, n, out, format=format, force=force)
     if as_json:
         screen.show_json(campaign.prices().as_dict() | {"state": str(state), "out": str(out), "rows": n_rows})
         return
     say_begun(screen, campaign)
-    screen.say(f"{n_rows} rows to label: {out} (fill in the column {campaign.about['target']!r})")
+    if format == "csv":
+        screen.say(f"{n_rows} rows to label: {out} (fill in the column {campaign.about['target']!r})")
+    else:
+        _say_setup(screen, campaign, format)
+        screen.say(f"{n_rows} rows to label: {out}")
 
 
 @certify_command.command("tell", short_help="Read answers and write the next rows to label.")
 @state_argument
 @click.argument("answers", nargs=-1, type=shared.FILE, metavar="[ANSWERS]...")
-@click.option("--out", type=shared.FILE, metavar="FILE", help="The next CSV file to fill in.")
+@click.option("--out", type=shared.FILE, metavar="FILE", help="The next file to fill in.")
+@format_option
 @click.option("--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved.")
 @batch_size_option
 @shared.force_option
 @shared.json_option
 def tell_command(
-    state: Path, answers: tuple[Path, ...], out: Path | None, data: Path | None, n: int, force: bool, as_json: bool
+    state: Path,
+    answers: tuple[Path, ...],
+    out: Path | None,
+    format: BatchFormat,
+    data: Path | None,
+    n: int,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Read the filled-in files ANSWERS, and say what is proved; with --out, write the next rows to label.
+
+    ANSWERS are CSV files that the campaign wrote, or .json exports of Label Studio or Argilla.
 
     An answer that differs from one given before is a correction: it is counted and shown.
     """
@@ -164,11 +205,10 @@ def tell_command(
     screen = Screen(as_json)
     campaign = load_campaign(state)
     if out is not None:
-        frozen = [Path(campaign.about[name]) for name in ("model", "data")]
-        check_can_write(out, force=force, inputs=[state, *answers, *frozen, *([] if data is None else [data])])
+        check_can_write(out, force=force, inputs=[*answers, *_files_of(campaign, state, data)])
     told = [read_answers(campaign, path) for path in answers]
     campaign.save(state)
-    n_rows = 0 if out is None else write_batch(campaign, n, out, data=data, force=force)
+    n_rows = 0 if out is None else write_batch(campaign, n, out, data=data, format=format, force=force)
     verdict = campaign.verdict()
     counts = {name: sum(getattr(one, name) for one in told) for name in ("n_new", "n_corrected", "n_empty")}
     if as_json:
@@ -205,6 +245,32 @@ def show_command(context: click.Context, state: Path, as_json: bool) -> None:
     context.exit(0 if verdict.certified else 1)
 
 
+@certify_command.command("export", short_help="Write the answered rows with their labels.")
+@state_argument
+@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The file to write.")
+@format_option
+@click.option("--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved.")
+@shared.force_option
+@shared.json_option
+def export_command(state: Path, out: Path, format: BatchFormat, data: Path | None, force: bool, as_json: bool) -> None:
+    """Write the answered rows with their labels: a CSV file to fit the next model with, or JSON for a labeling tool.
+
+    In the CSV file the rows are marked as drawn "by campaign": fit trains on them and measures nothing on them.
+    """
+    from semisvm.tables.batches import write_answers
+    from semisvm.tables.certify import load_campaign
+    from semisvm.tables.disk import check_can_write
+
+    screen = Screen(as_json)
+    campaign = load_campaign(state)
+    check_can_write(out, force=force, inputs=_files_of(campaign, state, data))
+    n_rows = write_answers(campaign, out, data=data, format=format, force=force)
+    if as_json:
+        screen.show_json({"out": str(out) if n_rows else None, "rows": n_rows})
+    else:
+        screen.say(f"{n_rows} rows with their labels: {out}" if n_rows else "Nothing is answered yet.")
+
+
 @certify_command.command("apply", short_help="Write the model with the certified threshold.")
 @state_argument
 @click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The model file to write.")
@@ -218,8 +284,7 @@ def apply_command(state: Path, out: Path, model: Path | None, force: bool, as_js
 
     screen = Screen(as_json)
     campaign = load_campaign(state)
-    frozen = [Path(campaign.about[name]) for name in ("model", "data")]
-    check_can_write(out, force=force, inputs=[state, *frozen, *([] if model is None else [model])])
+    check_can_write(out, force=force, inputs=_files_of(campaign, state, model))
     save_certified_model(campaign, out, model_path=model, force=force)
     verdict = campaign.verdict()
     if as_json:
