@@ -8,10 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from semisvm import SupervisedSVC
-from semisvm.estimators.auto.average import KernelAverage, fit_average
+from semisvm.estimators.auto.average import KernelAverage, fit_average, labeled_target
 from semisvm.estimators.auto.geometry import as_rows
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, make_library
-from semisvm.estimators.auto.setting import labeled_target
 from semisvm.estimators.costs import Costs
 from semisvm.labels import Labels
 

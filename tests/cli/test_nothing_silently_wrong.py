@@ -19,7 +19,7 @@ from files import write
 from semisvm.errors import DataError
 from semisvm.tables import files
 from semisvm.tables.checkpoint import open_checkpoint
-from semisvm.tables.writing import whole_file
+from semisvm.tables.disk import whole_file
 
 COMMAND = [sys.executable, "-c", "from semisvm.cli import main; main()"]
 

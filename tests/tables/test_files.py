@@ -21,11 +21,11 @@ from semisvm.errors import DataError
 from semisvm.estimators.registry import available
 from semisvm.tables import FitSummary
 from semisvm.tables.classes import Classes
+from semisvm.tables.disk import whole_file
 from semisvm.tables.files import MANIFEST, to_bytes
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.model import predict_file
-from semisvm.tables.writing import whole_file
 
 
 @pytest.mark.parametrize("method", available(), ids=lambda method: method.name)

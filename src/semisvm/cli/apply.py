@@ -44,9 +44,9 @@ def predict_command(
     Columns that --keep copies are copied as they are. A cell of a stranger's file that begins with =, +, - or @ is run
     as a formula when the output is opened in a spreadsheet, unless --neutralize is given.
     """
+    from semisvm.tables.disk import check_can_write
     from semisvm.tables.files import load_table_model
     from semisvm.tables.model import predict_file
-    from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
     check_can_write(out, force=force, inputs=[model, data])
@@ -82,7 +82,7 @@ def evaluate_command(context: click.Context, model: Path, data: Path, unlabeled:
     Use rows that were not used to fit: on those that were, every model looks good. The exit code is 1 if a precision or
     recall was asked for when the model was fitted and DATA does not show it.
     """
-    from semisvm.cli.show import show_evaluation
+    from semisvm.cli.screen import show_evaluation
     from semisvm.tables.evaluate import evaluate_file
     from semisvm.tables.files import load_table_model
     from semisvm.tables.summary import plain_json
@@ -129,10 +129,10 @@ def suggest_command(
     in the target and give the file to fit together with DATA: a row that occurs again with a label is used once. It
     trains, but fit sets no threshold on it and measures nothing on it.
     """
+    from semisvm.tables.disk import check_can_write
     from semisvm.tables.files import load_table_model
     from semisvm.tables.suggest import check_suffix, suggest_rows, write_suggestions
     from semisvm.tables.summary import plain_json
-    from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
     check_can_write(check_suffix(out), force=force, inputs=[model, data])
@@ -169,9 +169,9 @@ def report_command(
     labeling next are listed.
     """
     from semisvm.report import write_report
+    from semisvm.tables.disk import check_can_write
     from semisvm.tables.evaluate import summary_on
     from semisvm.tables.files import load_table_model
-    from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
     inputs = [model] if data is None else [model, data]

@@ -86,8 +86,8 @@ def start_command(
     from semisvm.tables.batches import write_batch
     from semisvm.tables.certify import keep_campaign, start_campaign
     from semisvm.tables.classes import parse_costs
+    from semisvm.tables.disk import check_can_write
     from semisvm.tables.held_out import pair_of_costs
-    from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
     for path in (state, out):
@@ -131,7 +131,7 @@ def tell_command(
     """
     from semisvm.tables.batches import read_answers, write_batch
     from semisvm.tables.certify import load_campaign
-    from semisvm.tables.writing import check_can_write
+    from semisvm.tables.disk import check_can_write
 
     screen = Screen(as_json)
     if out is not None:

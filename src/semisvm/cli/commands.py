@@ -1,5 +1,7 @@
-"""The commands together, and how each of their endings becomes a sentence and an exit code."""
+"""The commands together, `semisvm info`, and how each of their endings becomes a sentence and an exit code."""
 
+import importlib.metadata
+import platform
 import re
 from collections.abc import Sequence
 
@@ -9,15 +11,28 @@ from semisvm.cli import EXIT_CODES
 from semisvm.cli.apply import evaluate_command, predict_command, report_command, suggest_command
 from semisvm.cli.certify import certify_command
 from semisvm.cli.demo import demo_command
-from semisvm.cli.info import info_command
 from semisvm.cli.learn import compare_command, fit_command
-from semisvm.cli.options import list_examples
+from semisvm.cli.options import json_option, list_examples
 
 DEBUG = "--debug"
 EXAMPLES = (
     "semisvm demo",
     "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
     "semisvm predict spam.skops new.csv --out labels.csv",
+)
+
+REPORTED_PACKAGES = (
+    "semisvm",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "pandas",
+    "pyarrow",
+    "skops",
+    "matplotlib",
+    "torch",
+    "triton",
 )
 
 
@@ -29,6 +44,40 @@ EXAMPLES = (
 @click.option(DEBUG, is_flag=True, help="Show the traceback of an error; may be given anywhere.")
 def commands(debug: bool) -> None:
     """Semi-supervised support vector machines: few labels, many unlabeled rows."""
+
+
+@click.command("info", epilog=list_examples("semisvm info", "semisvm info --json"))
+@json_option
+def info_command(as_json: bool) -> None:
+    """Print versions, threads, memory and GPU, for a bug report."""
+    from semisvm.cli.screen import Screen
+    from semisvm.kernels.resources import free_bytes
+    from semisvm.kernels.threads import n_threads
+
+    found = {"python": platform.python_version(), "system": platform.platform()}
+    found |= {name: _version(name) for name in REPORTED_PACKAGES}
+    found |= {"threads": str(n_threads()), "free memory": f"{free_bytes() / 1e9:.1f} GB", "GPU": _gpu()}
+    if as_json:
+        Screen(as_json).show_json(found)
+        return
+    for name, value in found.items():
+        click.echo(f"{name:<14}{value}")
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _gpu() -> str:
+    from semisvm.device import resolve
+
+    try:
+        return f"{resolve('cuda')}, in use for large problems"
+    except ValueError as error:
+        return f"none in use ({error})"
 
 
 for command in (

@@ -77,7 +77,7 @@ def _show_demo(screen: Screen, model: Any, baseline: Any, hidden: Path) -> None:
     """Print what the labels say, and what the hidden labels say about it."""
     from rich.table import Table
 
-    from semisvm.cli.show import format_estimate, show_fit
+    from semisvm.cli.screen import format_estimate, show_fit
     from semisvm.tables.evaluate import evaluate_file
 
     console = screen.console

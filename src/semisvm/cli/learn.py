@@ -66,9 +66,9 @@ def fit_command(
     """
     from semisvm.report import write_report
     from semisvm.tables import save
+    from semisvm.tables.disk import check_can_write
     from semisvm.tables.fit import fit_model
     from semisvm.tables.suggest import N_SUGGESTED, suggest_training_rows
-    from semisvm.tables.writing import check_can_write
 
     screen = Screen(as_json)
     inputs = [*options["data"], *options["unlabeled_data"], *filter(None, [options["cost_matrix"]])]
@@ -101,7 +101,7 @@ def fit_command(
 
 
 def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None) -> None:
-    from semisvm.cli.show import show_fit
+    from semisvm.cli.screen import show_fit
 
     summary = fitted.model.summary
     if screen.as_json:
@@ -140,7 +140,7 @@ def compare_command(context: click.Context, methods: tuple[str, ...], as_json: b
 
     Ctrl-C shows the methods that are done (exit code 130).
     """
-    from semisvm.cli.show import show_comparison
+    from semisvm.cli.screen import show_comparison
     from semisvm.tables.fit import compare_on
     from semisvm.tables.summary import plain_json
 

@@ -23,10 +23,13 @@ from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
 from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.number_range import (
+from semisvm.estimators.inputs import (
+    check_every_class_is_used,
     dense_if_kernel,
     kernel_overflow,
+    read_random_sample,
     refuse_undefined,
+    row_weights,
     square_kernel,
     usable_rows,
     widened,
@@ -37,7 +40,7 @@ from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
-from semisvm.sklearn_private import Interval, StrOptions, check_sample_weight, fit_context
+from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid", "precomputed"] | Callable
 MultiClass = Literal["auto", "ovr", "ovo"]
@@ -296,33 +299,3 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def row_weights(sample_weight: Any, X: Any) -> np.ndarray:
-    """One weight per row, 1 where none were passed; negative, NaN and all-zero weights are refused."""
-    if sample_weight is None:
-        return np.ones(X.shape[0])
-    return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-
-
-def read_random_sample(random_sample: Any, n_rows: int) -> np.ndarray | None:
-    """The mask of the labels that are a random sample; None where all of them are."""
-    if random_sample is None:
-        return None
-    mask = np.asarray(random_sample)
-    if mask.dtype != bool or mask.shape != (n_rows,):
-        raise ValueError(
-            f"random_sample must be a boolean mask with one entry for each of the {n_rows} rows; got an array of shape "
-            f"{mask.shape} and type {mask.dtype}."
-        )
-    return mask
-
-
-def check_every_class_is_used(labels: Labels, in_use: np.ndarray) -> None:
-    """Refuse weights that leave a class of y with no row at all."""
-    gone = np.setdiff1d(labels.codes[labels.is_labeled], labels.codes[in_use & labels.is_labeled])
-    if len(gone):
-        raise ValueError(
-            f"No row of class {labels.classes[gone[0]]!r} has a positive sample_weight: give one some weight or "
-            "leave the class out of y."
-        )

@@ -8,7 +8,7 @@
 
 A cost that depends on the true class alone multiplies C for the rows of that class: every machine here can honor it.
 For two classes that is all there is, and a matrix is a dictionary: {0: costs[0, 1], 1: costs[1, 0]}. A matrix between
-more classes, in which it matters what a row is mistaken for, asks for one-sided regression (`one_sided`); a method
+more classes, in which it matters what a row is mistaken for, asks for one-sided regression (`labeling`); a method
 that has no such machine asks for `Costs.by_class`, which refuses it.
 """
 

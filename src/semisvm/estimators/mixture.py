@@ -24,12 +24,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.dual import Status
-from semisvm.estimators.base import check_every_class_is_used, row_weights
 from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
-from semisvm.estimators.number_range import refuse_too_large, refuse_undefined
+from semisvm.estimators.inputs import check_every_class_is_used, refuse_too_large, refuse_undefined, row_weights
 from semisvm.estimators.progress import Progress, pass_interrupt_on, warn_caller
 from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode

@@ -24,7 +24,7 @@ from typing import Any
 
 from semisvm.decision import Estimate
 from semisvm.report.answers import describe_answers, plain_ends
-from semisvm.report.rounds import describe_rounds
+from semisvm.report.charts import describe_rounds
 from semisvm.report.wording import (
     DASH,
     duration,
@@ -37,8 +37,8 @@ from semisvm.report.wording import (
     text,
     whole,
 )
+from semisvm.tables.disk import whole_file
 from semisvm.tables.summary import ComparisonSummary, DataSummary, FitSummary, Suggestion
-from semisvm.tables.writing import whole_file
 
 SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
 MOST_SUGGESTED = 50

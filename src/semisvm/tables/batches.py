@@ -22,9 +22,9 @@ from semisvm.campaign import Campaign
 from semisvm.errors import fault, shorten, suggest
 from semisvm.tables.certify import file_digest, file_rows, load_model, require_digest
 from semisvm.tables.delimited import open_delimited
+from semisvm.tables.disk import check_can_write, whole_file
 from semisvm.tables.drawn import BY_CAMPAIGN, name_drawn_column
 from semisvm.tables.model import Model
-from semisvm.tables.writing import check_can_write, whole_file
 
 DONT_KNOW = "?"
 

@@ -20,10 +20,10 @@ import numpy as np
 
 from semisvm.campaign import Campaign
 from semisvm.errors import fault
+from semisvm.tables.disk import check_can_write
 from semisvm.tables.files import load, model_digest, replace_summary, save
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, read_codes
-from semisvm.tables.writing import check_can_write
 
 ROW_COLUMNS = ("row", "row_number", "semisvm_row", "semisvm_row_number")  # the first that the data do not have
 BYTES_AT_ONCE = 1 << 20

@@ -31,7 +31,7 @@ from semisvm.errors import fault
 from semisvm.kernels import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.resources import MEGABYTE, budget_bytes
 from semisvm.kernels.sources import KernelSource
-from semisvm.tables.writing import lock_file
+from semisvm.tables.disk import lock_file
 
 CHECKPOINT_MANIFEST, CHECKPOINT_LOCK = "fit.json", "lock"
 

@@ -29,7 +29,7 @@ from math import isfinite
 from pathlib import Path
 
 from semisvm.errors import DataError, fault, shorten
-from semisvm.tables.content import read_text
+from semisvm.tables.disk import read_text
 
 # How R, NumPy, pandas and databases write "nothing here"; an empty cell is the plainest.
 MISSING_SPELLINGS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})

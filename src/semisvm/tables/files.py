@@ -26,11 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from semisvm.errors import DataError, fault
-from semisvm.tables.content import read_bytes
-from semisvm.tables.finite import undefined_number
+from semisvm.tables.disk import read_bytes, whole_file
+from semisvm.tables.loaded import move_types, name_classes, undefined_number
 from semisvm.tables.summary import FitSummary
-from semisvm.tables.version_1 import move_types, name_classes
-from semisvm.tables.writing import whole_file
 
 FORMAT_VERSION = 2
 MANIFEST, SUMMARY, DIGEST = "semisvm/manifest.json", "semisvm/summary.json", "semisvm/sha256"
@@ -142,7 +140,7 @@ def trusted_types() -> list[str]:
     from semisvm.estimators.auto.average import KernelAverage
     from semisvm.estimators.costs import Costs
     from semisvm.estimators.gaussians import Gaussians
-    from semisvm.estimators.history import RoundRecord
+    from semisvm.estimators.progress import RoundRecord
     from semisvm.estimators.registry import METHODS
     from semisvm.kernels import Formula
     from semisvm.tables.columns import Column

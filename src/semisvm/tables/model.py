@@ -32,15 +32,15 @@ from scipy import sparse
 
 from semisvm.errors import DataError, UndefinedError, fault, suggest
 from semisvm.estimators.registry import find_method
-from semisvm.kernels.resources import n_threads
+from semisvm.kernels.threads import n_threads
 from semisvm.tables.classes import Classes, label_texts, unmark
+from semisvm.tables.disk import check_can_write, whole_file
 from semisvm.tables.encode import CellError, MatrixEncoder, TableEncoder
 from semisvm.tables.held_out import predict_codes
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing, score_rows, shape_for
 from semisvm.tables.read import Chunk, RowReader, open_rows
 from semisvm.tables.summary import FitSummary
 from semisvm.tables.training import LIBSVM_MARK
-from semisvm.tables.writing import check_can_write, whole_file
 
 OUTPUTS = (".csv", ".tsv", ".parquet")
 COLUMNS = ("label", "score", "above")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.errors import DataError, fault
-from semisvm.tables.content import read_bytes
+from semisvm.tables.disk import read_bytes
 
 
 def open_parquet(path: Path) -> Any:

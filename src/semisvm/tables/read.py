@@ -29,7 +29,6 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from semisvm.errors import fault, suggest
-from semisvm.tables.content import COMPRESSIONS, FOREIGN_MARKS, file_format, open_stream
 from semisvm.tables.delimited import (
     MISSING_SPELLINGS,
     DelimitedText,
@@ -38,6 +37,7 @@ from semisvm.tables.delimited import (
     open_delimited,
     require_different,
 )
+from semisvm.tables.disk import COMPRESSIONS, FOREIGN_MARKS, file_format, open_stream
 from semisvm.tables.parquet import open_parquet, read_parquet_columns
 from semisvm.tables.read_arrays import has_labels, read_libsvm, read_npz
 

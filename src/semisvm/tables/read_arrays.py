@@ -26,7 +26,7 @@ from scipy.sparse import csr_matrix
 
 from semisvm.datasets.dataset import Dataset, NumberedNames
 from semisvm.errors import DataError, fault, shorten, suggest
-from semisvm.tables.content import read_bytes, read_text
+from semisvm.tables.disk import read_bytes, read_text
 
 LARGEST_INDEX, LARGEST_INDEX_SETTING = 10_000_000, "SEMISVM_MOST_FEATURES"
 INT32_MAX = 2**31 - 1

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from semisvm.datasets.dataset import Dataset
 from semisvm.errors import fault
-from semisvm.tables.content import file_format
 from semisvm.tables.delimited import MISSING_SPELLINGS, parse_number
+from semisvm.tables.disk import file_format
 from semisvm.tables.read import RowReader, TextReader, open_rows
 from semisvm.tables.read_arrays import EXACT_IN_FLOAT, read_libsvm, read_npz, whole_if_possible
 

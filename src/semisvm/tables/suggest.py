@@ -16,13 +16,13 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from semisvm.errors import DataError, fault
+from semisvm.tables.disk import whole_file
 from semisvm.tables.drawn import BY_DOUBT, name_drawn_column
 from semisvm.tables.held_out import predict_codes
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import OUTPUTS, Model, read_codes
 from semisvm.tables.summary import Suggestion
 from semisvm.tables.training import Training
-from semisvm.tables.writing import whole_file
 
 N_SUGGESTED = 10  # rows that a report lists
 CANDIDATES_PER_ROW = 20

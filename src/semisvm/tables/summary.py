@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from semisvm.decision import Estimate, OperatingPoint
-from semisvm.estimators.history import RoundRecord
-from semisvm.tables.version_1 import upgrade_facts
+from semisvm.estimators.progress import RoundRecord
+from semisvm.tables.loaded import upgrade_facts
 
 VERSION = 2
 

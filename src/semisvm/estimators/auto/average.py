@@ -1,7 +1,7 @@
 """One average of least-squares SVMs, each on a kernel of its own.
 
-Every member is trained on the labeled rows (`leave_one_out`), the weights come from the leave-one-out scores of all of
-them (`stacking`), and the scores of the average are the weighted sum of theirs, not scaled before: where the labels say
+Every member is trained on the labeled rows (`stacking`), the weights come from the leave-one-out scores of all of
+them, and the scores of the average are the weighted sum of theirs, not scaled before: where the labels say
 little about a row in some kernel, its score there is near the bias, and so has little influence.
 """
 
@@ -13,14 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from semisvm.estimators.auto.geometry import chunks_of
-from semisvm.estimators.auto.leave_one_out import LeastSquaresMachine, fit_least_squares
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, Member
-from semisvm.estimators.auto.stacking import Stacked, stack
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.auto.stacking import LeastSquaresMachine, Stacked, fit_least_squares, stack
+from semisvm.estimators.costs import Costs
+from semisvm.estimators.progress import RoundRecord, warn_caller
+from semisvm.labels import Labels
 
 BELIEVED = 1e-9  # of the largest belief: members with less are not trained
+SMALLEST_PRICE = 1e-9  # of the largest: a class that is free still has rows
 
 
 @dataclass(frozen=True)
@@ -143,3 +146,50 @@ def _record(
 def _select(at: Coordinates, rows: np.ndarray) -> Coordinates:
     functions = {k: values[rows] for k, values in at.functions.items()}
     return Coordinates(at.products[rows], at.kernel[rows], at.components[rows], functions)
+
+
+def check_neighbors(n_neighbors: Any) -> tuple[int, ...]:
+    """Refuse anything but different positive integers."""
+    numbers = tuple(n_neighbors)
+    is_number = all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1 for k in numbers)
+    if not (is_number and len(set(numbers)) == len(numbers)):
+        raise ValueError(
+            f"n_neighbors must hold different integers of at least 1, such as (3, 15), got {n_neighbors!r}: "
+            "one graph is made for each."
+        )
+    return tuple(int(k) for k in numbers)
+
+
+def choose_rows(labels: Labels, in_use: np.ndarray, max_rows: int, random_state: Any) -> np.ndarray:
+    """The rows that kernels are made from, ascending: the labeled ones and a sample of the others."""
+    rows = np.flatnonzero(in_use)
+    if len(rows) <= max_rows:
+        return rows
+    rng = check_random_state(random_state)
+    is_labeled = labels.is_labeled[rows]
+    labeled, others = rng.permutation(rows[is_labeled]), rng.permutation(rows[~is_labeled])
+    most = max(max_rows // 2, max_rows - len(others), labels.n_classes)
+    if len(labeled) > most:
+        first = np.unique(labels.codes[labeled], return_index=True)[1]  # one row of each class, whatever is drawn
+        labeled = np.concatenate([labeled[first], np.delete(labeled, first)])
+        message = (
+            f"AutoSVC learns from a sample of {most} of the {len(labeled)} labeled rows: raise max_rows, at the price "
+            "of time and memory, or use SupervisedSVC, which takes them all."
+        )
+        warn_caller(UserWarning(message))
+        labeled = labeled[:most]
+    return np.sort(np.concatenate([labeled, others[: max(max_rows - len(labeled), 0)]]))
+
+
+def labeled_target(
+    labels: Labels, costs: Costs, weight: np.ndarray, rows: np.ndarray, node: np.ndarray
+) -> LabeledTarget:
+    """What the labeled ones of these rows say; `node` holds the rows of the library that they are."""
+    is_labeled = labels.is_labeled[rows]
+    labeled = rows[is_labeled]
+    codes = labels.codes[labeled]
+    Y = 2.0 * (codes[:, None] == np.arange(labels.n_classes)) - 1
+    price = costs.select(labeled).price(codes)
+    price = np.maximum(price, SMALLEST_PRICE * price.max())
+    price = price * (weight[labeled].sum() / (weight[labeled] @ price))
+    return LabeledTarget(node[is_labeled], Y[:, 1:] if labels.n_classes == 2 else Y, weight[labeled], price)

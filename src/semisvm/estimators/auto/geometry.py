@@ -16,10 +16,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import eigh
+from scipy.sparse.linalg import eigsh
 
 from semisvm.estimators.equal_rows import find_equal_rows
 
 CHUNK_NUMBERS = 4_000_000  # of the distances that are held at a time while new rows are scored: 32 MB
+FEW_VECTORS = 20  # so few are found by Lanczos with products of the dense matrix
+MOST_ROWS_EIGH = 2000
 
 
 @dataclass(frozen=True)
@@ -152,3 +156,18 @@ def _centered_products(A: Any, B: Any, mean: np.ndarray) -> np.ndarray:
     products -= B @ mean
     products += mean @ mean
     return products
+
+
+def largest_eigenpairs(matrix: Any, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (r,), largest first, and orthonormal vectors (n, r) of a dense or sparse symmetric matrix."""
+    n = matrix.shape[0]
+    n_vectors = min(n_vectors, n)
+    is_few = n_vectors <= FEW_VECTORS and n > 10 * FEW_VECTORS
+    if (is_few and not sparse.issparse(matrix)) or (n > MOST_ROWS_EIGH and n > 4 * n_vectors):
+        start = np.random.default_rng(0).standard_normal(n)
+        values, vectors = eigsh(matrix, k=n_vectors, which="LA", v0=start, ncv=min(n - 1, 2 * n_vectors + 40))
+    else:
+        dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+        values, vectors = eigh(dense, subset_by_index=(n - n_vectors, n - 1))
+    order = np.argsort(-values, kind="stable")
+    return values[order], vectors[:, order]

@@ -14,10 +14,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import fit_average
+from semisvm.estimators.auto.average import check_neighbors, fit_average, labeled_target
 from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.library import make_library
-from semisvm.estimators.auto.setting import check_neighbors, labeled_target
 from semisvm.estimators.base import FLOATS
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.shared_docs import with_shared_docs

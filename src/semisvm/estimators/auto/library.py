@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.estimators.auto.components import KernelComponents, make_components
+from semisvm.estimators.auto.embedding import GraphFunctions, KernelComponents, make_components, make_graph, mean_link
 from semisvm.estimators.auto.geometry import Geometry, make_geometry, nearest_rows, squared_distances_between
-from semisvm.estimators.auto.graph import GraphFunctions, make_graph, mean_link
 from semisvm.estimators.auto.structure import Structure, find_structure
 
 POWER, FLOOR = 3, 0.01

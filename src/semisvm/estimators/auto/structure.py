@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.estimators.auto.components import KernelComponents, make_components
+from semisvm.estimators.auto.embedding import KernelComponents, make_components
 from semisvm.estimators.auto.geometry import (
     Geometry,
     as_rows,

@@ -1,8 +1,8 @@
 """The classifier that looks for the kind of structure that helps: kernels of all rows, and one average of machines.
 
 Kernels are made from all rows, labeled or not (`library`); on each a least-squares SVM is trained on the labeled rows,
-whose leave-one-out scores come in closed form (`leave_one_out`); from those come the weights of one average
-(`stacking`), with a pull towards what the rows themselves suggest (`structure`) that fades as labels grow.
+whose leave-one-out scores come in closed form (`stacking`); from those come the weights of one average
+with a pull towards what the rows themselves suggest (`structure`) that fades as labels grow.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import AverageFit, fit_average
+from semisvm.estimators.auto.average import AverageFit, check_neighbors, choose_rows, fit_average, labeled_target
 from semisvm.estimators.auto.library import make_library
-from semisvm.estimators.auto.setting import check_neighbors, choose_rows, labeled_target
-from semisvm.estimators.base import FLOATS, check_every_class_is_used, row_weights
+from semisvm.estimators.base import FLOATS
 from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
+from semisvm.estimators.inputs import check_every_class_is_used, row_weights
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode

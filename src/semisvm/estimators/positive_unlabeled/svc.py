@@ -16,8 +16,13 @@ from sklearn.utils import check_random_state
 from semisvm.estimators.base import BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
 from semisvm.estimators.positive_unlabeled.search import POSITIVE_WEIGHTS, UNTUNED_WEIGHT, PuMachine, search_weight
-from semisvm.estimators.positive_unlabeled.target import read_positives, read_prior
-from semisvm.estimators.positive_unlabeled.threshold import PuRequest, hold_out, settle_threshold
+from semisvm.estimators.positive_unlabeled.threshold import (
+    PuRequest,
+    hold_out,
+    read_positives,
+    read_prior,
+    settle_threshold,
+)
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.model_selection.pu_scoring import deal_with_unlabeled

@@ -30,10 +30,9 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.decision import OperatingPoint, certify
 from semisvm.decision.audit import Audit
 from semisvm.estimators.binary import combine
+from semisvm.estimators.preference._calibration import CrossFitted, PaperRounds
 from semisvm.estimators.preference._common import Outcome, Plan, make_plan, split_labels
-from semisvm.estimators.preference._cross import CrossFitted
 from semisvm.estimators.preference._learner import Learner
-from semisvm.estimators.preference._paper import PaperRounds
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
 from semisvm.sklearn_private import Interval, StrOptions

@@ -1,6 +1,6 @@
 """The idea of PSVM around any classifier; the paper names Bayesian networks and neural networks.
 
-The rounds and the calibration are those of `PreferenceSVC` (`_paper`, `_cross`), with a classifier of scikit-learn that
+The rounds and the calibration are those of `PreferenceSVC` (`_calibration`), with a classifier of scikit-learn that
 is trained from the beginning each time. The classifier has to give scores: `decision_function`, or `predict_proba`,
 whose log-odds are used.
 """
@@ -15,11 +15,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from semisvm.estimators.base import check_every_class_is_used, read_random_sample, row_weights
 from semisvm.estimators.binary import pairs, winning_codes
 from semisvm.estimators.certifiable import CertifiableMixin
+from semisvm.estimators.inputs import check_every_class_is_used, read_random_sample, row_weights
+from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome
-from semisvm.estimators.preference._cross import CrossFitted
 from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin, warn_unless_reached
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
 from semisvm.estimators.shared_docs import with_shared_docs

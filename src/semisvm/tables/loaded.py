@@ -1,4 +1,6 @@
-"""Model files of version 0.1: what they hold, in the form that this version reads.
+"""What a model file holds: whether it can predict, and files of version 0.1 in the form that this version reads.
+
+`undefined_number`: what scores are computed from must be finite numbers.
 
 `upgrade_facts`: the summary of the fit, called "facts". The operating point, the audit and the scores of two classes
 stood alone, and those of more classes under their names. A step of the audit held its measures only. Its counts follow
@@ -14,15 +16,66 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 SCHEMA = "schema.json"
 RENAMED_METHODS = {"cost": "label-mean"}
 MEASURES = ("precision", "recall", "f_score", "cost", "threshold")
+# What scores are computed from. Thresholds may be infinite, and what is known about a fit may be missing.
+MUST_BE_FINITE = frozenset(
+    [
+        "dual_coef_",
+        "intercept_",
+        "support_vectors_",
+        "means_",
+        "covariances_",
+        "weights_",
+        "means",
+        "covariances",
+        "ridge",
+        "gamma",
+        "coef0",
+        "degree",
+        "mean_",
+        "scale_",
+        "idf_",
+    ]
+)
+
+
+def undefined_number(loaded: Any) -> str | None:
+    """The name of a fitted array, or of the threshold, that holds NaN or an infinity where prediction needs numbers."""
+    pending = list(loaded.values()) if isinstance(loaded, dict) else [loaded]
+    if isinstance(loaded, dict) and math.isnan(loaded.get("threshold", 0.0)):
+        return "threshold"
+    seen: set[int] = set()
+    while pending:
+        one = pending.pop()
+        if id(one) in seen or not hasattr(one, "__dict__"):
+            continue
+        seen.add(id(one))
+        for name, value in vars(one).items():
+            values = getattr(value, "data", None) if sparse.issparse(value) else value
+            if name in MUST_BE_FINITE and isinstance(values, np.ndarray | float):
+                array = np.asarray(values)
+                if array.dtype.kind == "f" and not np.isfinite(array).all():
+                    return name
+            elif isinstance(value, list | tuple):
+                pending += [part for entry in value for part in (entry if isinstance(entry, tuple) else (entry,))]
+            elif isinstance(value, dict):
+                pending += value.values()
+            else:
+                pending.append(value)
+    return None
+
+
+# ---- version 0.1 ----
 
 
 def upgrade_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
