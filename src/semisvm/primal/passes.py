@@ -144,7 +144,7 @@ class MemoryPasses:
         return low  # where the objective still falls
 
     def hessian_products(self, here: Sums) -> Callable[[np.ndarray], np.ndarray]:
-        X, curved = self.curved_rows(here, self.rows.n_rows)
+        X, curved = self._all_curved_rows(here)
 
         def times(direction: np.ndarray) -> np.ndarray:
             along = curved * (X @ direction[:-1] + direction[-1])
@@ -153,8 +153,9 @@ class MemoryPasses:
         return times
 
     def curved_rows(self, here: Sums, most: int) -> tuple[Any, np.ndarray] | None:
-        if here.n_curved > most:
-            return None
+        return self._all_curved_rows(here) if here.n_curved <= most else None
+
+    def _all_curved_rows(self, here: Sums) -> tuple[Any, np.ndarray]:
         if here.mu > 0:
             inside = [(0 < s) & (s < here.mu) for s in (1 - self.f, 1 + self.f)]
             curved = (self.p * inside[0] + self.q * inside[1]) / here.mu

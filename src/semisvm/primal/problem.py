@@ -107,6 +107,8 @@ class ClassPrices:
     def __call__(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
         """Return the prices of the rows of a part."""
         codes = part.codes
+        if codes is None:
+            raise ValueError("The rows have no class codes, and prices of classes need them.")
         box = np.where(codes >= 0, self.price[np.maximum(codes, 0)], 0.0)
         if part.weight is not None:
             box = box * part.weight

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.kernels.resources import for_each
+from semisvm.kernels.threads import for_each
 
 NUMBERS_PER_PART = 1 << 18  # two megabytes: they stay in the processor's cache from one use to the next
 MOST_BLOCKS = 8  # of parts that threads take; a constant, so that sums do not depend on the number of threads
