@@ -21,7 +21,6 @@ from semisvm.device import on_host
 from semisvm.dual import Status
 from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
-from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.inputs import (
     check_every_class_is_used,
@@ -34,12 +33,12 @@ from semisvm.estimators.inputs import (
     usable_rows,
     widened,
 )
+from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
-from semisvm.model_selection.scoring import LabeledRowsScoreMixin
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid", "precomputed"] | Callable
@@ -47,7 +46,7 @@ MultiClass = Literal["auto", "ovr", "ovo"]
 FLOATS = [np.float64, np.float32]
 
 
-class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
+class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
     """Common parameters, checks and prediction; see `SupervisedSVC` for what the parameters mean."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -236,18 +235,17 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
             codes[outside] = winning_codes(self._decide(self._score_checked(X[outside])))
         return codes
 
+    @with_shared_docs
     def decision_function(self, X) -> np.ndarray:
         """Return signed scores; the largest wins.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel values between them and the training rows.
+        %(new_rows)s
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes one score per row, above 0 for the second; with more, one per row and class.
+        %(scores)s
         """
         return self._decide(self._raw_scores(X))
 
@@ -269,22 +267,6 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
     def _decide(self, scores: np.ndarray) -> np.ndarray:
         """From the scores of the binary problems, (n, n_problems), to what `decision_function` returns."""
         return combine(scores, len(self.classes_), self._scheme)
-
-    def predict(self, X) -> np.ndarray:
-        """Return the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel values between them and the training rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        decision = self.decision_function(X)
-        return self.classes_[winning_codes(decision)]
 
     @property
     def coef_(self) -> np.ndarray:

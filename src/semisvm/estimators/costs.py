@@ -96,11 +96,12 @@ def _checked_class_weight(class_weight: Any, classes: np.ndarray, labeled: np.nd
     if isinstance(class_weight, dict):
         for name, value in class_weight.items():
             is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            if not is_number or not 0 < value < np.inf:
+            if not is_number or not 0 <= value < np.inf:
                 raise ValueError(
-                    f"class_weight must be a positive, finite number for each class, got {value!r} for class {name!r}: "
-                    "leave out the rows of a class that is not to count."
+                    f"class_weight must be finite and not negative for each class, got {value!r} for class {name!r}."
                 )
+        if not any(class_weight.get(name, 1) for name in classes.tolist()):
+            raise ValueError(f"class_weight is 0 for every class: give at least one a weight; got {class_weight}.")
     return np.asarray(compute_class_weight(class_weight, classes=classes, y=labeled), dtype=np.float64)
 
 

@@ -27,7 +27,7 @@ from semisvm.estimators.binary import MethodFit
 from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord
-from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
 
 

@@ -19,8 +19,8 @@ from semisvm.estimators.equal_rows import find_repeats
 from semisvm.estimators.labeling import Labeler, record_of, scheme_of, train_once
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import hinge_problem
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import Formula, KernelRows
+from semisvm.shared_docs import with_shared_docs
 
 
 @with_shared_docs

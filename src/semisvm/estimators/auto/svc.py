@@ -22,20 +22,19 @@ from semisvm.estimators.auto.average import AverageFit, check_neighbors, choose_
 from semisvm.estimators.auto.library import make_library
 from semisvm.estimators.base import FLOATS
 from semisvm.estimators.binary import winning_codes
-from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.inputs import check_every_class_is_used, row_weights
+from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.progress import Progress, warn_caller
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode
-from semisvm.model_selection.scoring import LabeledRowsScoreMixin
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 CLOSE_ENOUGH = 1e-6  # how far the objective of the weights may be from its minimum
 
 
 @with_shared_docs
-class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
+class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
     """The default for few labels and many unlabeled rows: nothing to choose, nothing to tune.
 
     Rows may help in several ways: classes may be clusters, may lie along curved surfaces, or may differ in directions

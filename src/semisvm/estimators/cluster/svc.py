@@ -36,8 +36,8 @@ from semisvm.estimators.cluster.labels import (
 from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import Formula
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
 

@@ -30,8 +30,8 @@ from semisvm.estimators.label_mean.search import GuessedMargins, LabelMeans
 from semisvm.estimators.labeling import scheme_of
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds, hinge_problem
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import Formula, KernelRows
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
 
 FEW_ROWS_FOR_LABEL_MEANS = 256  # beyond it no solve is carried on past tol, and the kernel matrix is most of the work
@@ -212,7 +212,8 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
             if share is None:
                 share = settle_share(self.positive_fraction, task.sign, rounds.decision_values, task.counts)
             rounds.done(objective=-supervised.objective, **share.as_details())
-            if (task.sign == 0).sum() > 1:  # one row alone has no two means
+            # One row alone has no two means, and a class whose errors are free has none that would matter.
+            if (task.sign == 0).sum() > 1 and all(np.all(cost) for cost in task.cost_of.values()):
                 guess = LabelMeans(task, self.C, self._price()).search(rounds, share)
                 start = known.row_beta if known is not None and len(known.row_beta) == len(guess) else None
                 GuessedMargins(task, guess, self.C, self._price()).solve(rounds, start)

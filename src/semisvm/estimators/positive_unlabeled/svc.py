@@ -24,8 +24,8 @@ from semisvm.estimators.positive_unlabeled.threshold import (
     settle_threshold,
 )
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.model_selection.pu_scoring import deal_with_unlabeled
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 
@@ -210,6 +210,7 @@ class PositiveUnlabeledSVC(BaseSVC):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learn from labeled positives and unlabeled rows.
 
@@ -226,13 +227,13 @@ class PositiveUnlabeledSVC(BaseSVC):
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         return self._fit_rows(X, y, sample_weight, None, read_labels=partial(read_positives, negative=self.negative))
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
     def fit_with_store(self, X: Any, y: Any, *, store: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
 
@@ -249,8 +250,7 @@ class PositiveUnlabeledSVC(BaseSVC):
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         read_labels = partial(read_positives, negative=self.negative)
         return self._fit_rows(X, y, sample_weight, None, store, read_labels)

@@ -26,9 +26,9 @@ from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, Pref
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import Formula, scores_of_new_rows
 from semisvm.labels import UNLABELED_CODE
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, fit_context
 
 
