@@ -20,7 +20,7 @@ import time
 import numpy as np
 
 from semisvm.dual import Status
-from semisvm.primal.descent_kernel import BIAS, HIGHEST, IMBALANCE, LOWEST, N_STATE, PENALTY, run_epoch, shuffle
+from semisvm.primal.compiled import BIAS, HIGHEST, IMBALANCE, LOWEST, N_STATE, PENALTY, run_epoch, shuffle
 from semisvm.primal.newton import POLISHED_TOL, Watcher
 from semisvm.primal.polish import polish
 from semisvm.primal.problem import PrimalProblem, PrimalSolution, relative_gap

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from semisvm.primal.compiled import slope_along
 from semisvm.primal.problem import PrimalProblem
 from semisvm.primal.rows import MemoryRows, Part, Rows
 from semisvm.primal.sums import DIAGONAL, FULL, Sums, curvature_times, slopes_along, sum_part, sum_scored
-from semisvm.primal.sums_kernel import slope_along
 
 WIDEST_HESSIAN = 2_000  # features; above it products with the Hessian take its place
 LINE_SEARCH_STEPS = 40

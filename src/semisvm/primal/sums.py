@@ -1,6 +1,6 @@
 """One pass over the rows: the sums from which objective, gradient, curvature and the duality gap follow.
 
-At (w, bias) with smoothing mu the pieces of the rows have dual variables alpha (see `sums_kernel`). Their sums are
+At (w, bias) with smoothing mu the pieces of the rows have dual variables alpha (see `compiled`). Their sums are
 
     A+, A-   of alpha over positive and negative pieces        V+, V-   of alpha x
     Q+, Q-   of the conjugates                                 H        of curvature (x, 1)(x, 1)'
@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.primal.compiled import CONJUGATE, LOSS, N_CURVED, N_SCALARS, SMOOTH, TOTAL, add_pieces, slope_along
 from semisvm.primal.problem import Prices
 from semisvm.primal.rows import Part
-from semisvm.primal.sums_kernel import CONJUGATE, LOSS, N_CURVED, N_SCALARS, SMOOTH, TOTAL, add_pieces, slope_along
 
 NOTHING, DIAGONAL, FULL = "nothing", "diagonal", "full"  # how much of the curvature a pass adds up
 
