@@ -226,20 +226,6 @@ class MemoryRows(Rows):
         return self._parts
 
     def sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
-        """Add up what a function makes of each part; threads take blocks of parts.
-
-        Parameters
-        ----------
-        function : callable
-            Called as ``function(part, *broadcast)``; returns an array of one shape, which may be overwritten.
-        *broadcast : object
-            What the function needs beside the part.
-
-        Returns
-        -------
-        ndarray
-            The sum.
-        """
         parts = self._parts
         n_blocks = min(MOST_BLOCKS, len(parts))
         ends = np.linspace(0, len(parts), n_blocks + 1).astype(int)
@@ -260,20 +246,6 @@ class MemoryRows(Rows):
         return total
 
     def map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
-        """Return what a function makes of each part, in the order of the rows.
-
-        Parameters
-        ----------
-        function : callable
-            Called as ``function(part, *broadcast)``.
-        *broadcast : object
-            What the function needs beside the part.
-
-        Returns
-        -------
-        iterator
-            One result per part.
-        """
         results: list[Any] = [None] * len(self._parts)
 
         def put(number: int) -> None:
@@ -283,20 +255,6 @@ class MemoryRows(Rows):
         return iter(results)
 
     def sample(self, n: int, seed: int) -> MemoryRows:
-        """Return random rows with their codes and weights.
-
-        Parameters
-        ----------
-        n : int
-            How many rows.
-        seed : int
-            Of the random draw.
-
-        Returns
-        -------
-        MemoryRows
-            The rows; their `origin` says which of all rows they are.
-        """
         rows = np.sort(np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False))
         return self.select(rows)
 
