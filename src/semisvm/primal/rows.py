@@ -95,7 +95,6 @@ class Rows(abc.ABC):
     n_features: int
     is_sparse: bool = False
 
-    @abc.abstractmethod
     def sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
         """Add up what a function makes of each part, in an order that depends on the rows alone.
 
@@ -111,8 +110,8 @@ class Rows(abc.ABC):
         ndarray
             The sum.
         """
+        return self._sum_over(function, *broadcast)
 
-    @abc.abstractmethod
     def map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
         """Return what a function makes of each part, in the order of the rows.
 
@@ -128,8 +127,8 @@ class Rows(abc.ABC):
         iterator
             One result per part.
         """
+        return self._map_over(function, *broadcast)
 
-    @abc.abstractmethod
     def sample(self, n: int, seed: int) -> MemoryRows:
         """Return random rows, in memory, with their codes and weights.
 
@@ -145,6 +144,16 @@ class Rows(abc.ABC):
         MemoryRows
             The rows; their `origin` says which of all rows they are.
         """
+        return self._sample(n, seed)
+
+    @abc.abstractmethod
+    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]: ...
+
+    @abc.abstractmethod
+    def _sample(self, n: int, seed: int) -> MemoryRows: ...
 
 
 class MemoryRows(Rows):
@@ -225,7 +234,7 @@ class MemoryRows(Rows):
         """
         return self._parts
 
-    def sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
+    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
         parts = self._parts
         n_blocks = min(MOST_BLOCKS, len(parts))
         ends = np.linspace(0, len(parts), n_blocks + 1).astype(int)
@@ -245,7 +254,7 @@ class MemoryRows(Rows):
             total += value
         return total
 
-    def map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
+    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
         results: list[Any] = [None] * len(self._parts)
 
         def put(number: int) -> None:
@@ -254,7 +263,7 @@ class MemoryRows(Rows):
         for_each(put, range(len(self._parts)))
         return iter(results)
 
-    def sample(self, n: int, seed: int) -> MemoryRows:
+    def _sample(self, n: int, seed: int) -> MemoryRows:
         rows = np.sort(np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False))
         return self.select(rows)
 
