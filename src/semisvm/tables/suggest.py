@@ -123,7 +123,10 @@ def write_suggestions(model: Model, found: list[Suggestion], out: str | Path, *,
     suffix = check_suffix(out).suffix.lower()
     with whole_file(out, force=force) as unfinished:
         if suffix == ".parquet":
-            frame.to_parquet(unfinished, index=False)
+            for column in getattr(model.encoder, "columns", ()):  # cells are text; `fit` expects what it was fitted to
+                if column.type == "number" and not column.strays:
+                    frame[column.name] = pandas.to_numeric(frame[column.name].replace("", None))
+            unfinished.write_bytes(frame.to_parquet(None, index=False))  # as for a file name that is not UTF-8
         else:
             frame.to_csv(unfinished, index=False, sep="\t" if suffix == ".tsv" else ",")
 
