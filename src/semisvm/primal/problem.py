@@ -42,7 +42,7 @@ class GivenPrices:
     Attributes
     ----------
     positive, negative : ndarray of shape (n_rows,)
-        What it costs a row to be short of the positive and of the negative side.
+        The price of being short of the positive side, and of the negative side, for each row.
 
     Examples
     --------
