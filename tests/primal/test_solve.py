@@ -12,7 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 from semisvm import dual
 from semisvm.dual import Status
 from semisvm.kernels import kernel_rows, make_formula
-from semisvm.primal import ClassPrices, GivenPrices, MemoryRows, PrimalProblem, newton, passes, solve
+from semisvm.primal import ClassPrices, GivenPrices, MemoryRows, PrimalProblem, newton, passes, solve_primal
 from semisvm.primal.descent import best_bias, solve_descent
 from semisvm.primal.newton import Watcher, solve_newton
 from semisvm.primal.passes import StreamPasses
@@ -82,7 +82,7 @@ def oracle(X, prices, loss):
 def test_the_optimum_is_that_of_a_general_purpose_solver(loss, form, seed):
     X, prices = priced(seed=seed)
     w, bias, best = oracle(X, prices, loss)
-    found = solve(PrimalProblem(MemoryRows(form(X)), prices, loss), tol=1e-9)
+    found = solve_primal(PrimalProblem(MemoryRows(form(X)), prices, loss), tol=1e-9)
     assert found.status is Status.CONVERGED
     assert found.gap <= 1e-9
     assert_allclose(found.objective, best, rtol=1e-7)
@@ -120,7 +120,7 @@ def test_the_three_ways_to_solve_the_newton_system_agree(loss, kind, monkeypatch
         monkeypatch.setattr(passes, "WIDEST_HESSIAN", 0)
     if kind == "conjugate gradients":
         monkeypatch.setattr(newton, "MOST_GRAM_ROWS", 0)
-    found = solve(PrimalProblem(MemoryRows(X), prices, loss), tol=1e-6)
+    found = solve_primal(PrimalProblem(MemoryRows(X), prices, loss), tol=1e-6)
     assert found.status is Status.CONVERGED
     assert_allclose(found.objective, oracle(X, prices, loss)[2], rtol=2e-6)
 
@@ -144,7 +144,7 @@ def test_primal_and_dual_are_one_machine(seed):
     sign = np.sign(prices.positive - prices.negative)
     kernel = kernel_rows(X, make_formula("linear", X), dtype=np.float64)
     by_dual = dual.solve(dual.DualProblem(kernel, -sign, -prices.negative, prices.positive), tol=1e-7)
-    found = solve(PrimalProblem(MemoryRows(X), prices), tol=1e-7)
+    found = solve_primal(PrimalProblem(MemoryRows(X), prices), tol=1e-7)
     assert_allclose(found.objective, -by_dual.objective, rtol=1e-5)
     assert (np.sign(found.decision_values) == np.sign(by_dual.decision_values)).mean() >= 0.999
     assert_allclose(found.decision_values, by_dual.decision_values, atol=1e-3)
@@ -153,7 +153,7 @@ def test_primal_and_dual_are_one_machine(seed):
 def test_it_is_the_machine_of_libsvm():
     X, sign = two_classes(2000, 10)
     model = SVC(kernel="linear", C=0.5, tol=1e-6).fit(X, sign)
-    found = solve(PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.full(2000, 0.5))), tol=1e-9)
+    found = solve_primal(PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.full(2000, 0.5))), tol=1e-9)
     assert_allclose(found.w, model.coef_[0], atol=1e-4)
     assert_allclose(found.bias, model.intercept_[0], atol=1e-4)
 
@@ -166,7 +166,7 @@ def test_with_the_bias_as_a_column_it_is_the_machine_of_liblinear():
     for loss in LOSSES:
         model = LinearSVC(loss=loss, C=0.3, dual=True, tol=1e-8, max_iter=200_000, random_state=0).fit(X, sign)
         prices = GivenPrices.of_signs(signs, np.full(1000, 0.15))
-        found = solve(PrimalProblem(MemoryRows(balanced), prices, loss), tol=1e-9)
+        found = solve_primal(PrimalProblem(MemoryRows(balanced), prices, loss), tol=1e-9)
         assert_allclose(found.w, np.append(model.coef_[0], model.intercept_), atol=2e-4)
         assert_allclose(found.bias, 0, atol=1e-6)
 
@@ -175,28 +175,30 @@ def test_with_the_bias_as_a_column_it_is_the_machine_of_liblinear():
 def test_a_start_from_the_solution_takes_fewer_steps(loss):
     X, sign = two_classes(3000, 20)
     rows = MemoryRows(X)
-    first = solve(PrimalProblem(rows, GivenPrices.of_signs(sign, np.ones(3000)), loss))
+    first = solve_primal(PrimalProblem(rows, GivenPrices.of_signs(sign, np.ones(3000)), loss))
     sign[:5] *= -1
     problem = PrimalProblem(rows, GivenPrices.of_signs(sign, np.ones(3000)), loss)
-    assert solve(problem, first).n_iter < solve(problem).n_iter
+    assert solve_primal(problem, first).n_iter < solve_primal(problem).n_iter
 
 
 def test_descent_starts_from_the_variables_of_a_solution():
     X, sign = two_classes(1500, 20)
     rows = MemoryRows(sparse.csr_array(X))
     problem = PrimalProblem(rows, GivenPrices.of_signs(sign, np.full(1500, 0.01)))
-    first = solve(problem, tol=1e-4)
+    first = solve_primal(problem, tol=1e-4)
     assert first.beta is not None
     assert_allclose(first.beta @ X, first.w, atol=0.05)
-    assert solve(problem, first, tol=1e-3).n_iter == 0
+    assert solve_primal(problem, first, tol=1e-3).n_iter == 0
 
 
 def test_rows_without_a_price_do_not_count():
     X, sign = two_classes(3000, 8)
     sign[1500:] = 0
     for form in (np.asarray, sparse.csr_array):
-        alone = solve(PrimalProblem(MemoryRows(form(X[:1500])), GivenPrices.of_signs(sign[:1500], np.ones(1500))))
-        among = solve(PrimalProblem(MemoryRows(form(X)), GivenPrices.of_signs(sign, np.ones(3000))))
+        alone = solve_primal(
+            PrimalProblem(MemoryRows(form(X[:1500])), GivenPrices.of_signs(sign[:1500], np.ones(1500)))
+        )
+        among = solve_primal(PrimalProblem(MemoryRows(form(X)), GivenPrices.of_signs(sign, np.ones(3000))))
         assert_array_equal(alone.w, among.w)
         assert_allclose(among.decision_values, X @ among.w + among.bias)
         if among.beta is not None:
@@ -205,7 +207,7 @@ def test_rows_without_a_price_do_not_count():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_rows_of_one_sign_need_a_constant_only(sign):
-    found = solve(PrimalProblem(MemoryRows(np.eye(3)), GivenPrices.of_signs(np.full(3, sign), np.ones(3))))
+    found = solve_primal(PrimalProblem(MemoryRows(np.eye(3)), GivenPrices.of_signs(np.full(3, sign), np.ones(3))))
     assert (found.objective, found.gap, found.bias) == (0, 0, sign)
 
 
@@ -214,7 +216,7 @@ def test_rows_of_one_sign_need_a_constant_only(sign):
 def test_any_scale_of_rows_and_prices(scale, C):
     X, sign = two_classes(200, 3)
     prices = GivenPrices.of_signs(sign, np.full(200, C))
-    found = solve(PrimalProblem(MemoryRows(scale * X), prices), tol=1e-4)
+    found = solve_primal(PrimalProblem(MemoryRows(scale * X), prices), tol=1e-4)
     assert found.status is Status.CONVERGED
     _, _, best = oracle(scale * X, prices, "hinge")
     assert_allclose(found.objective, best, rtol=2e-4)
@@ -225,7 +227,7 @@ def test_columns_of_very_different_scales():
     X = X * 10.0 ** np.array([-4, -2, 0, 2, 4, 5])
     for loss in LOSSES:
         prices = GivenPrices.of_signs(sign, np.ones(500))
-        found = solve(PrimalProblem(MemoryRows(X), prices, loss), tol=1e-4)
+        found = solve_primal(PrimalProblem(MemoryRows(X), prices, loss), tol=1e-4)
         assert found.status is Status.CONVERGED
         assert_allclose(found.objective, objective(X, prices, found.w, found.bias, loss), rtol=1e-9)
 
@@ -236,7 +238,7 @@ def test_the_number_of_threads_does_not_change_a_bit(monkeypatch):
     found = []
     for threads in ("1", "2"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        found.append(solve(problem))
+        found.append(solve_primal(problem))
     assert_array_equal(found[0].w, found[1].w)
     assert found[0].gap <= 1e-3
 
@@ -250,8 +252,8 @@ def test_prices_of_classes_are_those_of_their_rows():
         sign = np.where(codes == 1, 1, np.where((codes >= 0) if negative is None else (codes == 2), -1, 0))
         given = GivenPrices.of_signs(sign, weight * price[np.maximum(codes, 0)])
         by_class = ClassPrices(1, negative, price)
-        one = solve(PrimalProblem(MemoryRows(X), given), tol=1e-6)
-        other = solve(PrimalProblem(MemoryRows(X, codes, weight), by_class), tol=1e-6)
+        one = solve_primal(PrimalProblem(MemoryRows(X), given), tol=1e-6)
+        other = solve_primal(PrimalProblem(MemoryRows(X, codes, weight), by_class), tol=1e-6)
         assert_allclose(one.objective, other.objective, rtol=2e-6)
 
 
@@ -263,12 +265,12 @@ def test_limits_end_a_solve_with_a_true_gap(form):
     X, sign = two_classes(3000, 20)
     problem = PrimalProblem(MemoryRows(form(X)), GivenPrices.of_signs(sign, np.ones(3000)))
     for limit, status in [({"max_iter": 1}, "max_iter"), ({"time_limit": 1e-9}, "time_limit")]:
-        found = solve(problem, tol=1e-9, **limit)
+        found = solve_primal(problem, tol=1e-9, **limit)
         assert found.status == status
         assert 1e-9 < found.gap <= 1
         assert_allclose(found.objective, objective(X, problem.prices, found.w, found.bias, "hinge"), rtol=1e-9)
     seen = []
-    found = solve(problem, tol=1e-9, callback=lambda n_iter, gap: seen.append((n_iter, gap)) or len(seen) == 3)
+    found = solve_primal(problem, tol=1e-9, callback=lambda n_iter, gap: seen.append((n_iter, gap)) or len(seen) == 3)
     assert found.status == "stopped_by_callback"
     assert len(seen) == 3
 
@@ -282,7 +284,7 @@ def test_ctrl_c_keeps_the_best_point(form):
         if n_iter >= 2:
             signal.raise_signal(signal.SIGINT)
 
-    found = solve(problem, tol=1e-12, callback=interrupt)
+    found = solve_primal(problem, tol=1e-12, callback=interrupt)
     assert found.status is Status.INTERRUPTED
     assert found.objective < problem.prices.positive.sum() + problem.prices.negative.sum()
 
@@ -293,7 +295,7 @@ def test_wrong_arguments_are_refused():
     with pytest.raises(ValueError, match="loss must be"):
         PrimalProblem(rows, prices, "logistic")
     with pytest.raises(ValueError, match="tol must be positive"):
-        solve(PrimalProblem(rows, prices), tol=0)
+        solve_primal(PrimalProblem(rows, prices), tol=0)
 
 
 def test_the_best_bias_is_the_best_of_all_places():

@@ -28,7 +28,7 @@ from semisvm.primal.rows import MemoryRows
 
 FIRST_CHECK, MOST_EPOCHS_BETWEEN = 4, 16
 EPOCHS_PER_MULTIPLIER = 5
-SEED = 0
+ORDER_SEED = 0
 
 
 def solve_descent(problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher) -> PrimalSolution:
@@ -86,7 +86,7 @@ class _CoordinateDescent:
         return np.bincount(self.row, self.side * self.alpha, minlength=self.rows.n_rows)
 
     def run(self, watcher: Watcher) -> Status:
-        rng = np.random.default_rng(SEED)
+        rng = np.random.default_rng(ORDER_SEED)
         order = np.arange(len(self.row), dtype=np.int32)
         n_active, next_check, every = len(order), FIRST_CHECK, FIRST_CHECK
         self.certify()

@@ -33,7 +33,7 @@ from semisvm.primal.sums import FULL, Sums
 
 FIRST_MU = 4.0
 SOLVED_SHARE = 0.3
-NARROWEST, WIDEST = 0.25, 0.7  # by what mu is multiplied at most and at least
+MOST_NARROWING, LEAST_NARROWING = 0.25, 0.7  # by what mu is multiplied at most and at least
 MU_OF_GAP = 0.4  # the share of the gap asked for that the smoothing may take
 MU_FLOOR = 1e-9
 WARM_FACTOR = 4.0  # a start's zone, widened: the rows of the next problem are in others
@@ -42,7 +42,7 @@ MOST_GRAM_ROWS = 1_000
 CG_TOL, CG_STEPS = 0.1, 250
 POLISHED_TOL, POLISHED_MU = 1e-5, 0.05
 MOST_STEPS_PER_ZONE = 12
-PATIENCE = 12  # steps without progress of the gap or of the smoothed objective: rounding allows no more
+STEPS_WITHOUT_PROGRESS = 12  # steps without progress of the gap or of the smoothed objective: rounding allows no more
 
 
 @dataclass
@@ -106,7 +106,7 @@ class _Descent:
         self.passes, self.watcher = passes, watcher
         self.here = self.best = passes.at(at.w, at.bias, at.mu)
         self.bound = max(self.here.bounds[0], 0.0)
-        self.narrowest, self.n_in_zone = NARROWEST, 0
+        self.narrowest, self.n_in_zone = MOST_NARROWING, 0
 
     def run(self) -> Status:
         since_progress, smallest = 0, np.inf
@@ -117,7 +117,7 @@ class _Descent:
                     return ended
                 since_progress = 0 if gap < 0.999 * smallest else since_progress + 1
                 smallest = min(gap, smallest)
-                if since_progress > PATIENCE and self._is_at_rest():
+                if since_progress > STEPS_WITHOUT_PROGRESS and self._is_at_rest():
                     return Status.STALLED
                 self._adapt_zone()
                 if relative_gap(self.best.objective, self.bound) <= self.watcher.tol:
@@ -146,13 +146,13 @@ class _Descent:
         gap = here.objective - here.bounds[0]
         if here.smooth_objective - here.bounds[1] <= SOLVED_SHARE * gap and here.mu > MU_FLOOR:
             asked = MU_OF_GAP * self.watcher.tol * here.objective / max(gap, 1e-300)
-            mu = here.mu * float(np.clip(np.sqrt(asked), self.narrowest, WIDEST))
+            mu = here.mu * float(np.clip(np.sqrt(asked), self.narrowest, LEAST_NARROWING))
             if not self._is_polished():
                 self._move(self.passes.at(here.w, here.bias, max(mu, MU_FLOOR)))
                 self.n_in_zone = 0
         elif self.n_in_zone >= MOST_STEPS_PER_ZONE:
             # The zone lost the rows that say where to go: widen it, and narrow it more slowly from here.
-            self.narrowest = min(WIDEST, 1.5 * self.narrowest)
+            self.narrowest = min(LEAST_NARROWING, 1.5 * self.narrowest)
             self._move(self.passes.at(here.w, here.bias, 2 * here.mu))
             self.n_in_zone = 0
         self.n_in_zone += 1

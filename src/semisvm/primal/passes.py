@@ -14,7 +14,7 @@ import numpy as np
 
 from semisvm.primal.compiled import slope_along
 from semisvm.primal.problem import PrimalProblem
-from semisvm.primal.rows import MemoryRows, Part, Rows
+from semisvm.primal.rows import MemoryRows, RowPart, Rows
 from semisvm.primal.sums import DIAGONAL, FULL, Sums, curvature_times, slopes_along, sum_part, sum_scored
 
 WIDEST_HESSIAN = 2_000  # features; above it products with the Hessian take its place
@@ -165,5 +165,5 @@ class MemoryPasses:
         return self.rows.X[rows].astype(np.float64, copy=False), curved[rows]
 
 
-def _sum_kept(part: Part, p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float, kind: str) -> np.ndarray:
+def _sum_kept(part: RowPart, p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float, kind: str) -> np.ndarray:
     return sum_scored(part, p[part.span], q[part.span], f[part.span], mu, kind)

@@ -20,8 +20,8 @@ from scipy.linalg import LinAlgError, LinAlgWarning, solve
 from semisvm.primal.rows import MemoryRows
 
 MOST_ON_MARGIN = 1_000
-MOST_ROUNDS = 12
-ROUNDING = 1e-9
+MOST_REPAIRS = 12
+OFF_MARGIN = 1e-9
 
 
 def pieces_near_margin(p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
@@ -38,7 +38,7 @@ def polish(
     price, n = np.concatenate([p, q]), len(p)
     side, in_use = np.repeat([1.0, -1.0], n), np.concatenate([p, q]) > 0
     found = None
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_REPAIRS):
         places = np.flatnonzero(on)
         if not 0 < len(places) <= MOST_ON_MARGIN:
             return found
@@ -51,8 +51,8 @@ def polish(
         f = rows.scores(w) + bias
         short = 1.0 - side * np.concatenate([f, f])
         alpha = side[places] * beta
-        is_low, is_high = alpha < -ROUNDING * price[places], alpha > (1 + ROUNDING) * price[places]
-        joins = in_use & ~on & np.where(full, short < -ROUNDING, short > ROUNDING)
+        is_low, is_high = alpha < -OFF_MARGIN * price[places], alpha > (1 + OFF_MARGIN) * price[places]
+        joins = in_use & ~on & np.where(full, short < -OFF_MARGIN, short > OFF_MARGIN)
         if not is_low.any() and not is_high.any():
             bound = float(np.where(full, price, 0.0).sum() + alpha.sum() - 0.5 * (w @ w))
             found = (w, bias, bound)

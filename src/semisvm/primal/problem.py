@@ -28,11 +28,11 @@ from typing import Literal
 import numpy as np
 
 from semisvm.dual import Status
-from semisvm.primal.rows import Part, Rows
+from semisvm.primal.rows import RowPart, Rows
 
 Loss = Literal["hinge", "squared_hinge"]
 LOSSES = ("hinge", "squared_hinge")
-Prices = Callable[[Part], tuple[np.ndarray, np.ndarray]]
+Prices = Callable[[RowPart], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class GivenPrices:
         """
         return cls(np.where(sign > 0, box, 0.0), np.where(sign < 0, box, 0.0))
 
-    def __call__(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
         """Return the prices of the rows of a part."""
         return self.positive[part.span], self.negative[part.span]
 
@@ -104,7 +104,7 @@ class ClassPrices:
     negative: int | None
     price: np.ndarray
 
-    def __call__(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
         """Return the prices of the rows of a part."""
         codes = part.codes
         if codes is None:
@@ -133,7 +133,7 @@ class PrimalProblem:
 
     See Also
     --------
-    solve : Solve a problem.
+    solve_primal : Solve a problem.
 
     Examples
     --------
@@ -194,9 +194,9 @@ class PrimalSolution:
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem, solve
+    >>> from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem, solve_primal
     >>> X, sign = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
-    >>> found = solve(PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.ones(2))), tol=1e-6)
+    >>> found = solve_primal(PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.ones(2))), tol=1e-6)
     >>> found.decision_values.round(3)
     array([-1.,  1.])
     """

@@ -1,6 +1,6 @@
 """Rows, wherever they are: solvers see sums over parts of them, added up in a fixed order.
 
-    Part   X (m, d), dense float64 or CSR;  codes (m,) classes, -1 for none;  weight (m,);  span: which rows these are
+    RowPart   X (m, d) dense float64 or CSR;  codes (m,) classes, -1 for none;  weight (m,);  span: which rows they are
 
     rows.sum_over(function, *broadcast)   function(part, *broadcast) -> array, added up over all parts
     rows.map_over(function, *broadcast)   the same, the results one after the other
@@ -28,7 +28,7 @@ MOST_BLOCKS = 8  # of parts that threads take; a constant, so that sums do not d
 
 
 @dataclass(frozen=True)
-class Part:
+class RowPart:
     """Some consecutive rows.
 
     Attributes
@@ -211,7 +211,7 @@ class MemoryRows(Rows):
         size = max(int(height), 64)
         return [slice(start, min(start + size, self.n_rows)) for start in range(0, self.n_rows, size)]
 
-    def _part(self, span: slice) -> Part:
+    def _part(self, span: slice) -> RowPart:
         if self.is_sparse:
             first, last = self.X.indptr[span.start], self.X.indptr[span.stop]
             indptr = self.X.indptr[span.start : span.stop + 1] - first
@@ -222,14 +222,14 @@ class MemoryRows(Rows):
         else:
             X = self.X[span]
         codes = None if self.codes is None else self.codes[span]
-        return Part(X, codes, None if self.weight is None else self.weight[span], span)
+        return RowPart(X, codes, None if self.weight is None else self.weight[span], span)
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[RowPart]:
         """Return the parts, without copying the rows.
 
         Returns
         -------
-        list of Part
+        list of RowPart
             The parts, in the order of the rows.
         """
         return self._parts
@@ -297,7 +297,7 @@ class MemoryRows(Rows):
         ndarray of shape (n_rows,)
             One number per row.
         """
-        return np.concatenate(list(self.map_over(Part.scores, w)))
+        return np.concatenate(list(self.map_over(RowPart.scores, w)))
 
     def times(self, net: np.ndarray) -> np.ndarray:
         """Return the sum of the rows, each times its own number.
@@ -315,12 +315,12 @@ class MemoryRows(Rows):
         return self.sum_over(_weighted_sum, net)
 
 
-def _weighted_sum(part: Part, net: np.ndarray) -> np.ndarray:
+def _weighted_sum(part: RowPart, net: np.ndarray) -> np.ndarray:
     return part.X.T @ net[part.span]
 
 
-def widen(part: Part) -> Part:
+def widen(part: RowPart) -> RowPart:
     """The part with features in float64, in which everything is added up."""
     if part.X.dtype == np.float64:
         return part
-    return Part(part.X.astype(np.float64), part.codes, part.weight, part.span)
+    return RowPart(part.X.astype(np.float64), part.codes, part.weight, part.span)

@@ -1,4 +1,4 @@
-"""`solve`: the entry to the solvers of the primal problem."""
+"""`solve_primal`: the entry to the solvers of the primal problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEW_SPARSE_ROWS = 1_000  # for so many Newton's method solves its system exactly
 MOST_IN_USE = 0.7  # where fewer rows have a price, they are solved apart from the others
 
 
-def solve(
+def solve_primal(
     problem: PrimalProblem,
     start: PrimalSolution | None = None,
     *,
@@ -58,9 +58,9 @@ def solve(
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem, solve
+    >>> from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem, solve_primal
     >>> X, sign = np.array([[-1.0], [1.0], [2.0]]), np.array([-1.0, 1.0, 1.0])
-    >>> found = solve(PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.ones(3))), tol=1e-6)
+    >>> found = solve_primal(PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.ones(3))), tol=1e-6)
     >>> found.gap <= 1e-6, found.w.round(3)
     (True, array([1.]))
     """

@@ -25,7 +25,7 @@ import numpy as np
 
 from semisvm.primal.compiled import CONJUGATE, LOSS, N_CURVED, N_SCALARS, SMOOTH, TOTAL, add_pieces, slope_along
 from semisvm.primal.problem import Prices
-from semisvm.primal.rows import Part
+from semisvm.primal.rows import RowPart
 
 NOTHING, DIAGONAL, FULL = "nothing", "diagonal", "full"  # how much of the curvature a pass adds up
 
@@ -102,18 +102,23 @@ class Sums:
         return (bound if self.mu > 0 else smooth), smooth
 
 
-def sum_part(part: Part, prices: Prices, w: np.ndarray, bias: float, mu: float, curvature: str) -> np.ndarray:
+def sum_part(part: RowPart, prices: Prices, w: np.ndarray, bias: float, mu: float, curvature: str) -> np.ndarray:
     """The sums of one part, as one vector."""
     return sum_scored(part, *prices(part), part.scores(w) + bias, mu, curvature)
 
 
 def sum_scored(
-    part: Part, p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float, curvature: str, alpha: np.ndarray | None = None
+    part: RowPart,
+    p: np.ndarray,
+    q: np.ndarray,
+    f: np.ndarray,
+    mu: float,
+    curvature: str,
+    alpha: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The sums of one part whose decision values are known; alpha (2, m) is filled in where it is given."""
+    """The sums of one part whose decision values are known."""
     X, m, d = part.X, len(f), part.X.shape[1]
-    alpha = np.empty((2, m)) if alpha is None else alpha
-    curved = np.empty(m)
+    alpha, curved = np.empty((2, m)), np.empty(m)
     size = {NOTHING: 0, DIAGONAL: d + 1, FULL: (d + 1) ** 2}[curvature]
     packed = np.empty(N_SCALARS + 2 * d + size)
     packed[:N_SCALARS] = add_pieces(f, p, q, mu, alpha, curved)
@@ -151,7 +156,7 @@ def _add_hessian(X: Any, curved: np.ndarray, out: np.ndarray) -> None:
 
 
 def curvature_times(
-    part: Part, prices: Prices, w: np.ndarray, bias: float, mu: float, direction: np.ndarray
+    part: RowPart, prices: Prices, w: np.ndarray, bias: float, mu: float, direction: np.ndarray
 ) -> np.ndarray:
     """H direction over one part, for rows that are not in memory."""
     alpha, curved = np.empty((2, part.X.shape[0])), np.empty(part.X.shape[0])
@@ -160,7 +165,7 @@ def curvature_times(
     return np.append(part.X.T @ along, along.sum())
 
 
-def slopes_along(part: Part, prices: Prices, points: np.ndarray, steps: np.ndarray, mu: float) -> np.ndarray:
+def slopes_along(part: RowPart, prices: Prices, points: np.ndarray, steps: np.ndarray, mu: float) -> np.ndarray:
     """Derivatives of the smoothed losses of one part at several steps from a point along a direction.
 
     points is (2, d + 1): the point and the direction, the bias last.
