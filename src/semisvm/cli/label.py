@@ -24,7 +24,7 @@ LABEL_EXAMPLES = (
     "semisvm label spam.skops mails.csv --web",
 )
 LONGEST_CELL = 2_000  # characters that are shown of one cell
-DONT_KNOW, LATER, UNDO, QUIT = "?", "l", "u", "q"
+UNSURE, LATER, UNDO, QUIT = "?", "l", "u", "q"
 ENDS = (QUIT, "\x03", "\x04", "")  # Ctrl-C, Ctrl-D, no more input
 UNDOES = (UNDO, "\x08", "\x7f")  # backspace
 
@@ -103,7 +103,7 @@ def ask_in_terminal(session: LabelSession, console: Console, read_key: Callable[
             return
         if key in session.keys:
             session.answer(row.place, session.keys[key])
-        elif key == DONT_KNOW:
+        elif key == UNSURE:
             session.answer(row.place, None)
         elif key == LATER:
             session.postpone(row.place)
@@ -131,7 +131,7 @@ def _show_row(session: LabelSession, console: Console, row: RowToLabel, hint: st
     console.print(grid if row.cells else Text("The file has no named columns: look the row up by its number."))
     console.print(Rule())
     keys = [f"[{key}] {printable(name)}" for key, name in session.keys.items()]
-    keys += [f"[{DONT_KNOW}] don't know", f"[{LATER}] later"]
+    keys += [f"[{UNSURE}] don't know", f"[{LATER}] later"]
     keys += [f"[{UNDO}] undo"] if progress.can_undo else []
     console.print(Text("   ".join([*keys, f"[{QUIT}] quit"])))
     if hint:
