@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from semisvm.campaign import ThresholdClassifier
 from semisvm.errors import DataError, UndefinedError, fault, suggest
 from semisvm.estimators.registry import find_method
 from semisvm.tables.cells import CellError
@@ -118,7 +119,14 @@ class Model:
         """
         if scores.ndim == 1:
             return scores
-        return scores.max(axis=1) if find_method(self.method).sets_threshold else lead_per_class(scores).max(axis=1)
+        return scores.max(axis=1) if self.has_class_thresholds else lead_per_class(scores).max(axis=1)
+
+    @property
+    def has_class_thresholds(self) -> bool:
+        """Whether each class has its own threshold, so that a row may be above none; a campaign's is on the lead."""
+        method = find_method(self.method)
+        is_plain = takes_columns(method) and getattr(self.estimator, "confidence", None) is None
+        return method.sets_threshold and not is_plain and not isinstance(self.estimator, ThresholdClassifier)
 
     # ---- files of rows ----
 

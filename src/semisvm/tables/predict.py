@@ -30,6 +30,7 @@ from semisvm.tables.model import OUTPUTS, Model
 from semisvm.tables.operating import predict_codes
 from semisvm.tables.read import Chunk, RowReader
 
+LARGEST_SCORE = float(np.finfo(np.float32).max)
 PREDICTED = ("label", "score", "above", "probability")
 
 
@@ -114,7 +115,8 @@ def _output_table(
     columns = {name: pyarrow.array(chunk.frame[name]) for name in keep} if chunk.frame is not None else {}
     names = pyarrow.array(model.classes.names)
     columns["label"] = names.take(pyarrow.array(codes))
-    columns["score"] = pyarrow.array(scores.astype(np.float32))  # the digits beyond are noise of the solver
+    # The digits beyond float32 are noise of the solver; a score beyond its range stays a number.
+    columns["score"] = pyarrow.array(np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE).astype(np.float32))
     columns["above"] = pyarrow.array(is_above)
     if model.probability is not None:
         columns["probability"] = pyarrow.array(model.probability.of(scores).astype(np.float32))
@@ -142,14 +144,15 @@ def _writer(path: Path, suffix: str) -> Iterator[Any]:
 
     def write(table: Any) -> None:
         if not opened and suffix == ".parquet":
-            opened.append(parquet.ParquetWriter(path, table.schema))
+            opened.append(parquet.ParquetWriter(stream, table.schema))
         elif not opened:
             options = csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed")
-            opened.append(csv.CSVWriter(path, table.schema, write_options=options))
+            opened.append(csv.CSVWriter(stream, table.schema, write_options=options))
         opened[0].write_table(table.cast(opened[0].schema) if opened and suffix == ".parquet" else table)
 
-    try:
-        yield write
-    finally:
-        for writer in opened:
-            writer.close()
+    with open(path, "wb") as stream:  # Arrow itself opens no file whose name is not UTF-8
+        try:
+            yield write
+        finally:
+            for writer in opened:
+                writer.close()
