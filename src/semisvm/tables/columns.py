@@ -50,9 +50,11 @@ _SHAPED_LIKE_A_DATE = re.compile(r"\s*\w{1,9}[-/. ]\w{1,9}[-/., ]")
 _CODE = r"0\d+$"  # a postal code or a key: amounts are not written with a leading zero
 _DIGIT = re.compile(r"\d")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
-_MONEY = r"(?:[^\W\d_]{1,3}\$?|[$€£¥₹%°])"  # a currency or a unit
-_LIKE_NUMBER = re.compile(rf"\s*{_MONEY}?\s*[-+]?\s*\d[\d.,'’\s]*\s*{_MONEY}?\s*")
-_NAMED_AS_KEY = re.compile(r"(?:^|[\W_])(?:id|ids|uid|uuid|guid|key|nr|no|number|index)$|[a-z](?:Id|ID|Key|Nr)$", re.I)
+_BEFORE = r"(?:[^\W\d_]{0,3}[$€£¥₹]|[^\W\d_]{1,3}\s)"  # a currency; letters alone need a space, as codes have none
+_AFTER = r"(?:[%°$€£¥₹]|[^\W\d_]{1,3})"  # a currency or a unit
+_LIKE_NUMBER = re.compile(rf"\s*{_BEFORE}?\s*[-+]?\s*{_BEFORE}?\s*\d[\d.,'’\s]*{_AFTER}?\s*")
+_NAMED_AS_KEY = re.compile(r"(?i:(?:^|[\W_])(?:id|ids|uid|uuid|guid|key|nr|no|number|index)$)|[a-z](?:Id|ID|Key|Nr)$")
+MOST_AFFIXES = 3  # different currencies or units in a column of numbers
 FEWEST_KEYS = 20  # rows, below which different numbers are no sign of an identifier
 SHARE_LIKE_NUMBERS = 0.95
 KEY = "is an identifier: a different whole number in every row"
@@ -116,13 +118,14 @@ def looks_like_numbers(words: pandas.Series) -> bool:
     return len(sample) > 0 and bool(
         sample.str.fullmatch(_LIKE_NUMBER).mean() >= SHARE_LIKE_NUMBERS
         and has_mark.mean() >= 0.5
+        and sample.str.replace(r"[\d\s.,'’+-]", "", regex=True).nunique() <= MOST_AFFIXES
         and not sample.str.match(_CODE).any()
     )
 
 
 def plain_numbers_of(words: pandas.Series, decimal: str) -> pandas.Series:
     """Return numbers without separators, currency and unit, with a decimal point: "NT$ 3,913" is "3913"."""
-    plain = words.str.replace(rf"^\s*{_MONEY}?\s*([-+]?)\s*{_MONEY}?\s*|\s*{_MONEY}?\s*$", r"\1", regex=True)
+    plain = words.str.replace(rf"^\s*{_BEFORE}?\s*([-+]?)\s*{_BEFORE}?\s*|\s*{_AFTER}?\s*$", r"\1", regex=True)
     plain = plain.str.replace(rf"[{'.' if decimal == ',' else ','}'’\s]", "", regex=True)
     return plain.str.replace(",", ".", regex=False) if decimal == "," else plain
 
