@@ -11,16 +11,17 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import AverageFit, check_neighbors, choose_rows, fit_average, labeled_target
-from semisvm.estimators.auto.library import make_library
-from semisvm.estimators.base import FLOATS, check_every_class_is_used, row_weights
+from semisvm.estimators.auto.average import check_neighbors, choose_rows, labeled_target
+from semisvm.estimators.auto.families import FamiliesFit, fit_families
+from semisvm.estimators.auto.members import FamilySettings
+from semisvm.estimators.auto.preparation import read_rows
+from semisvm.estimators.base import check_every_class_is_used, row_weights
 from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
@@ -149,6 +150,7 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         "prior_strength": [Interval(Real, 0, None, closed="neither")],
         "safe": ["boolean"],
         "metric": [StrOptions({"auto", "euclidean", "cosine"})],
+        "columns": [StrOptions({"auto", "points", "table"}), dict],
         "max_rows": [Interval(Integral, 10, None, closed="left")],
         "costs": [dict, "array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -165,6 +167,7 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         prior_strength: float = 0.5,
         safe: bool = True,
         metric: Literal["auto", "euclidean", "cosine"] = "auto",
+        columns: Any = "auto",
         max_rows: int = 3000,
         costs: Any = None,
         class_weight: Any = None,
@@ -177,6 +180,7 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         self.prior_strength = prior_strength
         self.safe = safe
         self.metric = metric
+        self.columns = columns
         self.max_rows = max_rows
         self.costs = costs
         self.class_weight = class_weight
@@ -208,44 +212,37 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         """
         X, y = on_host(X), on_host(y)
         if y is not None:
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+            X = read_rows(self, X, reset=True)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
         check_every_class_is_used(labels, in_use)
         n_neighbors = check_neighbors(self.n_neighbors)
         costs = read_costs(self.costs, sample_cost, self.class_weight, labels, in_use).by_class(type(self).__name__)
-        is_cosine = self.metric == "cosine" or (self.metric == "auto" and sparse.issparse(X))
 
         rows = choose_rows(labels, in_use, self.max_rows, self.random_state)
         with Progress(self).whole_fit(type(self).__name__) as watch:
-            library, node, at = make_library(
-                X[rows],
-                weight[rows],
-                labels.n_classes,
+            settings = FamilySettings(
+                n_classes=labels.n_classes,
                 n_neighbors=n_neighbors,
-                is_cosine=is_cosine,
+                metric=self.metric,
                 is_safe=self.safe,
+                ridge=self.ridge,
+                strength=self.prior_strength,
+                tell=watch.round_done,
             )
-            target = labeled_target(labels, costs, weight, rows, node)
-            found = fit_average(
-                library, at, target, ridge=self.ridge, strength=self.prior_strength, tell=watch.round_done
-            )
+            found = fit_families(X[rows], weight[rows], labeled_target(labels, costs, weight, rows), settings)
         self.classes_ = labels.classes
         self._learn(found, labels, rows)
         guessed = np.full(len(weight), -1)
-        guessed[rows] = winning_codes(_decision(found.average.scores(at)))[node]
+        guessed[rows] = winning_codes(_decision(found.scores))
         self._transduce(X, labels, guessed)
         return self
 
-    def _learn(self, found: AverageFit, labels: Labels, rows: np.ndarray) -> None:
+    def _learn(self, found: FamiliesFit, labels: Labels, rows: np.ndarray) -> None:
         self._average = found.average
-        self.weights_ = found.average.weights
-        structure = found.average.library.structure
-        self.structure_: dict[str, float] = {}
-        if structure is not None:
-            graphs = {f"graph {k}": ratio for k, ratio in structure.link_ratios.items()}
-            self.structure_ = {"components": structure.component_ratio, **graphs}
+        self.weights_, self.families_ = found.weights, found.average.weights
+        self.structure_ = found.structure
         left_out = _decision(found.left_out)
         self.loo_scores_ = np.full((len(labels.codes), *left_out.shape[1:]), np.nan)
         self.loo_scores_[rows[labels.is_labeled[rows]]] = left_out
@@ -285,7 +282,7 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
             With two classes one score per row, above 0 for the second; with more, one per row and class.
         """
         check_is_fitted(self)
-        X = validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = read_rows(self, on_host(X), reset=False)
         return _decision(self._average.scores_of_rows(X))
 
     def predict(self, X: Any) -> np.ndarray:
