@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from every_estimator import CASES, each_case, each_class, few_labels, scores_of
 from semisvm import SupervisedSVC
 from semisvm.estimators.base import BaseSVC
-from semisvm.estimators.history import RoundRecord, TerminationCondition
+from semisvm.estimators.progress import RoundRecord, TerminationCondition
 from semisvm.model_selection import SemiSupervisedCalibratedClassifierCV
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*one side of the boundary:UserWarning")

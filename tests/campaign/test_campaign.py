@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from every_estimator import each_case, few_labels
 from semisvm import Campaign, SupervisedSVC, ThresholdClassifier, load, save
-from semisvm.campaign.clocks import hash_rows
+from semisvm.campaign.draws import hash_rows
 
 TARGETS = [
     {"min_precision": 0.7},

@@ -8,10 +8,9 @@ from sklearn.datasets import make_moons
 from sklearn.naive_bayes import GaussianNB
 
 from semisvm.decision import Target, choose, count_all, f_score
-from semisvm.decision.resample import resample, resampled_values
+from semisvm.decision.audit import resample, resampled_values
 from semisvm.decision.target import best_of
 from semisvm.dual import solve
-from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.preference._unlabeled import (
     CANDIDATES,
@@ -21,6 +20,7 @@ from semisvm.estimators.preference._unlabeled import (
     draw_folds,
     guess_by_rank,
 )
+from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import kernel_rows, make_formula
 
 TARGETS = [
@@ -128,7 +128,7 @@ def test_many_resamples_are_valued_as_few_are_when_they_do_not_fit_at_once(monke
     scores, is_positive = rng.normal(size=50), rng.uniform(size=50) < 0.3
     copies = resample(is_positive, 30, rng)
     whole = resampled_values(scores, is_positive, copies, Target())
-    monkeypatch.setattr("semisvm.decision.resample._NUMBERS_AT_ONCE", 120)
+    monkeypatch.setattr("semisvm.decision.audit._NUMBERS_AT_ONCE", 120)
     assert np.array_equal(resampled_values(scores, is_positive, copies, Target()), whole)
 
 

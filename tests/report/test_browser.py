@@ -8,9 +8,9 @@ from playwright.sync_api import sync_playwright
 
 import browser
 from report_summaries import EMPTY, binary_summary, make_comparison, multiclass_summary
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.progress import RoundRecord
 from semisvm.report import render_page, write_report
-from semisvm.report.thresholds import UsableScores, tabulate
+from semisvm.report.charts import UsableScores, tabulate
 from semisvm.tables.summary import ErrorCosts, FeatureSummary, Suggestion
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"

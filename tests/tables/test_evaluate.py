@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.progress import RoundRecord
 from semisvm.report import render_page
 from semisvm.tables.evaluate import evaluate_file, summary_on
 from semisvm.tables.fit import fit_model

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from semisvm.decision import Estimate, OperatingPoint, Target, choose, measure
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.summary import (
     VERSION,
     ComparisonSummary,

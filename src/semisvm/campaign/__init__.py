@@ -4,8 +4,8 @@
     claims      the evidence of one target at one threshold, from the answers so far
     sequence    all claims in the order of their tests, and which rows to ask for next
     prediction  what the training labels say about the pool: where to look first
-    clocks      one random order of the pool, in which every claim reads its own rows
-    stored      what a campaign consists of, and how it is kept; state: the file itself
+    draws       one random order of the pool, in which every claim reads its own rows; the answers
+    stored      what a campaign consists of, and the file in which it is kept
     threshold   a classifier with a threshold of its own, and the scores that thresholds apply to
     verdict     what came of it: a table, an operating point, sentences
 

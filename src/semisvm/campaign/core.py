@@ -21,16 +21,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from semisvm.campaign.answers import AnswerLog, time_now
-from semisvm.campaign.clocks import make_seed, read_seed
+from semisvm.campaign.draws import AnswerLog, make_seed, read_seed, time_now
 from semisvm.campaign.prediction import calibration_of, plan_campaign
-from semisvm.campaign.state import join_ledgers
-from semisvm.campaign.stored import StoredCampaign, pool_scores
+from semisvm.campaign.stored import StoredCampaign, join_ledgers, pool_scores
 from semisvm.campaign.threshold import find_pos_label, response_of, scores_for_class
 from semisvm.campaign.verdict import CampaignVerdict, Given, PriceList, certified_point, make_verdict
 from semisvm.decision import Target
 from semisvm.decision.checks import check_confidence
-from semisvm.decision.sampling_evidence import SamplingClaim
+from semisvm.decision.evidence import SamplingClaim
 
 
 class Campaign(StoredCampaign):

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from semisvm.campaign.claims import Claim, ClaimEvidence, PoolClaim, make_claim
-from semisvm.campaign.clocks import DrawOrder
+from semisvm.campaign.draws import DrawOrder
 from semisvm.decision import Target
 from semisvm.decision.betting import fallback, log_evidence_needed
+from semisvm.decision.evidence import SamplingClaim
 from semisvm.decision.linear_claims import linear_forms
-from semisvm.decision.sampling_evidence import SamplingClaim
 from semisvm.decision.sampling_plan import SamplingPlan, predicted_value
 
 LOST_AFTER, LOST_EVIDENCE = 8, 0.3  # a threshold looks lost with so many answers, and less evidence than this

@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from semisvm.campaign.clocks import DrawOrder
+from semisvm.campaign.draws import DrawOrder
 from semisvm.campaign.sequence import ClaimSequence, Standing, ThresholdEvidence
 from semisvm.decision import Counts, Estimate, OperatingPoint, SamplingEvidence, Target
+from semisvm.decision.evidence import SamplingClaim
 from semisvm.decision.linear_claims import measure_of
-from semisvm.decision.sampling_evidence import SamplingClaim
 
 CampaignStatus = Literal["certified", "known", "open", "refuted"]
 

@@ -51,7 +51,8 @@ def commands(debug: bool) -> None:
 def info_command(as_json: bool) -> None:
     """Print versions, threads, memory and GPU, for a bug report."""
     from semisvm.cli.screen import Screen
-    from semisvm.kernels.resources import free_bytes, n_threads
+    from semisvm.kernels.resources import free_bytes
+    from semisvm.kernels.threads import n_threads
 
     found = {"python": platform.python_version(), "system": platform.platform()}
     found |= {name: _version(name) for name in REPORTED_PACKAGES}

@@ -14,7 +14,6 @@ Pure arithmetic: no estimator, no training, nothing random.
 Probabilities are always given as a `confidence`.
 """
 
-from semisvm.decision.adjust import adjust
 from semisvm.decision.audit import (
     SUPERVISED,
     SUPERVISED_THRESHOLD,
@@ -25,7 +24,7 @@ from semisvm.decision.audit import (
 )
 from semisvm.decision.binomial import Estimate, binomial_interval, estimate_cost, estimate_f, labels_needed
 from semisvm.decision.certify import certify
-from semisvm.decision.choose import choose, choose_for, measure
+from semisvm.decision.choose import adjust, choose, choose_for, measure
 from semisvm.decision.counts import (
     Counts,
     Curve,
@@ -37,6 +36,7 @@ from semisvm.decision.counts import (
     precision,
     recall,
 )
+from semisvm.decision.evidence import SamplingEvidence
 from semisvm.decision.guard import Guard, guard, smoothed_cost
 from semisvm.decision.operating_point import PROMISES, OperatingPoint
 from semisvm.decision.positive_unlabeled_point import (
@@ -44,7 +44,6 @@ from semisvm.decision.positive_unlabeled_point import (
     PositiveUnlabeledPoint,
     judge_without_negatives,
 )
-from semisvm.decision.sampling_evidence import SamplingEvidence
 from semisvm.decision.target import Target, best_of
 from semisvm.decision.without_negatives import (
     PriorBound,

@@ -7,19 +7,32 @@
 
 Among equally good thresholds the highest is taken. If no threshold gives what is asked, the nearest is returned, with
 `reached` False and the reason.
+
+`adjust` is PSVM's adjusting step (Section 4.4): the threshold above which unlabeled rows are called positive. If the
+preference is not met at `start`, the threshold moves just far enough that the calibration rows meet it: up for
+precision, down for recall. If it is met, or if there is none:
+
+    "best"    take the threshold with the best F1 among those that meet the preference
+    "paper"   raise the smaller of precision and recall to the current value of the larger, moving in the same way
+
+The paper's rule overshoots where the curve is steep: precision .95 and recall .39 become recall .95 and precision .42
+on IJCNN1. It is kept for the paper's tables; "best" reproduces all of them.
 """
 
 import math
 from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.decision.certify import certify
 from semisvm.decision.checks import Floats, check_scores
-from semisvm.decision.counts import count_all, count_at, cuts_between
+from semisvm.decision.counts import Counts, Curve, count_all, count_at, cuts_between, precision, recall
 from semisvm.decision.operating_point import PROMISES, EvidenceLevel, OperatingPoint, operating_point, show
 from semisvm.decision.target import Target, best_of, f_name
+
+Rule = Literal["best", "paper"]
 
 
 def choose(
@@ -231,3 +244,79 @@ def _with_reason(
     wanted = " and ".join(f"{name} {least:.3g}" for name, least, _ in asked if least is not None)
     seen = " and ".join(f"{name} {show(value)}" for name, _, value in asked)
     return replace(point, reason=f"{subject} {wanted} on these {point.counts.rows} labels. {rest} {seen}.")
+
+
+def adjust(
+    scores: ArrayLike,
+    sign: ArrayLike,
+    *,
+    min_precision: float | None = None,
+    min_recall: float | None = None,
+    rule: Rule = "best",
+    start: float = 0.0,
+) -> float:
+    """Return PSVM's adjusted threshold, d+ in the paper.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+        Scores of the calibration rows.
+    sign : array-like of shape (n,)
+        Their true classes, +1 or -1.
+    min_precision, min_recall : float, optional
+        The preference.
+    rule : {"best", "paper"}, default="best"
+        What to do where the preference is met: take the best F1, or follow the paper.
+    start : float, default=0.0
+        The current threshold.
+
+    Returns
+    -------
+    float
+        The adjusted threshold; `start` itself where nothing has to move.
+
+    Examples
+    --------
+    >>> from semisvm.decision import adjust
+    >>> adjust([3.0, 2.0, 1.0, -1.0], [1, 1, -1, 1], min_precision=0.9)
+    1.5
+    """
+    if rule not in ("best", "paper"):
+        raise ValueError(f'rule must be "best" or "paper", got {rule!r}.')
+    target = Target(min_precision, min_recall)
+    curve = count_all(scores, sign)
+    now = count_at(scores, sign, start)
+    if target.shortfall(now) > 0:
+        return _move(curve, now, target)
+    if rule == "paper":
+        p, r = precision(now), recall(now)
+        if now.tp > 0 and p != r:
+            return _move(curve, now, Target(min_precision=r) if p < r else Target(min_recall=p))
+        if now.tp > 0:
+            return start
+        # No positive is accepted: neither rate is the smaller, so the paper's rule does not apply.
+    return float(curve.thresholds[best_of(curve.counts, target)[0]])
+
+
+def _move(curve: Curve, now: Counts, target: Target) -> float:
+    """Return the nearest threshold that meets the target, or else the one that misses it least.
+
+    Near means that few rows change sides. Precision is sought upward, recall downward, both together anywhere.
+    """
+    ahead = _is_ahead(curve.counts, now, target)
+    shortfall = target.shortfall(curve.counts)
+    meets = ahead & (shortfall == 0)
+    if meets.any():
+        rows_moved = np.abs(curve.counts.accepted - now.accepted)
+        return float(curve.thresholds[np.argmin(np.where(meets, rows_moved, np.inf))])
+    thresholds, counts = curve.thresholds[ahead], Counts(*(cell[ahead] for cell in curve.counts))
+    return float(thresholds[best_of(counts, target)[0]])
+
+
+def _is_ahead(counts: Counts, now: Counts, target: Target) -> Any:
+    """Return which thresholds lie in the direction that raises what is asked for."""
+    if target.min_recall is None and now.accepted > 0:  # with nothing accepted there is no precision to raise
+        return counts.accepted <= now.accepted
+    if target.min_precision is None:
+        return counts.accepted >= now.accepted
+    return np.ones(counts.tp.shape, dtype=bool)

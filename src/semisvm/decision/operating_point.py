@@ -24,8 +24,7 @@ from typing import Any, Literal, get_args
 from semisvm.decision.binomial import Estimate, estimate_cost, estimate_f, estimate_rate
 from semisvm.decision.checks import check_confidence
 from semisvm.decision.counts import Counts
-from semisvm.decision.sampling_evidence import SamplingEvidence
-from semisvm.decision.shortage import explain_thin_evidence
+from semisvm.decision.evidence import SamplingEvidence, explain_thin_evidence
 from semisvm.decision.target import Target, capital, f_name
 
 EvidenceLevel = Literal["empirical", "cross-fitted", "certified", "certified by sampling"]

@@ -2,7 +2,7 @@
 
 One-vs-rest has one problem per class (one alone when there are two); one-vs-one has one per pair of classes, in which
 the rows of other classes take no part and unlabeled rows always do. Where there is a cost matrix, one-sided regression
-(`one_sided`) has one problem per class, whose score is the cost of predicting it.
+(`labeling`) has one problem per class, whose score is the cost of predicting it.
 
 Most methods are written for two classes, as signs: `fit_pairs` makes the tasks and puts the fits together. Methods
 that give a row one of *all* the classes use `labeling` instead.
@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from semisvm.dual import Status
-from semisvm.estimators.history import RoundRecord
 from semisvm.estimators.problem import Limits, TrainingProblem
-from semisvm.estimators.progress import Watch
+from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.kernels import Formula, KernelRows
 from semisvm.labels import Labels
 

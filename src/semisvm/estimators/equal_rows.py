@@ -29,7 +29,7 @@ from scipy import sparse
 
 from semisvm.estimators.binary import BinaryFit
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.kernels.resources import for_each
+from semisvm.kernels.threads import for_each
 
 FEWEST_COPIES = 0.05  # share of the rows: below it the time saved would not be noticed
 _TILE_NUMBERS = 1 << 16  # of dense rows looked at together: they stay in the processor's cache

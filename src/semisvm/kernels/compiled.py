@@ -1,26 +1,43 @@
-"""Compiled loops of the kernels: the exponential of the RBF kernel, sparse products, K @ beta, scores of new rows.
+"""Compiled loops of the kernels: from dot products to kernel values, K @ beta, scores of new rows.
 
-Loops are written for the vectorizer: unit stride, no branch, no call. Each dot product is summed in an order that
-depends on the two rows alone, never on the batch they came in, so that a row made twice is the same row.
-
-Products work on panels: PANEL_WIDTH data rows are laid side by side, feature by feature, so that one number of another
-row is multiplied with PANEL_WIDTH adjacent numbers.
+Loops are written for the vectorizer: unit stride, no branch, no call. Functions that take a counter are called by every
+thread of a team (`threads`): each takes pieces from the counter until none is left. Pieces do not depend on the number
+of threads, and every number is computed within one piece.
 """
 
 import math
+from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from numpy import float32
 
+from semisvm.kernels.formula import DOT_FORMULAS
 from semisvm.kernels.resources import jit
 
-PANEL_WIDTH = 128  # a whole number of vector registers on every machine
+PANEL_WIDTH = 128  # rows side by side: a whole number of vector registers on every machine
+_RBF, _POLY, _SIGMOID = (DOT_FORMULAS.index(name) for name in ("rbf", "poly", "sigmoid"))
 
 _LOG2_E = 1.4426950408889634
 _LOG2_E_FLOAT32 = float32(_LOG2_E)
 # Coefficients of 2^t on [-1/2, 1/2], ln(2)^k / k!, highest first: exact to the last one or two digits of float64.
 _POWERS = tuple(math.log(2.0) ** k / math.factorial(k) for k in range(12, -1, -1))
 _P12, _P11, _P10, _P9, _P8, _P7, _P6, _P5, _P4, _P3, _P2, _P1, _P0 = _POWERS
+
+
+def _add_one(_context, counter):
+    """counter[0] += 1 by one instruction, whatever other threads do; the value before."""
+
+    def generate(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "monotonic")
+
+    return types.int64(counter), generate
+
+
+next_piece: Any = intrinsic(_add_one)
 
 
 @jit
@@ -49,90 +66,31 @@ def rbf_of_dots(dots, squares, square, gamma):
 
 
 @jit
-def rbf_of_dot_rows(dots, squares_left, squares, gamma):
+def rbf_of_dot_rows(counter, dots, squares_left, squares, gamma):
     """Apply `rbf_of_dots` to each row of a block: row i belongs to the data row of squared norm squares_left[i]."""
-    for i in range(dots.shape[0]):
+    i = next_piece(counter)
+    while i < dots.shape[0]:
         rbf_of_dots(dots[i], squares, squares_left[i], gamma)
+        i = next_piece(counter)
 
 
 @jit
-def sparse_products(values, slots, wanted, data_rows, first, last):
-    """values[slots[r], i] = <wanted row r, data row i> for data rows first <= i < last; both are CSR triples.
-
-    PANEL_WIDTH data rows at a time are laid out dense, so that the results come out in the order in which they are
-    stored.
-    """
-    n_features = _largest_index(data_rows[1], wanted[1]) + 1
-    panel = np.zeros(n_features * PANEL_WIDTH, dtype=values.dtype)
-    sums = np.empty(PANEL_WIDTH, dtype=values.dtype)
-    for start in range(first, last, PANEL_WIDTH):
-        stop = min(start + PANEL_WIDTH, last)
-        _lay_out(panel, data_rows, start, stop, True)
-        for r in range(slots.shape[0]):
-            _dots_with_panel(sums, panel, wanted, r)
-            values[slots[r], start:stop] = sums[: stop - start]
-        _lay_out(panel, data_rows, start, stop, False)
-
-
-@jit
-def sparse_rbf(values, slots, wanted, data_rows, wanted_squares, squares, gamma, first, last):
-    """As `sparse_products`, with the exponential applied to each panel's products immediately."""
-    n_features = _largest_index(data_rows[1], wanted[1]) + 1
-    panel = np.zeros(n_features * PANEL_WIDTH, dtype=values.dtype)
-    sums = np.empty(PANEL_WIDTH, dtype=values.dtype)
-    panel_squares = np.zeros(PANEL_WIDTH, dtype=values.dtype)
-    for start in range(first, last, PANEL_WIDTH):
-        stop = min(start + PANEL_WIDTH, last)
-        _lay_out(panel, data_rows, start, stop, True)
-        panel_squares[: stop - start] = squares[start:stop]
-        for r in range(slots.shape[0]):
-            _dots_with_panel(sums, panel, wanted, r)
-            rbf_of_dots(sums, panel_squares, wanted_squares[r], gamma)
-            values[slots[r], start:stop] = sums[: stop - start]
-        _lay_out(panel, data_rows, start, stop, False)
-
-
-@jit
-def _largest_index(some, others):
-    largest = -1
-    for index in some:
-        largest = max(largest, index)
-    for index in others:
-        largest = max(largest, index)
-    return largest
-
-
-@jit
-def _lay_out(panel, data_rows, start, stop, write):
-    """Put data rows start..stop into the columns of the panel, or (write=False) set them to 0 again."""
-    indptr, indices, data = data_rows
-    for i in range(start, stop):
-        for k in range(indptr[i], indptr[i + 1]):
-            panel[indices[k] * PANEL_WIDTH + (i - start)] = data[k] if write else 0
-
-
-@jit
-def _dots_with_panel(sums, panel, wanted, r):
-    """sums[b] = <wanted row r, column b of the panel>."""
-    indptr, indices, data = wanted
-    for b in range(PANEL_WIDTH):
-        sums[b] = 0
-    width = np.uint64(PANEL_WIDTH)
-    k, end = indptr[r], indptr[r + 1]
-    # Four terms per pass: the running sums are loaded and stored once for four products.
-    while k + 4 <= end:
-        x0, x1, x2, x3 = data[k], data[k + 1], data[k + 2], data[k + 3]
-        p0, p1 = np.uint64(indices[k]) * width, np.uint64(indices[k + 1]) * width
-        p2, p3 = np.uint64(indices[k + 2]) * width, np.uint64(indices[k + 3]) * width
-        for b in range(PANEL_WIDTH):
-            q = np.uint64(b)
-            sums[b] += (x0 * panel[p0 + q] + x1 * panel[p1 + q]) + (x2 * panel[p2 + q] + x3 * panel[p3 + q])
-        k += 4
-    while k < end:
-        x0, p0 = data[k], np.uint64(indices[k]) * width
-        for b in range(PANEL_WIDTH):
-            sums[b] += x0 * panel[p0 + np.uint64(b)]
-        k += 1
+def finish_dots(dots, squares, square, formula):
+    """Turn dot products into kernel values in place, as `Formula.finish`; `formula` is `Formula.numbers`."""
+    kind, gamma, coef0, degree = formula[0], formula[1], formula[2], formula[3]
+    if kind == _RBF:
+        if dots.itemsize == 4:
+            rbf_of_dots(dots, squares, square, gamma)
+        else:
+            for j in range(dots.shape[0]):
+                dots[j] = max(square + squares[j] - 2 * dots[j], 0)
+            _powers_of_e(dots, -gamma)
+    elif kind == _POLY:
+        for j in range(dots.shape[0]):
+            dots[j] = (gamma * dots[j] + coef0) ** degree
+    elif kind == _SIGMOID:
+        for j in range(dots.shape[0]):
+            dots[j] = math.tanh(gamma * dots[j] + coef0)
 
 
 @jit
@@ -185,9 +143,15 @@ def _rbf_with_panel(value, panel, z, gamma):
         for b in range(PANEL_WIDTH):
             difference = column[b] - at
             value[b] += difference * difference
-    scale = -_LOG2_E * gamma
-    for b in range(PANEL_WIDTH):
-        t = max(scale * value[b], -1022.0)
+    _powers_of_e(value, -gamma)
+
+
+@jit
+def _powers_of_e(values, scale):
+    """values[b] <- exp(scale * values[b]) in place, float64, for exponents that are not positive."""
+    scale = _LOG2_E * scale
+    for b in range(values.shape[0]):
+        t = max(scale * values[b], -1022.0)
         whole = math.floor(t + 0.5)
         part = t - whole
         power = _P12
@@ -204,4 +168,4 @@ def _rbf_with_panel(value, panel, z, gamma):
         power = power * part + _P1
         power = power * part + _P0
         exponent = (np.int64(whole) + np.int64(1023)) << np.int64(52)
-        value[b] = power * np.int64(exponent).view(np.float64)
+        values[b] = power * np.int64(exponent).view(np.float64)

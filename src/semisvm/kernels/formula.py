@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-KERNEL_NAMES = ("linear", "rbf", "poly", "sigmoid", "precomputed")
+DOT_FORMULAS = ("linear", "rbf", "poly", "sigmoid")  # compiled code knows them by their place here
+KERNEL_NAMES = (*DOT_FORMULAS, "precomputed")
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,11 @@ class Formula:
         if self.name == "rbf":
             return np.ones_like(squares)
         return self.finish(squares[:, None].copy(), None, None)[:, 0]
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The formula as compiled code takes it: which one it is, gamma, coef0, degree."""
+        return np.array([DOT_FORMULAS.index(self.name), self.gamma, self.coef0, self.degree], dtype=np.float64)
 
     def as_pairwise(self) -> dict[str, Any]:
         """Return the kernel as arguments of ``sklearn.metrics.pairwise.pairwise_kernels``.

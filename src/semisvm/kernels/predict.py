@@ -7,8 +7,8 @@ from scipy import sparse
 
 from semisvm.device import resolve
 from semisvm.kernels.formula import Formula
-from semisvm.kernels.resources import for_each, n_threads
 from semisvm.kernels.sources import cross_kernel
+from semisvm.kernels.threads import for_each, n_threads
 
 SCORED_BYTES = 64_000_000  # of kernel values per block
 SHORT_ROW = 64  # features up to which one compiled pass is faster than a matrix product followed by an exponential

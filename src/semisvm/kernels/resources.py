@@ -1,10 +1,7 @@
-"""What the machine offers: a compiler, cores and memory.
+"""What the machine offers: a compiler and memory. (Cores: `threads`.)
 
 Compiler. Importing Numba takes as long as importing scikit-learn. Only modules of compiled functions call `jit`, and
 they are imported inside the functions that need them, so that ``import semisvm`` stays light.
-
-Cores. Compiled functions release the interpreter lock, so plain threads are enough. They are created for each call and
-end with it: a pool kept in the module would not survive a fork.
 
 Memory. The user limits the memory of kernel rows in megabytes (`cache_size`, as in scikit-learn). The default is half
 of what the machine, or the container it runs in, has free at that moment. Memory is taken as rows are made, not in
@@ -12,13 +9,9 @@ advance.
 """
 
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-from joblib import cpu_count
 
 # Infinite bounds are legitimate here, so "ninf" is not in the list. NaN never enters a solver.
 FAST_MATH = {"nnan", "nsz", "arcp", "contract", "reassoc"}
@@ -37,33 +30,6 @@ def jit(function: Callable[..., Any]) -> Any:
         return njit(cache=True, **options)(function)
     except RuntimeError:  # no folder is writable: compile again in each process
         return njit(**options)(function)
-
-
-def n_threads() -> int:
-    """Threads to use: the cores this process may run on, or fewer if OMP_NUM_THREADS says so (joblib sets it)."""
-    cores = _n_cores()
-    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    return max(1, min(cores, int(asked))) if asked.isdigit() else cores
-
-
-@cache
-def _n_cores() -> int:
-    return cpu_count()  # reads several system files, so it is asked once
-
-
-def for_each(function: Callable[..., Any], pieces: Iterable[Any]) -> None:
-    """Call ``function(piece)`` for every piece, on as many threads as there are cores; errors are raised here."""
-    pieces = list(pieces)
-    workers = min(n_threads(), len(pieces))
-    if workers <= 1:
-        for piece in pieces:
-            function(piece)
-        return
-    with ThreadPoolExecutor(workers - 1) as pool:
-        others = [pool.submit(function, piece) for piece in pieces[1:]]
-        function(pieces[0])  # the calling thread works too
-        for other in others:
-            other.result()
 
 
 def budget_bytes(cache_size: float | None) -> int:

@@ -5,17 +5,16 @@ A source knows n data rows and writes rows of the kernel matrix K between all of
     n_rows, dtype, diagonal         the size, the float type of the rows, k(x_i, x_i) as an array of shape (n,)
     write(rows, out)                out[j] = K[rows[j]], shape (len(rows), n)
     write_at(rows, values, slots)   values[slots[j]] = K[rows[j]], for ascending slots
+    between(rows, columns)          K[rows][:, columns], a few rows and columns
     is_repeatable                   whether a row made twice is equal to the last bit
 """
-
-from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from semisvm.kernels.formula import Formula
-from semisvm.kernels.resources import for_each, n_threads
+from semisvm.kernels.threads import new_counter, team
 
 # The panel product works on the non-zeros only and applies the exponential immediately. BLAS multiplies up to twice as
 # fast once rows have many non-zeros, so long and dense rows are left to BLAS.
@@ -30,6 +29,7 @@ LARGEST_PANEL_BYTES = 32_000_000
 FAR_FROM_ORIGIN = 4.0  # squared distance of the mean from the origin, in units of the total variance
 TILE_BYTES = 8_000_000  # dense rows made at a time, so that the exponential finds the products in the cache
 SCIPY_ROWS = 64  # rows per sparse product of SciPy
+VALUES_PER_THREAD = 50_000  # kernel values: fewer are made before another thread has woken up
 DIAGONAL_ROWS = 256  # rows per call of the user's function for the diagonal
 
 
@@ -48,6 +48,12 @@ class KernelSource:
     def write(self, rows: np.ndarray, out: np.ndarray) -> None:
         """Write K[rows] into `out`."""
         raise NotImplementedError
+
+    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return K[rows][:, columns]: from whole rows, unless there is a shorter way."""
+        block = np.empty((len(rows), self.n_rows), dtype=self.dtype)
+        self.write(rows, block)
+        return block[:, columns]
 
     def weighted_sum(self, rows: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
         """Return sum_j coefficients[j] K[rows[j]] if it can be computed without the rows themselves, else None."""
@@ -70,25 +76,31 @@ def make_source(X, formula: Formula, dtype) -> KernelSource:
         return CallableSource(X, formula, dtype)
     if sparse.issparse(X):
         return PanelSource(X, formula, dtype)
-    if formula.name == "rbf":
-        X = _centered_if_far(X)
-    n_nonzeros = np.count_nonzero(X) / max(len(X), 1)
+    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    counts, mean, square = _scan(X)
+    # |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common. So rows that are far from the
+    # origin for their spread are moved there; others are not moved and keep their zeros.
+    if formula.name == "rbf" and mean @ mean > FAR_FROM_ORIGIN * (square - mean @ mean):
+        X = X - mean
+        counts, _, _ = _scan(X)
+    n_nonzeros = counts.sum() / max(len(X), 1)
     if formula.name == "rbf" and np.dtype(dtype) == np.float32:
         is_short = n_nonzeros <= min(PANEL_PAYS_BELOW_NONZEROS, HARDLY_A_ZERO * X.shape[1])
         is_panel_work = is_short or n_nonzeros <= PANEL_PAYS_BELOW_SHARE * X.shape[1]
     else:
         is_panel_work = n_nonzeros <= PANEL_PAYS_BELOW_SHARE_UNFUSED * X.shape[1]
-    return (PanelSource if is_panel_work else BlasSource)(X, formula, dtype)
+    return PanelSource(X, formula, dtype, counts) if is_panel_work else BlasSource(X, formula, dtype)
 
 
-def _centered_if_far(X):
-    """Move the rows to the origin if their distance from it is large compared to their spread.
+def _scan(X) -> tuple[np.ndarray, np.ndarray, float]:
+    """The number of non-zeros of each dense row, the mean row, and the mean squared norm."""
+    from semisvm.kernels.compiled_panels import SCANNED_ROWS, scan_rows
 
-    |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common. Rows near the origin are not
-    moved and keep their zeros.
-    """
-    mean = X.mean(axis=0, dtype=np.float64)
-    return X - mean if mean @ mean > FAR_FROM_ORIGIN * X.var(axis=0, dtype=np.float64).sum() else X
+    n, n_pieces = len(X), -(-len(X) // SCANNED_ROWS)
+    counts, sums, squares = np.empty(n, dtype=np.int64), np.zeros((n_pieces, X.shape[1])), np.zeros(n_pieces)
+    X, counter = np.ascontiguousarray(X), new_counter()
+    team().run(lambda: scan_rows(counter, X, counts, sums, squares), n_pieces)
+    return counts, sums.sum(axis=0) / max(n, 1), float(squares.sum()) / max(n, 1)
 
 
 class BlasSource(KernelSource):
@@ -103,6 +115,9 @@ class BlasSource(KernelSource):
     def weighted_sum(self, rows, coefficients):
         return _linear_sum(self.X, rows, coefficients) if self.formula.name == "linear" else None
 
+    def between(self, rows, columns):
+        return _finished(self, self.X[rows] @ self.X[columns].T, rows, columns)
+
     def write(self, rows, out):
         tile = max(64, TILE_BYTES // max(out.itemsize * self.n_rows, 1))
         for start in range(0, len(rows), tile):
@@ -116,14 +131,15 @@ class BlasSource(KernelSource):
 class PanelSource(KernelSource):
     """Products over the non-zeros only, on every core, for sparse rows and short dense rows."""
 
-    def __init__(self, X, formula: Formula, dtype):
-        self.X = sparse.csr_matrix(X, dtype=dtype)
-        if not self.X.has_canonical_format:
-            self.X = self.X.copy()  # the arrays may be the user's
-            self.X.sum_duplicates()
-        self.formula, self.dtype, self.n_rows = formula, np.dtype(dtype), self.X.shape[0]
-        self.squares = np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=dtype).ravel()
+    def __init__(self, X, formula: Formula, dtype, counts: np.ndarray | None = None):
+        self.formula, self.dtype, self.n_rows = formula, np.dtype(dtype), X.shape[0]
+        self.X = _csr_of_sparse(X, dtype) if counts is None else _csr_of_dense(X, dtype, counts)
+        # Always of the same types: compiled code is made once for each.
+        indptr, indices = self.X.indptr.astype(np.int64), self.X.indices.astype(np.int32, copy=False)
+        self.squares = _squares(indptr, self.X.data)
         self.diagonal = formula.diagonal(self.squares)
+        numbers = formula.numbers, self.X.shape[1]
+        self.arrays = indptr, indices, self.X.data, self.squares, self.diagonal, *numbers
 
     def weighted_sum(self, rows, coefficients):
         return _linear_sum(self.X, rows, coefficients) if self.formula.name == "linear" else None
@@ -131,10 +147,11 @@ class PanelSource(KernelSource):
     @property
     def is_repeatable(self):
         """Panels repeat: each product is summed in an order that depends on its two rows alone."""
-        return self._fits_panels
+        return self.fits_panels
 
     @property
-    def _fits_panels(self):
+    def fits_panels(self):
+        """Whether there are few enough features for panels."""
         from semisvm.kernels.compiled import PANEL_WIDTH
 
         return self.X.shape[1] * PANEL_WIDTH * self.dtype.itemsize <= LARGEST_PANEL_BYTES
@@ -143,28 +160,18 @@ class PanelSource(KernelSource):
         self.write_at(rows, out, np.arange(len(rows)))
 
     def write_at(self, rows, values, slots):
-        if not self._fits_panels:
+        if not self.fits_panels:
             self._write_by_scipy(rows, values, slots)
-        else:
-            from semisvm.kernels.compiled import PANEL_WIDTH
-
-            n_panels = -(-self.n_rows // PANEL_WIDTH)
-            edges = PANEL_WIDTH * np.linspace(0, n_panels, min(n_threads(), n_panels) + 1).astype(int)
-            for_each(lambda span: self._write_columns(rows, values, slots, *span), pairwise(edges.tolist()))
-        values[slots, rows] = self.diagonal[rows]
-
-    def _write_columns(self, rows, values, slots, first, last):
-        """Write columns first to last: the rbf kernel in float32 in one pass, other kernels through dot products."""
-        from semisvm.kernels.compiled import sparse_products, sparse_rbf
-
-        wanted, data, last = _triple(self.X[rows]), _triple(self.X), min(last, self.n_rows)
-        if self.formula.name == "rbf" and self.dtype == np.float32:
-            squares = self.squares[rows], self.squares
-            sparse_rbf(values, slots, wanted, data, *squares, self.formula.gamma, first, last)
+            values[slots, rows] = self.diagonal[rows]
             return
-        sparse_products(values, slots, wanted, data, first, last)
-        for row, slot in zip(rows, slots, strict=True):
-            self.formula.finish(values[slot : slot + 1, first:last], self.squares[[row]], self.squares[first:last])
+        from semisvm.kernels.compiled_panels import make_kernel_rows
+
+        counter, n_values = new_counter(), len(rows) * self.n_rows
+        team().run(lambda: make_kernel_rows(counter, values, slots, rows, self.arrays), threads_worth(n_values))
+
+    def between(self, rows, columns):
+        dots = np.asarray((self.X[rows] @ self.X[columns].T).toarray(), dtype=self.dtype)
+        return _finished(self, dots, rows, columns)
 
     def _write_by_scipy(self, rows, values, slots):
         for start in range(0, len(rows), SCIPY_ROWS):
@@ -179,8 +186,45 @@ def _linear_sum(X, rows, coefficients) -> np.ndarray:
     return np.asarray(X @ (coefficients @ X[rows]))
 
 
-def _triple(X):
-    return X.indptr, X.indices, X.data
+def _csr_of_sparse(X, dtype):
+    X = sparse.csr_matrix(X, dtype=dtype)
+    if not X.has_canonical_format:
+        X = X.copy()  # the arrays may be the user's
+        X.sum_duplicates()
+    return X
+
+
+def _csr_of_dense(X, dtype, counts: np.ndarray):
+    """CSR form of dense rows with the given numbers of non-zeros, on every core."""
+    from semisvm.kernels.compiled_panels import SCANNED_ROWS, fill_csr
+
+    indptr = np.append(0, np.cumsum(counts))
+    indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=dtype)
+    X, counter = np.ascontiguousarray(X), new_counter()
+    team().run(lambda: fill_csr(counter, X, indptr, indices, data), -(-len(X) // SCANNED_ROWS))
+    return sparse.csr_matrix((data, indices, indptr), shape=X.shape)
+
+
+def _squares(indptr: np.ndarray, data: np.ndarray) -> np.ndarray:
+    """Squared norms of the rows of a CSR matrix, in its float type."""
+    from semisvm.kernels.compiled_panels import SCANNED_ROWS, fill_squares
+
+    squares, counter = np.empty(len(indptr) - 1, dtype=data.dtype), new_counter()
+    team().run(lambda: fill_squares(counter, squares, indptr, data), -(-len(squares) // SCANNED_ROWS))
+    return squares
+
+
+def threads_worth(n_values: int) -> int:
+    """How many threads are worth waking for so many kernel values."""
+    return max(1, n_values // VALUES_PER_THREAD)
+
+
+def _finished(source, dots: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Kernel values from the dot products between some rows and some columns of a source."""
+    source.formula.finish(dots, source.squares[rows], source.squares[columns])
+    same = np.equal.outer(rows, columns)
+    dots[same] = np.broadcast_to(source.diagonal[rows][:, None], dots.shape)[same]
+    return dots
 
 
 class CallableSource(KernelSource):
@@ -195,6 +239,9 @@ class CallableSource(KernelSource):
 
     def write(self, rows, out):
         out[:] = cross_kernel(self.formula, self.X[rows], self.X)
+
+    def between(self, rows, columns):
+        return np.asarray(cross_kernel(self.formula, self.X[rows], self.X[columns]), dtype=self.dtype)
 
 
 def cross_kernel(formula: Formula, left, right) -> np.ndarray:
@@ -220,6 +267,5 @@ def _apply_formula(formula, dots, squares_left, squares):
         return
     from semisvm.kernels.compiled import rbf_of_dot_rows
 
-    share = -(-len(dots) // n_threads())
-    parts = [slice(start, start + share) for start in range(0, len(dots), share)]
-    for_each(lambda part: rbf_of_dot_rows(dots[part], squares_left[part], squares, formula.gamma), parts)
+    counter = new_counter()
+    team().run(lambda: rbf_of_dot_rows(counter, dots, squares_left, squares, formula.gamma), threads_worth(dots.size))

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score
 
 from semisvm.labels import find_labeled
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import num_samples, safe_indexing
 
 
@@ -20,13 +21,13 @@ class LabeledRowsScoreMixin:
 
     unlabeled: Any
 
+    @with_shared_docs
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on the labeled rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        %(rows)s
         y : array-like of shape (n_samples,)
             The true label of each row. Rows with the marker `unlabeled` or a missing value are left out.
         sample_weight : array-like of shape (n_samples,), optional

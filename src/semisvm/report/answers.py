@@ -15,7 +15,7 @@ from typing import Any
 from semisvm.decision import SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED, Estimate, OperatingPoint, Target
 from semisvm.decision import changed_by_unlabeled as is_changed
 from semisvm.decision.target import f_name
-from semisvm.report.thresholds import UsableScores, bin_scores, tabulate
+from semisvm.report.charts import UsableScores, bin_scores, tabulate
 from semisvm.report.wording import interval, percent, rate, short_rule, signed_rate, verdict, whole
 from semisvm.tables.summary import ErrorCosts, FitSummary
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from semisvm.decision import Estimate
 from semisvm.report.answers import describe_answers, plain_ends
-from semisvm.report.rounds import describe_rounds
+from semisvm.report.charts import describe_rounds
 from semisvm.report.wording import (
     DASH,
     duration,

@@ -141,7 +141,7 @@ def trusted_types() -> list[str]:
     from semisvm.estimators.auto.families import FamilyAverage
     from semisvm.estimators.costs import Costs
     from semisvm.estimators.gaussians import Gaussians
-    from semisvm.estimators.history import RoundRecord
+    from semisvm.estimators.progress import RoundRecord
     from semisvm.estimators.registry import METHODS
     from semisvm.kernels import Formula
     from semisvm.tables.columns import Column

@@ -232,7 +232,7 @@ def installed_versions() -> dict[str, str]:
 
 def describe_machine() -> dict[str, Any]:
     """Return what the fit ran on."""
-    from semisvm.kernels.resources import n_threads
+    from semisvm.kernels.threads import n_threads
 
     system = {"python": platform.python_version(), "system": platform.platform(terse=True)}
     return system | {"processor": platform.machine(), "cores": os.cpu_count() or 1, "threads": n_threads()}

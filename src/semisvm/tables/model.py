@@ -32,7 +32,7 @@ from scipy import sparse
 
 from semisvm.errors import DataError, UndefinedError, fault, suggest
 from semisvm.estimators.registry import find_method
-from semisvm.kernels.resources import n_threads
+from semisvm.kernels.threads import n_threads
 from semisvm.tables.classes import Classes, label_texts, unmark
 from semisvm.tables.disk import check_can_write, whole_file
 from semisvm.tables.encode import CellError, MatrixEncoder, TableEncoder

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from semisvm.decision import Estimate, OperatingPoint
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.loaded import upgrade_facts
 
 VERSION = 2

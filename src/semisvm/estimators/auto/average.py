@@ -19,8 +19,7 @@ from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, Member
 from semisvm.estimators.auto.stacking import LeastSquaresMachine, Stacked, fit_least_squares, stack
 from semisvm.estimators.costs import Costs
-from semisvm.estimators.history import RoundRecord
-from semisvm.estimators.progress import warn_caller
+from semisvm.estimators.progress import RoundRecord, warn_caller
 from semisvm.labels import Labels
 
 BELIEVED = 1e-9  # of the largest belief: members with less are not trained

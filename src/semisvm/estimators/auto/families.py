@@ -28,14 +28,14 @@ from semisvm.estimators.auto.members import (
     ForestFamily,
     KernelFamily,
     find_latent_directions,
-    grow_leaf_shares,
     train_features,
     train_forest,
     train_kernels,
 )
 from semisvm.estimators.auto.preparation import Views, make_views
 from semisvm.estimators.auto.stacking import Stacked, stack
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.auto.trees import grow_leaf_shares
+from semisvm.estimators.progress import RoundRecord
 
 ROWS_AT_ONCE = 20_000  # of which the views are held while new rows are scored
 

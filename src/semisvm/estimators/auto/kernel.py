@@ -20,8 +20,8 @@ from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.library import make_library
 from semisvm.estimators.base import FLOATS
 from semisvm.estimators.costs import Costs
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import encode
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 MOST_KERNEL_ROWS = 5000  # of which the kernel matrix, and a few more of that size, are kept

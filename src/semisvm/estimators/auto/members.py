@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomTreesEmbedding
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from semisvm.estimators.auto.average import (
     KernelAverage,
@@ -31,10 +31,10 @@ from semisvm.estimators.auto.average import (
 )
 from semisvm.estimators.auto.library import Member, make_library
 from semisvm.estimators.auto.stacking import Stacked
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.auto.trees import LeafShares, TreeSet, shares_at_leaves, trees_of
+from semisvm.estimators.progress import RoundRecord
 
-N_LEAF_TREES, LEAF_DEPTH = 400, 7
-N_FOREST_TREES, FOREST_LEAF = 500, 2
+N_FOREST_TREES, FOREST_LEAF = 300, 2
 N_DIRECTIONS, WEAK_RIDGE = 100, 0.1
 
 
@@ -97,27 +97,6 @@ def train_kernels(
 
 
 @dataclass(frozen=True)
-class LeafShares:
-    """One column per leaf of every tree, so that inner products are the share of trees in which two rows meet."""
-
-    trees: RandomTreesEmbedding
-    starts: np.ndarray
-
-    def of(self, view: Any) -> Any:
-        """The features of rows: sparse, one entry per tree."""
-        leaves = self.trees.apply(view) + self.starts[:-1]
-        n, k = leaves.shape
-        data = np.full(n * k, k**-0.5)
-        return sparse.csr_matrix((data, leaves.ravel(), np.arange(0, n * k + 1, k)), shape=(n, int(self.starts[-1])))
-
-
-def grow_leaf_shares(view: Any) -> LeafShares:
-    """Grow the trees."""
-    trees = RandomTreesEmbedding(N_LEAF_TREES, max_depth=LEAF_DEPTH, random_state=0).fit(view)
-    return LeafShares(trees, np.cumsum([0, *(tree.tree_.node_count for tree in trees.estimators_)]))
-
-
-@dataclass(frozen=True)
 class LatentDirections:
     """Coordinates in the main directions of all rows, centered and scaled to length 1."""
 
@@ -129,6 +108,10 @@ class LatentDirections:
         centered = self.directions.transform(view) - self.mean
         length = np.linalg.norm(centered, axis=1, keepdims=True)
         return centered / np.where(length > 0, length, 1)
+
+    def products(self, view: Any, slopes: np.ndarray) -> np.ndarray:
+        """The features of rows times slopes (p, c)."""
+        return self.of(view) @ slopes
 
 
 def find_latent_directions(view: Any) -> LatentDirections:
@@ -147,7 +130,9 @@ class FeatureFamily:
 
     def scores(self, views: dict[str, Any]) -> np.ndarray:
         """The scores of rows, (m, c)."""
-        return self.bias + sum(features.of(views[view]) @ self.slopes[view] for view, features in self.features.items())
+        return self.bias + sum(
+            features.products(views[view], self.slopes[view]) for view, features in self.features.items()
+        )
 
 
 def train_features(
@@ -190,14 +175,15 @@ def _inner_products(labeled: dict[str, Any]) -> Iterator[tuple[str, np.ndarray]]
 
 @dataclass(frozen=True)
 class ForestFamily:
-    """A forest of trees; the score of a class is twice its share among them, minus 1."""
+    """A forest of trees; the score of a class is twice its mean share at the leaves, (n_nodes, n_classes), minus 1."""
 
     view: str
-    forest: RandomForestClassifier | ExtraTreesClassifier
+    trees: TreeSet
+    shares: np.ndarray
 
     def scores(self, views: dict[str, Any]) -> np.ndarray:
         """The scores of rows, (m, c)."""
-        return _from_shares(self.forest.predict_proba(views[self.view]))
+        return _from_shares(self.trees.sums(views[self.view], self.shares) / len(self.trees.roots))
 
 
 def train_forest(
@@ -225,7 +211,8 @@ def train_forest(
     record = member_record(name, left_out, target, 0, time.perf_counter() - began).with_details(weight=1.0)
     stacked = Stacked(np.ones(1), float(record.objective or 0), n_iter=1, gap=0.0)
     members = MembersFit({}, {"": 1.0}, left_out, stacked, [record], settings.tell(record))
-    return FamilyFit(ForestFamily(view, forest), members, _from_shares(forest.predict_proba(rows)))
+    family = ForestFamily(view, trees_of(forest), shares_at_leaves(forest))
+    return FamilyFit(family, members, family.scores(views))
 
 
 def _from_shares(share: np.ndarray) -> np.ndarray:

@@ -69,6 +69,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         elif estimator._groups != {}:
             raise ValueError(f"{type(estimator).__name__} was fitted on rows of columns, and is given strings.")
         return strings
+    X = X.to_pandas() if is_frame(X) and hasattr(X, "to_pandas") else X
     if reset:
         estimator._groups = settle_groups(X, estimator.columns)
     groups = estimator._groups
@@ -76,13 +77,12 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise ValueError(f"{type(estimator).__name__} was fitted on strings, and is given {type(X).__name__}.")
     if groups is None:
         return validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
-    if not is_frame(X):
+    if is_frame(X):
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+    else:
         X = X.toarray() if sparse.issparse(X) else X
         X = validate_data(estimator, X, dtype=FLOATS, ensure_all_finite="allow-nan", reset=reset)
-    else:
-        X = X.to_pandas() if hasattr(X, "to_pandas") else X
-        validate_data(estimator, X, skip_check_array=True, reset=reset)
-    return _read_table(X, groups)
+    return _read_table(X, groups, getattr(estimator, "feature_names_in_", None))
 
 
 def is_frame(X: Any) -> bool:
@@ -145,9 +145,16 @@ def _kind_of(cells: Any) -> str:
     return "text" if given.str.count(r"\S+").mean() >= TEXT_WORDS else "category"
 
 
-def _read_table(X: Any, groups: dict[str, tuple[Any, ...]]) -> TableRows:
+def _read_table(X: Any, groups: dict[str, tuple[Any, ...]], known: Any) -> TableRows:
+    """The columns of the groups; `known` are the names at the fit, for an array whose columns have none."""
     n_rows = len(X)
-    column = (lambda name: X[name]) if is_frame(X) else (lambda name: X[:, name])
+    place = {} if known is None or is_frame(X) else {name: j for j, name in enumerate(known)}
+
+    def column(name: Any) -> Any:
+        if not is_frame(X):
+            return X[:, place.get(name, name)]
+        return X[name] if name in X.columns else X.iloc[:, name]
+
     parts: dict[str, np.ndarray] = {}
     for kind, names in groups.items():
         read = _numbers_of if kind == "number" else _objects_of if kind == "category" else _texts_of
@@ -160,7 +167,8 @@ def _read_table(X: Any, groups: dict[str, tuple[Any, ...]]) -> TableRows:
 
 def _numbers_of(name: Any, cells: Any) -> np.ndarray:
     try:
-        values = np.asarray(cells.astype("Float64").astype("float64") if hasattr(cells, "astype") else cells, float)
+        plain = cells if isinstance(cells, np.ndarray) else cells.astype("Float64").astype("float64")
+        values = np.asarray(plain, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             f"Column {name!r} is to hold numbers and does not: name it under 'category' or 'text' in columns."

@@ -21,29 +21,29 @@ from semisvm.estimators.auto.average import check_neighbors, choose_rows, labele
 from semisvm.estimators.auto.families import FamiliesFit, fit_families
 from semisvm.estimators.auto.members import FamilySettings
 from semisvm.estimators.auto.preparation import read_rows
-from semisvm.estimators.base import check_every_class_is_used, row_weights
 from semisvm.estimators.binary import winning_codes
-from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
+from semisvm.estimators.inputs import check_every_class_is_used, row_weights
+from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.progress import Progress, warn_caller
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode
-from semisvm.model_selection.scoring import LabeledRowsScoreMixin
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 CLOSE_ENOUGH = 1e-6  # how far the objective of the weights may be from its minimum
 
 
 @with_shared_docs
-class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
+class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
     """The default for few labels and many unlabeled rows: nothing to choose, nothing to tune.
 
     Rows may help in several ways: classes may be clusters, may lie along curved surfaces, or may differ in directions
     in which all rows vary most. For each of these there are kernels that are made from all rows. A least-squares SVM is
     trained on each, and the average that does best on labeled rows left out is taken; `weights_` says what helped.
 
-    Dense rows are taken as they are: standardize the columns of a table first. Rows of a sparse matrix are scaled to
-    length 1, as is usual for text.
+    X may be a table, texts, or points. The columns of a DataFrame are prepared here, and forests of trees join the
+    average; texts are read as words, as characters, and by their main topics. Dense arrays are taken as they are, and
+    rows of a sparse matrix are scaled to length 1, as is usual for text.
 
     Parameters
     ----------
@@ -62,6 +62,11 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
     metric : {"auto", "euclidean", "cosine"}, default="auto"
         How rows are compared. "cosine" scales rows to length 1; "auto" is "cosine" for sparse matrices and "euclidean"
         for dense ones.
+    columns : {"auto", "points", "table"} or dict, default="auto"
+        What X is. "auto": a DataFrame is a table; an array or sparse matrix holds points; one string per row is text. A
+        dictionary names the columns of a table by kind, for example ``{"number": ["age"], "category": ["city"], "text":
+        ["note"]}``; other columns are ignored. Otherwise columns of numbers are numbers, columns of strings with three
+        or more words per cell are text, and all others are categories. Cells may be missing.
     max_rows : int, default=3000
         Most rows that kernels are made from: the labeled ones and a random sample of the others. The rest are predicted
         like new rows. At most half of them are labeled; where there are more labels, a sample of those is learned from,
@@ -73,7 +78,7 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         Multiplies the loss of the rows of each class, as in scikit-learn.
     %(unlabeled)s
     random_state : int, RandomState instance or None, default=None
-        Makes the choice of rows repeatable where there are more than `max_rows`. Nothing else is random.
+        Makes the choice of rows repeatable where there are more than `max_rows`. Trees have a fixed seed.
     %(verbose)s
 
     Attributes
@@ -83,14 +88,19 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         The weight of each kernel in the average; 0 for those that were left out. "rbf" (or "cosine") and "linear" are
         ordinary kernels, "strong ridge" with more smoothing; "components" and "component rbf" are made from the main
         directions of all rows; "graph 3 ..." from a graph of 3 neighbors: "smooth" uses all functions on it, "first m"
-        the m smoothest.
+        the m smoothest. Where there are several families, the name of the family comes first.
+    families_ : dict of {str: float}
+        The weight of each family: one for points; for a table the kernels of its standardized columns, those of its
+        columns mapped to a normal distribution by ranks, trees grown without labels, a random forest, and extra trees;
+        for texts, and each text column, the kernels of words, those of characters, and latent semantics.
     structure_ : dict of {str: float}
         How much structure the rows have, without a look at the labels. "components": how much more they vary in one
         direction than rows with independent columns; "graph 3": how much nearer the 3 nearest rows are than in a
         random cloud of the same covariance. About 1 means none. Empty with ``safe=False``.
     loo_scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        The score of each labeled row by machines that have not seen its label, in the form of `decision_function`; NaN
-        for other rows. The weights of the average have seen it: with few labels their error is too low.
+        The score of each labeled row by machines that have not seen its label, or by the trees of a forest that have
+        not, in the form of `decision_function`; NaN for other rows. The weights of the average have seen it: with few
+        labels their error is too low.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: its own, or the one that the fit gives it.
     labeled_iter_ : ndarray of shape (n_samples,)
@@ -117,8 +127,8 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
     Notes
     -----
     A row of weight 2 is two rows, exactly, also in the kernels and in the leave-one-out scores, as long as there are at
-    most `max_rows` rows; beyond that, rows are drawn without regard to their weights. Rows of weight 0 are predicted
-    like new rows.
+    most `max_rows` rows; beyond that, rows are drawn without regard to their weights. In trees, and in how columns and
+    texts are prepared, that is not exact. Rows of weight 0 are predicted like new rows.
 
     The unlabeled rows do not always help. Rows without any structure are recognized and left to the ordinary kernels;
     rows with a structure that has nothing to do with the classes are not, and with very few labels the average can then
@@ -195,8 +205,8 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features) or array-like of str
+            The rows: points, a table, or texts.
         y : array-like of shape (n_samples,)
             A label for each row, the marker `unlabeled` where there is none.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -273,8 +283,8 @@ class AutoSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows. One that equals a row of the fit gets the score it has there.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features) or array-like of str
+            The rows, of the kind that was fitted. One that equals a row of the fit gets the score it has there.
 
         Returns
         -------

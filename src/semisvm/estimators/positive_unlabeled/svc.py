@@ -16,11 +16,16 @@ from sklearn.utils import check_random_state
 from semisvm.estimators.base import BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
 from semisvm.estimators.positive_unlabeled.search import POSITIVE_WEIGHTS, UNTUNED_WEIGHT, PuMachine, search_weight
-from semisvm.estimators.positive_unlabeled.target import read_positives, read_prior
-from semisvm.estimators.positive_unlabeled.threshold import PuRequest, hold_out, settle_threshold
+from semisvm.estimators.positive_unlabeled.threshold import (
+    PuRequest,
+    hold_out,
+    read_positives,
+    read_prior,
+    settle_threshold,
+)
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.model_selection.pu_scoring import deal_with_unlabeled
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 
@@ -205,6 +210,7 @@ class PositiveUnlabeledSVC(BaseSVC):
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learn from labeled positives and unlabeled rows.
 
@@ -221,13 +227,13 @@ class PositiveUnlabeledSVC(BaseSVC):
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         return self._fit_rows(X, y, sample_weight, None, read_labels=partial(read_positives, negative=self.negative))
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
     def fit_with_store(self, X: Any, y: Any, *, store: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
 
@@ -244,8 +250,7 @@ class PositiveUnlabeledSVC(BaseSVC):
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         read_labels = partial(read_positives, negative=self.negative)
         return self._fit_rows(X, y, sample_weight, None, store, read_labels)

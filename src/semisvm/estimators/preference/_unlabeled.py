@@ -17,7 +17,7 @@ made once, by a model of all labels, would carry the held-out labels into the fo
 choice (docs/soft-labels.md has the numbers).
 
 **The choice prefers the simpler model.** The value of a candidate is that of the operating point that its out-of-fold
-scores would choose for the target, averaged over resampled labels and draws of folds (`decision.resample`). A candidate
+scores would choose for the target, averaged over resampled labels and draws of folds (`decision.audit`). A candidate
 replaces the supervised model only if its gain exceeds `CAUTION` standard errors of that gain; if several do, the one
 that exceeds them most is chosen. A second round of the chosen candidate must beat the first in the same way.
 
@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.decision import Target
-from semisvm.decision.resample import resample, resampled_values
+from semisvm.decision.audit import resample, resampled_values
 from semisvm.estimators.class_shares import label_by_rank, rank_rows
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner, TrainingCall
 from semisvm.model_selection import assign_folds, collect_scores, list_folds

@@ -1,8 +1,9 @@
-"""Numbers that kernels can't work with: float32 is widened where float64 is enough, other rows are refused by name.
+"""What an estimator is given, checked: weights and masks of rows, and numbers that kernels can work with.
 
 Kernels are made of sums of squares. Squares of float32 numbers leave the range of float32 beyond 1e19 and below 1e-19,
-and squares of float64 numbers leave that of float64 beyond 1e154. A score that is not a number would compare as false
-and become a label, so no score leaves an estimator without `refuse_undefined`.
+and squares of float64 numbers leave that of float64 beyond 1e154: float32 is widened where float64 is enough, other
+rows are refused by name. A score that is not a number would compare as false and become a label, so no score leaves an
+estimator without `refuse_undefined`.
 """
 
 from __future__ import annotations
@@ -14,10 +15,42 @@ from scipy import sparse
 
 from semisvm.errors import UndefinedError
 from semisvm.kernels import Formula
+from semisvm.labels import Labels
+from semisvm.sklearn_private import check_sample_weight
 
 LARGEST = 1e150  # a sum of squares of a million such numbers is finite in float64
 SAFE_IN_FLOAT32 = 1e12  # largest magnitude, and the inverse of the smallest, whose squares are far from the limits
 SAFE_KERNEL_VALUE = 1e30  # in float32, with room for sums of several
+
+
+def row_weights(sample_weight: Any, X: Any) -> np.ndarray:
+    """One weight per row, 1 where none were passed; negative, NaN and all-zero weights are refused."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def read_random_sample(random_sample: Any, n_rows: int) -> np.ndarray | None:
+    """The mask of the labels that are a random sample; None where all of them are."""
+    if random_sample is None:
+        return None
+    mask = np.asarray(random_sample)
+    if mask.dtype != bool or mask.shape != (n_rows,):
+        raise ValueError(
+            f"random_sample must be a boolean mask with one entry for each of the {n_rows} rows; got an array of shape "
+            f"{mask.shape} and type {mask.dtype}."
+        )
+    return mask
+
+
+def check_every_class_is_used(labels: Labels, in_use: np.ndarray) -> None:
+    """Refuse weights that leave a class of y with no row at all."""
+    gone = np.setdiff1d(labels.codes[labels.is_labeled], labels.codes[in_use & labels.is_labeled])
+    if len(gone):
+        raise ValueError(
+            f"No row of class {labels.classes[gone[0]]!r} has a positive sample_weight: give one some weight or "
+            "leave the class out of y."
+        )
 
 
 def usable_rows(X: Any, names: Any = None) -> Any:

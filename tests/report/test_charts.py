@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from report_summaries import answer, draw_scores
 from semisvm.decision import Target, measure
-from semisvm.report.thresholds import DIGITS, MOST_THRESHOLDS, UsableScores, bin_scores, tabulate
+from semisvm.report.charts import DIGITS, MOST_THRESHOLDS, UsableScores, bin_scores, tabulate
 from semisvm.tables.summary import ScoreSample
 
 COSTS = (7.0, 2.0)

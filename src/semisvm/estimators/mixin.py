@@ -1,18 +1,45 @@
-"""What every classifier here offers after `fit`: a campaign that certifies it, and a threshold of its own."""
+"""What every classifier here offers after `fit`: labels by its scores, accuracy on labeled rows, and a campaign."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
+
+from semisvm.estimators.binary import winning_codes
+from semisvm.model_selection.scoring import LabeledRowsScoreMixin
+from semisvm.shared_docs import with_shared_docs
 
 if TYPE_CHECKING:
     from semisvm.campaign import Campaign, ThresholdClassifier
     from semisvm.decision import OperatingPoint
 
 
-class CertifiableMixin:
-    """Mixin for classifiers: `campaign` and `with_threshold`."""
+class SemiSupervisedMixin(LabeledRowsScoreMixin):
+    """Mixin for classifiers with `decision_function`: `predict`, `score`, `campaign` and `with_threshold`.
+
+    It must come before scikit-learn's `ClassifierMixin` among the base classes.
+    """
+
+    classes_: np.ndarray
+    decision_function: Callable[..., np.ndarray]
+
+    @with_shared_docs
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        %(new_rows)s
+
+        Returns
+        -------
+        %(predicted)s
+        """
+        decision = self.decision_function(X)
+        return self.classes_[winning_codes(decision)]
 
     def campaign(self, X_pool: Any, **options: Any) -> Campaign:
         """Begin to label rows of a pool until a threshold of this model is certified.

@@ -112,8 +112,33 @@ def test_sparse_rows_with_64_bit_indices_are_taken(method, rows):
 
 
 @pytest.mark.parametrize("method", SVCS)
-@pytest.mark.parametrize("value", [-1, 0, np.inf, np.nan, "two", None])
-def test_class_weights_that_are_not_positive_numbers_are_refused_with_the_class(method, value, rows):
+@pytest.mark.parametrize("value", [-1, np.inf, np.nan, "two", None])
+def test_class_weights_that_are_not_numbers_from_0_on_are_refused_with_the_class(method, value, rows):
     X, y = rows
-    with pytest.raises(ValueError, match=r"class_weight must be a positive, finite number .* for class 0"):
+    with pytest.raises(ValueError, match=r"class_weight must be finite and not negative .* for class 0"):
         method(class_weight={0: value, 1: 1.0}).fit(X, y)
+
+
+@pytest.mark.parametrize("method", SVCS)
+def test_class_weights_that_are_all_0_are_refused(method, rows):
+    X, y = rows
+    with pytest.raises(ValueError, match="class_weight is 0 for every class"):
+        method(class_weight={0: 0, 1: 0.0}).fit(X, y)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("method", [method for method in SVCS if method is not PreferenceSVC])
+def test_the_labeled_rows_of_a_class_of_weight_0_take_no_part(method, multi_class):
+    """Where they lie makes no difference to the machine, and no score speaks for their class.
+
+    `PreferenceSVC` sets thresholds by all labels, so it may still predict the class.
+    """
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2, -1], 8)
+    X = rng.normal(size=(32, 3)) + 3 * np.eye(4, 3)[y]
+    moved = np.where((y == 0)[:, None], rng.normal(size=X.shape), X)
+    same = {"class_weight": {0: 0.0}, "gamma": 0.3, "multi_class": multi_class}
+    one, other = method(**same).fit(X, y), method(**same).fit(moved, y)
+    assert not (one.predict(X) == 0).any()
+    if method is SupervisedSVC:  # the others also learn from where all rows lie
+        np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)

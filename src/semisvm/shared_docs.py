@@ -1,4 +1,4 @@
-"""Documentation that the estimators share, written once: a decorator fills it into their docstrings.
+"""Documentation that classes share, written once: a decorator fills it into their docstrings.
 
 A docstring holds ``%(name)s`` on a line of its own where the text of that name goes.
 """
@@ -30,7 +30,8 @@ costs : dict {class: cost of misclassifying it} or array-like of shape (n_classe
 """,
     "class_weight": """
 class_weight : dict or "balanced", default=None
-    Multiplies C for the rows of each class, as in scikit-learn.
+    Multiplies C for the rows of each class, as in scikit-learn: finite numbers, 0 or more, not all 0. The labeled rows
+    of a class of weight 0 take no part in training.
 """,
     "multi_class": """
 multi_class : {"auto", "ovr", "ovo"}, default="auto"
@@ -98,6 +99,30 @@ n_features_in_ : int
     Number of features seen during fit.
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the features seen during fit; only where X has string column names.
+""",
+    "rows": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    The rows.
+""",
+    "new_rows": """
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    The rows, or with ``kernel="precomputed"`` the kernel values between them and the training rows.
+""",
+    "labels": """
+y : array-like of shape (n_samples,)
+    A label for each row, the marker `unlabeled` where there is none.
+""",
+    "scores": """
+scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+    With two classes one score per row, above 0 for the second; with more, one per row and class.
+""",
+    "predicted": """
+y : ndarray of shape (n_samples,)
+    Class labels.
+""",
+    "probabilities": """
+probabilities : ndarray of shape (n_samples, n_classes)
+    One column per class, in the order of `classes_`.
 """,
     "rows_and_labels": """
 X : {array-like, sparse matrix} of shape (n_samples, n_features)

@@ -1,0 +1,241 @@
+"""Compiled products of sparse rows and short dense rows, by panels, on every thread of a team.
+
+A panel holds PANEL_WIDTH data rows side by side, feature by feature, so that one number of another row is multiplied
+with PANEL_WIDTH adjacent numbers. Each dot product is summed in an order that depends on the two rows alone, never on
+the batch they came in, so that a row made twice is the same row. Kernel values are finished, and used, while they are
+in the first-level cache. The data, `source` below, is a tuple:
+
+    indptr, indices, data   the rows in CSR form
+    squares, diagonal       |x_i|^2 and k(x_i, x_i)
+    formula                 `Formula.numbers`
+    n_features              the number of columns
+"""
+
+import numpy as np
+
+from semisvm.kernels.compiled import PANEL_WIDTH, finish_dots, next_piece
+from semisvm.kernels.resources import jit
+
+SCANNED_ROWS = 256  # dense rows per piece of a pass over the data
+
+
+@jit
+def make_kernel_rows(counter, values, slots, rows, source):
+    """values[slots[r]] = K[rows[r]]; one piece is one panel of columns."""
+    n, panel = source[4].shape[0], _empty_panel(source)
+    sums = np.empty(PANEL_WIDTH, dtype=source[2].dtype)
+    start = PANEL_WIDTH * next_piece(counter)
+    while start < n:
+        stop = min(start + PANEL_WIDTH, n)
+        _lay_out(panel, source, start, stop)
+        for r in range(rows.shape[0]):
+            _kernel_with_panel(sums, panel, source, rows[r], start, stop)
+            values[slots[r], start:stop] = sums[: stop - start]
+        _clear(panel, source, start, stop)
+        start = PANEL_WIDTH * next_piece(counter)
+
+
+@jit
+def spread_moves(counter, change, values, stored_slots, stored_moves, slots, rows, moves, width, source):
+    """change = sum_k stored_moves[k] values[stored_slots[k]] + sum_r moves[r] K[rows[r]], in float64.
+
+    Rows that are made go to values[slots[r]] too where slots[r] >= 0. One piece is `width` columns.
+    """
+    n, panel = change.shape[0], _empty_panel(source)
+    sums, total = np.empty(PANEL_WIDTH, dtype=source[2].dtype), np.empty(width)
+    start = width * next_piece(counter)
+    while start < n:
+        stop = min(start + width, n)
+        total[:] = 0.0
+        _add_stored(total[: stop - start], values, stored_slots, stored_moves, start, stop)
+        for first in range(start, stop if rows.shape[0] else start, PANEL_WIDTH):
+            last = min(first + PANEL_WIDTH, stop)
+            part = total[first - start : first - start + PANEL_WIDTH]
+            _lay_out(panel, source, first, last)
+            for r in range(rows.shape[0]):
+                _kernel_with_panel(sums, panel, source, rows[r], first, last)
+                move = moves[r]
+                for b in range(PANEL_WIDTH):
+                    part[b] += move * np.float64(sums[b])
+                if slots[r] >= 0:
+                    values[slots[r], first:last] = sums[: last - first]
+            _clear(panel, source, first, last)
+        change[start:stop] = total[: stop - start]
+        start = width * next_piece(counter)
+
+
+@jit
+def spread_stored(counter, change, values, slots, moves, width):
+    """change = sum_k moves[k] values[slots[k]] in float64; one piece is `width` columns."""
+    n, total = change.shape[0], np.empty(width)
+    start = width * next_piece(counter)
+    while start < n:
+        stop = min(start + width, n)
+        total[:] = 0.0
+        _add_stored(total[: stop - start], values, slots, moves, start, stop)
+        change[start:stop] = total[: stop - start]
+        start = width * next_piece(counter)
+
+
+@jit
+def _add_stored(total, values, slots, moves, start, stop):
+    """total += sum_k moves[k] values[slots[k], start:stop]; four rows at a time use each sum once."""
+    k, n_rows = 0, slots.shape[0]
+    while k + 4 <= n_rows:
+        row0, row1 = values[slots[k], start:stop], values[slots[k + 1], start:stop]
+        row2, row3 = values[slots[k + 2], start:stop], values[slots[k + 3], start:stop]
+        move0, move1, move2, move3 = moves[k], moves[k + 1], moves[k + 2], moves[k + 3]
+        for j in range(total.shape[0]):
+            total[j] += (move0 * np.float64(row0[j]) + move1 * np.float64(row1[j])) + (
+                move2 * np.float64(row2[j]) + move3 * np.float64(row3[j])
+            )
+        k += 4
+    while k < n_rows:
+        row, move = values[slots[k], start:stop], moves[k]
+        for j in range(total.shape[0]):
+            total[j] += move * np.float64(row[j])
+        k += 1
+
+
+@jit
+def fill_gram(counter, G, order, n_known, row, source):
+    """G[i, j] = K[row[i], row[j]] for positions i, j of `order`, except where both are among its first `n_known`.
+
+    One piece is a panel of new positions with as many others. Each pair is computed once and written twice.
+    """
+    n = order.shape[0]
+    n_panels, n_parts = -(-(n - n_known) // PANEL_WIDTH), -(-n // PANEL_WIDTH)
+    indptr, indices, data, squares, diagonal, formula, _ = source
+    panel, panel_squares = _empty_panel(source), np.zeros(PANEL_WIDTH, dtype=data.dtype)
+    sums, width = np.empty(PANEL_WIDTH, dtype=data.dtype), np.int64(PANEL_WIDTH)
+    piece = next_piece(counter)
+    while piece < n_panels * n_parts:
+        first = n_known + PANEL_WIDTH * (piece // n_parts)
+        last = min(first + PANEL_WIDTH, n)
+        begin = PANEL_WIDTH * (piece % n_parts)
+        for b in range(last - first if begin < last else 0):
+            i = row[order[first + b]]
+            panel_squares[b] = squares[i]
+            for k in range(indptr[i], indptr[i + 1]):
+                panel[indices[k] * width + b] = data[k]
+        for w in range(begin, min(begin + PANEL_WIDTH, last)):
+            at = order[w]
+            i = row[at]
+            _dots_with_panel(sums, panel, source, i)
+            finish_dots(sums, panel_squares, squares[i], formula)
+            for b in range(max(0, w - first), last - first):
+                other = order[first + b]
+                value = diagonal[i] if row[other] == i else sums[b]
+                G[at, other] = value
+                G[other, at] = value
+        for b in range(last - first if begin < last else 0):
+            i = row[order[first + b]]
+            for k in range(indptr[i], indptr[i + 1]):
+                panel[indices[k] * width + b] = 0
+        piece = next_piece(counter)
+
+
+@jit
+def _empty_panel(source):
+    """A panel of zeros, and a row for the squares of the data rows in it."""
+    return np.zeros((source[6] + 1) * PANEL_WIDTH, dtype=source[2].dtype)
+
+
+@jit
+def _lay_out(panel, source, start, stop):
+    """Put data rows start..stop into the columns of the panel, and their squares into its last row."""
+    indptr, indices, data, squares, _, _, n_features = source
+    for i in range(start, stop):
+        panel[n_features * PANEL_WIDTH + (i - start)] = squares[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            panel[indices[k] * PANEL_WIDTH + (i - start)] = data[k]
+
+
+@jit
+def _clear(panel, source, start, stop):
+    """Set what data rows start..stop have put into the panel to 0 again."""
+    indptr, indices = source[0], source[1]
+    for i in range(start, stop):
+        for k in range(indptr[i], indptr[i + 1]):
+            panel[indices[k] * PANEL_WIDTH + (i - start)] = 0
+
+
+@jit
+def _kernel_with_panel(sums, panel, source, row, start, stop):
+    """sums[b] = k(data row `row`, data row start + b), for the data rows that the panel holds."""
+    _dots_with_panel(sums, panel, source, row)
+    finish_dots(sums, panel[source[6] * PANEL_WIDTH :], source[3][row], source[5])
+    if start <= row < stop:
+        sums[row - start] = source[4][row]  # rounding of |x|^2 + |x|^2 - 2<x, x> is largest there
+
+
+@jit
+def _dots_with_panel(sums, panel, source, row):
+    """sums[b] = <data row `row`, column b of the panel>."""
+    indptr, indices, data = source[0], source[1], source[2]
+    for b in range(PANEL_WIDTH):
+        sums[b] = 0
+    width = np.uint64(PANEL_WIDTH)
+    k, end = indptr[row], indptr[row + 1]
+    # Four terms per pass: the running sums are loaded and stored once for four products.
+    while k + 4 <= end:
+        x0, x1, x2, x3 = data[k], data[k + 1], data[k + 2], data[k + 3]
+        p0, p1 = np.uint64(indices[k]) * width, np.uint64(indices[k + 1]) * width
+        p2, p3 = np.uint64(indices[k + 2]) * width, np.uint64(indices[k + 3]) * width
+        for b in range(PANEL_WIDTH):
+            q = np.uint64(b)
+            sums[b] += (x0 * panel[p0 + q] + x1 * panel[p1 + q]) + (x2 * panel[p2 + q] + x3 * panel[p3 + q])
+        k += 4
+    while k < end:
+        x0, p0 = data[k], np.uint64(indices[k]) * width
+        for b in range(PANEL_WIDTH):
+            sums[b] += x0 * panel[p0 + np.uint64(b)]
+        k += 1
+
+
+@jit
+def scan_rows(counter, X, n_nonzeros, column_sums, square_sums):
+    """Count the non-zeros of each row, and sum columns and squares per piece of SCANNED_ROWS rows."""
+    n = X.shape[0]
+    piece = next_piece(counter)
+    while piece < square_sums.shape[0]:
+        start, total = SCANNED_ROWS * piece, 0.0
+        for i in range(start, min(start + SCANNED_ROWS, n)):
+            count = 0
+            for k in range(X.shape[1]):
+                x = np.float64(X[i, k])
+                count += 1 if x != 0 else 0
+                column_sums[piece, k] += x
+                total += x * x
+            n_nonzeros[i] = count
+        square_sums[piece] = total
+        piece = next_piece(counter)
+
+
+@jit
+def fill_csr(counter, X, indptr, indices, data):
+    """Write the non-zeros of dense rows where `indptr` says."""
+    n = X.shape[0]
+    start = SCANNED_ROWS * next_piece(counter)
+    while start < n:
+        for i in range(start, min(start + SCANNED_ROWS, n)):
+            at = indptr[i]
+            for k in range(X.shape[1]):
+                if X[i, k] != 0:
+                    indices[at], data[at] = k, X[i, k]
+                    at += 1
+        start = SCANNED_ROWS * next_piece(counter)
+
+
+@jit
+def fill_squares(counter, squares, indptr, data):
+    """squares[i] = |row i|^2, summed in float64."""
+    n = squares.shape[0]
+    start = SCANNED_ROWS * next_piece(counter)
+    while start < n:
+        for i in range(start, min(start + SCANNED_ROWS, n)):
+            square = 0.0
+            for k in range(indptr[i], indptr[i + 1]):
+                square += np.float64(data[k]) * np.float64(data[k])
+            squares[i] = square
+        start = SCANNED_ROWS * next_piece(counter)
