@@ -40,11 +40,8 @@ def rows_of(name: str) -> tuple[Any, np.ndarray]:
     """Rows, and which of them are positive."""
     if name == "reuters":
         parts = [load("reuters-train"), load("reuters-test")]
-        width = max(part.X.shape[1] for part in parts)
-        stacked = [sparse.csr_matrix((p.X.data, p.X.indices, p.X.indptr), (p.X.shape[0], width)) for p in parts]
-        keep = [np.asarray(part.y) != 0 for part in parts]
-        X = sparse.vstack([part[rows] for part, rows in zip(stacked, keep, strict=True)]).tocsr()
-        return X, np.concatenate([np.asarray(p.y)[rows] == 1 for p, rows in zip(parts, keep, strict=True)])
+        X = sparse.vstack([part.X for part in parts]).tocsr()
+        return X, np.concatenate([np.asarray(part.y) == 1 for part in parts])
     data = load(name)
     X = data.X / 255 if name == "mnist" and data.X.max() > 1 else data.X
     return X, np.asarray(data.y) == 1
