@@ -61,7 +61,7 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
         The scores that the calibrator was fitted to; NaN for unlabeled rows.
     n_features_in_ : int
         The number of features, where `estimator_` knows it.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         The names of the features, where X had names.
 
     See Also

@@ -53,7 +53,7 @@ class UnlabeledKernel(TransformerMixin, BaseEstimator):
         The weight of each kernel; see `AutoSVC`.
     n_features_in_ : int
         Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features seen during fit; only where X has string column names.
 
     See Also

@@ -110,7 +110,7 @@ class ClusterSVC(BaseSVC):
         0 for the labels in y, 1 for those of clusters, -1 for predictions.
     clusters_ : ndarray of shape (n_samples,)
         The cluster of each row, -1 for rows without weight.
-    cluster_codes_ : ndarray of shape (n_clusters_,)
+    cluster_codes_ : ndarray of shape (`n_clusters_`,)
         The index in `classes_` of each cluster's label, -1 where it was left out.
     n_clusters_ : int
         The number of clusters in use.

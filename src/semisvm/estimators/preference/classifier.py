@@ -60,7 +60,7 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         Why the fit ended: "converged", "cycle" or "max_rounds".
     n_features_in_ : int
         Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features seen during fit; only where X has string column names.
 
     See Also
