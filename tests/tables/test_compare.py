@@ -15,7 +15,7 @@ from semisvm.tables.findings import say_gain
 from semisvm.tables.fit import compare_on, fit_model
 from semisvm.tables.held_out import HeldOutScores, judge, make_bench, score_held_out
 from semisvm.tables.methods import Settings, lead_per_class
-from semisvm.tables.tune import tune
+from semisvm.tables.stages import tune
 
 THREE = ("low", "mid", "high")
 TWO = ("no", "yes")

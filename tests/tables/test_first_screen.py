@@ -47,7 +47,7 @@ def test_it_is_short_and_free_of_jargon_whatever_came_of_the_fit(target, chance)
     found = first_screen(summary, "spam.skops", "mails.csv")
     words = " ".join(found.lines)
     assert found.n_words <= MOST_WORDS_SHOWN
-    assert not re.search(JARGON, words.replace("semisvm certify start", "")), words
+    assert not re.search(JARGON, words.replace("semisvm label", "")), words
     assert found.lines[0].startswith("Looking for: spam (the rarer class; ")
     assert "do not look like a random sample" in words
     assert "Please check the column 'price'" in words

@@ -9,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 
 from semisvm.decision import Target, choose_for
 from semisvm.decision.target import OTHER_RATE
+from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.tables.methods import Settings
 from semisvm.tables.operating import (
     balance,
-    beyond,
     chance_kept,
     fit_probability,
     place_thresholds,
@@ -97,7 +97,7 @@ def test_no_chance_is_told_where_nothing_is_asked_or_labels_are_few():
 @pytest.mark.parametrize("threshold", [0.7, -2.0, np.inf, -np.inf])
 def test_scores_that_people_see_are_above_zero_where_rows_are_accepted_and_can_be_turned_back(threshold):
     scores = np.random.default_rng(0).normal(size=50) * 3
-    shown = beyond(scores, threshold)
+    shown = scores_beyond(scores, threshold)
     assert ((shown > 0) == (scores > threshold)).all()
     assert (np.argsort(shown) == np.argsort(scores)).all()
     assert_allclose(undo_beyond(shown, threshold), scores, atol=1e-9)

@@ -123,7 +123,7 @@ def show_first(console: Console, summary: FitSummary, model: str, data: str) -> 
     style = "red" if found.status in ("useless", "missed") else "bold"
     console.print(f"[{style}]{escape(first)}[/]")
     for line in rest:
-        console.print(escape(line))
+        console.print(escape(with_flags(line)))
 
 
 def show_columns(console: Console, summary: FitSummary) -> None:

@@ -21,11 +21,12 @@ import numpy as np
 from semisvm.campaign import Campaign, ThresholdClassifier
 from semisvm.campaign.threshold import scores_for_class
 from semisvm.errors import fault, suggest
+from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.tables.disk import check_can_write
 from semisvm.tables.files import load, model_digest, replace_summary, save
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, read_codes
-from semisvm.tables.operating import at_the_line, beyond, undo_beyond
+from semisvm.tables.operating import at_the_line, undo_beyond
 
 ROW_COLUMNS = ("row", "row_number", "semisvm_row", "semisvm_row_number")  # the first that the data do not have
 BYTES_AT_ONCE = 1 << 20
@@ -163,7 +164,7 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
 
 
 def _from_new_line(shown: tuple[float, ...], old: float, new: float) -> tuple[float, ...]:
-    return tuple(beyond(undo_beyond(np.array(shown), old), new).tolist())
+    return tuple(scores_beyond(undo_beyond(np.array(shown), old), new).tolist())
 
 
 def save_certified_model(

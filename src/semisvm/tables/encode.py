@@ -12,8 +12,8 @@ There are other preparations ("views") of the same columns, which are candidates
     latent      text as the first 100 singular vectors of TF-IDF, learned from all rows: words that occur together
 
 The matrix is sparse where most of it is zero. Everything is learned from features only, never from labels, so labeled
-and unlabeled rows count the same. `MatrixEncoder` is for files of bare numbers. `Views` holds rows in all forms that a
-fit uses, each made when it is first asked for.
+and unlabeled rows count the same. `MatrixEncoder` is for files of bare numbers. `RowForms` (in
+`training`) holds rows in all forms that a fit uses.
 """
 
 from __future__ import annotations

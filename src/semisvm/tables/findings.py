@@ -2,8 +2,8 @@
 
 A method that sets its own threshold brings its operating points, audit and scores (`PreferenceSVC`). For any other
 method they are measured on out-of-fold scores of the method and of the supervised baseline. All scores and operating
-points of the model are on the one scale that people see (`operating.beyond`); those of the supervised baseline in an
-audit are on that of the baseline.
+points of the model are on the one scale that people see (`scores_beyond`); those of the supervised baseline in
+an audit are on that of the baseline.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.decision import Audit, OperatingPoint, changed_by_unlabeled
+from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.registry import Method
 from semisvm.tables.compare import BASELINE, MethodTrial
 from semisvm.tables.methods import Settings, lead_per_class, score_rows, sets_thresholds
@@ -25,7 +26,6 @@ from semisvm.tables.operating import (
     Probability,
     at_the_line,
     audit_steps,
-    beyond,
     chance_kept,
     fit_probability,
     pair_of_costs,
@@ -116,7 +116,7 @@ def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Finding
             continue
         found.points[name], found.audits[name] = at_the_line(point), estimator.audits_[name]
         own = np.empty(0) if pool is None else pool if pool.ndim == 1 else pool[:, k]
-        shown = beyond(scores[name], point.threshold)
+        shown = scores_beyond(scores[name], point.threshold)
         found.scores[name] = sample_scores(shown, signs[name], point.level, own, seed)
         if point.level == "cross-fitted" and len(estimator.classes_) == 2:
             found.probability = fit_probability(shown, signs[name])
@@ -140,7 +140,7 @@ def _held_out_findings(
     for k, (name, own, sign) in enumerate(scores_per_class(entry.held_out.scores, codes, classes)):
         shown, unlabeled = own, np.empty(0) if columns is None else columns[:, k]
         if len(classes) == 2:
-            shown, unlabeled = (beyond(one, found.threshold) for one in (own, unlabeled))
+            shown, unlabeled = (scores_beyond(one, found.threshold) for one in (own, unlabeled))
             found.probability = fit_probability(shown, sign)
             _keep_chance(found, name, shown, sign, settings.seed)
         found.scores[name] = sample_scores(shown, sign, entry.points[name].level, unlabeled, settings.seed)

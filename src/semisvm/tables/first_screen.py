@@ -61,7 +61,7 @@ def first_screen(summary: FitSummary, model: str = "MODEL", data: str | None = N
     lines = [_looking_for(summary, name)]
     if point is None:
         why = next((note for note in summary.notes if "can't be measured" in note or "was not measured" in note), "")
-        lines += [why or "How good it is was not measured.", f"Next: semisvm suggest {model} {data} --out to-label.csv"]
+        lines += [why or "How good it is was not measured.", f"Next: semisvm suggest {model} {data}"]
         return FirstScreen("none", tuple(lines))
     useless = _why_useless(summary, name, point)
     status = "useless" if useless else point.status
@@ -180,7 +180,7 @@ def _checks(summary: FitSummary) -> str:
         said.append("Careful: the labeled rows do not look like a random sample of all rows.")
     doubtful = [feature.name for feature in summary.data.features if feature.remark]
     if doubtful:
-        said.append(f"Please check {_listed(doubtful)} (--details).")
+        said.append(f"Please check {_listed(doubtful)} (`details`).")
     return " ".join(said)
 
 
@@ -192,14 +192,12 @@ def _listed(names: list[str]) -> str:
 
 def _next(status: str, model: str, data: str, point: OperatingPoint) -> str:
     if status == "certified":
-        return f"Next: semisvm predict {model} NEW.csv --out labels.csv"
+        return f"Next: semisvm predict {model} NEW.csv"
     if status in ("useless", "missed"):
-        return f"Next: semisvm suggest {model} {data} --out to-label.csv (rows worth a label)"
-    floors = {"--min-precision": point.target.min_precision, "--min-recall": point.target.min_recall}
-    asked = " ".join(f"{flag} {value:g}" for flag, value in floors.items() if value is not None)
-    if asked:
-        return f"Next, for a promise: semisvm certify start {model} {data} {asked} --state STATE --out to-label.csv"
-    return f"Next: semisvm predict {model} NEW.csv --out labels.csv; to improve it: semisvm suggest"
+        return f"Next: semisvm suggest {model} {data} (rows worth a label)"
+    if point.target.is_constrained:
+        return f"Next, for a promise: semisvm label {model} {data} (label rows until it is proved)"
+    return f"Next: semisvm predict {model} NEW.csv; to improve it: semisvm suggest {model} {data}"
 
 
 def _several_classes(summary: FitSummary, model: str, data: str) -> FirstScreen:
@@ -215,7 +213,7 @@ def _several_classes(summary: FitSummary, model: str, data: str) -> FirstScreen:
     if any(point.target.is_constrained for point in summary.operating_points.values()):
         kept = f"NOT KEPT for {_listed(missed).replace('column', 'class')}" if missed else "kept for every class"
         lines.append(f"What was asked is {kept}, on your labels.")
-    lines += [_checks(summary), f"Next: semisvm suggest {model} {data} --out to-label.csv (rows worth a label)"]
+    lines += [_checks(summary), f"Next: semisvm suggest {model} {data} (rows worth a label)"]
     return FirstScreen("missed" if missed else "chosen", tuple(line for line in lines if line))
 
 

@@ -38,7 +38,7 @@ from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.registry import Method
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit
 from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows
-from semisvm.tables.training import Views, take_rows
+from semisvm.tables.training import RowForms, take_rows
 
 N_COMPARISON_FOLDS = 5
 MOST_UNLABELED = 5_000
@@ -55,7 +55,7 @@ class Bench:
     `measures` is a mask: labeled rows that are a random sample. The others train in every fold and are never tested.
     """
 
-    views: Views
+    views: RowForms
     labels: Any
     folds: tuple[tuple[np.ndarray, np.ndarray], ...]
     measures: np.ndarray
@@ -97,10 +97,10 @@ def make_bench(
 ) -> Bench:
     """Draw the unlabeled rows and the folds; ValueError if a class has fewer than two labeled rows to measure on.
 
-    X          the rows: `Views`, or a matrix
+    X          the rows: `RowForms`, or a matrix
     measures   (n,) mask: labels that are a random sample; None: all of them
     """
-    views = X if isinstance(X, Views) else Views.of_matrix(X)
+    views = X if isinstance(X, RowForms) else RowForms.of_matrix(X)
     codes = np.asarray(labels.codes, dtype=np.intp)
     measures = codes >= 0 if measures is None else measures & (codes >= 0)
     unlabeled = np.flatnonzero(codes < 0)

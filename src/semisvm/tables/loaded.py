@@ -169,12 +169,13 @@ def name_classes(state: dict[str, Any]) -> dict[str, Any]:
 
 def from_the_line(summary: Any) -> Any:
     """Return a `FitSummary`, whose scores were those of the estimator, on the scale of `predict`."""
-    from semisvm.tables.operating import at_the_line, beyond
+    from semisvm.estimators.preference._decision import scores_beyond
+    from semisvm.tables.operating import at_the_line
 
     points, scores = summary.operating_points, dict(summary.scores)
     for name in points.keys() & scores.keys():
         shown = [
-            tuple(beyond(np.array(values), points[name].threshold).tolist())
+            tuple(scores_beyond(np.array(values), points[name].threshold).tolist())
             for values in (scores[name].labeled, scores[name].unlabeled)
         ]
         scores[name] = replace(scores[name], labeled=shown[0], unlabeled=shown[1])

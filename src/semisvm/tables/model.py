@@ -18,12 +18,13 @@ from scipy import sparse
 
 from semisvm.campaign import ThresholdClassifier
 from semisvm.errors import DataError, UndefinedError, fault, suggest
+from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.registry import find_method
 from semisvm.tables.cells import CellError
 from semisvm.tables.classes import Classes, label_texts, unmark
 from semisvm.tables.encode import MatrixEncoder, TableEncoder
 from semisvm.tables.methods import lead_per_class, score_rows, shape_for, takes_columns
-from semisvm.tables.operating import Probability, beyond, predict_codes
+from semisvm.tables.operating import Probability, predict_codes
 from semisvm.tables.read import Chunk, RowReader, open_rows
 from semisvm.tables.read_training import LIBSVM_MARK
 from semisvm.tables.summary import FitSummary
@@ -109,7 +110,7 @@ class Model:
     def scores_of(self, X: Any) -> np.ndarray:
         """Return scores of prepared rows."""
         scores = score_rows(self.estimator, X)
-        return scores if scores.ndim > 1 else beyond(scores, self.threshold)
+        return scores if scores.ndim > 1 else scores_beyond(scores, self.threshold)
 
     def lead_of(self, scores: np.ndarray) -> np.ndarray:
         """Return one number per row, above 0 if the row is above the operating point.

@@ -11,7 +11,7 @@ exactly where the class wins. With two classes the threshold is chosen on out-of
     nothing                         the best expected F1 (`balance`)
 
 What people see is measured from that line: everywhere, from `fit` to `predict`, a score is the estimator's score minus
-the threshold (`beyond`), so 0 is the line and rows above it are accepted.
+the threshold (`scores_beyond`), so 0 is the line and rows above it are accepted.
 
 `chance_kept`: how likely a target that labels show is kept on new rows. The labels are resampled (Efron 1979); each
 resample chooses its threshold; the share of these thresholds that keep the target on all labels is the answer. Unlike
@@ -32,7 +32,7 @@ from semisvm.estimators.costs import cost_matrix
 from semisvm.tables.methods import Settings, lead_per_class
 
 FEWEST_OF_A_CLASS = 8  # labels of each class, below which there are no probabilities and no chances
-N_RESAMPLES = 400
+N_BOOTSTRAPS = 400
 STEEPEST = 50.0  # standard deviations of the scores that a sigmoid turns from 0 to 1 in, at most
 
 
@@ -127,16 +127,6 @@ def predict_codes(scores: np.ndarray, threshold: float = 0.0) -> np.ndarray:
 # ---- one scale ----
 
 
-def beyond(scores: np.ndarray, threshold: float) -> np.ndarray:
-    """Return scores as people see them: above 0 is accepted.
-
-    Where every row is accepted, or none, the scores move to one side of 0 and keep their order.
-    """
-    if np.isfinite(threshold):
-        return scores - threshold
-    return scores / (1 + np.abs(scores)) - np.sign(threshold)
-
-
 def undo_beyond(shown: np.ndarray, threshold: float) -> np.ndarray:
     """Return the estimator's scores of those that people see."""
     if np.isfinite(threshold):
@@ -179,13 +169,13 @@ def chance_kept(scores: np.ndarray, sign: np.ndarray, target: Target, seed: int 
     rng = np.random.default_rng(seed)
     truth = target.shortfall(_counts(np.ones((1, m), dtype=np.int64), positive, is_cut))[0]
     kept = 0
-    for _ in range(N_RESAMPLES // 50):
+    for _ in range(N_BOOTSTRAPS // 50):
         counts = _counts(rng.multinomial(m, np.full(m, 1 / m), size=50), positive, is_cut)
         shortfall = target.shortfall(counts)
         nearest = shortfall == shortfall.min(axis=1, keepdims=True)
         chosen = np.argmax(np.where(nearest, target.objective(counts), -np.inf), axis=1)
         kept += int((truth[chosen] == 0).sum())
-    return kept / (N_RESAMPLES // 50 * 50)
+    return kept / (N_BOOTSTRAPS // 50 * 50)
 
 
 def _counts(copies: np.ndarray, positive: np.ndarray, is_cut: np.ndarray) -> Counts:

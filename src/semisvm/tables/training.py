@@ -103,16 +103,16 @@ class Training:
         n_features = self.rows.shape[1]
         return [("x1" if n_features == 1 else f"x1 to x{n_features}", "number", "")]
 
-    def views(self) -> Views:
+    def views(self) -> RowForms:
         """Return the rows in the forms that methods take."""
-        return Views(self.rows, self._encoder)
+        return RowForms(self.rows, self._encoder)
 
     def _encoder(self, view: str) -> TableEncoder | MatrixEncoder:
         encoder = MatrixEncoder(view=view) if self.columns is None else TableEncoder(self.columns, view=view)
         return encoder.fit(self.rows)
 
 
-class Views:
+class RowForms:
     """The rows of a fit, or a part of them, in any form.
 
     Parameters
@@ -131,7 +131,7 @@ class Views:
         self._groups: dict[str, list[str]] = {}
 
     @classmethod
-    def of_matrix(cls, X: Any) -> Views:
+    def of_matrix(cls, X: Any) -> RowForms:
         """Return rows that are numbers already and have one form."""
         found = cls(X, lambda view: MatrixEncoder(view=view).fit(X))
         found._forms[STANDARD] = X
@@ -140,9 +140,9 @@ class Views:
     def __len__(self) -> int:
         return self.rows.shape[0] if self._kept is None else len(self._kept)
 
-    def take(self, rows: np.ndarray) -> Views:
+    def take(self, rows: np.ndarray) -> RowForms:
         """Return some of the rows; forms are shared."""
-        part = Views(self.rows, self._encoder_for)
+        part = RowForms(self.rows, self._encoder_for)
         part._encoders, part._forms, part._groups = self._encoders, self._forms, self._groups
         part._kept = rows if self._kept is None else self._kept[rows]
         return part
