@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Audit, OperatingPoint, changed_by_unlabeled
+from semisvm.decision import Audit, OperatingPoint, PositiveUnlabeledPoint, changed_by_unlabeled
 from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.registry import Method
 from semisvm.tables.compare import BASELINE, MethodTrial
@@ -62,6 +62,7 @@ class Findings:
     points: dict[str, OperatingPoint] = field(default_factory=dict)
     audits: dict[str, Audit] = field(default_factory=dict)
     scores: dict[str, ScoreSample] = field(default_factory=dict)
+    positives_only: PositiveUnlabeledPoint | None = None
     threshold: float = 0.0
     probability: Probability | None = None
     chances: dict[str, float] = field(default_factory=dict)
@@ -98,13 +99,6 @@ def find_out(
         found.notes.append(ABOVE)
     found.notes += [point.reason for point in found.points.values() if not point.reached and point.reason]
     return found
-
-
-def describe_positives_only(estimator: Any) -> Findings:
-    """What is known where only positives are labeled, as notes: no precision, and first what it all assumes."""
-    lines = [" ".join(line.split()) for line in str(estimator.operating_point_).splitlines()]
-    *known, assumption = lines
-    return Findings(notes=[assumption, *(line[0].upper() + line[1:].removesuffix(".") + "." for line in known)])
 
 
 def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Findings:
@@ -228,6 +222,7 @@ def summarize(
         audits=found.audits,
         scores=found.scores,
         chances=found.chances,
+        positives_only=found.positives_only,
         costs=None if costs is None else ErrorCosts(*costs),
         rounds=tuple(getattr(estimator, "history_", ())),
         guard=plain_json(getattr(estimator, "guard_", None)),

@@ -59,6 +59,10 @@ def first_screen(summary: FitSummary, model: str = "MODEL", data: str | None = N
     name = summary.positive or summary.classes[-1]
     point = summary.operating_points.get(name)
     lines = [_looking_for(summary, name)]
+    if summary.positives_only is not None:
+        lines.append(f"Only {name} is labeled, so how much of what it accepts is {name} can't be measured.")
+        lines += [_accepted(summary, name), f"Next: label some rows that it accepts: semisvm predict {model} {data}"]
+        return FirstScreen("none", tuple(line for line in lines if line))
     if point is None:
         why = next((note for note in summary.notes if "can't be measured" in note or "was not measured" in note), "")
         lines += [why or "How good it is was not measured.", f"Next: semisvm suggest {model} {data}"]

@@ -31,11 +31,11 @@ from semisvm.tables.findings import installed_versions, summarize, without_repea
 from semisvm.tables.held_out import MOST_UNLABELED
 from semisvm.tables.methods import Settings, Tell, say_nothing, takes_columns
 from semisvm.tables.model import Model
-from semisvm.tables.stages import AUTO, Stages
+from semisvm.tables.positives_only import FOR_POSITIVES, RankComparison, check_positives_only, compare_positives
+from semisvm.tables.stages import AUTO, Stages, with_usual_kernel
 from semisvm.tables.training import Training
 
 FOR_TARGETS = "preference"
-FOR_POSITIVES = "positive-unlabeled"
 
 
 @dataclass
@@ -97,8 +97,8 @@ def fit_model(
     began = time.perf_counter()
     why = "It was asked for."
     if training.has_positives_only:
-        method, why = _check_positives_only(training, settings, method)
-    elif method == FOR_POSITIVES:
+        method, why = check_positives_only(training, settings, method)
+    elif method == FOR_POSITIVES.name:
         raise DataError(f"The method {method!r} is for targets with labels of one class only. Choose another `method`.")
     if method is None:
         method = AUTO
@@ -155,38 +155,23 @@ def compare_on(
     most_unlabeled: int = MOST_UNLABELED,
     tune: bool = False,
     tell: Tell = say_nothing,
-) -> Comparison:
+) -> Comparison | RankComparison:
     """Compare methods (all by default) on the training rows; the parameters are those of `fit_model`."""
     for name in methods:
         if name == AUTO:
             raise DataError("'auto' is no method but a choice among all of them: leave `method` out to compare them.")
         find_method(name)
+    views = training.views()
     if training.has_positives_only:
-        reason = f"all labels of {training.target!r} are {training.classes.names[1]!r}, so errors can't be counted"
-        raise fault(training.name, reason, "Fit a model: it learns from positives and unlabeled rows")
-    work = Stages(training, training.views(), settings, most_unlabeled, tell)
+        settings = with_usual_kernel(settings, views)
+        return compare_positives(training, views.form(), settings, methods, most_unlabeled=most_unlabeled, tell=tell)
+    work = Stages(training, views, settings, most_unlabeled, tell)
     if work.bench is None:
         raise fault(training.name, work.why_no_bench, "Label at least two rows of each class")
     work.tune(tune)
     if not training.n_unlabeled and not methods:
         methods = [BASELINE]
     return compare_methods(work.bench, work.settings, methods or _names(settings), tell)
-
-
-def _check_positives_only(training: Training, settings: Settings, method: str | None) -> tuple[str, str]:
-    """Return the method for labels of one class and why, or refuse what can't be had from them."""
-    only = f"All labels of {training.target!r} are {training.classes.names[1]!r}"
-    if method not in (None, AUTO, FOR_POSITIVES):
-        raise DataError(
-            f"{only}, and the method {method!r} needs labels of two classes. Label some other rows, or leave `method` "
-            f"out: {FOR_POSITIVES} is then used."
-        )
-    if settings.min_precision is not None:
-        raise DataError(
-            f"{only}: without labels of other rows no precision can be measured. Ask for a recall, or label some rows "
-            "that a first model accepts."
-        )
-    return FOR_POSITIVES, f"{only}, and the other rows are unlabeled: it learns from positives and unlabeled rows."
 
 
 def _names(settings: Settings) -> list[str]:

@@ -21,7 +21,7 @@ from semisvm.kernels import make_formula
 from semisvm.tables.compare import BASELINE, Comparison, MethodTrial, compare_methods, try_method
 from semisvm.tables.drawn import check_sample, may_certify
 from semisvm.tables.encode import STANDARD
-from semisvm.tables.findings import Findings, describe_positives_only, find_out, say_gain, sets_own_threshold
+from semisvm.tables.findings import Findings, find_out, say_gain, sets_own_threshold
 from semisvm.tables.held_out import Bench, make_bench
 from semisvm.tables.methods import (
     Settings,
@@ -33,6 +33,7 @@ from semisvm.tables.methods import (
     sets_thresholds,
     why_not,
 )
+from semisvm.tables.positives_only import describe_positives_only
 from semisvm.tables.training import RowForms, Training
 
 AUTO = "auto"
@@ -92,9 +93,7 @@ class Stages:
             self.settings = tune(self.bench, self.settings, self.tell)
         elif wanted and not self.training.has_positives_only:
             self.notes.append(f"C and the kernel were not tuned: {self.why_no_bench}.")
-        if self.settings.kernel is None:
-            is_sparse = sparse.issparse(self.views.form(self.settings.view))
-            self.settings = replace(self.settings, kernel="linear" if is_sparse else "rbf")
+        self.settings = with_usual_kernel(self.settings, self.views)
 
     def choose(self, name: str, why_asked: str) -> tuple[Method, str]:
         """Return the method, and why it is this one."""
@@ -136,7 +135,8 @@ class Stages:
     def measure(self, method: Method, estimator: Any) -> Findings:
         """Find out what the model gives: from the estimator itself if it knows, otherwise on held-out labels."""
         if method.for_one_class:
-            return describe_positives_only(estimator)
+            X = self.views.for_method(method, self.settings)
+            return describe_positives_only(estimator, X, self.training, self.settings.seed)
         held_out = None if sets_own_threshold(method, estimator, self.settings) else self._held_out(method)
         if method.name == BASELINE and self.training.n_unlabeled:
             self.notes.append("The supervised method does not use the unlabeled rows.")
@@ -166,6 +166,13 @@ class Stages:
 
 
 # ---- tuning ----
+
+
+def with_usual_kernel(settings: Settings, views: RowForms) -> Settings:
+    """Return the settings with a kernel: linear for sparse rows and rbf for others, where none is asked for."""
+    if settings.kernel is not None:
+        return settings
+    return replace(settings, kernel="linear" if sparse.issparse(views.form(settings.view)) else "rbf")
 
 
 def tune(bench: Bench, settings: Settings, tell: Tell = say_nothing) -> Settings:
