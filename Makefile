@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-gpu lint format bench bench-gpu reproduce clean
+.PHONY: help demo test test-gpu test-oldest docs lint format bench bench-gpu reproduce release clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -33,6 +33,14 @@ test-gpu: $(VENV)/.test $(VENV)/.test-gpu  ## the device solver's tests, on a GP
 	$(BIN)/python -c 'import sys, torch; sys.exit(torch.cuda.is_available())' && export TRITON_INTERPRET=1; \
 	$(BIN)/python -m pytest tests/dual -k "cuda or interpreter or device" $(ARGS)
 
+# Warnings are errors; then the links and the code of all pages, and every page in a browser where there is one.
+docs: $(VENV)/.docs  ## the site, with the gallery executed: docs/_build/html/index.html
+	$(BIN)/python docs/check.py code
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/check.py links
+	@$(BIN)/python tests/browser.py
+	$(BIN)/python docs/check.py browser
+
 lint: $(VENV)/.test $(VENV)/.lint  ## style, types, and which way imports point
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -56,4 +64,4 @@ reproduce: $(VENV)/.test  ## the published tables in small, ours and theirs (ARG
 	$(BIN)/python -m studies.papers $(or $(ARGS),--quick)
 
 clean:  ## remove the environment and everything made
-	rm -rf $(VENV) build dist studies-out .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) build dist studies-out docs/_build docs/gallery docs/reference .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from semisvm.decision import Estimate, Target, choose, make_audit
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.summary import (
     ComparisonSummary,
     DataSummary,

@@ -20,7 +20,6 @@ import numpy as np
 
 from semisvm.decision import choose, measure
 from semisvm.dual import solve_many
-from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.preference._common import POOL_SIZE
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
 from semisvm.estimators.preference._unlabeled import (
@@ -29,6 +28,7 @@ from semisvm.estimators.preference._unlabeled import (
     draw_folds,
     make_soft_training,
 )
+from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import kernel_rows, make_formula
 from studies.harness.machine import describe_session
 from studies.harness.records import Journal, cell_key, done_keys, read_records

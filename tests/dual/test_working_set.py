@@ -254,7 +254,7 @@ def test_the_worst_violators_are_chosen_from_both_sides(seed):
     assert not is_member[chosen].any()
     up = np.where((beta[0] < 1) & ~is_member, high - gradient[0], -np.inf)
     down = np.where((beta[0] > 0) & ~is_member, gradient[0] - low, -np.inf)
-    width = 2 * (high - low) / pairwise_kernel.N_BINS
+    width = 2 * (high - low) / pairwise_kernel.VIOLATION_BINS
     for violation in (up, down):
         worst = np.argsort(-violation)[:20]
         assert violation[worst].min() - width <= violation[np.isin(np.arange(n), chosen) & (violation > 0)].max()

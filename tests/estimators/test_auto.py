@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.svm import SVC
 
 from semisvm import AutoSVC, load, save
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.progress import RoundRecord
 from studies.ssl_book.errors import KernelsOfSet, error_on_unlabeled
 
 

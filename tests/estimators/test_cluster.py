@@ -20,8 +20,7 @@ from sklearn.svm import SVC
 from paper_designs import draw_a1, draw_a2, draw_b1, draw_b2, mean_accuracy, one_accuracy
 from semisvm import ClusterSVC, SupervisedSVC
 from semisvm.estimators.cluster.embed import Components, f_statistic, kernel_pca, median_gamma, select_components
-from semisvm.estimators.cluster.labels import label_clusters, settle_noise
-from semisvm.estimators.cluster.search import Trainer, deal_folds
+from semisvm.estimators.cluster.labels import Trainer, deal_folds, label_clusters, settle_noise
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.labels import encode

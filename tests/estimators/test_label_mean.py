@@ -22,10 +22,9 @@ from semisvm.dual import Status, solve
 from semisvm.estimators import rounds as rounds_module
 from semisvm.estimators.binary import BinaryTask
 from semisvm.estimators.class_shares import PositiveShare
-from semisvm.estimators.hinge import hinge_problem
-from semisvm.estimators.label_mean.margin import GuessedMargins
-from semisvm.estimators.label_mean.search import LabelMeans, guess_at_least
+from semisvm.estimators.label_mean.search import GuessedMargins, LabelMeans, guess_at_least
 from semisvm.estimators.problem import Limits
+from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import kernel_rows, make_formula
 
 RATIOS = (0.3, 1.0, 2.0, 5.0, 10.0, 1000.0)

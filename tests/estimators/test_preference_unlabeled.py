@@ -11,7 +11,6 @@ from semisvm.decision import Target, choose, count_all, f_score
 from semisvm.decision.audit import resample, resampled_values
 from semisvm.decision.target import best_of
 from semisvm.dual import solve
-from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.preference._unlabeled import (
     CANDIDATES,
@@ -21,6 +20,7 @@ from semisvm.estimators.preference._unlabeled import (
     draw_folds,
     guess_by_rank,
 )
+from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import kernel_rows, make_formula
 
 TARGETS = [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from report_html import HOSTILE, read_html
 from semisvm.decision import Counts, Estimate, Target
 from semisvm.decision.operating_point import operating_point
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.progress import RoundRecord
 from semisvm.report import render_page
 from semisvm.report.page import SCRIPTS
 from semisvm.tables.summary import (

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from report_summaries import binary_summary, draw_scores, multiclass_summary
 from semisvm import PreferenceSVC, ProgressiveSVC, SupervisedSVC
 from semisvm.decision import Target
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.progress import RoundRecord
 from semisvm.report import AuditDisplay, OperatingPointDisplay, RoundsDisplay, ScoresDisplay
 from semisvm.report.wording import verdict
 
@@ -185,7 +185,7 @@ def test_what_can_not_be_drawn_is_refused_with_a_sentence(cancer):
 def test_matplotlib_is_imported_when_a_picture_is_drawn_and_not_before():
     code = """
 import sys, semisvm.report
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.progress import RoundRecord
 from semisvm.report import RoundsDisplay
 display = RoundsDisplay([RoundRecord("a vs b", k, 1, 0.1, 0.1, None, {"x": k}) for k in range(2)])
 assert "matplotlib" not in sys.modules and "jinja2" not in sys.modules

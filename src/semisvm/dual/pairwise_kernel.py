@@ -24,7 +24,7 @@ from semisvm.kernels.resources import jit
 
 RISE, FALL = 1, 2
 PASS_BLOCK = 256  # gradient entries per block
-N_BINS = 1024  # of violations, when a working set is chosen
+VIOLATION_BINS = 1024  # of violations, when a working set is chosen
 LEAST_CURVATURE = 1e-12  # as in LIBSVM: directions of zero or negative curvature are followed to the box
 MOST_CURVATURE = 1e30  # in choosing a partner, so that float32 does not overflow: beyond, the largest slope is taken
 _SHIFT, _MAGNITUDE = np.int64(63), np.int64(2**63 - 1)
@@ -218,8 +218,8 @@ def worst_violators(gradient, beta, lower, upper, is_member, lowest, highest, to
     from the whole range of variables: at a cold start all violations are equal.
     """
     n = gradient.shape[1]
-    scale = (N_BINS - 1) / (highest - lowest)
-    in_bin = np.zeros((2, N_BINS), dtype=np.int64)
+    scale = (VIOLATION_BINS - 1) / (highest - lowest)
+    in_bin = np.zeros((2, VIOLATION_BINS), dtype=np.int64)
     for v in range(is_member.shape[0]):
         if not is_member[v]:
             k, j = v // n, v % n
@@ -232,7 +232,7 @@ def worst_violators(gradient, beta, lower, upper, is_member, lowest, highest, to
     first_share = max(count // 2, count - in_bin[1].sum())
     for side in range(2):
         left = first_share if side == 0 else count - min(first_share, in_bin[0].sum())
-        at = N_BINS - 1
+        at = VIOLATION_BINS - 1
         while at > 0 and in_bin[side, at] < left:
             left -= in_bin[side, at]
             at -= 1

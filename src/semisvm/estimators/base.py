@@ -21,30 +21,32 @@ from semisvm.device import on_host
 from semisvm.dual import Status
 from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
-from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.number_range import (
+from semisvm.estimators.inputs import (
+    check_every_class_is_used,
     dense_if_kernel,
     kernel_overflow,
+    read_random_sample,
     refuse_undefined,
+    row_weights,
     square_kernel,
     usable_rows,
     widened,
 )
+from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
-from semisvm.model_selection.scoring import LabeledRowsScoreMixin
-from semisvm.sklearn_private import Interval, StrOptions, check_sample_weight, fit_context
+from semisvm.shared_docs import with_shared_docs
+from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid", "precomputed"] | Callable
 MultiClass = Literal["auto", "ovr", "ovo"]
 FLOATS = [np.float64, np.float32]
 
 
-class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
+class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
     """Common parameters, checks and prediction; see `SupervisedSVC` for what the parameters mean."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -207,7 +209,7 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         self.termination_condition_ = found.termination_condition
         self.history_ = [record for fit in found.fits for record in fit.history]
         for name, values in found.per_row.items():
-            wide = np.full(len(labels.codes), -1)
+            wide = np.full(len(labels.codes), np.nan if values.dtype.kind == "f" else -1, dtype=values.dtype)
             wide[rows_in_use] = values
             setattr(self, name, wide)
         codes = self._transduce(X, rows_in_use, labels, found)
@@ -233,18 +235,17 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
             codes[outside] = winning_codes(self._decide(self._score_checked(X[outside])))
         return codes
 
+    @with_shared_docs
     def decision_function(self, X) -> np.ndarray:
         """Return signed scores; the largest wins.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel values between them and the training rows.
+        %(new_rows)s
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes one score per row, above 0 for the second; with more, one per row and class.
+        %(scores)s
         """
         return self._decide(self._raw_scores(X))
 
@@ -267,22 +268,6 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         """From the scores of the binary problems, (n, n_problems), to what `decision_function` returns."""
         return combine(scores, len(self.classes_), self._scheme)
 
-    def predict(self, X) -> np.ndarray:
-        """Return the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, or with ``kernel="precomputed"`` the kernel values between them and the training rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        decision = self.decision_function(X)
-        return self.classes_[winning_codes(decision)]
-
     @property
     def coef_(self) -> np.ndarray:
         """Weights of the features, of shape (n_problems, n_features); only with a linear kernel."""
@@ -296,33 +281,3 @@ class BaseSVC(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, Cla
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def row_weights(sample_weight: Any, X: Any) -> np.ndarray:
-    """One weight per row, 1 where none were passed; negative, NaN and all-zero weights are refused."""
-    if sample_weight is None:
-        return np.ones(X.shape[0])
-    return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-
-
-def read_random_sample(random_sample: Any, n_rows: int) -> np.ndarray | None:
-    """The mask of the labels that are a random sample; None where all of them are."""
-    if random_sample is None:
-        return None
-    mask = np.asarray(random_sample)
-    if mask.dtype != bool or mask.shape != (n_rows,):
-        raise ValueError(
-            f"random_sample must be a boolean mask with one entry for each of the {n_rows} rows; got an array of shape "
-            f"{mask.shape} and type {mask.dtype}."
-        )
-    return mask
-
-
-def check_every_class_is_used(labels: Labels, in_use: np.ndarray) -> None:
-    """Refuse weights that leave a class of y with no row at all."""
-    gone = np.setdiff1d(labels.codes[labels.is_labeled], labels.codes[in_use & labels.is_labeled])
-    if len(gone):
-        raise ValueError(
-            f"No row of class {labels.classes[gone[0]]!r} has a positive sample_weight: give one some weight or "
-            "leave the class out of y."
-        )

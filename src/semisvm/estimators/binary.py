@@ -2,7 +2,7 @@
 
 One-vs-rest has one problem per class (one alone when there are two); one-vs-one has one per pair of classes, in which
 the rows of other classes take no part and unlabeled rows always do. Where there is a cost matrix, one-sided regression
-(`one_sided`) has one problem per class, whose score is the cost of predicting it.
+(`labeling`) has one problem per class, whose score is the cost of predicting it.
 
 Most methods are written for two classes, as signs: `fit_pairs` makes the tasks and puts the fits together. Methods
 that give a row one of *all* the classes use `labeling` instead.
@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from semisvm.dual import Status
-from semisvm.estimators.history import RoundRecord
 from semisvm.estimators.problem import Limits, TrainingProblem
-from semisvm.estimators.progress import Watch
+from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.kernels import Formula, KernelRows
 from semisvm.labels import Labels
 
@@ -151,7 +150,7 @@ class MethodFit:
     formula   the kernel they are in
     scheme    how their scores are combined: "ovr", "ovo" or "one_sided"
     codes     (n,) the class that each row was trained with, where the method fixes it and f may disagree; -1 elsewhere
-    per_row   attributes of the estimator with one integer per row, (n,) each; -1 is filled in for rows out of use
+    per_row   attributes of the estimator with one number per row, (n,) each; rows out of use get -1, floats NaN
     warnings  what the user has to know, in the order in which it is said
     """
 

@@ -8,7 +8,7 @@
 
 A cost that depends on the true class alone multiplies C for the rows of that class: every machine here can honor it.
 For two classes that is all there is, and a matrix is a dictionary: {0: costs[0, 1], 1: costs[1, 0]}. A matrix between
-more classes, in which it matters what a row is mistaken for, asks for one-sided regression (`one_sided`); a method
+more classes, in which it matters what a row is mistaken for, asks for one-sided regression (`labeling`); a method
 that has no such machine asks for `Costs.by_class`, which refuses it.
 """
 
@@ -96,11 +96,12 @@ def _checked_class_weight(class_weight: Any, classes: np.ndarray, labeled: np.nd
     if isinstance(class_weight, dict):
         for name, value in class_weight.items():
             is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            if not is_number or not 0 < value < np.inf:
+            if not is_number or not 0 <= value < np.inf:
                 raise ValueError(
-                    f"class_weight must be a positive, finite number for each class, got {value!r} for class {name!r}: "
-                    "leave out the rows of a class that is not to count."
+                    f"class_weight must be finite and not negative for each class, got {value!r} for class {name!r}."
                 )
+        if not any(class_weight.get(name, 1) for name in classes.tolist()):
+            raise ValueError(f"class_weight is 0 for every class: give at least one a weight; got {class_weight}.")
     return np.asarray(compute_class_weight(class_weight, classes=classes, y=labeled), dtype=np.float64)
 
 

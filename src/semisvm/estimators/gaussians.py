@@ -26,8 +26,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from semisvm.dual import Status
-from semisvm.estimators.history import RoundRecord
-from semisvm.estimators.progress import Watch
+from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.labels import Labels
 
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")

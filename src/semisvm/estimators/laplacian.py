@@ -25,14 +25,14 @@ from semisvm.dual import Status
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.equal_rows import EqualRows, find_equal_rows
-from semisvm.estimators.history import RoundRecord
 from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.neighbor_graph import LINK_WEIGHTS, graph_laplacian, link_nearest, link_nearest_by_kernel
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.estimators.progress import RoundRecord
 from semisvm.kernels import Formula, kernel_rows
 from semisvm.kernels.deformed import Deformed, deform
 from semisvm.kernels.resources import budget_bytes
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
 # The deformed kernel is made this much more exactly than the machine on it is solved; float32 rows allow no more.

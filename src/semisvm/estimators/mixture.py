@@ -24,21 +24,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.dual import Status
-from semisvm.estimators.base import check_every_class_is_used, row_weights
 from semisvm.estimators.binary import winning_codes
-from semisvm.estimators.certifiable import CertifiableMixin
 from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
-from semisvm.estimators.number_range import refuse_too_large, refuse_undefined
+from semisvm.estimators.inputs import check_every_class_is_used, refuse_too_large, refuse_undefined, row_weights
+from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.progress import Progress, pass_interrupt_on, warn_caller
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode
-from semisvm.model_selection.scoring import LabeledRowsScoreMixin
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 
 @with_shared_docs
-class MixtureClassifier(CallbackSupportMixin, CertifiableMixin, LabeledRowsScoreMixin, ClassifierMixin, BaseEstimator):
+class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
     """Classifier by a Gaussian mixture of labeled and unlabeled rows, fitted by EM.
 
     The paper [1]_ calls it the generative model, and reports it failing; that was an error in the package it used. What
@@ -93,7 +91,7 @@ class MixtureClassifier(CallbackSupportMixin, CertifiableMixin, LabeledRowsScore
         Why the fit ended: "converged", or what came first.
     n_features_in_ : int
         Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features seen during fit; only where X has string column names.
 
     See Also
@@ -157,6 +155,7 @@ class MixtureClassifier(CallbackSupportMixin, CertifiableMixin, LabeledRowsScore
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from labeled and unlabeled rows.
 
@@ -164,15 +163,13 @@ class MixtureClassifier(CallbackSupportMixin, CertifiableMixin, LabeledRowsScore
         ----------
         X : array-like of shape (n_samples, n_features)
             The rows.
-        y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none.
+        %(labels)s
         sample_weight : array-like of shape (n_samples,), default=None
             How many rows each row counts for. A row of weight 0 is left out.
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         if y is not None:
             X = validate_data(self, X, dtype=np.float64)
@@ -240,22 +237,6 @@ class MixtureClassifier(CallbackSupportMixin, CertifiableMixin, LabeledRowsScore
             of each class's probability; or, where errors have costs, minus the expected cost of predicting the class.
         """
         return self._decide(self._checked_log_joint(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable class of each row; where errors have costs, that of least expected cost.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        decision = self.decision_function(X)
-        return self.classes_[winning_codes(decision)]
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the classes' probabilities, Eq. 2.2.

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.estimators.costs import Costs
-from semisvm.estimators.number_range import needs_float64
+from semisvm.estimators.inputs import needs_float64
 from semisvm.estimators.progress import Progress
 from semisvm.kernels import Formula, KernelRows, kernel_rows, make_formula
 from semisvm.labels import Labels

@@ -1,4 +1,4 @@
-"""What a fit tells while it runs: scikit-learn's callbacks, `verbose`, the wish to stop, and warnings.
+"""What a fit tells: one record per round, scikit-learn's callbacks, `verbose`, the wish to stop, and warnings.
 
 The tasks of a fit form a tree that scikit-learn's callbacks walk: the fit, its binary problems, and in each the looks
 that the solver (or the rounds of a method) takes at its progress, several per second.
@@ -10,16 +10,84 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.dual import Status
-from semisvm.estimators.history import RoundRecord
+
+# Every value that `termination_condition_` can have. The first six are those of the solver (`dual.Status`).
+TerminationCondition = Literal[
+    "converged",  # the tolerance is met, and the labels that the method gave stay as they are
+    "max_iter",  # the limit of solver steps
+    "time_limit",  # the limit of seconds
+    "interrupted",  # Ctrl-C
+    "stopped_by_callback",
+    "stalled",  # rounding allows no further progress
+    "max_rounds",  # the method's limit of rounds
+    "cycle",  # an earlier labeling came back
+    "margin_empty",  # no unlabeled row is left inside the margin: how PTSVM should end
+]
+
+
+@dataclass(frozen=True)
+class RoundRecord:
+    """One round of a fit.
+
+    Attributes
+    ----------
+    problem : str
+        The binary problem, for people: "spam vs rest".
+    round : int
+        The number of the round within its problem, from 0.
+    n_iter : int
+        Solver steps of the problem so far.
+    gap : float
+        The gap of the round's solution.
+    seconds : float
+        Seconds since the problem began.
+    objective : float or None
+        The value of the method's objective, where it has one.
+    details : dict
+        What only this method reports, such as the number of labels that changed.
+    """
+
+    problem: str
+    round: int = 0
+    n_iter: int = 0
+    gap: float = 0.0
+    seconds: float = 0.0
+    objective: float | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the record as one flat dictionary, `details` merged in."""
+        own = {name: value for name, value in vars(self).items() if name != "details"}
+        return own | self.details
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RoundRecord:
+        """Return the record that `as_dict` wrote; names that are no fields become details."""
+        own = {one.name for one in fields(cls)} - {"details"}
+        gap = values.get("gap")
+        return cls(
+            problem=str(values.get("problem", "")),
+            round=int(values.get("round") or 0),
+            n_iter=int(values.get("n_iter") or 0),
+            gap=math.nan if gap is None else float(gap),
+            seconds=float(values.get("seconds") or 0.0),
+            objective=values.get("objective"),
+            details={name: value for name, value in values.items() if name not in own},
+        )
+
+    def with_details(self, **more: Any) -> RoundRecord:
+        """Return a copy with more details."""
+        return replace(self, details=self.details | more)
+
 
 SECONDS_BETWEEN_LINES = 1.0
 SECONDS_TO_INSIST = 1.0  # two Ctrl-C within this time mean: end everything

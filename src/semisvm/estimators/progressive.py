@@ -28,11 +28,10 @@ from sklearn.exceptions import ConvergenceWarning
 from semisvm.dual import DualProblem
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
-from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.estimators.rounds import Rounds, hinge_problem
 from semisvm.kernels import KernelRows
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
 JOINING_TOL = 1e-2  # while rows are still joining: three times faster, and no worse in the end

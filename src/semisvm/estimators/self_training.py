@@ -24,10 +24,10 @@ from sklearn.exceptions import ConvergenceWarning
 from semisvm.dual import Status
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import MethodFit
-from semisvm.estimators.history import RoundRecord
 from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.estimators.progress import RoundRecord
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
 
 

@@ -16,11 +16,11 @@ from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
 from semisvm.estimators.equal_rows import find_repeats
-from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.labeling import Labeler, record_of, scheme_of, train_once
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import Formula, KernelRows
+from semisvm.shared_docs import with_shared_docs
 
 
 @with_shared_docs

@@ -24,6 +24,7 @@ from semisvm.labels import Labels, encode
 from semisvm.model_selection.cross_fit import cross_fit_scores
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
 from semisvm.model_selection.split import SemiSupervisedKFold
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import HasMethods, StrOptions, fit_context, num_samples
 
 MOST_FOLDS = 5
@@ -60,7 +61,7 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
         The scores that the calibrator was fitted to; NaN for unlabeled rows.
     n_features_in_ : int
         The number of features, where `estimator_` knows it.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         The names of the features, where X had names.
 
     See Also
@@ -94,6 +95,7 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
         self.unlabeled = unlabeled
 
     @fit_context(prefer_skip_nested_validation=False)
+    @with_shared_docs
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> SemiSupervisedCalibratedClassifierCV:
@@ -101,10 +103,8 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none.
+        %(rows)s
+        %(labels)s
         sample_weight : array-like of shape (n_samples,), optional
             One weight per row, for the classifier and for the calibrator.
         groups : array-like of shape (n_samples,), optional
@@ -112,8 +112,7 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -140,29 +139,28 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
         n_splits = max(2, min(MOST_FOLDS, rarest)) if self.cv is None else int(self.cv)
         return SemiSupervisedKFold(n_splits, unlabeled=self.unlabeled)
 
+    @with_shared_docs
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        %(rows)s
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            One column per class, in the order of `classes_`.
+        %(probabilities)s
         """
         check_is_fitted(self)
         return self.calibrator_.predict_proba(self.estimator_.decision_function(X))
 
+    @with_shared_docs
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        %(rows)s
 
         Returns
         -------
@@ -172,13 +170,13 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
         check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
+    @with_shared_docs
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of the classifier, which are not calibrated.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        %(rows)s
 
         Returns
         -------

@@ -281,7 +281,8 @@ class RecordingSource(KernelSource):
 
     def write_at(self, rows: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
         self.source.write_at(rows, values, slots)
-        self._record(rows)
+        self.batch_of[rows] = len(self.batches)
+        self.batches.append(np.array(rows))
 
     def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return self.source.between(rows, columns)
@@ -289,15 +290,7 @@ class RecordingSource(KernelSource):
     def fill_gram(self, *arguments: Any) -> None:
         self.source.fill_gram(*arguments)
 
-    def spread(self, change, values, stored, stored_moves, slots, rows, moves) -> None:
-        # Rows that depend on their batch go through `write_at`, which records it.
-        way = self.source.spread if self.is_repeatable else super().spread
-        way(change, values, stored, stored_moves, slots, rows, moves)
-        self._record(rows[slots >= 0] if self.is_repeatable else rows[:0])
-
-    def _record(self, rows: np.ndarray) -> None:
-        self.batch_of[rows] = len(self.batches)
-        self.batches.append(np.array(rows))
+    # `spread` is that of all sources, through `write_at`: what it makes and keeps is recorded.
 
 
 def held_rows(kernel: CachedRows) -> dict[str, np.ndarray]:

@@ -5,6 +5,7 @@ K* = sum_j w_j K_j        w the weights that `AutoSVC` finds for the same rows a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -19,8 +20,8 @@ from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.library import make_library
 from semisvm.estimators.base import FLOATS
 from semisvm.estimators.costs import Costs
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import encode
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 MOST_KERNEL_ROWS = 5000  # of which the kernel matrix, and a few more of that size, are kept
@@ -53,7 +54,7 @@ class UnlabeledKernel(TransformerMixin, BaseEstimator):
         The weight of each kernel; see `AutoSVC`.
     n_features_in_ : int
         Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features seen during fit; only where X has string column names.
 
     See Also
@@ -140,12 +141,15 @@ class UnlabeledKernel(TransformerMixin, BaseEstimator):
             is_cosine=self.metric == "cosine" or (self.metric == "auto" and sparse.issparse(X)),
             is_safe=self.safe,
         )
-        target = labeled_target(
-            labels, Costs(np.ones(labels.n_classes)), np.ones(n_rows), np.arange(n_rows), self._node
+        target = labeled_target(labels, Costs(np.ones(labels.n_classes)), np.ones(n_rows), np.arange(n_rows))
+        self._average, _ = fit_average(
+            library,
+            at,
+            replace(target, labeled=self._node[target.labeled]),
+            ridge=self.ridge,
+            strength=self.prior_strength,
+            tell=lambda record: False,
         )
-        self._average = fit_average(
-            library, at, target, ridge=self.ridge, strength=self.prior_strength, tell=lambda record: False
-        ).average
         self.weights_ = self._average.weights
         return self
 

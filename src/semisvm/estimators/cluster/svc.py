@@ -22,13 +22,22 @@ from semisvm.dual import Status
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import MethodFit
 from semisvm.estimators.cluster.embed import median_gamma
-from semisvm.estimators.cluster.labels import EMPTY_RULES, ClusterLabeler, check_clusterer
-from semisvm.estimators.cluster.search import LINEAR_C, N_CLUSTERS, OTHER_C, ClusterChoice, Trainer, choose_clusters
-from semisvm.estimators.history import RoundRecord
+from semisvm.estimators.cluster.labels import (
+    EMPTY_RULES,
+    LINEAR_C,
+    N_CLUSTERS,
+    OTHER_C,
+    ClusterChoice,
+    ClusterLabeler,
+    Trainer,
+    check_clusterer,
+    choose_clusters,
+)
 from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.estimators.progress import RoundRecord
 from semisvm.kernels import Formula
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
 
@@ -101,7 +110,7 @@ class ClusterSVC(BaseSVC):
         0 for the labels in y, 1 for those of clusters, -1 for predictions.
     clusters_ : ndarray of shape (n_samples,)
         The cluster of each row, -1 for rows without weight.
-    cluster_codes_ : ndarray of shape (n_clusters_,)
+    cluster_codes_ : ndarray of shape (`n_clusters_`,)
         The index in `classes_` of each cluster's label, -1 where it was left out.
     n_clusters_ : int
         The number of clusters in use.

@@ -3,9 +3,9 @@
 The unlabeled rows enter by the means of their two classes. With ten labels most labels of single rows can't be told,
 and the means can: misplaced rows hardly move them. Three steps:
 
-    the supervised machine         of the labeled rows (`hinge`)
-    which rows are positive        by sorting and solving by turns (`search`, Eq. 7)
-    the machine of those guesses   every mistake at its cost (`margin`, Eq. 6)
+    the supervised machine         of the labeled rows (`rounds`)
+    which rows are positive        by sorting and solving by turns (`search.LabelMeans`, Eq. 7)
+    the machine of those guesses   every mistake at its cost (`search.GuessedMargins`, Eq. 6)
 """
 
 from collections.abc import Callable
@@ -25,15 +25,13 @@ from semisvm.estimators.class_shares import (
     settle_share,
 )
 from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
-from semisvm.estimators.hinge import hinge_problem
 from semisvm.estimators.label_mean.cost_matrix import fit_cost_matrix
-from semisvm.estimators.label_mean.margin import GuessedMargins
-from semisvm.estimators.label_mean.search import LabelMeans
+from semisvm.estimators.label_mean.search import GuessedMargins, LabelMeans
 from semisvm.estimators.labeling import scheme_of
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.shared_docs import with_shared_docs
+from semisvm.estimators.rounds import Rounds, hinge_problem
 from semisvm.kernels import Formula, KernelRows
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
 
 FEW_ROWS_FOR_LABEL_MEANS = 256  # beyond it no solve is carried on past tol, and the kernel matrix is most of the work
@@ -214,7 +212,8 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
             if share is None:
                 share = settle_share(self.positive_fraction, task.sign, rounds.decision_values, task.counts)
             rounds.done(objective=-supervised.objective, **share.as_details())
-            if (task.sign == 0).sum() > 1:  # one row alone has no two means
+            # One row alone has no two means, and a class whose errors are free has none that would matter.
+            if (task.sign == 0).sum() > 1 and all(np.all(cost) for cost in task.cost_of.values()):
                 guess = LabelMeans(task, self.C, self._price()).search(rounds, share)
                 start = known.row_beta if known is not None and len(known.row_beta) == len(guess) else None
                 GuessedMargins(task, guess, self.C, self._price()).solve(rounds, start)

@@ -30,12 +30,12 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.decision import OperatingPoint, certify
 from semisvm.decision.audit import Audit
 from semisvm.estimators.binary import combine
+from semisvm.estimators.preference._calibration import CrossFitted, PaperRounds
 from semisvm.estimators.preference._common import Outcome, Plan, make_plan, split_labels
-from semisvm.estimators.preference._cross import CrossFitted
 from semisvm.estimators.preference._learner import Learner
-from semisvm.estimators.preference._paper import PaperRounds
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
 PREFERENCE_CONSTRAINTS: dict[str, Any] = {
@@ -200,6 +200,7 @@ class PreferenceMixin:
         return combine(np.stack(columns, axis=1), len(self.classes_), "ovr")
 
     @available_if(_has_honest_probabilities)
+    @with_shared_docs
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class.
 
@@ -210,13 +211,11 @@ class PreferenceMixin:
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        %(rows)s
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            One column per class, in the order of `classes_`.
+        %(probabilities)s
         """
         check_is_fitted(self)
         positive = expit(self._raw_scores(X) * self._sigmoids[:, 0] + self._sigmoids[:, 1])

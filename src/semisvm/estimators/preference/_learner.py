@@ -23,10 +23,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.dual import DualProblem, DualSolution
-from semisvm.estimators.hinge import hinge_problem
-from semisvm.estimators.history import RoundRecord
-from semisvm.estimators.progress import print_record
-from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.progress import RoundRecord, print_record
+from semisvm.estimators.rounds import Rounds, hinge_problem
 from semisvm.sklearn_private import safe_indexing
 
 ALL_LABELS = "all"  # the sequence of machines that are trained on every label

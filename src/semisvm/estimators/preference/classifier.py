@@ -1,6 +1,6 @@
 """The idea of PSVM around any classifier; the paper names Bayesian networks and neural networks.
 
-The rounds and the calibration are those of `PreferenceSVC` (`_paper`, `_cross`), with a classifier of scikit-learn that
+The rounds and the calibration are those of `PreferenceSVC` (`_calibration`), with a classifier of scikit-learn that
 is trained from the beginning each time. The classifier has to give scores: `decision_function`, or `predict_proba`,
 whose log-odds are used.
 """
@@ -15,23 +15,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from semisvm.estimators.base import check_every_class_is_used, read_random_sample, row_weights
 from semisvm.estimators.binary import pairs, winning_codes
-from semisvm.estimators.certifiable import CertifiableMixin
+from semisvm.estimators.inputs import check_every_class_is_used, read_random_sample, row_weights
+from semisvm.estimators.mixin import SemiSupervisedMixin
+from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome
-from semisvm.estimators.preference._cross import CrossFitted
 from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin, warn_unless_reached
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.labels import Labels, encode
-from semisvm.model_selection import LabeledRowsScoreMixin
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import HasMethods, Interval, fit_context, safe_indexing
 
 
 @with_shared_docs
-class PreferenceClassifier(
-    PreferenceMixin, CertifiableMixin, LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
-):
+class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Any classifier with a minimum precision or recall, and with unlabeled rows where they help (after PSVM).
 
     Parameters
@@ -63,7 +60,7 @@ class PreferenceClassifier(
         Why the fit ended: "converged", "cycle" or "max_rounds".
     n_features_in_ : int
         Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features seen during fit; only where X has string column names.
 
     See Also
@@ -138,8 +135,7 @@ class PreferenceClassifier(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows, in any form that the estimator takes.
-        y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none.
+        %(labels)s
         sample_weight : array-like of shape (n_samples,), default=None
             Passed on to the estimator. Thresholds and folds count rows, whatever their weights. A row of weight 0 is
             left out.
@@ -147,8 +143,7 @@ class PreferenceClassifier(
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         if y is not None:
             X = self._check_X(X, reset=True)
@@ -200,18 +195,17 @@ class PreferenceClassifier(
             codes[unlabeled] = winning_codes(self._decide(self._score_checked(safe_indexing(X, unlabeled))))
         self.transduction_ = labels.decode(codes)
 
+    @with_shared_docs
     def decision_function(self, X: Any) -> np.ndarray:
         """Return scores minus thresholds: above 0 is accepted.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        %(rows)s
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes one score per row, above 0 for the second; with more, one per row and class.
+        %(scores)s
         """
         return self._decide(self._raw_scores(X))
 
@@ -222,22 +216,6 @@ class PreferenceClassifier(
 
     def _score_checked(self, X: Any) -> np.ndarray:
         return np.stack([scores_of_classifier(model, X) for model in self.estimators_], axis=1)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels; with two classes, the second where the score is above its threshold.
-        """
-        decision = self.decision_function(X)
-        return self.classes_[winning_codes(decision)]
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """The rows as an array or CSR matrix; NaN is allowed where the estimator takes it."""

@@ -2,8 +2,8 @@
 
 A threshold on the scores of a support vector machine trades precision for recall. It is chosen on labeled rows that the
 machine was not trained on. In the paper these are half of the labels, and unlabeled rows join the training rows with
-soft labels while the threshold is found (`_paper`). Here, by default, every label trains and every label calibrates
-(`_cross`), and unlabeled rows join where the labels say that this helps (`_unlabeled`).
+soft labels while the threshold is found. Here, by default, every label trains and every label calibrates
+(`_calibration`), and unlabeled rows join where the labels say that this helps (`_unlabeled`).
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from semisvm.estimators.base import BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.equal_rows import EqualRows, find_repeats
+from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome, Plan
-from semisvm.estimators.preference._cross import CrossFitted
 from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin, warn_unless_reached
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.kernels import Formula, scores_of_new_rows
 from semisvm.labels import UNLABELED_CODE
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, fit_context
 
 

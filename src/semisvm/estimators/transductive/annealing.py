@@ -27,8 +27,7 @@ from scipy.special import expit, logit
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.class_shares import PositiveShare
-from semisvm.estimators.hinge import slack
-from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.rounds import Rounds, slack
 from semisvm.estimators.transductive.switching import Level, are_better, guess_share, switch_at
 
 # In units of slack. The paper, with a squared loss, begins at 10; with the hinge loss so high a temperature lets the

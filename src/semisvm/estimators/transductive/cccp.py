@@ -24,8 +24,7 @@ import numpy as np
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.class_shares import PositiveShare
-from semisvm.estimators.hinge import slack, squared_norm
-from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.rounds import Rounds, slack, squared_norm
 from semisvm.kernels.virtual import VirtualRows
 
 # Each round's decrease is at least what the tangents gained; below this share of the objective it is rounding.

@@ -27,10 +27,10 @@ from semisvm.estimators.class_shares import (
 )
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.shared_docs import with_shared_docs
 from semisvm.estimators.transductive.annealing import SoftMachine
 from semisvm.estimators.transductive.cccp import RampMachine
 from semisvm.estimators.transductive.switching import SwitchMachine
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
 

@@ -21,8 +21,7 @@ import numpy as np
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows
-from semisvm.estimators.hinge import hinge_problem, primal_objective, slack
-from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.rounds import Rounds, hinge_problem, primal_objective, slack
 
 FIRST_PRICE = 1e-5
 # Switching at a fixed f promises a gain, and the new optimum has to keep the promise. Where a solution shows less

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.decision import OperatingPoint, Target, binomial_interval, count_all, measure, precision, recall
-from semisvm.report.displays.sources import (
+from semisvm.report.displays.scores import (
     BLUE,
     GREY,
     ORANGE,

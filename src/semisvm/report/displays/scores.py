@@ -1,25 +1,135 @@
-"""How the scores are distributed: labeled rows of both signs and unlabeled rows, with the threshold in use."""
+"""Where the Displays get their scores and what they draw on; and how the scores are distributed.
+
+    scores     (n,)  of labeled rows, on the scale of `threshold`
+    sign       (n,)  +1 on rows of the class, -1 on other labeled rows
+    unlabeled  (m,)  scores of the unlabeled rows; empty where X was not given
+
+From an estimator without X and y, these are the scores on which it chose its operating point (`calibration_scores_`);
+with X and y, its decision function on those rows, where the threshold in use is 0. The estimator may be the last step
+of a Pipeline.
+
+The colors are those of Okabe and Ito, which people with any kind of color vision can tell apart.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from semisvm.decision import OperatingPoint
 from semisvm.decision.checks import check_scores, check_scores_and_sign
-from semisvm.report.displays.sources import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
-    ScoredRows,
-    axes_to_draw_on,
-    read_scores,
-    score_estimator,
-)
+from semisvm.labels import encode
+from semisvm.report.charts import UsableScores
 from semisvm.tables.summary import FitSummary
+
+BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#7F7F7F", "#1A2027"
+NO_MATPLOTLIB = 'matplotlib is not installed; get it with: pip install "semisvm[plots]"'
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """See above; `point` is the operating point where the scores are those that it was chosen on."""
+
+    scores: NDArray[np.float64]
+    sign: NDArray[Any]
+    unlabeled: NDArray[np.float64]
+    threshold: float
+    point: OperatingPoint | None
+    name: str
+
+
+def last_step(estimator: Any) -> Any:
+    """Return the estimator itself, or the last step of a pipeline."""
+    return estimator[-1] if hasattr(estimator, "steps") else estimator
+
+
+def score_estimator(estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None) -> ScoredRows:
+    """Return the scores for one class: of the rows of X, or of those that the operating point was chosen on."""
+    check_is_fitted(estimator)
+    if (X is None) != (y is None):
+        raise ValueError("X and y go together: pass both, or neither to see what the estimator was calibrated on.")
+    final = last_step(estimator)
+    index = _class_index(final, positive)
+    name = f"{type(final).__name__}, {final.classes_[index]}"
+    return _calibration(final, index, name) if X is None else _on_rows(estimator, final, X, y, index, name)
+
+
+def read_scores(summary: FitSummary, positive: str | None = None) -> ScoredRows:
+    """Return the scores for one class that a summary holds."""
+    name = pick_class(summary.scores, positive, "scores")
+    usable, point = UsableScores.of(summary.scores[name]), summary.operating_points.get(name)
+    threshold = 0.0 if point is None else point.threshold
+    title = f"{summary.method.name}, {name}"
+    return ScoredRows(usable.labeled, usable.sign, usable.unlabeled, threshold, point, title)
+
+
+def pick_class(part: Mapping[Any, Any], positive: Any, what: str) -> Any:
+    """Return the class to draw: the one named, or the only one there is."""
+    if not part:
+        raise ValueError(f"No {what} were stored: there is nothing to draw.")
+    if positive is None and len(part) == 1:
+        return next(iter(part))
+    if positive not in part:
+        raise ValueError(f"positive must name one of the classes {list(part)}, got {positive!r}.")
+    return positive
+
+
+def _class_index(final: Any, positive: Any) -> int:
+    classes = list(final.classes_)
+    if positive is None:
+        if len(classes) == 2:
+            return 1
+        raise ValueError(f"positive must name one of the {len(classes)} classes, for example {classes[0]!r}.")
+    if positive not in classes:
+        raise ValueError(f"positive={positive!r} is not a class of this estimator; its classes are {classes}.")
+    return classes.index(positive)
+
+
+def _calibration(final: Any, index: int, name: str) -> ScoredRows:
+    if not hasattr(final, "calibration_scores_"):
+        raise ValueError(
+            f"{type(final).__name__} keeps no calibration scores: pass X and y of labeled rows it was not trained on."
+        )
+    label = final.classes_[index]
+    if label not in final.operating_points_:
+        raise ValueError(f"the operating point is that of {final.classes_[1]!r}: pass X and y to see the other class.")
+    point = final.operating_points_[label]
+    if point is None:
+        raise ValueError(f"the fit was stopped before it chose an operating point of {label!r}: fit again.")
+    scores = np.asarray(final.calibration_scores_[label], dtype=np.float64)
+    return ScoredRows(scores, final.calibration_sign_[label], np.empty(0), point.threshold, point, name)
+
+
+def _on_rows(estimator: Any, final: Any, X: Any, y: Any, index: int, name: str) -> ScoredRows:
+    values = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    if values.ndim == 2:
+        values = values[:, index]
+    elif index == 0:
+        values = -values
+    labels = encode(y, unlabeled=getattr(final, "unlabeled", -1), n_rows=len(values))
+    known = labels.is_labeled
+    is_positive = np.asarray(labels.decode(labels.codes[known])) == final.classes_[index]
+    return ScoredRows(values[known], np.where(is_positive, 1, -1), values[~known], 0.0, None, name)
+
+
+def pyplot() -> Any:
+    """Return matplotlib's pyplot, or raise an ImportError that says how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError(NO_MATPLOTLIB) from None
+    return plt
+
+
+def axes_to_draw_on(ax: Any) -> Any:
+    """Return the axes that were given, or new ones."""
+    return pyplot().subplots()[1] if ax is None else ax
 
 
 class ScoresDisplay:

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint
-from semisvm.estimators.history import RoundRecord
-from semisvm.report.displays.sources import BLUE, GREY, last_step, pick_class, pyplot
-from semisvm.report.rounds import are_candidates, changing_columns, column_title
+from semisvm.estimators.progress import RoundRecord
+from semisvm.report.charts import are_candidates, changing_columns, column_title
+from semisvm.report.displays.scores import BLUE, GREY, last_step, pick_class, pyplot
 from semisvm.tables.summary import FitSummary
 
 AUDIT_MEASURES = ("precision", "recall", "f_score")

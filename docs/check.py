@@ -1,0 +1,179 @@
+"""Check the site: `make docs` runs this after the build.
+
+    python docs/check.py code                run the Python blocks of every page, in the order of the page
+    python docs/check.py links               every link and anchor within the built site; nothing from other servers
+    python docs/check.py browser [FOLDER]    open every page in Chromium, wide and at 390 px; FOLDER: screenshots
+
+A ```python block runs after the blocks before it on its page, with warnings as errors. What a page needs and a reader
+knows already (X, y, ...) is in a comment: <!-- setup ... -->. If a ```text block follows directly, it is what the block
+prints ("..." stands for anything). Blocks named ```py are sketches and do not run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import sys
+import tempfile
+import warnings
+from collections import defaultdict
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+DOCS = Path(__file__).resolve().parent
+BUILT = DOCS / "_build" / "html"
+
+# ---- code on pages ----
+
+BLOCK = re.compile(
+    r"^```python\n(?P<code>.*?)^```\n(?:\s*^```text\n(?P<printed>.*?)^```\n)?|<!-- setup\n(?P<setup>.*?)-->",
+    re.DOTALL | re.MULTILINE,
+)
+ALIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def pages_with_code() -> list[Path]:
+    """The pages and the README, if they have Python blocks."""
+    written = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]
+    return [page for page in written if "```python\n" in page.read_text(encoding="utf-8")]
+
+
+def run_page(page: Path) -> list[str]:
+    """Run the blocks of a page in one namespace and return what went wrong."""
+    text = page.read_text(encoding="utf-8")
+    names: dict[str, object] = {"__name__": "__main__"}
+    for block in BLOCK.finditer(text):
+        code = block["code"] or block["setup"]
+        line = text.count("\n", 0, block.start()) + 1
+        printed = io.StringIO()
+        try:
+            with warnings.catch_warnings(), contextlib.redirect_stdout(printed):
+                warnings.simplefilter("error")
+                exec(compile("\n" * line + code, str(page), "exec"), names)
+        except Exception as error:
+            return [f"{page.name}:{line}: {type(error).__name__}: {error}"]
+        expected = block["printed"]
+        if expected is not None and not doctest.OutputChecker().check_output(expected, printed.getvalue(), ALIKE):
+            return [f"{page.name}:{line}: prints\n{printed.getvalue()}instead of\n{expected}"]
+    return []
+
+
+def check_code() -> list[str]:
+    """Run all pages, in an empty folder."""
+    os.environ.setdefault("MPLBACKEND", "agg")
+    wrong = []
+    for page in pages_with_code():
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            wrong += run_page(page)
+    return wrong
+
+
+# ---- links ----
+
+LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
+
+
+class Page(HTMLParser):
+    """What a page links to, what it loads, and which anchors it has."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        """Note the addresses and the names of a tag."""
+        values = dict(attrs)
+        self.anchors |= {values[name] for name in ("id", "name") if values.get(name)}
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
+        address = values.get(LOADED.get(tag, ""))
+        if address and values.get("rel") not in ("canonical", "next", "prev", "search", "index"):
+            self.loads.append(address)
+
+
+def built_pages() -> list[Path]:
+    """The pages of the site; the theme's own files are not pages."""
+    return [path for path in sorted(BUILT.rglob("*.html")) if "_static" not in path.parts]
+
+
+def check_links() -> list[str]:
+    """Follow every link and load of the built site that stays within it."""
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in built_pages()}
+    wrong: dict[str, set[str]] = defaultdict(set)
+    for path, page in pages.items():
+        here = path.relative_to(BUILT).as_posix()
+        wrong[here] |= {f"loads {address}" for address in page.loads if urlsplit(address).netloc}
+        for address in [*page.links, *page.loads]:
+            parts = urlsplit(address)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = target / "index.html" if target.is_dir() else target
+            if not target.exists():
+                wrong[here].add(f"links to {address}, which is not there")
+            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
+                wrong[here].add(f"links to {address}, which has no such anchor")
+    print(f"{len(pages)} pages, {sum(len(page.links) for page in pages.values())} links")
+    return [f"{here}: {what}" for here, found in wrong.items() for what in sorted(found)]
+
+
+# ---- in a browser ----
+
+WIDTHS = {"wide": 1280, "narrow": 390}
+# A page is readable on a phone if it does not scroll sideways; tables and code scroll in boxes of their own.
+SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def open_pages(tab, pages: list[Path], name: str, folder: Path | None) -> list[str]:
+    """Open the pages one after the other in a tab and return what went wrong."""
+    wrong: list[str] = []
+    tab.on("console", lambda said: said.type == "error" and wrong.append(f"{tab.url}: {said.text}"))
+    tab.on("pageerror", lambda error: wrong.append(f"{tab.url}: {error}"))
+    tab.on("requestfailed", lambda request: wrong.append(f"{tab.url}: {request.url} failed"))
+    for path in pages:
+        place = path.relative_to(BUILT).as_posix()
+        tab.goto(path.as_uri())
+        if tab.evaluate(SIDEWAYS) > 1:
+            wrong.append(f"{place} ({name}): scrolls sideways by {tab.evaluate(SIDEWAYS)} px")
+        if folder is not None:
+            tab.screenshot(path=folder / f"{place.replace('/', '--').removesuffix('.html')}-{name}.png")
+    return wrong
+
+
+def check_browser(folder: Path | None = None) -> list[str]:
+    """Open every page; report errors of the console, requests that fail, and pages that scroll sideways."""
+    from playwright.sync_api import sync_playwright
+
+    sys.path.insert(0, str(DOCS.parent / "tests"))
+    import browser
+
+    found = browser.find()
+    if found is None:
+        print(f"skipped: {browser.NONE}")
+        return []
+    pages = built_pages()
+    wrong: list[str] = []
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=found, args=browser.ARGUMENTS, env=browser.environment(found)
+        )
+        for name, width in WIDTHS.items():
+            wrong += open_pages(running.new_page(viewport={"width": width, "height": 900}), pages, name, folder)
+        running.close()
+    print(f"{len(pages)} pages at {' and '.join(f'{width} px' for width in WIDTHS.values())}")
+    return wrong
+
+
+if __name__ == "__main__":
+    what, *arguments = sys.argv[1:] or ["links"]
+    checks = {"code": check_code, "links": check_links, "browser": check_browser}
+    complaints = checks[what](*map(Path, arguments))
+    print("\n".join(complaints) or f"{what}: fine")
+    sys.exit(bool(complaints))

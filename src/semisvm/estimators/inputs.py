@@ -1,0 +1,160 @@
+"""What an estimator is given, checked: weights and masks of rows, and numbers that kernels can work with.
+
+Kernels are made of sums of squares. Squares of float32 numbers leave the range of float32 beyond 1e19 and below 1e-19,
+and squares of float64 numbers leave that of float64 beyond 1e154: float32 is widened where float64 is enough, other
+rows are refused by name. A score that is not a number would compare as false and become a label, so no score leaves an
+estimator without `refuse_undefined`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from semisvm.errors import UndefinedError
+from semisvm.kernels import Formula
+from semisvm.labels import Labels
+from semisvm.sklearn_private import check_sample_weight
+
+LARGEST = 1e150  # a sum of squares of a million such numbers is finite in float64
+SAFE_IN_FLOAT32 = 1e12  # largest magnitude, and the inverse of the smallest, whose squares are far from the limits
+SAFE_KERNEL_VALUE = 1e30  # in float32, with room for sums of several
+
+
+def row_weights(sample_weight: Any, X: Any) -> np.ndarray:
+    """One weight per row, 1 where none were passed; negative, NaN and all-zero weights are refused."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def read_random_sample(random_sample: Any, n_rows: int) -> np.ndarray | None:
+    """The mask of the labels that are a random sample; None where all of them are."""
+    if random_sample is None:
+        return None
+    mask = np.asarray(random_sample)
+    if mask.dtype != bool or mask.shape != (n_rows,):
+        raise ValueError(
+            f"random_sample must be a boolean mask with one entry for each of the {n_rows} rows; got an array of shape "
+            f"{mask.shape} and type {mask.dtype}."
+        )
+    return mask
+
+
+def check_every_class_is_used(labels: Labels, in_use: np.ndarray) -> None:
+    """Refuse weights that leave a class of y with no row at all."""
+    gone = np.setdiff1d(labels.codes[labels.is_labeled], labels.codes[in_use & labels.is_labeled])
+    if len(gone):
+        raise ValueError(
+            f"No row of class {labels.classes[gone[0]]!r} has a positive sample_weight: give one some weight or "
+            "leave the class out of y."
+        )
+
+
+def usable_rows(X: Any, names: Any = None) -> Any:
+    """Training rows in a precision that is wide enough; rows that no precision is wide enough for are refused."""
+    X = with_small_indices(widened(X))
+    refuse_too_large(X, names)
+    return X
+
+
+def dense_if_kernel(X: Any) -> Any:
+    """A matrix that is to be a kernel; a sparse one is refused."""
+    if sparse.issparse(X):
+        raise ValueError("A precomputed kernel must be a dense array, got a sparse matrix: pass X.toarray().")
+    return X
+
+
+def square_kernel(K: np.ndarray) -> np.ndarray:
+    """A kernel matrix; one that is not square is refused."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"A precomputed kernel must be a square matrix of shape (n_samples, n_samples) in fit, got {K.shape}."
+        )
+    return K
+
+
+def with_small_indices(X: Any) -> Any:
+    """A sparse matrix whose indices are 32-bit integers where they fit: parts of scikit-learn take no others."""
+    if not sparse.issparse(X) or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
+def largest_magnitude(X: Any) -> float:
+    """The largest |X[i, j]|; 0 where X is empty."""
+    values = X.data if sparse.issparse(X) else X
+    return float(max(values.max(), -values.min())) if values.size else 0.0
+
+
+def widened(X: Any) -> Any:
+    """X itself, or in float64 where squares of its float32 numbers would overflow or vanish."""
+    if X.dtype != np.float32:
+        return X
+    largest = largest_magnitude(X)
+    is_safe = largest == 0 or 1 / SAFE_IN_FLOAT32 <= largest <= SAFE_IN_FLOAT32
+    return X if is_safe else X.astype(np.float64)
+
+
+def refuse_too_large(X: Any, names: Any = None) -> None:
+    """Refuse rows whose squares are too large for float64; the message names the feature."""
+    if largest_magnitude(X) > LARGEST:
+        row, told = _largest_number(X, names)
+        raise UndefinedError(
+            f"{told[0].upper()}{told[1:]} in row {row}: numbers beyond {LARGEST:g} have no squares in float64. Correct "
+            "the value, or scale the feature, for example to units in which it is near 1.",
+            row,
+        )
+
+
+def needs_float64(formula: Formula, X: Any) -> bool:
+    """Whether kernel values of these rows may be too large for float32."""
+    if formula.name not in ("linear", "poly") or not X.shape[0]:
+        return False
+    squares = X.multiply(X).sum(axis=1) if sparse.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = formula.diagonal(np.array([float(np.max(squares))]))[0]
+    return not largest <= SAFE_KERNEL_VALUE
+
+
+def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:
+    """Refuse scores that are not finite, one line per row of X; the message names the row and its largest feature."""
+    is_finite = np.isfinite(scores) if scores.ndim == 1 else np.isfinite(scores).all(axis=1)
+    if is_finite.all():
+        return
+    row = int(np.flatnonzero(~is_finite)[0])
+    _, told = _largest_number(X[[row]], names)
+    raise UndefinedError(
+        f"Row {row} has no score, because its kernel values are not finite in float64: {told}. Correct the value, or "
+        "scale the features.",
+        row,
+    )
+
+
+def kernel_overflow(X: Any, names: Any = None) -> UndefinedError:
+    """The error for training rows whose kernel is not finite."""
+    row, told = _largest_number(X, names)
+    return UndefinedError(
+        f"The kernel of these rows is not finite in float64: {told} in row {row}. Scale the features (StandardScaler "
+        "makes them alike), or lower gamma, degree or C.",
+        row,
+    )
+
+
+def _largest_number(X: Any, names: Any) -> tuple[int, str]:
+    """The row of the number of largest magnitude, and in words which feature it is of."""
+    X = X.tocoo() if sparse.issparse(X) else X
+    values = np.abs(X.data if sparse.issparse(X) else X)
+    if not values.size:
+        return 0, "there are no values"
+    at = int(np.argmax(values))
+    row, column = (
+        (int(X.coords[0][at]), int(X.coords[1][at]))
+        if sparse.issparse(X)
+        else (int(i) for i in np.unravel_index(at, X.shape))
+    )
+    value = X.data[at] if sparse.issparse(X) else X[row, column]
+    name = f"feature {column}" if names is None else f"feature {names[column]!r}"
+    return row, f"{name} is {value:.6g}"

@@ -1,0 +1,144 @@
+"""No label from a score that is not a number: float32 is widened, and what float64 can't hold is refused by name."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from semisvm import (
+    ClusterSVC,
+    LabelMeanSVC,
+    LaplacianSVC,
+    MixtureClassifier,
+    PreferenceSVC,
+    ProgressiveSVC,
+    SelfTrainingSVC,
+    SupervisedSVC,
+    TransductiveSVC,
+)
+
+SVCS = (
+    SupervisedSVC,
+    ClusterSVC,
+    LabelMeanSVC,
+    LaplacianSVC,
+    PreferenceSVC,
+    ProgressiveSVC,
+    SelfTrainingSVC,
+    TransductiveSVC,
+)
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    truth = np.array([0, 1] * 6)
+    X = rng.normal(size=(12, 2)) + 3 * truth[:, None]
+    return X, np.where(np.arange(12) < 6, truth, -1)
+
+
+@pytest.mark.parametrize("method", [*SVCS, MixtureClassifier])
+@pytest.mark.parametrize("scale", [1e19, 1e30, 1e-30])
+def test_float32_rows_whose_squares_overflow_are_learned_from_in_float64(method, scale, rows):
+    X, y = rows
+    extreme = (X * scale).astype(np.float32)
+    narrow = method().fit(extreme, y)
+    wide = method().fit(extreme.astype(np.float64), y)
+    assert np.isfinite(narrow.decision_function(extreme)).all()
+    np.testing.assert_array_equal(narrow.predict(extreme), wide.predict(extreme))
+
+
+@pytest.mark.parametrize("method", [*SVCS, MixtureClassifier])
+@pytest.mark.parametrize("scale", [1e160, 1e300])
+def test_rows_whose_squares_overflow_float64_are_refused_with_the_name_of_the_feature(method, scale, rows):
+    X, y = rows
+    frame = pd.DataFrame({"size": X[:, 0], "price": X[:, 1] * scale})
+    with pytest.raises(ValueError, match=r"Feature 'price' is .* in row"):
+        method().fit(frame, y)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
+def test_a_new_row_without_a_score_is_refused_with_the_names_of_row_and_feature(kernel, rows):
+    X, y = rows
+    model = SupervisedSVC(kernel=kernel).fit(pd.DataFrame(X, columns=["size", "price"]), y)
+    new = pd.DataFrame([[0.0, 0.0], [0.0, 1e300]], columns=["size", "price"])
+    if kernel != "poly":  # a linear score of 1e300 is a number, and so are tanh of anything and exp(-infinity)
+        assert np.isfinite(model.decision_function(new)).all()
+        return
+    with pytest.raises(ValueError, match=r"Row 1 has no score.*'price' is 1e\+300"):
+        model.decision_function(new)
+    with pytest.raises(ValueError, match="Row 1 has no score"):
+        model.predict(new)
+
+
+def test_a_kernel_that_overflows_is_refused_with_the_name_of_the_largest_feature(rows):
+    X, y = rows
+    with pytest.raises(ValueError, match=r"kernel of these rows is not finite in float64: feature [01] is"):
+        SupervisedSVC(kernel="poly", degree=50, gamma=1.0).fit(X * 1e30, y)
+
+
+def test_many_rows_of_large_numbers_keep_their_kernel_in_float64():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1200)
+    X = rng.normal(size=(1200, 2)) + 4 * y[:, None]
+    for rows in (X * 1e20, sparse.csr_matrix(X * 1e20)):
+        model = SupervisedSVC(kernel="linear", C=1e-40).fit(rows, y)
+        assert model.score(rows, y) > 0.98
+
+
+@pytest.mark.parametrize("method", SVCS)
+def test_a_precomputed_kernel_that_is_not_square_or_not_dense_is_refused_in_words(method, rows):
+    X, y = rows
+    with pytest.raises(ValueError, match=r"square matrix .* got \(12, 5\)"):
+        method(kernel="precomputed").fit(np.ones((12, 5)), y)
+    with pytest.raises(ValueError, match="must be a dense array, got a sparse matrix"):
+        method(kernel="precomputed").fit(sparse.csr_matrix(X @ X.T), y)
+
+
+@pytest.mark.parametrize("method", SVCS)
+def test_a_kernel_function_that_returns_complex_values_is_refused(method, rows):
+    X, y = rows
+    with pytest.raises(ValueError, match="complex128; it must return real numbers"):
+        method(kernel=lambda left, right: (left @ right.T) * (1 + 1j)).fit(X, y)
+
+
+@pytest.mark.parametrize("method", [*SVCS, lambda: ClusterSVC(embed=None)])
+def test_sparse_rows_with_64_bit_indices_are_taken(method, rows):
+    X, y = rows
+    wide = sparse.csr_matrix(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    np.testing.assert_array_equal(method().fit(wide, y).predict(wide), method().fit(sparse.csr_matrix(X), y).predict(X))
+
+
+@pytest.mark.parametrize("method", SVCS)
+@pytest.mark.parametrize("value", [-1, np.inf, np.nan, "two", None])
+def test_class_weights_that_are_not_numbers_from_0_on_are_refused_with_the_class(method, value, rows):
+    X, y = rows
+    with pytest.raises(ValueError, match=r"class_weight must be finite and not negative .* for class 0"):
+        method(class_weight={0: value, 1: 1.0}).fit(X, y)
+
+
+@pytest.mark.parametrize("method", SVCS)
+def test_class_weights_that_are_all_0_are_refused(method, rows):
+    X, y = rows
+    with pytest.raises(ValueError, match="class_weight is 0 for every class"):
+        method(class_weight={0: 0, 1: 0.0}).fit(X, y)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("method", [method for method in SVCS if method is not PreferenceSVC])
+def test_the_labeled_rows_of_a_class_of_weight_0_take_no_part(method, multi_class):
+    """Where they lie makes no difference to the machine, and no score speaks for their class.
+
+    `PreferenceSVC` sets thresholds by all labels, so it may still predict the class.
+    """
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2, -1], 8)
+    X = rng.normal(size=(32, 3)) + 3 * np.eye(4, 3)[y]
+    moved = np.where((y == 0)[:, None], rng.normal(size=X.shape), X)
+    same = {"class_weight": {0: 0.0}, "gamma": 0.3, "multi_class": multi_class}
+    one, other = method(**same).fit(X, y), method(**same).fit(moved, y)
+    assert not (one.predict(X) == 0).any()
+    if method is SupervisedSVC:  # the others also learn from where all rows lie
+        np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)
