@@ -10,12 +10,12 @@ import numpy as np
 
 from semisvm.decision import OperatingPoint, Target, measure
 from semisvm.errors import DataError, fault
-from semisvm.estimators.registry import find_method
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.findings import now, sample_scores
-from semisvm.tables.held_out import Merit, judge, predict_codes, scores_per_class
+from semisvm.tables.held_out import Merit, judge
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing
 from semisvm.tables.model import Model, read_codes
+from semisvm.tables.operating import predict_codes, scores_per_class
 from semisvm.tables.read import RowReader
 from semisvm.tables.suggest import N_SUGGESTED, AllLabeledError, suggest_rows
 from semisvm.tables.summary import FitSummary
@@ -135,7 +135,7 @@ def _points(model: Model, scores: np.ndarray, predicted: np.ndarray, true: np.nd
     classes = model.classes.names
     if scores.ndim == 1:
         per_class = {classes[1]: scores}
-    elif find_method(model.method).sets_threshold:  # the target applies to the rows above a class's own threshold
+    elif model.has_class_thresholds:  # the target applies to the rows above a class's own threshold
         per_class = dict(zip(classes, scores.T, strict=True))
     else:
         is_predicted = np.where(np.eye(len(classes), dtype=bool)[predicted], 1.0, -1.0)
