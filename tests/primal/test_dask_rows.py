@@ -34,7 +34,7 @@ def fit_rows(rows, loss="hinge", tol=1e-8):
 
 
 def assert_same_machine(found, other):
-    """The objective is strongly convex in w: |w - optimum|^2 is at most twice what the objective is above its optimum."""
+    """|w - optimum|^2 is at most twice what the objective is above its optimum: it is strongly convex in w."""
     assert found.objective == pytest.approx(other.objective, rel=found.gap + other.gap)
     distance = sum(np.sqrt(2 * solution.gap * solution.objective) for solution in (found, other))
     assert np.linalg.norm(found.w - other.w) <= distance
