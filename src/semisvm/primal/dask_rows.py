@@ -136,8 +136,8 @@ class DaskRows(Rows):
             if last > first
         ]
         found = _compute(wanted)
-        columns = [None if parts[0] is None else _stack(list(parts)) for parts in zip(*found, strict=True)]
-        return MemoryRows(*columns, origin=rows)
+        X, codes, weight = (None if parts[0] is None else _stack(list(parts)) for parts in zip(*found, strict=True))
+        return MemoryRows(X, codes, weight, origin=rows)
 
 
 def as_dask_array(X: Any) -> Any:
