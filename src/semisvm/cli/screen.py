@@ -167,7 +167,7 @@ def show_comparison(console: Console, found: ComparisonSummary) -> None:
     from rich.table import Table
 
     sign = -1 if found.measure == "cost" else 1
-    table = Table("method", f"{found.measure} (90%)", "gain over supervised", "seconds", "", box=None)
+    table = Table("method", f"{found.measure} (90%)", f"gain over {found.baseline}", "seconds", "", box=None)
     for line in found.methods:
         low, high = sorted((sign * line.merit.low + 0.0, sign * line.merit.high + 0.0))  # never "-0.000"
         gap = line.difference
@@ -176,7 +176,7 @@ def show_comparison(console: Console, found: ComparisonSummary) -> None:
         table.add_row(
             line.name,
             f"{sign * line.merit.value:.3f} [{low:.3f}, {high:.3f}]",
-            "" if line.name == "supervised" else f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]",
+            "" if line.name == found.baseline else f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]",
             f"{line.seconds:.1f}",
             ", ".join(remarks),
         )

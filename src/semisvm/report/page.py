@@ -135,7 +135,7 @@ def _comparison(found: ComparisonSummary) -> dict[str, Any]:
     lines, drawn = [], []
     for method in found.methods:
         merit = _with_sign_turned(method.merit) if found.measure == "cost" else method.merit
-        is_chosen, is_baseline = method.name == found.chosen, method.name == "supervised"
+        is_chosen, is_baseline = method.name == found.chosen, method.name == found.baseline
         remarks = ["chosen"] * is_chosen + ["target not reached"] * (not method.reaches_target)
         gap = method.difference
         lines.append(
@@ -154,7 +154,8 @@ def _comparison(found: ComparisonSummary) -> dict[str, Any]:
         ends = dict(zip(("value", "low", "high"), plain_ends(merit), strict=True))
         drawn.append({"name": method.name, "last": is_chosen} | ends)
     return {
-        "measure": found.measure.capitalize(),
+        "measure": found.measure[:1].upper() + found.measure[1:],
+        "baseline": found.baseline,
         "verdict": found.verdict,
         "lines": lines,
         "drawn": drawn,

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Audit, OperatingPoint, changed_by_unlabeled
+from semisvm.decision import Audit, OperatingPoint, PositiveUnlabeledPoint, changed_by_unlabeled
 from semisvm.estimators.registry import Method
 from semisvm.tables.compare import BASELINE, MethodTrial
 from semisvm.tables.held_out import audit_steps, pair_of_costs, scores_per_class
@@ -51,6 +51,7 @@ class Findings:
     points: dict[str, OperatingPoint] = field(default_factory=dict)
     audits: dict[str, Audit] = field(default_factory=dict)
     scores: dict[str, ScoreSample] = field(default_factory=dict)
+    positives_only: PositiveUnlabeledPoint | None = None
     threshold: float = 0.0
     notes: list[str] = field(default_factory=list)
 
@@ -82,13 +83,6 @@ def find_out(
         found.notes.append(ABOVE)
     found.notes += [point.reason for point in found.points.values() if not point.reached and point.reason]
     return found
-
-
-def describe_positives_only(estimator: Any) -> Findings:
-    """What is known where only positives are labeled, as notes: no precision, and first what it all assumes."""
-    lines = [" ".join(line.split()) for line in str(estimator.operating_point_).splitlines()]
-    *known, assumption = lines
-    return Findings(notes=[assumption, *(line[0].upper() + line[1:].removesuffix(".") + "." for line in known)])
 
 
 def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Findings:
@@ -194,6 +188,7 @@ def summarize(
         operating_points=found.points,
         audits=found.audits,
         scores=found.scores,
+        positives_only=found.positives_only,
         costs=None if costs is None else ErrorCosts(*costs),
         rounds=tuple(getattr(estimator, "history_", ())),
         guard=plain_json(getattr(estimator, "guard_", None)),

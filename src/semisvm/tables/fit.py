@@ -30,7 +30,6 @@ from semisvm.tables.compare import BASELINE, Comparison, MethodTrial, compare_me
 from semisvm.tables.drawn import check_sample, may_certify
 from semisvm.tables.findings import (
     Findings,
-    describe_positives_only,
     find_out,
     installed_versions,
     say_gain,
@@ -50,11 +49,17 @@ from semisvm.tables.methods import (
     why_not,
 )
 from semisvm.tables.model import Model
+from semisvm.tables.positives_only import (
+    FOR_POSITIVES,
+    RankComparison,
+    check_positives_only,
+    compare_positives,
+    describe_positives_only,
+)
 from semisvm.tables.training import Training
 
 AUTO = "auto"
 FOR_TARGETS = "preference"
-FOR_POSITIVES = "positive-unlabeled"
 
 
 @dataclass
@@ -116,8 +121,8 @@ def fit_model(
     began = time.perf_counter()
     why = "It was asked for."
     if training.has_positives_only:
-        method, why = _check_positives_only(training, settings, method)
-    elif method == FOR_POSITIVES:
+        method, why = check_positives_only(training, settings, method)
+    elif method == FOR_POSITIVES.name:
         raise DataError(f"The method {method!r} is for targets with labels of one class only. Choose another `method`.")
     if method is None:
         method = AUTO
@@ -164,16 +169,15 @@ def compare_on(
     most_unlabeled: int = MOST_UNLABELED,
     tune: bool = False,
     tell: Tell = say_nothing,
-) -> Comparison:
+) -> Comparison | RankComparison:
     """Compare methods (all by default) on the training rows; the parameters are those of `fit_model`."""
     for name in methods:
         if name == AUTO:
             raise DataError("'auto' is no method but a choice among all of them: leave `method` out to compare them.")
         find_method(name)
-    if training.has_positives_only:
-        reason = f"all labels of {training.target!r} are {training.classes.names[1]!r}, so errors can't be counted"
-        raise fault(training.name, reason, "Fit a model: it learns from positives and unlabeled rows")
     _, X, settings = _encode(training, settings, tell)
+    if training.has_positives_only:
+        return compare_positives(training, X, settings, methods, most_unlabeled=most_unlabeled, tell=tell)
     work = _Stages(training, X, settings, most_unlabeled, tell)
     if work.bench is None:
         raise fault(training.name, work.why_no_bench, "Label at least two rows of each class")
@@ -262,7 +266,7 @@ class _Stages:
     def measure(self, method: Method, estimator: Any) -> Findings:
         """Find out what the model gives: from the estimator itself if it knows, otherwise on held-out labels."""
         if method.for_one_class:
-            return describe_positives_only(estimator)
+            return describe_positives_only(estimator, self.X, self.training, self.settings.seed)
         held_out = None if sets_own_threshold(method, estimator) else self._held_out(method)
         if method.name == BASELINE and self.training.n_unlabeled:
             self.notes.append("The supervised method does not use the unlabeled rows.")
@@ -296,22 +300,6 @@ def _encode(training: Training, settings: Settings, tell: Tell) -> tuple[Any, An
     encoder = training.encoder()
     X = encoder.transform(training.rows)
     return encoder, X, replace(settings, kernel=settings.kernel or ("linear" if sparse.issparse(X) else "rbf"))
-
-
-def _check_positives_only(training: Training, settings: Settings, method: str | None) -> tuple[str, str]:
-    """Return the method for labels of one class and why, or refuse what can't be had from them."""
-    only = f"All labels of {training.target!r} are {training.classes.names[1]!r}"
-    if method not in (None, AUTO, FOR_POSITIVES):
-        raise DataError(
-            f"{only}, and the method {method!r} needs labels of two classes. Label some other rows, or leave `method` "
-            f"out: {FOR_POSITIVES} is then used."
-        )
-    if settings.min_precision is not None:
-        raise DataError(
-            f"{only}: without labels of other rows no precision can be measured. Ask for a recall, or label some rows "
-            "that a first model accepts."
-        )
-    return FOR_POSITIVES, f"{only}, and the other rows are unlabeled: it learns from positives and unlabeled rows."
 
 
 def _names(settings: Settings) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from semisvm.decision import Estimate, OperatingPoint
+from semisvm.decision import Estimate, OperatingPoint, PositiveUnlabeledPoint
 from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.loaded import upgrade_facts
 
@@ -104,7 +104,10 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class ComparisonSummary:
-    """Methods on the same folds; `left_out` is {method: reason}. With the measure "cost", merit is minus the cost."""
+    """Methods on the same folds; `left_out` is {method: reason}, `baseline` the one that differences are taken from.
+
+    With the measure "cost", merit is minus the cost.
+    """
 
     measure: str
     methods: tuple[MethodResult, ...]
@@ -112,6 +115,7 @@ class ComparisonSummary:
     chosen: str
     verdict: str
     was_stopped: bool = False
+    baseline: str = "supervised"
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,8 @@ class FitSummary:
         Per class, the operating point after each step: supervised, + threshold, + unlabeled rows.
     scores : dict of {str: ScoreSample}
         The scores that the operating points were measured on.
+    positives_only : PositiveUnlabeledPoint or None
+        What is known where only positives are labeled; there are no operating points then.
     costs : ErrorCosts or None
         What errors cost, where there are two classes and costs were given.
     rounds : tuple of RoundRecord
@@ -175,6 +181,7 @@ class FitSummary:
     operating_points: dict[str, OperatingPoint] = field(default_factory=dict)
     audits: dict[str, dict[str, OperatingPoint]] = field(default_factory=dict)
     scores: dict[str, ScoreSample] = field(default_factory=dict)
+    positives_only: PositiveUnlabeledPoint | None = None
     costs: ErrorCosts | None = None
     rounds: tuple[RoundRecord, ...] = ()
     comparison: ComparisonSummary | None = None
@@ -208,7 +215,7 @@ class FitSummary:
             raise ValueError(f"The summary has version {version}, and this semisvm reads versions up to {VERSION}.")
         if version == 1:
             values = upgrade_facts(values)
-        data, comparison = values["data"], values["comparison"]
+        data, comparison, alone = values["data"], values["comparison"], values.get("positives_only")
         features = tuple(_make(FeatureSummary, feature) for feature in data["features"])
         return cls(
             **{name: values[name] for name in ("title", "created", "positive", "guard", "versions", "machine")},
@@ -221,6 +228,7 @@ class FitSummary:
                 for name, steps in values["audits"].items()
             },
             scores={name: _read_scores(one) for name, one in values["scores"].items()},
+            positives_only=None if alone is None else PositiveUnlabeledPoint.from_dict(alone),
             costs=None if values["costs"] is None else _make(ErrorCosts, values["costs"]),
             rounds=tuple(RoundRecord.from_dict(one) for one in values["rounds"]),
             comparison=None if comparison is None else _read_comparison(comparison),
