@@ -25,11 +25,10 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from semisvm.dual import Status
-from semisvm.primal.passes import MemoryPasses, Passes, passes_of
+from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
 from semisvm.primal.polish import pieces_near_margin, polish
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
 from semisvm.primal.rows import MemoryRows
-from semisvm.primal.sums import FULL, Sums
 
 FIRST_MU = 4.0
 SOLVED_SHARE = 0.3
