@@ -1,4 +1,4 @@
-"""The two forms of a machine: dual, in a kernel, and primal, in the features. Which one a fit uses, and its solver.
+"""The two forms of a machine: dual, in a kernel, and primal, in the features; which of them is used, and its solver.
 
 Methods state machines by signs and prices (`rounds.hinge_problem`) on the rows of their task. Where these are
 `KernelRows`, the problem is a `DualProblem`; where they are `LinearRows`, a `PrimalProblem` on the same rows. The
