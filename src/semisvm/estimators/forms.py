@@ -96,10 +96,13 @@ def prepare_solve(
     return solve_primal, start if isinstance(start, PrimalSolution) else None, own
 
 
-def solve_each(problems: Sequence[Any], starts: Sequence[Any] | None, **limits: Any) -> list[Any]:
-    """Solve problems that do not wait for each other; once one was interrupted or stopped, the others are not begun."""
-    if isinstance(problems[0], DualProblem):
-        return solve_many(problems, starts, **limits)
+def solver_of_many(problems: Sequence[Any]) -> Callable[..., list[Any]]:
+    """The function that solves problems of one form that do not wait for each other: (problems, starts, **limits)."""
+    return solve_many if isinstance(problems[0], DualProblem) else _solve_each
+
+
+def _solve_each(problems: Sequence[PrimalProblem], starts: Sequence[Any] | None, **limits: Any) -> list[Any]:
+    """In the primal form: once a solve was interrupted or stopped, those after it are not begun."""
     found: list[PrimalSolution] = []
     for number, problem in enumerate(problems):
         ended = found[-1].status if found and found[-1].status in (Status.INTERRUPTED, Status.STOPPED) else None

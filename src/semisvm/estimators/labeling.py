@@ -20,7 +20,7 @@ import numpy as np
 
 from semisvm.dual import DualProblem, Status
 from semisvm.estimators.binary import BinaryFit, Pair, combine, pairs, winning_codes
-from semisvm.estimators.forms import machine_of, solve_each
+from semisvm.estimators.forms import machine_of, solver_of_many
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.estimators.rounds import hinge_problem
@@ -132,7 +132,7 @@ class Labeler:
         limits = self.problem.limits.of_solve(int(self._n_iter_of_task.max()), tol=tol, callback=self.watch.look)
         if max_iter is not None:
             limits["max_iter"] = max_iter
-        self.found = solve_each(problems, self.found or None, **limits)
+        self.found = solver_of_many(problems)(problems, self.found or None, **limits)
         self._n_iter_of_task += [solution.n_iter for solution in self.found]
         self.n_iter = int(self._n_iter_of_task.sum())
 

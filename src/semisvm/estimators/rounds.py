@@ -22,7 +22,7 @@ import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution, Status
 from semisvm.estimators.binary import USABLE, BinaryFit, BinaryTask
-from semisvm.estimators.forms import LinearRows, machine_of, prepare_solve, solve_each
+from semisvm.estimators.forms import LinearRows, machine_of, prepare_solve, solver_of_many
 from semisvm.estimators.progress import RoundRecord
 from semisvm.primal import GivenPrices, PrimalProblem, PrimalSolution
 
@@ -128,7 +128,7 @@ class Rounds:
 
     def solve_many(self, problems: Sequence[Any], starts: Sequence[Any]) -> list[Any]:
         """Solve problems that do not wait for each other, on a device all at once; the last one counts as the last."""
-        return [self._keep(found) for found in solve_each(problems, starts, **self._arguments(None))]
+        return [self._keep(found) for found in solver_of_many(problems)(problems, starts, **self._arguments(None))]
 
     def _arguments(self, tol: float | None) -> dict[str, Any]:
         return self.task.limits.of_solve(self.n_iter, tol=tol, callback=self.task.watch.look)
