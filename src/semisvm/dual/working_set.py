@@ -20,7 +20,7 @@ from semisvm.kernels import CachedRows
 
 SMALL_SET, LARGE_SET = 512, 1024  # variables in a set,
 LARGE_SET_PAYS_FROM = 5_000  # for problems with fewer rows than this, and for others
-KEPT_SHARE = 0.5  # of a set that stays for the next round
+STAYING_SHARE = 0.5  # of a set that stays for the next round
 SET_GAP_SHARE = 0.3  # the gap of a set is closed to this share of the problem's gap,
 SET_GAP_FLOOR = 0.5  # but not below this share of tol, so that the last rounds do not end just above it
 STEPS_PER_MEMBER = 100  # most steps of a round per variable of the set
@@ -94,7 +94,7 @@ class WorkingSets:
         """Positions that stay: variables that joined last, then by violation."""
         state = self.state
         here = np.flatnonzero(self.member >= 0)
-        count = size if size == state.beta.size else int(KEPT_SHARE * size)
+        count = size if size == state.beta.size else int(STAYING_SHARE * size)
         if len(here) <= count:
             return here
         at = self.member[here]

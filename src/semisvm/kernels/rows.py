@@ -284,7 +284,7 @@ class GivenRows:
 
     def fill_gram(self, G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray) -> None:
         """Copy kernel values between a few rows."""
-        gather_gram(G, order, n_known, self.between(row[order[n_known:]], row[order]))
+        gather_gram(G, order, n_known, row, self.between)
 
     def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """Return moves @ K[rows] in float64."""

@@ -10,6 +10,8 @@ A source knows n data rows and writes rows of the kernel matrix K between all of
     is_repeatable                   whether a row made twice is equal to the last bit
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -46,7 +48,7 @@ class KernelSource:
 
     def fill_gram(self, G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray) -> None:
         """G[i, j] = K[row[i], row[j]] for i, j in `order`, unless both are among its first `n_known`."""
-        gather_gram(G, order, n_known, self.between(row[order[n_known:]], row[order]))
+        gather_gram(G, order, n_known, row, self.between)
 
     def spread(
         self,
@@ -89,9 +91,12 @@ class KernelSource:
             values[slots] = block
 
 
-def gather_gram(G: np.ndarray, order: np.ndarray, n_known: int, block: np.ndarray) -> None:
+def gather_gram(
+    G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray, between: Callable[..., np.ndarray]
+) -> None:
     """Put the kernel values between new positions and all positions of `order` into a Gram matrix, on both sides."""
     new = order[n_known:]
+    block = between(row[new], row[order])
     G[new[:, None], order] = block
     G[order[:, None], new] = block.T
 
