@@ -25,6 +25,7 @@ from semisvm.estimators.class_shares import (
     report_shares,
     settle_share,
 )
+from semisvm.estimators.equal_rows import merge_unlabeled_copies
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.transductive.annealing import SoftMachine
@@ -82,6 +83,10 @@ class TransductiveSVC(BaseSVC):
     ProgressiveSVC : Needs no fraction of positives.
     LabelMeanSVC : Uses the means of the unlabeled classes; more robust with few labels.
     sklearn.semi_supervised.SelfTrainingClassifier : Self-training around any classifier.
+
+    Notes
+    -----
+    %(notes_on_copies)s
 
     References
     ----------
@@ -161,8 +166,10 @@ class TransductiveSVC(BaseSVC):
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         labels = problem.labels
         check_share_has_one_meaning(self.positive_fraction, labels.n_classes)
-        problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
-        fits = fit_pairs(problem, formula, self._fit_binary)
+        problem = problem.with_auto_scheme("ovr")
+        distinct, expand = merge_unlabeled_copies(problem)
+        formula = distinct.formula()
+        fits = [expand(fit) for fit in fit_pairs(distinct, formula, self._fit_binary)]
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
         guess = fits[0].guess if len(fits) == 1 else None
         codes = None if guess is None else np.where(guess != 0, guess > 0, -1)
