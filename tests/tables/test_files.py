@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from semisvm.tables.disk import whole_file
 from semisvm.tables.files import MANIFEST, to_bytes
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
-from semisvm.tables.model import predict_file
+from semisvm.tables.predict import predict_file
 
 
 @pytest.mark.parametrize("method", available(), ids=lambda method: method.name)
@@ -55,7 +56,7 @@ def test_the_manifest_says_what_the_model_is(tmp_path):
     manifest = json.loads(zipfile.ZipFile(path).read(MANIFEST))
     assert manifest["format"] == 2
     assert manifest["classes"] == ["no", "yes"]
-    assert manifest["data"]["features"][0] == {"name": "a", "type": "number"}
+    assert manifest["data"]["features"][0] == {"name": "a", "type": "number", "remark": ""}
     assert manifest["operating_points"]["yes"]["target"]["min_recall"] == 0.8
     assert list(manifest["audits"]["yes"]) == ["supervised", "supervised + threshold", "with unlabeled"]
 
@@ -150,10 +151,9 @@ def test_an_estimator_of_version_0_1_has_its_operating_points_by_class(name):
     model = semisvm.load(VERSION_1 / f"{name}.skops")
     estimator, told = model.estimator, model.summary.operating_points
     assert set(estimator.operating_points_) == set(estimator.audits_) == set(told)
-    for label, point in estimator.operating_points_.items():
-        assert point.threshold == pytest.approx(told[label].threshold)
-        assert point.precision.value == pytest.approx(told[label].precision.value)
-        assert str(point) == str(told[label])
+    for number, (label, point) in enumerate(estimator.operating_points_.items()):
+        assert point.threshold == pytest.approx(estimator.threshold_[number])
+        assert str(replace(point, threshold=told[label].threshold)) == str(told[label])
         assert set(estimator.audits_[label]) == set(model.summary.audits[label])
     if name == "two-classes":
         assert estimator.operating_point_ is estimator.operating_points_[model.classes.names[1]]
@@ -175,5 +175,6 @@ def test_estimators_in_a_model_know_the_classes_by_name_with_the_positive_one_la
     model = fit_model(rows, Settings(), method="supervised").model
     assert model.estimator.classes_.tolist() == ["yes", "no"]
     labels = model.estimator.predict(model.encoder.transform(rows.rows))
-    assert list(labels) == list(model.predict(rows.rows))
-    assert (labels == "no").mean() == pytest.approx((model.decision_function(rows.rows) > 0).mean())
+    scores = model.decision_function(rows.rows)
+    assert list(labels) == list(np.where(scores + model.threshold > 0, "no", "yes"))
+    assert list(model.predict(rows.rows)) == list(np.where(scores > 0, "no", "yes"))

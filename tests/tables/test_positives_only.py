@@ -12,7 +12,7 @@ from semisvm.model_selection import PositiveUnlabeledKFold, pu_auc
 from semisvm.tables.fit import compare_on, fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.positives_only import LOGISTIC, MACHINE, RankTrial, share_below
-from semisvm.tables.training import read_training
+from semisvm.tables.read_training import read_training
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ from semisvm.report.wording import (
     whole,
 )
 from semisvm.tables.disk import whole_file
+from semisvm.tables.first_screen import first_screen
 from semisvm.tables.summary import ComparisonSummary, DataSummary, FitSummary, Suggestion
 
 SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
@@ -106,6 +107,7 @@ def _describe(summary: FitSummary) -> dict[str, Any]:
         "title": summary.title or "Report on a classifier",
         "created": summary.created,
         "summary": ", ".join(filter(None, [summary.data.name, _sizes(summary.data)])),
+        "first": first_screen(summary),
         "notes": [note for note in summary.notes if note and note not in said],
         "answers": answers,
         "rounds": describe_rounds(summary.rounds),
