@@ -79,9 +79,12 @@ class EqualRows:
 
 
 def are_copies_alike(problem: TrainingProblem) -> bool:
-    """Whether equal rows are the same to the machine: they can be found, and none has costs of its own."""
+    """Whether equal rows are the same to the machine: they can be found, and none has costs of its own.
+
+    The primal form is made for so many rows that looking for copies would take longer than it saves.
+    """
     costs, asked = problem.costs, problem.kernel.kernel
-    may_be_found = isinstance(asked, str) and asked != "precomputed"
+    may_be_found = isinstance(asked, str) and asked != "precomputed" and not problem.form.is_primal
     return may_be_found and costs.of_row is None and (costs.matrix is None or costs.matrix.ndim == 2)
 
 
