@@ -154,9 +154,9 @@ sample_weight : array-like of shape (n_samples,), default=None
 """,
     "notes_on_copies": """
 A row of weight 2 is two rows, unlabeled rows included: equal unlabeled rows are one row, with their weights added up,
-before any is given a label. With a precomputed kernel, a kernel function, costs of single rows or a primal solver, equal rows are not
-looked for. There copies may get different labels where the share of positives ends between them, which a single row of
-their weight can't.
+before any is given a label. With a precomputed kernel, a kernel function, costs of single rows or a primal solver,
+equal rows are not looked for. There copies may get different labels where the share of positives ends between them,
+which a single row of their weight can't.
 """,
     "sample_weight_of_scores": """
 sample_weight : array-like of shape (n_samples,), default=None
