@@ -2,8 +2,8 @@
 Can I trust the probabilities?
 ==============================
 
-Scores of an SVM are no probabilities. `PreferenceSVC` and `MixtureClassifier` have `predict_proba`; for all others there
-is :class:`~semisvm.SemiSupervisedCalibratedClassifierCV`, which calibrates on labeled rows that did not train.
+Scores of an SVM are no probabilities. `PreferenceSVC` and `MixtureClassifier` have `predict_proba`; for all others
+there is :class:`~semisvm.SemiSupervisedCalibratedClassifierCV`, which calibrates on labeled rows that did not train.
 scikit-learn's own `CalibratedClassifierCV` would count the marker -1 as a class.
 """
 

@@ -2,8 +2,8 @@
 How does it compare with scikit-learn's semi-supervised classifiers?
 ====================================================================
 
-scikit-learn has `SelfTrainingClassifier`, `LabelPropagation` and `LabelSpreading`. All of them mark unlabeled rows by -1,
-so they can be swapped for the estimators here without a change of the data.
+scikit-learn has `SelfTrainingClassifier`, `LabelPropagation` and `LabelSpreading`. All of them mark unlabeled rows by
+-1, so they can be swapped for the estimators here without a change of the data.
 """
 
 import time

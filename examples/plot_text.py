@@ -42,7 +42,7 @@ for seed in range(5):
         errors[name].append(100 * (1 - method.fit(X, y).score(X[y == -1], topic[y == -1])))
 
 figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
-for place, (name, found) in enumerate(errors.items()):
+for place, found in enumerate(errors.values()):
     ax.plot(found, np.full(5, place), "o", color="0.6", ms=5)
     ax.plot(np.mean(found), place, "D", color="#2f6db3", ms=9)
     ax.annotate(
