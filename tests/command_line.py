@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from files import write
 from semisvm.cli import main
+
+COMMAND = [sys.executable, "-c", "from semisvm.cli import main; main()"]  # in a new process
 
 
 @dataclass(frozen=True)
@@ -57,3 +60,14 @@ def write_messy(path, n_rows=240, share_labeled=0.3, seed=0) -> list[str]:
             label = truth[-1] if rng.random() < share_labeled else ""
             table.writerow([f"m{number:05d}", sent, country if rng.random() > 0.05 else "", size, subject, "no", label])
     return truth
+
+
+def write_rows(path, n=80, share_labeled=0.5, names=("ham", "spam")):
+    """Write two columns of numbers, one of colors, and the target y; return the path."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(n) % 2
+    X = rng.normal(size=(n, 2)) + 2 * truth[:, None]
+    cells = [names[code] if i < share_labeled * n else "" for i, code in enumerate(truth)]
+    colors = rng.choice(["red", "blue"], n)
+    rows = (f"{a:.3f},{b:.3f},{color},{y}\n" for (a, b), color, y in zip(X, colors, cells, strict=True))
+    return write(path.parent, path.name, "a,b,c,y\n" + "".join(rows))

@@ -2,11 +2,8 @@
 
 import io
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 import zipfile
 
 import numpy as np
@@ -14,37 +11,12 @@ import pandas as pd
 import pytest
 
 import semisvm
-from command_line import run_command
+from command_line import run_command, write_rows
 from files import write
 from semisvm.errors import DataError
 from semisvm.tables import files
 from semisvm.tables.checkpoint import open_checkpoint
 from semisvm.tables.disk import whole_file
-
-COMMAND = [sys.executable, "-c", "from semisvm.cli import main; main()"]
-
-
-def write_rows(path, n=80, share_labeled=0.5, names=("ham", "spam")):
-    rng = np.random.default_rng(0)
-    truth = np.arange(n) % 2
-    X = rng.normal(size=(n, 2)) + 2 * truth[:, None]
-    cells = [names[code] if i < share_labeled * n else "" for i, code in enumerate(truth)]
-    colors = rng.choice(["red", "blue"], n)
-    rows = (f"{a:.3f},{b:.3f},{color},{y}\n" for (a, b), color, y in zip(X, colors, cells, strict=True))
-    return write(path.parent, path.name, "a,b,c,y\n" + "".join(rows))
-
-
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory):
-    """A table and a model of it."""
-    folder = tmp_path_factory.mktemp("fitted")
-    data = write_rows(folder / "t.csv")
-    done = subprocess.run(
-        [*COMMAND, "fit", data, "--target", "y", "--method", "supervised", "--out", folder / "m.skops"], check=False
-    )
-    assert done.returncode == 0
-    return data, folder / "m.skops"
-
 
 # ---- labels from NaN, and reports of nothing ----
 
@@ -149,82 +121,6 @@ sys.stdin.read()
         other.communicate("")
     open_checkpoint(tmp_path / "parts", "digest", resume=True).remove()
     assert not (tmp_path / "parts").exists()
-
-
-# ---- exit codes, streams and signals ----
-
-
-def test_a_reader_that_leaves_does_not_change_the_exit_code():
-    with subprocess.Popen([*COMMAND, "info"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as done:
-        done.stdout.close()
-        told = done.stderr.read()
-    assert done.returncode == 0
-    assert told == b""
-
-
-def test_closed_output_is_no_error():
-    done = subprocess.run(
-        f"{sys.executable} -c '{COMMAND[2]}' info >&-", shell=True, stderr=subprocess.PIPE, check=False
-    )
-    assert done.returncode == 0
-    assert done.stderr == b""
-
-
-@pytest.mark.parametrize("words", [("--seed", "-1"), ("--seed", "4294967296"), ("--C", "1_5"), ("--gamma", "nan")])
-def test_numbers_that_are_none_end_with_code_2(tmp_path, capsys, words):
-    out = tmp_path / "m.skops"
-    done = run_command(capsys, "fit", write_rows(tmp_path / "t.csv"), "--target", "y", "--out", out, *words)
-    assert done.code == 2
-    assert words[0] in done.err
-    assert not out.exists()
-
-
-def test_too_little_memory_has_a_code_of_its_own(capsys, monkeypatch, fitted):
-    def fail(*_):
-        raise MemoryError("2 GB")
-
-    monkeypatch.setattr(files, "load", fail)
-    done = run_command(capsys, "evaluate", fitted[1], fitted[0])
-    assert done.code == 3
-    assert "not enough memory (2 GB)" in done.err
-
-
-def test_an_ascii_terminal_shows_unicode_classes_escaped(tmp_path):
-    data = write_rows(tmp_path / "t.csv", names=("naïve", "→"))
-    environment = os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
-    words = ["fit", data, "--target", "y", "--method", "supervised", "--out", tmp_path / "m.skops"]
-    done = subprocess.run([*COMMAND, *words], env=environment, capture_output=True, check=False)
-    assert done.returncode == 0
-    assert b"\\u2192" in done.stdout
-
-
-def test_a_file_name_that_is_not_utf8_can_be_fitted_and_reported(tmp_path, capsys):
-    data = write_rows(tmp_path / "t.csv").rename(
-        os.path.join(os.fsencode(tmp_path), b"caf\xe9.csv").decode("utf-8", "surrogateescape")
-    )
-    done = run_command(capsys, "fit", data, "--target", "y", "--method", "supervised", *("--out", tmp_path / "m.skops"),
-                       *("--report", tmp_path / "r.html"))  # fmt: skip
-    assert done.code == 0
-    assert "caf\N{REPLACEMENT CHARACTER}.csv" in (tmp_path / "r.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("wait", [0.15, 0.4, 1.0])
-def test_a_signal_at_any_time_ends_without_a_traceback(tmp_path, number, wait):
-    rows = write_rows(tmp_path / "t.csv")
-    words = ["fit", rows, "--target", "y", "--out", tmp_path / "m.skops"]
-    code = "import time; from semisvm.cli import main; print(flush=True); main()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as done:
-        done.stdout.readline()
-        time.sleep(wait)
-        done.send_signal(number)
-        _, err = done.communicate(timeout=60)
-    # Python itself drops an exception that falls into a callback of its import system, says so, and goes on.
-    assert "Traceback" not in err or "Exception ignored" in err
-    before_the_handler = (-signal.SIGTERM,) if number == signal.SIGTERM else ()
-    assert done.returncode in (0, 130, *before_the_handler)
 
 
 # ---- model files ----

@@ -5,15 +5,28 @@ traceback reaches a user. Exit codes: see `EXIT_CODES`.
 """
 
 import contextlib
+import errno
+import io
 import os
 import signal
 import sys
+import threading
+from collections.abc import Callable
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 a target that was asked for is not met, 2 bad input, 3 not enough memory, "
     "130 stopped by Ctrl-C or SIGTERM."
+)
+NO_MEMORY = "not enough memory"
+LEAST_ADDRESS_SPACE = 5 << 28
+# What libraries say when the memory limit of the process keeps them from being loaded or from starting threads.
+_SIGNS_OF_NO_MEMORY = (
+    "failed to map segment",
+    "cannot allocate memory",
+    "can't start new thread",
+    "unable to allocate",
 )
 
 
@@ -22,18 +35,60 @@ def main() -> NoReturn:
     code = 130
     try:
         _prepare_streams()
-        with contextlib.suppress(ValueError):  # not in the main thread
-            signal.signal(signal.SIGTERM, _stop)
+        _on_signals(_leave)
+        _check_address_space()
         from semisvm.cli.commands import run
 
+        _on_signals(_stop)
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
-        with contextlib.suppress(OSError, ValueError):
-            print("Stopped.", file=sys.stderr)
-    with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the work is done: only the end is left
-    _flush_streams()
-    sys.exit(code)
+        _on_signals(signal.SIG_IGN)
+        print("Stopped.", file=sys.stderr)
+    except Exception as error:
+        if not lacks_memory(error):
+            raise
+        print(
+            f"Error: {NO_MEMORY} to load the program: it takes more than a gigabyte of address space.", file=sys.stderr
+        )
+        code = 3
+    _on_signals(signal.SIG_IGN)  # the work is done: only the end is left
+    sys.exit(code if _flush_streams() else code or 2)
+
+
+def _check_address_space() -> None:
+    """Refuse a limit (`ulimit -v`) below what loading takes: OpenBLAS would wait for memory forever."""
+    with contextlib.suppress(ImportError):  # Windows has no such limits
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+            raise MemoryError
+
+
+def lacks_memory(error: BaseException | None) -> bool:
+    """Whether an error, or the one behind it, says that memory is used up."""
+    while error is not None:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        if any(sign in str(error).lower() for sign in _SIGNS_OF_NO_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _on_signals(handler: Any) -> None:
+    """Handle Ctrl-C and SIGTERM; an interrupt that falls where Python drops exceptions is sent again."""
+    with contextlib.suppress(ValueError):  # not in the main thread
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, handler)
+        sys.unraisablehook = _send_again
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    """End at once: while the program loads there is nothing to keep, and imports do not always pass exceptions on."""
+    with contextlib.suppress(OSError):
+        os.write(2, b"Stopped.\n")
+    os._exit(130)
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
@@ -41,21 +96,64 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def _send_again(dropped: Any) -> None:
+    if issubclass(dropped.exc_type, KeyboardInterrupt):
+        threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()  # once Python has left this place
+    else:
+        sys.__unraisablehook__(dropped)
+
+
+class _Output(io.FileIO):
+    """Standard output that goes on into nothing once it can't be written to, for reasons that are no failure."""
+
+    forgives: type[OSError] = BrokenPipeError  # its reader is gone, as `head` is
+
+    def write(self, data: Any) -> int:
+        """Write, or pretend to."""
+        try:
+            return super().write(data)
+        except self.forgives:
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, self.fileno())
+            os.close(nothing)
+            return memoryview(data).nbytes
+
+
+class _ErrorOutput(_Output):
+    forgives = OSError  # there is no place left to complain
+
+
 def _prepare_streams() -> None:
-    """Make printing safe: a stream that is closed is replaced, and a character that it can't show is escaped."""
-    for name in ("stdout", "stderr"):
+    """Make printing safe: a closed stream is replaced, and what a stream can't show is escaped."""
+    kinds: tuple[tuple[str, Callable[..., _Output]], ...] = (("stdout", _Output), ("stderr", _ErrorOutput))
+    for name, kind in kinds:
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _flush_streams() -> None:
-    """Write what is left; a reader that is gone, as `head` is, must not change the exit code."""
-    for stream in (sys.stdout, sys.stderr):
+            continue
         try:
-            stream.flush()
-        except (OSError, ValueError):
-            with contextlib.suppress(OSError, ValueError, AttributeError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            raw = kind(stream.fileno(), "w", closefd=False)
+        except (OSError, ValueError, AttributeError):  # it is no file, as in a test
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
+            continue
+        stream.flush()
+        buffered = io.TextIOWrapper(
+            io.BufferedWriter(raw),
+            encoding=stream.encoding,
+            errors="backslashreplace",
+            line_buffering=name == "stderr" or stream.line_buffering,
+        )
+        setattr(sys, name, buffered)
+
+
+def _flush_streams() -> bool:
+    """Write what is left; return whether that was possible."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import click
 
-from semisvm.cli import EXIT_CODES
+from semisvm.cli import EXIT_CODES, NO_MEMORY, lacks_memory
 from semisvm.cli.apply import evaluate_command, predict_command, report_command, suggest_command
 from semisvm.cli.certify import certify_command
 from semisvm.cli.demo import demo_command
+from semisvm.cli.label import label_command
 from semisvm.cli.learn import compare_command, fit_command
 from semisvm.cli.options import json_option, list_examples
 
@@ -88,6 +89,7 @@ for command in (
     compare_command,
     suggest_command,
     certify_command,
+    label_command,
     report_command,
     info_command,
 ):
@@ -112,23 +114,23 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except click.exceptions.Exit as ending:
         return ending.exit_code
-    except (SystemExit, BrokenPipeError):  # the reader of the output is gone, as `head` is: click calls sys.exit then
-        return 0
-    except MemoryError as error:
-        if debug:
-            raise
-        told = f" ({error})" if str(error) else ""
-        click.echo(f"Error: not enough memory{told}. Use fewer rows, another method, or a larger machine.", err=True)
-        return 3
-    except (ValueError, OSError) as error:
-        if debug:
-            raise
-        remedy = "" if isinstance(error, ValueError) else ". Check the disk, and whether its folders can be written to."
-        click.echo(f"Error: {_name_options(str(error))}{remedy}", err=True)
-        return 2
+    except SystemExit as ending:
+        return int(ending.code or 0)
     except Exception as error:
         if debug:
             raise
-        told = f"{type(error).__name__}: {error}".rstrip(": ")
-        click.echo(f"Error: this is a bug in semisvm, not in your data ({told}). Add {DEBUG} for details.", err=True)
-        return 2
+        message, code = _told(error)
+        click.echo(f"Error: {message}", err=True)
+        return code
+
+
+def _told(error: Exception) -> tuple[str, int]:
+    """The sentence and the exit code for an error."""
+    if lacks_memory(error):
+        known = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
+        return f"{NO_MEMORY}{known}. Use fewer rows, another method, or a larger machine.", 3
+    if isinstance(error, ValueError | OSError):
+        remedy = "" if isinstance(error, ValueError) else ". Check the disk, and whether its folders can be written to."
+        return f"{_name_options(str(error))}{remedy}", 2
+    known = f"{type(error).__name__}: {error}".rstrip(": ")
+    return f"this is a bug in semisvm, not in your data ({known}). Add {DEBUG} for details.", 2

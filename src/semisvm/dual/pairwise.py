@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.dual.exact import MOST_VARIABLES, ExactSteps
 from semisvm.dual.problem import DualProblem, DualSolution, Status, bias_of
 from semisvm.dual.start import feasible_start
 from semisvm.errors import UndefinedError
@@ -36,9 +37,10 @@ WORK_BETWEEN_CHECKS = 50_000_000  # gradient entries updated between two checks 
 FEW_VARIABLES = 256  # a problem this small is solved beyond tol,
 POLISHED_GAP = 1e-10  # to this gap,
 STEPS_TO_POLISH = 20_000  # if so many steps are enough
-MOST_STEPS_BETWEEN_CHECKS = 100_000  # so that a stall is noticed soon where steps are short
+MOST_STEPS_BETWEEN_CHECKS = 20_000  # so that a stall is noticed soon where steps are short
 STEPS_BEFORE_STALL = 1_000_000  # a solve may take so many steps, or so many per variable, whatever its gap;
 STEPS_PER_VARIABLE_BEFORE_STALL = 100
+STEPS_OF_SMALL_BEFORE_STALL = 200_000  # the same where exact steps help the pairwise ones
 LEAST_GAIN = 0.9  # from then on, twice the steps must bring the least gap below this share of what it was
 ROUNDING = 4 * float(np.finfo(np.float64).eps)  # a gap below this share of the largest gradient is rounding
 STALLED_DECREASE = 1e-14  # relative decrease of the objective, over as many steps as variables, that is no progress
@@ -60,7 +62,7 @@ def solve_pairwise(
     limits = _Limits(
         math.inf if max_iter is None else max_iter, math.inf if time_limit is None else began + time_limit, callback
     )
-    progress = _Progress(state)
+    progress, exact = _Progress(state), ExactSteps(state)
     n_evicted, is_fresh = kernel.n_evicted, False
     status = None
     try:
@@ -81,7 +83,7 @@ def solve_pairwise(
                     is_fresh, progress = True, _Progress(state)
             elif (reason := limits.reached(state, gap)) is not None:
                 status = reason
-            elif not progress.continues(state, gap):
+            elif not progress.continues(state, gap) or (exact.are_due and not exact.take(tol)):
                 status = Status.STALLED
             else:
                 all_present = _bring_in(state, may_rise, may_fall, tol)
@@ -119,7 +121,8 @@ class _Progress:
     def __init__(self, state: "_State"):
         self.seen_at, self.objective = state.n_iter, state.objective
         self.least_gap = self.least_gap_before = math.inf
-        self.compare_at = state.n_iter + max(STEPS_BEFORE_STALL, STEPS_PER_VARIABLE_BEFORE_STALL * state.beta.size) // 2
+        least = STEPS_BEFORE_STALL if state.beta.size > MOST_VARIABLES else STEPS_OF_SMALL_BEFORE_STALL
+        self.compare_at = state.n_iter + max(least, STEPS_PER_VARIABLE_BEFORE_STALL * state.beta.size) // 2
 
     def continues(self, state: "_State", gap: float) -> bool:
         if gap <= ROUNDING * float(np.abs(state.gradient).max()):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import glob
 import os
 import zlib
 from collections.abc import Iterable, Iterator
@@ -219,7 +220,7 @@ def _not_written(path: Path, error: OSError) -> DataError:
 def _clear_left_behind(path: Path) -> None:
     """Delete unfinished files of processes that are no longer alive."""
     with contextlib.suppress(OSError):
-        for left in path.parent.glob(f".{path.name}.*{UNFINISHED}"):
+        for left in path.parent.glob(f".{glob.escape(path.name)}.*{UNFINISHED}"):
             process = left.name.removesuffix(UNFINISHED).rpartition(".")[2]
             if process.isdigit() and not _is_alive(int(process)):
                 left.unlink(missing_ok=True)

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from semisvm.campaign import ThresholdClassifier
 from semisvm.errors import DataError, UndefinedError, fault, suggest
 from semisvm.estimators.registry import find_method
 from semisvm.kernels.threads import n_threads
@@ -43,6 +44,7 @@ from semisvm.tables.summary import FitSummary
 from semisvm.tables.training import LIBSVM_MARK
 
 OUTPUTS = (".csv", ".tsv", ".parquet")
+LARGEST_SCORE = float(np.finfo(np.float32).max)
 COLUMNS = ("label", "score", "above")
 
 
@@ -113,7 +115,12 @@ class Model:
         """
         if scores.ndim == 1:
             return scores
-        return scores.max(axis=1) if find_method(self.method).sets_threshold else lead_per_class(scores).max(axis=1)
+        return scores.max(axis=1) if self.has_class_thresholds else lead_per_class(scores).max(axis=1)
+
+    @property
+    def has_class_thresholds(self) -> bool:
+        """Whether each class has its own threshold, so that a row may be above none; a campaign's is on the lead."""
+        return find_method(self.method).sets_threshold and not isinstance(self.estimator, ThresholdClassifier)
 
     # ---- files of rows ----
 
@@ -273,7 +280,8 @@ def _output_table(
     columns = {name: pyarrow.array(chunk.frame[name]) for name in keep} if chunk.frame is not None else {}
     names = pyarrow.array(model.classes.names)
     columns["label"] = names.take(pyarrow.array(codes))
-    columns["score"] = pyarrow.array(scores.astype(np.float32))  # the digits beyond are noise of the solver
+    # The digits beyond float32 are noise of the solver; a score beyond its range stays a number.
+    columns["score"] = pyarrow.array(np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE).astype(np.float32))
     columns["above"] = pyarrow.array(is_above)
     return pyarrow.table(columns)
 
@@ -299,14 +307,15 @@ def _writer(path: Path, suffix: str) -> Iterator[Any]:
 
     def write(table: Any) -> None:
         if not opened and suffix == ".parquet":
-            opened.append(parquet.ParquetWriter(path, table.schema))
+            opened.append(parquet.ParquetWriter(stream, table.schema))
         elif not opened:
             options = csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed")
-            opened.append(csv.CSVWriter(path, table.schema, write_options=options))
+            opened.append(csv.CSVWriter(stream, table.schema, write_options=options))
         opened[0].write_table(table.cast(opened[0].schema) if opened and suffix == ".parquet" else table)
 
-    try:
-        yield write
-    finally:
-        for writer in opened:
-            writer.close()
+    with open(path, "wb") as stream:  # Arrow itself opens no file whose name is not UTF-8
+        try:
+            yield write
+        finally:
+            for writer in opened:
+                writer.close()

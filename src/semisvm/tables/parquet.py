@@ -6,6 +6,8 @@ records or of bytes can't be a feature and is refused.
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,9 +25,17 @@ def open_parquet(path: Path) -> Any:
     if not path.is_file() or path.stat().st_size == 0:
         read_bytes(path)  # says what is wrong with it
     try:
-        return parquet.ParquetFile(path)
+        return parquet.ParquetFile(path if _is_utf8(path) else io.BytesIO(path.read_bytes()))
     except Exception as error:
         raise _not_parquet(path, error) from None
+
+
+def _is_utf8(path: Path) -> bool:
+    """Whether Arrow itself can open a file of this name."""
+    try:
+        return bool(os.fsencode(path).decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def read_parquet_columns(

@@ -123,7 +123,10 @@ def write_suggestions(model: Model, found: list[Suggestion], out: str | Path, *,
     suffix = check_suffix(out).suffix.lower()
     with whole_file(out, force=force) as unfinished:
         if suffix == ".parquet":
-            frame.to_parquet(unfinished, index=False)
+            for column in getattr(model.encoder, "columns", ()):  # cells are text; `fit` expects what it was fitted to
+                if column.type == "number" and not column.strays:
+                    frame[column.name] = pandas.to_numeric(frame[column.name].replace("", None))
+            unfinished.write_bytes(frame.to_parquet(None, index=False))  # as for a file name that is not UTF-8
         else:
             frame.to_csv(unfinished, index=False, sep="\t" if suffix == ".tsv" else ",")
 
@@ -137,10 +140,10 @@ def check_suffix(out: str | Path) -> Path:
 
 
 def _cells_of(frame: Any, i: int) -> dict[str, Any]:
-    return {} if frame is None else {str(name): _plain_cell(cell) for name, cell in frame.iloc[i].items()}
+    return {} if frame is None else {str(name): plain_cell(cell) for name, cell in frame.iloc[i].items()}
 
 
-def _plain_cell(value: Any) -> Any:
+def plain_cell(value: Any) -> Any:
     if value is None or value != value:
         return None
     if isinstance(value, np.generic):

@@ -1,0 +1,157 @@
+"""How a command ends: exit codes, streams that are closed or full, signals, and too little memory."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from command_line import COMMAND, run_command, write_rows
+from semisvm.cli import LEAST_ADDRESS_SPACE, lacks_memory
+from semisvm.tables import files
+
+
+def test_a_reader_that_leaves_does_not_change_the_exit_code():
+    with subprocess.Popen([*COMMAND, "info"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as done:
+        done.stdout.close()
+        told = done.stderr.read()
+    assert done.returncode == 0
+    assert told == b""
+
+
+def test_closed_output_is_no_error():
+    done = subprocess.run(
+        f"{sys.executable} -c '{COMMAND[2]}' info >&-", shell=True, stderr=subprocess.PIPE, check=False
+    )
+    assert done.returncode == 0
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("words", [("--seed", "-1"), ("--seed", "4294967296"), ("--C", "1_5"), ("--gamma", "nan")])
+def test_numbers_that_are_none_end_with_code_2(tmp_path, capsys, words):
+    out = tmp_path / "m.skops"
+    done = run_command(capsys, "fit", write_rows(tmp_path / "t.csv"), "--target", "y", "--out", out, *words)
+    assert done.code == 2
+    assert words[0] in done.err
+    assert not out.exists()
+
+
+def test_too_little_memory_has_a_code_of_its_own(capsys, monkeypatch, fitted):
+    def fail(*_):
+        raise MemoryError("2 GB")
+
+    monkeypatch.setattr(files, "load", fail)
+    done = run_command(capsys, "evaluate", fitted[1], fitted[0])
+    assert done.code == 3
+    assert "not enough memory (2 GB)" in done.err
+
+
+def test_an_ascii_terminal_shows_unicode_classes_escaped(tmp_path):
+    data = write_rows(tmp_path / "t.csv", names=("naïve", "→"))
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    words = ["fit", data, "--target", "y", "--method", "supervised", "--out", tmp_path / "m.skops"]
+    done = subprocess.run([*COMMAND, *words], env=environment, capture_output=True, check=False)
+    assert done.returncode == 0
+    assert b"\\u2192" in done.stdout
+
+
+def test_a_file_name_that_is_not_utf8_can_be_fitted_and_reported(tmp_path, capsys):
+    data = write_rows(tmp_path / "t.csv").rename(
+        os.path.join(os.fsencode(tmp_path), b"caf\xe9.csv").decode("utf-8", "surrogateescape")
+    )
+    done = run_command(capsys, "fit", data, "--target", "y", "--method", "supervised", *("--out", tmp_path / "m.skops"),
+                       *("--report", tmp_path / "r.html"))  # fmt: skip
+    assert done.code == 0
+    for suffix in ("csv", "parquet"):
+        out = data.with_name(f"p{data.stem}.{suffix}")
+        assert run_command(capsys, "predict", tmp_path / "m.skops", data, "--out", out).code == 0
+        assert run_command(capsys, "evaluate", tmp_path / "m.skops", data).code == 0
+        assert out.exists()
+        out = data.with_name(f"s{data.stem}.{suffix}")
+        assert run_command(capsys, "suggest", tmp_path / "m.skops", data, "--out", out).code == 0
+        assert run_command(capsys, "predict", tmp_path / "m.skops", out, "--out", tmp_path / f"{suffix}.csv").code == 0
+    assert "caf\N{REPLACEMENT CHARACTER}.csv" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_a_reader_that_leaves_does_not_turn_a_missed_target_into_success(tmp_path, capsys):
+    data = write_rows(tmp_path / "t.csv", names=("ham", "spam"))
+    words = ("--target", "y", "--method", "preference", "--min-precision", "0.9", "--out", tmp_path / "m.skops")
+    assert run_command(capsys, "fit", data, *words).code == 0
+    swapped = write_rows(tmp_path / "s.csv", names=("spam", "ham"))
+    with subprocess.Popen(
+        [*COMMAND, "evaluate", tmp_path / "m.skops", swapped], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as done:
+        done.stdout.close()
+        told = done.stderr.read()
+    assert done.returncode == 1
+    assert b"Error" not in told
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_behind_stdout_ends_with_code_2_and_a_full_stderr_with_the_same_code():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, "info"], stdout=full, stderr=subprocess.PIPE, check=False)
+        assert done.returncode == 2
+        assert b"No space left" in done.stderr
+        done = subprocess.run([*COMMAND, "predict", "no", "no", "--out", "x.csv"], stderr=full, check=False)
+        assert done.returncode == 2
+
+
+def test_an_address_space_that_loading_does_not_fit_in_ends_with_code_3():
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (LEAST_ADDRESS_SPACE // 4, LEAST_ADDRESS_SPACE // 4))
+
+    done = subprocess.run([*COMMAND, "info"], preexec_fn=limit, capture_output=True, check=False, timeout=30)
+    assert done.returncode == 3
+    assert done.stderr.startswith(b"Error: not enough memory")
+
+
+def test_libraries_that_cannot_be_loaded_for_lack_of_memory_are_no_bug():
+    behind = ImportError("libgomp.so: failed to map segment from shared object")
+    assert lacks_memory(behind)
+    outer = OSError("could not load")
+    outer.__cause__ = behind
+    assert lacks_memory(outer)
+    assert lacks_memory(OSError(12, "Cannot allocate memory"))
+    assert not lacks_memory(ValueError("negative"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("wait", [0.02, 0.15, 0.4, 1.0])
+def test_a_signal_at_any_time_ends_without_a_traceback(tmp_path, number, wait):
+    rows = write_rows(tmp_path / "t.csv")
+    words = ["fit", rows, "--target", "y", "--out", tmp_path / "m.skops"]
+    code = "from semisvm import cli; cli._on_signals(cli._leave); print(flush=True); cli.main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as done:
+        done.stdout.readline()
+        time.sleep(wait)
+        done.send_signal(number)
+        _, err = done.communicate(timeout=60)
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+    assert done.returncode in (0, 130)
+
+
+def test_an_interrupt_that_python_drops_is_sent_again():
+    code = """
+import time
+from semisvm import cli
+class Dropping:
+    def __del__(self):
+        raise KeyboardInterrupt
+cli._on_signals(cli._stop)
+try:
+    held = Dropping()
+    del held
+    time.sleep(10)
+    print("dropped")
+except KeyboardInterrupt:
+    print("raised")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("raised\n", "")
