@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 N_LABELED = 80
 MIN_PRECISION = 0.9
 AT_ONCE = 10  # rows that the person labels before the next look
-MOST_LABELS = 100
-N_DRAWS = 25  # of random labels, for the comparison
+LABEL_BUDGET = 100
+N_RANDOM_DRAWS = 25  # of random labels, for the comparison
 TARGET, POSITIVE, NEGATIVE = "digit", "six", "other"
 FOLDER = "semisvm-demo"
 
@@ -115,7 +115,7 @@ def _label(campaign: Campaign, truth: np.ndarray) -> list[str]:
     from semisvm.tables.certify import file_rows
 
     places, lines, was_certified = file_rows(campaign), [], False
-    while campaign.n_labels < MOST_LABELS:
+    while campaign.n_labels < LABEL_BUDGET:
         rows = campaign.draw(AT_ONCE)
         if not rows:
             break
@@ -160,7 +160,7 @@ def _compare_with_random(model: Any, campaign: Campaign, truth: np.ndarray, tabl
                 return n
         return len(order)
 
-    typical = int(np.median([needed(np.random.default_rng(number)) for number in range(N_DRAWS)]))
+    typical = int(np.median([needed(np.random.default_rng(number)) for number in range(N_RANDOM_DRAWS)]))
     return f"Labels drawn at random from all rows: the first certificate takes about {typical} of them."
 
 

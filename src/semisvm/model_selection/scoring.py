@@ -1,7 +1,8 @@
-"""Accuracy where some rows have no label: only labeled rows can be judged."""
+"""What a classifier says of itself: accuracy on the rows that have a label, and in notebooks its operating points."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,17 @@ class LabeledRowsScoreMixin:
             The share of labeled rows that are predicted correctly.
         """
         return accuracy_on_labeled_rows(self, X, y, sample_weight=sample_weight, unlabeled=self.unlabeled)
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: scikit-learn's diagram, and below it what is known of each threshold."""
+        shown = super()._html_repr()  # type: ignore[misc]
+        points = getattr(self, "operating_points_", None) or {}
+        return shown + "".join(
+            f'<div class="semisvm-operating-point"><b>Operating point of class {escape(str(name))}</b>'
+            f"<pre>{escape(str(point))}</pre></div>"
+            for name, point in points.items()
+            if point is not None
+        )
 
 
 def accuracy_on_labeled_rows(
