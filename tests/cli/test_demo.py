@@ -40,7 +40,7 @@ def test_the_demo_tells_the_story_in_forty_lines(made):
         "80 of them have a label (7 times 'six')",
         "That proves little: the precision is between",
         "10 labels: not proved yet",
-        "of these 167 rows at least 90% are sixes. The chance that this is wrong is at most 10%.",
+        "rows at least 90% are sixes. The chance that this is wrong is at most 10%.",
         "semisvm predict semisvm-demo-2/certified.skops semisvm-demo-2/digits.csv",
         "semisvm fit YOUR.csv --target COLUMN",
     ):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from semisvm.campaign import Campaign
 
 N_LABELED = 80
+METHOD = "preference"  # the default compares methods first, which takes longer than a demo may
 MIN_PRECISION = 0.9
 AT_ONCE = 10  # rows that the person labels before the next look
 LABEL_BUDGET = 100
@@ -43,8 +44,8 @@ def demo_command(seed: int, out: Path | None) -> None:
     from semisvm.tables.certify import keep_campaign, load_model, save_certified_model, start_campaign
     from semisvm.tables.fit import fit_model
     from semisvm.tables.methods import Settings
-    from semisvm.tables.model import predict_file
-    from semisvm.tables.training import read_training
+    from semisvm.tables.predict import predict_file
+    from semisvm.tables.read_training import read_training
 
     screen = Screen()
     say = _printer(screen)
@@ -60,11 +61,13 @@ def demo_command(seed: int, out: Path | None) -> None:
         f"The target: of the rows that are called six, at least {MIN_PRECISION:.0%} are sixes.",
         "",
         "[bold]2. The first model[/]",
-        f"$ semisvm fit {table} --target {TARGET} --positive {POSITIVE} --min-precision {MIN_PRECISION} --out {first}",
+        f"$ semisvm fit {table} --target {TARGET} --positive {POSITIVE} --min-precision {MIN_PRECISION} "
+        f"--method {METHOD} --out {first}",
     )
     with screen.working():
         training = read_training([table], TARGET, positive=POSITIVE)
-        model = fit_model(training, Settings(min_precision=MIN_PRECISION, seed=seed), tell=screen.tell).model
+        settings = Settings(min_precision=MIN_PRECISION, seed=seed)
+        model = fit_model(training, settings, method=METHOD, tell=screen.tell).model
         save(model, first)
     point = model.summary.operating_points[POSITIVE]
     say(

@@ -209,7 +209,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         self.termination_condition_ = found.termination_condition
         self.history_ = [record for fit in found.fits for record in fit.history]
         for name, values in found.per_row.items():
-            wide = np.full(len(labels.codes), -1)
+            wide = np.full(len(labels.codes), np.nan if values.dtype.kind == "f" else -1, dtype=values.dtype)
             wide[rows_in_use] = values
             setattr(self, name, wide)
         codes = self._transduce(X, rows_in_use, labels, found)

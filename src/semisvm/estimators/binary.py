@@ -150,7 +150,7 @@ class MethodFit:
     formula   the kernel they are in
     scheme    how their scores are combined: "ovr", "ovo" or "one_sided"
     codes     (n,) the class that each row was trained with, where the method fixes it and f may disagree; -1 elsewhere
-    per_row   attributes of the estimator with one integer per row, (n,) each; -1 is filled in for rows out of use
+    per_row   attributes of the estimator with one number per row, (n,) each; rows out of use get -1, floats NaN
     warnings  what the user has to know, in the order in which it is said
     """
 
