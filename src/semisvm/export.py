@@ -11,6 +11,7 @@ Thresholds (of a preference, of positives and unlabeled rows, of a campaign) and
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from itertools import combinations
 from typing import Any
@@ -210,156 +211,120 @@ def _set_shapes(operator: Any) -> None:
     operator.outputs[1].type.shape = [n_rows] if len(model.classes_) == 2 else [n_rows, len(model.classes_)]
 
 
-def _convert(scope: Any, operator: Any, container: Any) -> None:
-    from onnx import TensorProto
-    from skl2onnx.algebra.onnx_ops import OnnxCast, OnnxGather, OnnxIdentity
+class _Operators:
+    """ONNX's operators of one version: ``op.MatMul(a, b)``."""
 
-    model = operator.raw_operator
-    opset = container.target_opset
-    X = OnnxCast(operator.inputs[0], to=TensorProto.DOUBLE, op_version=opset)
-    decision = _decision(model, X, opset)
-    code = _winner(model, decision, opset)
+    def __init__(self, opset: int):
+        self._opset = opset
+
+    def __getattr__(self, name: str) -> Any:
+        from skl2onnx.algebra import onnx_ops
+
+        return partial(getattr(onnx_ops, f"Onnx{name}"), op_version=self._opset)
+
+    def as_type(self, value: Any, name: str) -> Any:
+        """Cast to the type of this name: "DOUBLE", "FLOAT", "INT64"."""
+        from onnx import TensorProto
+
+        return self.Cast(value, to=getattr(TensorProto, name))
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    model, op = operator.raw_operator, _Operators(container.target_opset)
+    decision = _decision(model, op.as_type(operator.inputs[0], "DOUBLE"), op)
     names = model.classes_
     names = names.astype(np.int64) if names.dtype.kind in "iub" else names.astype(str).astype(object)
-    label = OnnxGather(names, code, axis=0, op_version=opset, output_names=[operator.outputs[0].full_name])
-    scores = OnnxIdentity(decision, op_version=opset, output_names=[operator.outputs[1].full_name])
-    label.add_to(scope, container)
-    scores.add_to(scope, container)
+    label, scores = (output.full_name for output in operator.outputs)
+    op.Gather(names, _winner(model, decision, op), axis=0, output_names=[label]).add_to(scope, container)
+    op.Identity(decision, output_names=[scores]).add_to(scope, container)
 
 
-def _decision(model: Any, X: Any, opset: int) -> Any:
+def _decision(model: Any, X: Any, op: _Operators) -> Any:
     """What `decision_function` returns, (n,) or (n, n_classes)."""
-    from skl2onnx.algebra.onnx_ops import OnnxSub
-
     if not isinstance(model, ThresholdClassifier):
-        return _svm_decision(model, X, opset)
-    inner = _svm_decision(model.estimator_, X, opset)
-    place = list(model.classes_).index(model._positive_class())
+        return _svm_decision(model, X, op)
+    is_positive = model.classes_ == model._positive_class()
     if len(model.classes_) == 2:
         # Of the first class a row is accepted where minus the score is above the threshold.
-        shift = np.array(model.threshold if place == 1 else -model.threshold)
-        return OnnxSub(inner, shift, op_version=opset)
-    return OnnxSub(inner, np.where(np.arange(len(model.classes_)) == place, model.threshold, 0.0), op_version=opset)
+        shift = np.array(model.threshold if is_positive[1] else -model.threshold)
+    else:
+        shift = np.where(is_positive, model.threshold, 0.0)
+    return op.Sub(_svm_decision(model.estimator_, X, op), shift)
 
 
-def _winner(model: Any, decision: Any, opset: int) -> Any:
+def _winner(model: Any, decision: Any, op: _Operators) -> Any:
     """The index of the predicted class, (n,)."""
-    from onnx import TensorProto
-    from skl2onnx.algebra.onnx_ops import OnnxArgMax, OnnxCast, OnnxGreater, OnnxGreaterOrEqual
-
     if len(model.classes_) > 2:
-        return OnnxArgMax(decision, axis=1, keepdims=0, op_version=opset)
+        return op.ArgMax(decision, axis=1, keepdims=0)
     # A row exactly at a certified threshold is not accepted, whichever class is the positive one.
     is_first_positive = isinstance(model, ThresholdClassifier) and model._positive_class() == model.classes_[0]
-    above = OnnxGreaterOrEqual if is_first_positive else OnnxGreater
-    return OnnxCast(above(decision, np.array(0.0), op_version=opset), to=TensorProto.INT64, op_version=opset)
+    above = op.GreaterOrEqual if is_first_positive else op.Greater
+    return op.as_type(above(decision, np.array(0.0)), "INT64")
 
 
-def _svm_decision(model: BaseSVC, X: Any, opset: int) -> Any:
-    from skl2onnx.algebra.onnx_ops import OnnxAdd, OnnxMatMul, OnnxNeg, OnnxReshape
-
-    vectors, formula = model.support_vectors_, model._formula
+def _svm_decision(model: BaseSVC, X: Any, op: _Operators) -> Any:
+    formula, vectors = model._formula, model.support_vectors_
     dense: Any = vectors.toarray() if sparse.issparse(vectors) else vectors  # type: ignore[union-attr]
     vectors = np.asarray(dense, dtype=np.float64)
     coefficients = np.asarray(model.dual_coef_, dtype=np.float64).T
     if formula.name == "linear":
-        products = OnnxMatMul(X, vectors.T @ coefficients, op_version=opset)
+        products = op.MatMul(X, vectors.T @ coefficients)
     else:
-        products = OnnxMatMul(_kernel(formula, X, vectors, opset), coefficients, op_version=opset)
-    scores = OnnxAdd(products, np.asarray(model.intercept_, dtype=np.float64), op_version=opset)
-    scores = _beyond_thresholds(model, scores, opset)
-    n_classes = len(model.classes_)
-    if n_classes == 2:
-        decision = OnnxReshape(scores, np.array([-1], dtype=np.int64), op_version=opset)
+        products = op.MatMul(_kernel(formula, X, vectors, op), coefficients)
+    scores = _beyond_thresholds(model, op.Add(products, np.asarray(model.intercept_, dtype=np.float64)), op)
+    if len(model.classes_) == 2:
+        decision = op.Reshape(scores, np.array([-1], dtype=np.int64))
     elif model._scheme == "ovo":
-        decision = _votes(scores, n_classes, opset)
+        decision = _votes(scores, len(model.classes_), op)
     else:
-        decision = scores if model._scheme == "ovr" else OnnxNeg(scores, op_version=opset)
-    return _guarded(model, decision, opset)
+        decision = scores if model._scheme == "ovr" else op.Neg(scores)
+    return _guarded(model, decision, op)
 
 
-def _kernel(formula: Any, X: Any, vectors: np.ndarray, opset: int) -> Any:
-    from skl2onnx.algebra.onnx_ops import (
-        OnnxAdd,
-        OnnxExp,
-        OnnxMatMul,
-        OnnxMax,
-        OnnxMul,
-        OnnxPow,
-        OnnxReduceSumSquare,
-        OnnxTanh,
-    )
-
-    dots = OnnxMatMul(X, vectors.T.copy(), op_version=opset)
+def _kernel(formula: Any, X: Any, vectors: np.ndarray, op: _Operators) -> Any:
+    dots = op.MatMul(X, vectors.T.copy())
     if formula.name == "rbf":
-        squares = OnnxReduceSumSquare(X, np.array([1], dtype=np.int64), keepdims=1, op_version=opset)
-        far = OnnxAdd(OnnxMul(dots, np.array(-2.0), op_version=opset), squares, op_version=opset)
-        far = OnnxAdd(far, (vectors**2).sum(axis=1), op_version=opset)
-        far = OnnxMax(far, np.array(0.0), op_version=opset)
-        return OnnxExp(OnnxMul(far, np.array(-formula.gamma), op_version=opset), op_version=opset)
-    inner = OnnxAdd(OnnxMul(dots, np.array(formula.gamma), op_version=opset), np.array(formula.coef0), op_version=opset)
-    if formula.name == "sigmoid":
-        return OnnxTanh(inner, op_version=opset)
-    return OnnxPow(inner, np.array(float(formula.degree)), op_version=opset)
+        squares = op.ReduceSumSquare(X, np.array([1], dtype=np.int64), keepdims=1)
+        distance = op.Add(op.Add(op.Mul(dots, np.array(-2.0)), squares), (vectors**2).sum(axis=1))
+        return op.Exp(op.Mul(op.Max(distance, np.array(0.0)), np.array(-formula.gamma)))
+    inner = op.Add(op.Mul(dots, np.array(formula.gamma)), np.array(formula.coef0))
+    return op.Tanh(inner) if formula.name == "sigmoid" else op.Pow(inner, np.array(float(formula.degree)))
 
 
-def _beyond_thresholds(model: Any, scores: Any, opset: int) -> Any:
+def _beyond_thresholds(model: Any, scores: Any, op: _Operators) -> Any:
     """Subtract the thresholds of the binary problems, where the model has some."""
-    from skl2onnx.algebra.onnx_ops import OnnxAbs, OnnxAdd, OnnxDiv, OnnxSub
-
     thresholds = getattr(model, "threshold_", None)
     if thresholds is None:
         return scores
     thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-    if np.isfinite(thresholds).all():
-        return OnnxSub(scores, thresholds, op_version=opset)
-    # An infinite threshold accepts every row, or none: s / (1 + |s|) - 1 is below 0 and ranks as s does.
-    size = OnnxAdd(OnnxAbs(scores, op_version=opset), np.array(1.0), op_version=opset)
     is_finite = np.isfinite(thresholds)
-    one_side = OnnxSub(OnnxDiv(scores, size, op_version=opset), np.sign(thresholds), op_version=opset)
-    plain = OnnxSub(scores, np.where(is_finite, thresholds, 0.0), op_version=opset)
-    return _where(is_finite, plain, one_side, opset)
+    plain = op.Sub(scores, np.where(is_finite, thresholds, 0.0))
+    if is_finite.all():
+        return plain
+    # An infinite threshold accepts every row, or none: s / (1 + |s|) - 1 is below 0 and ranks as s does.
+    one_side = op.Sub(op.Div(scores, op.Add(op.Abs(scores), np.array(1.0))), np.sign(thresholds))
+    return op.Where(is_finite, plain, one_side)
 
 
-def _votes(scores: Any, n_classes: int, opset: int) -> Any:
+def _votes(scores: Any, n_classes: int, op: _Operators) -> Any:
     """Votes of the pairs of classes, and within equal votes the summed scores, as `binary.combine` gives them."""
-    from onnx import TensorProto
-    from skl2onnx.algebra.onnx_ops import OnnxAbs, OnnxAdd, OnnxCast, OnnxDiv, OnnxGreater, OnnxMatMul, OnnxMul
-
     pairs = list(combinations(range(n_classes), 2))
     signs = np.zeros((len(pairs), n_classes))
     for k, (i, j) in enumerate(pairs):
         signs[k, i], signs[k, j] = 1.0, -1.0
-    first_wins = OnnxGreater(scores, np.array(0.0), op_version=opset)
-    first_wins = OnnxCast(first_wins, to=TensorProto.DOUBLE, op_version=opset)
     # A pair votes for its first class where it wins, else for its second: wins * signs + (second classes).
-    votes = OnnxMatMul(first_wins, signs, op_version=opset)
-    votes = OnnxAdd(votes, (signs < 0).sum(axis=0).astype(np.float64), op_version=opset)
-    strength = OnnxMatMul(scores, signs, op_version=opset)
-    size = OnnxAdd(OnnxAbs(strength, op_version=opset), np.array(1.0), op_version=opset)
-    squeezed = OnnxDiv(strength, OnnxMul(size, np.array(3.0), op_version=opset), op_version=opset)
-    return OnnxAdd(votes, squeezed, op_version=opset)
+    first_wins = op.as_type(op.Greater(scores, np.array(0.0)), "DOUBLE")
+    votes = op.Add(op.MatMul(first_wins, signs), (signs < 0).sum(axis=0).astype(np.float64))
+    strength = op.MatMul(scores, signs)
+    return op.Add(votes, op.Div(strength, op.Mul(op.Add(op.Abs(strength), np.array(1.0)), np.array(3.0))))
 
 
-def _guarded(model: Any, decision: Any, opset: int) -> Any:
+def _guarded(model: Any, decision: Any, op: _Operators) -> Any:
     """Move all scores to the side of the constant that the guard chose: s + sqrt(s^2 + 1), or s - sqrt(s^2 + 1)."""
-    from skl2onnx.algebra.onnx_ops import OnnxAsinh, OnnxCast, OnnxExp, OnnxNeg
-
     constant = getattr(model, "_constant", None)
     if constant is None:
         return decision
-    from onnx import TensorProto
-
-    chosen = np.arange(len(model.classes_)) == constant
     # onnxruntime has Asinh for float32 only: ranks stay, the last digits of a constant's scores do not.
-    single = OnnxAsinh(OnnxCast(decision, to=TensorProto.FLOAT, op_version=opset), op_version=opset)
-    angle = OnnxCast(single, to=TensorProto.DOUBLE, op_version=opset)
-    up = OnnxExp(angle, op_version=opset)
-    down = OnnxNeg(OnnxExp(OnnxNeg(angle, op_version=opset), op_version=opset), op_version=opset)
-    return _where(chosen if len(model.classes_) > 2 else chosen[1:], up, down, opset)
-
-
-def _where(mask: np.ndarray, yes: Any, no: Any, opset: int) -> Any:
-    from skl2onnx.algebra.onnx_ops import OnnxWhere
-
-    return OnnxWhere(mask, yes, no, op_version=opset)
+    angle = op.as_type(op.Asinh(op.as_type(decision, "FLOAT")), "DOUBLE")
+    is_chosen = np.arange(len(model.classes_)) == constant
+    return op.Where(is_chosen if len(is_chosen) > 2 else is_chosen[1:], op.Exp(angle), op.Neg(op.Exp(op.Neg(angle))))
