@@ -63,7 +63,7 @@ def test_methods_are_compared_by_how_they_rank_positives_against_unlabeled_rows(
     assert found.baseline == LOGISTIC
     assert found.chosen == "positive-unlabeled"
     assert "no method here has a precision" in found.verdict
-    X = np.asarray(rows.encoder().transform(rows.rows))
+    X = np.asarray(rows.views().form())
     y = np.where(rows.codes >= 0, 1, -1)
     cv = PositiveUnlabeledKFold(5, shuffle=True, random_state=3)
     logistic = LogisticRegression(class_weight="balanced", max_iter=1000)
