@@ -34,6 +34,7 @@ MEASURES = ("precision", "recall", "f_score", "cost", "threshold")
 MUST_BE_FINITE = frozenset(
     [
         "dual_coef_",
+        "_coef",
         "intercept_",
         "support_vectors_",
         "means_",
