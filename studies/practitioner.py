@@ -81,7 +81,7 @@ def draw(
 
 
 def semisvm_scores(X: Any, y: np.ndarray, is_labeled: np.ndarray, seed: int) -> dict[str, Any]:
-    """Scores of the hidden rows, out-of-fold scores of the labeled ones, and the threshold, by the command's defaults."""
+    """Scores of the hidden rows, out-of-fold scores of the labeled ones, the threshold, by the command's defaults."""
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame({"text": pd.Series(list(X), dtype="str")})
     frame = frame.rename(columns=str)
     columns, _ = settle_columns(
@@ -112,6 +112,7 @@ def rivals(X: Any, seed: int) -> dict[str, tuple[Any, Any]]:
         max_iter=2000,
         l1_ratios=(0.0,),
         use_legacy_attributes=False,
+        scoring="neg_log_loss",
     )
     boosting = HistGradientBoostingClassifier(min_samples_leaf=5, random_state=seed)
     forest = RandomForestClassifier(500, min_samples_leaf=2, random_state=seed)
