@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.campaign import Campaign, ThresholdClassifier
+from semisvm.campaign import Campaign, ThresholdClassifier, summarize_campaign
 from semisvm.campaign.threshold import scores_for_class
 from semisvm.errors import fault, suggest
 from semisvm.tables.disk import check_can_write
@@ -136,7 +136,12 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
     if point is None:
         raise ValueError(f"Nothing is certified, so there is no threshold to apply. {verdict.reason}")
     positive = campaign.pos_label
-    summary = replace(model.summary, campaigns=tuple(campaign.ledger), notes=(*model.summary.notes, verdict.reason))
+    summary = replace(
+        model.summary,
+        campaigns=tuple(campaign.ledger),
+        campaign=summarize_campaign(campaign),
+        notes=(*model.summary.notes, verdict.reason),
+    )
     if len(model.classes.names) > 2:
         points = model.summary.operating_points | {positive: point}
         around = ThresholdClassifier.around(model.estimator, point, positive)
