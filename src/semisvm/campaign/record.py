@@ -145,7 +145,10 @@ def first_price(
     from semisvm.campaign.core import Campaign
 
     asked = {name: getattr(target, name) for name in ("min_precision", "min_recall", "min_f", "max_cost", "costs")}
-    campaign = Campaign(scores, calibration=calibration, confidence=confidence, beta=target.beta, **asked)
+    try:
+        campaign = Campaign(scores, calibration=calibration, confidence=confidence, beta=target.beta, **asked)
+    except ValueError:  # no threshold accepts a row
+        return None
     return min((line.forecast for line in campaign.prices().table if line.forecast), default=None)
 
 
