@@ -38,8 +38,8 @@ def demo_command(seed: int, out: Path | None) -> None:
     from semisvm.tables import save
     from semisvm.tables.fit import fit_model
     from semisvm.tables.methods import Settings
+    from semisvm.tables.read_training import read_training
     from semisvm.tables.suggest import N_SUGGESTED, suggest_training_rows
-    from semisvm.tables.training import read_training
 
     screen = Screen()
     folder = _make_folder(out)
@@ -51,12 +51,12 @@ def demo_command(seed: int, out: Path | None) -> None:
     )
     with screen.working():
         training = read_training([table], TARGET, positive=POSITIVE)
-        fitted = fit_model(training, Settings(min_recall=MIN_RECALL, seed=seed), tell=screen.tell)
+        fitted = fit_model(training, Settings(min_recall=MIN_RECALL, seed=seed), tune=True, tell=screen.tell)
         baseline = fit_model(training, Settings(seed=seed), method="supervised", tell=screen.tell)
         save(fitted.model, model_file)
         suggestions = tuple(suggest_training_rows(fitted.model, training, N_SUGGESTED))
         write_report(replace(fitted.model.summary, suggestions=suggestions), report)
-    _show_demo(screen, fitted.model, baseline.model, hidden)
+    _show_demo(screen, fitted.model, baseline.model, hidden, model_file, table)
     n_positive = fitted.model.summary.operating_points[POSITIVE].counts.positives
     screen.console.print(
         f"\n[bold]What to take from it[/]\nRead the interval, not the point: {n_positive} malignant rows among the "
@@ -73,18 +73,18 @@ def demo_command(seed: int, out: Path | None) -> None:
     screen.say(f"Model:   {model_file}\nReport:  {report}   (open it in a browser; it needs no network)")
 
 
-def _show_demo(screen: Screen, model: Any, baseline: Any, hidden: Path) -> None:
+def _show_demo(screen: Screen, model: Any, baseline: Any, hidden: Path, model_file: Path, table: Path) -> None:
     """Print what the labels say, and what the hidden labels say about it."""
     from rich.table import Table
 
-    from semisvm.cli.screen import format_estimate, show_fit
+    from semisvm.cli.screen import format_estimate, show_first
     from semisvm.tables.evaluate import evaluate_file
 
     console = screen.console
-    show_fit(console, model.summary)
+    show_first(console, model.summary, str(model_file), str(table))
     console.print("\n[bold]What the hidden labels say[/] (never used above)")
     grid = Table("", "precision", "recall", "F1", box=None, padding=(0, 2, 0, 0))
-    for name, one in (("supervised, threshold 0", baseline), ("with the chosen threshold", model)):
+    for name, one in (("an ordinary SVM", baseline), ("this model", model)):
         point = evaluate_file(one, hidden).points[POSITIVE]
         grid.add_row(name, *map(format_estimate, (point.precision, point.recall, point.f_score)))
     console.print(grid)
