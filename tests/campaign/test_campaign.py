@@ -235,7 +235,7 @@ def test_when_everything_is_labeled_the_claim_is_known():
     refuted.tell(range(20), truth)
     assert refuted.verdict().status == "refuted"
     assert not refuted.verdict().certified
-    assert "fit a better model" in refuted.verdict().reason
+    assert "A better model is needed" in refuted.verdict().reason
     assert refuted.draw(5) == known.draw(5) == []
 
 
