@@ -284,7 +284,8 @@ def test_names_of_features_are_kept_and_checked(case):
 
 # Everything that every estimator has after a fit; those of the second line only where there are support vectors.
 FITTED = {"classes_", "transduction_", "labeled_iter_", "history_", "termination_condition_", "n_features_in_"}
-FITTED_SVC = {"support_", "support_vectors_", "dual_coef_", "n_support_", "intercept_", "n_iter_"}
+FITTED_SVC = {"intercept_", "n_iter_", "gap_"}
+FITTED_WITH_SUPPORT = {"support_", "support_vectors_", "dual_coef_", "n_support_"}
 TERMINATIONS = set(get_args(TerminationCondition))
 
 
@@ -303,12 +304,15 @@ def test_every_fit_leaves_the_same_attributes(case):
     model = case.make().fit(X, y)
     expected = FITTED | (FITTED_SVC if is_svc(case.estimator_class) else set())
     assert not {name for name in expected if not hasattr(model, name)}
+    assert {name for name in FITTED_WITH_SUPPORT if hasattr(model, name)} == (
+        FITTED_WITH_SUPPORT if case.has_support else set()
+    )
     assert model.n_iter_ >= 1
     assert callable(model.decision_function)
     assert model.decision_function(X).shape == ((len(y), 3) if case.most_classes == 3 else (len(y),))
 
 
-@each_case(only=lambda case: is_svc(case.estimator_class))
+@each_case(only=lambda case: case.has_support)
 def test_the_support_vectors_and_coefficients_give_the_scores(case):
     X, y, _ = few_labels()
     model = case.make(kernel="linear").fit(X, y)
@@ -349,7 +353,7 @@ AFTER = [
     *("kernel", "degree", "gamma", "coef0"),
     *("costs", "class_weight", "multi_class"),
     "unlabeled",
-    *("tol", "max_iter", "time_limit", "cache_size", "device"),
+    *("solver", "tol", "max_iter", "time_limit", "cache_size", "device"),
     *("random_state", "verbose"),
 ]
 
