@@ -158,6 +158,7 @@ def test_a_kernel_that_is_no_inner_product_is_solved_directly(monkeypatch):
     X, y, _ = few_labels()
     model = LaplacianSVC(kernel=lambda a, b: -rbf_kernel(a, b, gamma=0.1), C_intrinsic=0.1).fit(X, y)
     assert records_of(model)[0]["residual"] == 0.0
+    assert LaplacianSVC(kernel=lambda a, b: -rbf_kernel(a, b, gamma=0.1)).fit(X, y).C_intrinsic_ == 0
 
 
 @pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])

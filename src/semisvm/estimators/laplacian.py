@@ -29,6 +29,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.dual import Status
+from semisvm.estimators.auto.average import SMALLEST_PRICE
 from semisvm.estimators.auto.stacking import fit_least_squares
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, MethodFit
@@ -190,7 +191,7 @@ class LaplacianSVC(BaseSVC):
             nodes = find_equal_rows(problem.X)
             columns, column = np.unique(nodes.group[is_labeled], return_inverse=True)
             graph = self._make_graph(problem, formula, nodes)
-            found = self._penalize(graph, columns, column, codes, problem.weight[is_labeled] * costs.price(codes))
+            found = self._penalize(graph, columns, column, codes, problem.weight[is_labeled], costs.price(codes))
             deformed, self.C_intrinsic_, self.power_ = found.deformed, found.C_intrinsic, found.power
             facts = graph.facts | {
                 "residual": deformed.residual,
@@ -230,12 +231,12 @@ class LaplacianSVC(BaseSVC):
     def _power(self) -> int:
         return 1 if self.power == "auto" else int(self.power)
 
-    def _penalize(self, graph: _Graph, columns, column, codes, count) -> _Penalized:
+    def _penalize(self, graph: _Graph, columns, column, codes, weight, price) -> _Penalized:
         """The kernel that the machine is trained in."""
         if self.C_intrinsic == "auto":
-            return _choose(graph, columns, column, codes, count)
-        price = float(self.C_intrinsic)
-        return _Penalized(price, self._power, graph.deform(price, self._power, columns))
+            return _choose(graph, columns, column, codes, weight, price)
+        given = float(self.C_intrinsic)
+        return _Penalized(given, self._power, graph.deform(given, self._power, columns))
 
 
 @dataclass(frozen=True)
@@ -271,25 +272,29 @@ class _Penalized:
     scale: float = 1.0
 
 
-def _choose(graph: _Graph, columns: np.ndarray, column: np.ndarray, codes: np.ndarray, count: np.ndarray) -> _Penalized:
-    """The price with the least leave-one-out error, each labeled row counted by `count`; of equals the least."""
+def _choose(graph: _Graph, columns, column, codes, weight, price) -> _Penalized:
+    """The price of the graph with the least leave-one-out error, rows counted by weight and price; of equals the least."""
     classes = np.unique(codes)
     Y = 2.0 * (codes[:, None] == classes[1 if len(classes) == 2 else 0 :]) - 1
-    count = count * (len(count) / count.sum())
+    price = np.maximum(price, SMALLEST_PRICE * price.max())
+    price = price * (weight.sum() / (weight @ price))
     size, best, least = 1.0, None, np.inf
-    for price, power in ((price, power) for price in AUTO_PRICES for power in graph.L if price or best is None):
-        deformed = graph.deform(price / size, power, columns)
+    for value, power in ((value, power) for value in AUTO_PRICES for power in graph.L if value or best is None):
+        deformed = graph.deform(value / size, power, columns)
         K = deformed.between(columns)[np.ix_(column, column)]
-        own_size = float(np.diagonal(K).mean())
+        own_size = float(np.average(np.diagonal(K), weights=weight))
         if best is None:
             size = own_size if own_size > 0 else 1.0
         if best is not None and (deformed.residual > graph.tol or not 0 < own_size < np.inf):
             continue
-        left_out = fit_least_squares(K, Y, np.ones(len(K)), count, ridge=AUTO_RIDGE).left_out
-        error = float(count @ ((Y - left_out) ** 2).sum(axis=1))
+        try:
+            left_out = fit_least_squares(K, Y, weight, price, ridge=AUTO_RIDGE).left_out
+        except np.linalg.LinAlgError:  # a kernel that is no inner product, such as the sigmoid
+            left_out = np.full_like(Y, np.inf)
+        error = float((weight * price) @ ((Y - left_out) ** 2).sum(axis=1))
         if best is None or error < least:
             scale = size / own_size if own_size > 0 else 1.0
-            best, least = _Penalized(price / size, power, deformed, scale), error
+            best, least = _Penalized(value / size, power, deformed, scale), error
     assert best is not None
     return best
 
