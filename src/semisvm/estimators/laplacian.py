@@ -273,7 +273,7 @@ class _Penalized:
 
 
 def _choose(graph: _Graph, columns, column, codes, weight, price) -> _Penalized:
-    """The price of the graph with the least leave-one-out error, rows counted by weight and price; of equals the least."""
+    """The price of the graph with the least leave-one-out error, rows counted by weight and price."""
     classes = np.unique(codes)
     Y = 2.0 * (codes[:, None] == classes[1 if len(classes) == 2 else 0 :]) - 1
     price = np.maximum(price, SMALLEST_PRICE * price.max())
