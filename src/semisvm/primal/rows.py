@@ -179,9 +179,8 @@ class MemoryRows(Rows):
     --------
     >>> import numpy as np
     >>> from semisvm.primal import MemoryRows
-    >>> rows = MemoryRows(np.eye(3))
-    >>> rows.n_rows, rows.n_features, rows.is_sparse
-    (3, 3, False)
+    >>> MemoryRows(np.eye(3)).n_rows
+    3
     """
 
     def __init__(
@@ -201,6 +200,9 @@ class MemoryRows(Rows):
         self.X, self.codes, self.weight, self.origin, self.first = X, codes, weight, origin, first
         self.n_rows, self.n_features = X.shape
         self._parts = [self._part(span) for span in self._spans()]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.X, self.codes, self.weight, self.origin, self.first)  # the parts are views of them
 
     def _spans(self) -> list[slice]:
         """Consecutive rows, about NUMBERS_PER_PART numbers each."""
