@@ -15,6 +15,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -171,10 +172,6 @@ class MemoryRows(Rows):
     first : int, default=0
         Of a chunk of more rows: the number of its first row.
 
-    See Also
-    --------
-    FileRows : Rows in files.
-
     Examples
     --------
     >>> import numpy as np
@@ -189,6 +186,7 @@ class MemoryRows(Rows):
         codes: np.ndarray | None = None,
         weight: np.ndarray | None = None,
         origin: np.ndarray | None = None,
+        *,
         first: int = 0,
     ):
         self.is_sparse = sparse.issparse(X)
@@ -202,7 +200,7 @@ class MemoryRows(Rows):
         self._parts = [self._part(span) for span in self._spans()]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.X, self.codes, self.weight, self.origin, self.first)  # the parts are views of them
+        return partial(type(self), first=self.first), (self.X, self.codes, self.weight, self.origin)  # parts are views
 
     def _spans(self) -> list[slice]:
         """Consecutive rows, about NUMBERS_PER_PART numbers each."""
