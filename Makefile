@@ -60,8 +60,8 @@ bench: $(VENV)/.test $(VENV)/.bench  ## ours compared with LIBSVM and oneDAL on 
 bench-gpu: $(VENV)/.test $(VENV)/.gpu  ## the GPU solver on the papers' sets, on a million rows, and its roofline
 	$(BIN)/python -m studies.speed.gpu $(ARGS)
 
-reproduce: $(VENV)/.test  ## the published tables in small, ours and theirs (ARGS="ptsvm" for a whole paper)
-	$(BIN)/python -m studies.papers $(or $(ARGS),--quick)
+reproduce: $(VENV)/.test  ## the published tables in small, ours and theirs (ARGS="ptsvm" for a whole paper, "ssl-book" for the book's sets)
+	$(BIN)/python -m $(if $(filter ssl-book,$(ARGS)),studies.ssl_book $(filter-out ssl-book,$(ARGS)),studies.papers $(or $(ARGS),--quick))
 
 clean:  ## remove the environment and everything made
 	rm -rf $(VENV) build dist studies-out docs/_build docs/gallery docs/reference .pytest_cache .ruff_cache .mypy_cache .hypothesis
