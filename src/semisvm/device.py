@@ -65,7 +65,7 @@ def resolve(
     'cpu'
     """
     if device == "auto":
-        return _choose(n_rows, n_features, n_threads, n_solves)[0]
+        return _weigh(n_rows, n_features, n_threads, n_solves)[0]
     if not _DEVICE_NAMES.fullmatch(str(device)):
         raise ValueError(f"device must be 'cpu', 'cuda' or 'auto', got {device!r}.")
     if device != "cpu":
@@ -96,10 +96,10 @@ def explain_choice(n_rows: int | None, n_features: int | None, *, n_threads: int
     >>> explain_choice(100, 5)
     'cpu: expected to take less than 0.1 s, starting a device would take 5.0 s'
     """
-    return "{}: {}".format(*_choose(n_rows, n_features, n_threads, n_solves))
+    return "{}: {}".format(*_weigh(n_rows, n_features, n_threads, n_solves))
 
 
-def _choose(n_rows: int | None, n_features: int | None, n_threads: int, n_solves: int) -> tuple[str, str]:
+def _weigh(n_rows: int | None, n_features: int | None, n_threads: int, n_solves: int) -> tuple[str, str]:
     """The device that "auto" is, and why."""
     d = FEATURES_IF_UNKNOWN if n_features is None else n_features
     values = SHARE_OF_VALUES * float(n_rows or 0) ** 2 * n_solves
