@@ -168,7 +168,7 @@ def report_command(
     With DATA, the operating point and the scores are measured on its labeled rows, and the rows of it that are worth
     labeling next are listed.
     """
-    from semisvm.report import write_report
+    from semisvm.report import write_page
     from semisvm.tables.disk import check_can_write
     from semisvm.tables.evaluate import summary_on
     from semisvm.tables.files import load_table_model
@@ -177,7 +177,7 @@ def report_command(
     inputs = [model] if data is None else [model, data]
     out = check_can_write(model.with_suffix(".html") if out is None else out, force=force, inputs=inputs)
     with screen.working():
-        write_report(summary_on(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell), out, force=force)
+        write_page(summary_on(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell), out, force=force)
     if as_json:
         screen.show_json({"report": str(out)})
         return

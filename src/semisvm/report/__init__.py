@@ -4,6 +4,14 @@ Both are functions of a `semisvm.tables.summary.FitSummary`; the Displays also r
 """
 
 from semisvm.report.displays import AuditDisplay, OperatingPointDisplay, RoundsDisplay, ScoresDisplay
-from semisvm.report.page import render_page, write_report
+from semisvm.report.page import render_page, write_page, write_report
 
-__all__ = ["AuditDisplay", "OperatingPointDisplay", "RoundsDisplay", "ScoresDisplay", "render_page", "write_report"]
+__all__ = [
+    "AuditDisplay",
+    "OperatingPointDisplay",
+    "RoundsDisplay",
+    "ScoresDisplay",
+    "render_page",
+    "write_page",
+    "write_report",
+]
