@@ -86,5 +86,5 @@ def test_several_classes_and_targets_of_the_fit_are_reported(tmp_path):
     assert summarize_estimator(model, moons[100:], labels[100:]).operating_points["1"].target.min_recall == 0.9
     with pytest.raises(DataError, match="y holds the label '7', which the model does not know"):
         summarize_estimator(model, moons[:2], np.array([7, 1]))
-    with pytest.raises(DataError, match="No row of class '0' has a label"):
-        summarize_estimator(model, moons, np.where(labels == 1, 1.0, np.nan), unlabeled=None)
+    with pytest.raises(DataError, match="No row of class '2' has a label"):
+        summarize_estimator(LogisticRegression(max_iter=1000).fit(X, y), X, np.where(y == 2, -1, y))

@@ -60,7 +60,8 @@ def fit_command(
 ) -> None:
     """Learn from the rows of DATA and write a model file.
 
-    DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, ARFF, LIBSVM/SVMlight text or npz; several files make one table.
+    DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, ARFF, LIBSVM/SVMlight text, npz, or a spreadsheet (.xlsx, .ods);
+    several files make one table.
     A row whose target cell is empty is unlabeled. Columns may hold numbers, categories, dates, free text and empty
     cells; the type of each is detected, and can be set by --type.
 
