@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from semisvm.tables.encode import TableEncoder
     from semisvm.tables.in_python import compare
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AutoSVC",
