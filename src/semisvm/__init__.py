@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         SemiSupervisedKFold,
         SemiSupervisedShuffleSplit,
     )
-    from semisvm.report import write_report
     from semisvm.tables import load, save
     from semisvm.tables.encode import TableEncoder
     from semisvm.tables.in_python import compare
