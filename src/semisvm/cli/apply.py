@@ -42,7 +42,7 @@ def predict_command(
     DATA has the columns that MODEL was fitted to, not encoded; other columns are ignored. It is read in parts, so a
     file of ten million rows needs no more memory than a few thousand rows. "-" reads CSV from stdin.
 
-    A score is that of the report: above 0 a row is accepted. The probability is that of the positive class, calibrated
+    A score is that of the report: rows above 0 are accepted. The probability is that of the positive class, calibrated
     on labels that the model had not seen; it is left out where there were too few labels, or more than two classes.
 
     Columns that --keep copies are copied as they are. A cell of a stranger's file that begins with =, +, - or @ is run
