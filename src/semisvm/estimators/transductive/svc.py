@@ -29,6 +29,7 @@ from semisvm.estimators.equal_rows import merge_unlabeled_copies
 from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.streams import StreamProblem, fit_switching, stream_formula
 from semisvm.estimators.transductive.annealing import SoftMachine
 from semisvm.estimators.transductive.cccp import RampMachine
 from semisvm.estimators.transductive.switching import SwitchMachine
@@ -183,6 +184,15 @@ class TransductiveSVC(BaseSVC):
         guess = fits[0].guess if len(fits) == 1 else None
         codes = None if guess is None else np.where(guess != 0, guess > 0, -1)
         return MethodFit(fits, formula, problem.multi_class, codes)
+
+    def _fit_stream(self, problem: StreamProblem) -> MethodFit:
+        if self.algorithm != "switch" or self.pairs_per_round != "auto":
+            raise ValueError("Rows that are not in memory need algorithm='switch' and pairs_per_round='auto'.")
+        check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
+        price = self.C if self.C_unlabeled is None else self.C_unlabeled
+        fits = fit_switching(problem, self.C, price, self.positive_fraction)
+        self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
+        return MethodFit(fits, stream_formula(problem.rows), "ovr" if self.multi_class == "auto" else self.multi_class)
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         machine, rounds, share = self._machine(task), Rounds(task), None
