@@ -47,7 +47,7 @@ def crossed_scores(fits: dict[str, FamilyFit], target: LabeledTarget, strength: 
     Y, count = target.Y, target.count
     codes = Y[:, 0] if Y.shape[1] == 1 else Y.argmax(axis=1)
     fold = np.empty(len(Y), dtype=int)
-    fold[np.argsort(codes, kind="stable")] = np.arange(len(Y)) % min(MOST_CROSSINGS, len(Y))  # classes are spread evenly
+    fold[np.argsort(codes, kind="stable")] = np.arange(len(Y)) % min(MOST_CROSSINGS, len(Y))
     members = [_left_out_of_members(fit) for fit in fits.values()]
     found = np.empty_like(Y)
     for own in range(fold.max() + 1):
