@@ -453,6 +453,7 @@ def test_ctrl_c_in_a_solve_keeps_the_last_complete_solution(monkeypatch, algorit
     assert n_calls == at_call
     assert model.termination_condition_ == "interrupted"
     assert set(model.predict(X)) <= {0, 1}
+    monkeypatch.undo()
     if at_call == 2:  # only the supervised machine was complete
         assert_allclose(
             model.decision_function(X),
