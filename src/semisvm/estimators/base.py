@@ -37,8 +37,10 @@ from semisvm.estimators.inputs import (
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
+from semisvm.estimators.streamed import fit_streamed, is_streamed
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
+from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
@@ -154,6 +156,8 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
 
     def _fit_rows(self, X, y, sample_weight, sample_cost, store=None, read_labels=encode, random_sample=None) -> Self:
         """Fit; `read_labels` is `encode`, or does the same for a target that only this method can learn from."""
+        if is_streamed(X):
+            return self._fit_stream_of(X, y, sample_weight, sample_cost)
         X, y = on_host(X), on_host(y)
         if y is not None:
             accepted: Any = False if self._is_precomputed() else "csr"
@@ -194,6 +198,16 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             raise kernel_overflow(problem.X, self._names_of_columns())
         self._learn(X, np.flatnonzero(in_use), labels, found)
         for warning in (*found.warnings, *ended_early(problem, found)):
+            warn_caller(warning)
+        if self.termination_condition_ == Status.INTERRUPTED:
+            pass_interrupt_on()
+        return self
+
+    def _fit_stream_of(self, X, y, sample_weight, sample_cost) -> Self:
+        """Fit on rows that are not in memory."""
+        found = fit_streamed(self, X, y, sample_weight, sample_cost)
+        self._learn(None, np.empty(0, dtype=int), Labels(self.classes_, np.empty(0, dtype=int)), found)
+        for warning in found.warnings:
             warn_caller(warning)
         if self.termination_condition_ == Status.INTERRUPTED:
             pass_interrupt_on()
@@ -264,6 +278,10 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         -------
         %(scores)s
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            n_columns = None if len(self.classes_) == 2 else len(self.classes_)
+            return map_lazily(self.decision_function, X, n_columns, np.float64)
         return self._decide(self._raw_scores(X))
 
     def _raw_scores(self, X) -> np.ndarray:

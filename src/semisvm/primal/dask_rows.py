@@ -20,6 +20,7 @@ from scipy import sparse
 
 from semisvm.errors import RowsLostError
 from semisvm.kernels.threads import on_this_thread
+from semisvm.labels import Labels, encode
 from semisvm.primal.rows import MemoryRows, RowPart, Rows
 
 GROUP_BYTES = 64 << 20
@@ -151,6 +152,54 @@ def as_dask_array(X: Any) -> Any:
     return X
 
 
+def encode_dask(y: Any, unlabeled: Any) -> tuple[Labels, Any]:
+    """(classes, codes): the classes are found first, one task per partition; the codes are as lazy as y is.
+
+    The codes of the `Labels` are those of the distinct labels, not of the rows.
+    """
+    if not is_dask(y):
+        labels = encode(y, unlabeled=unlabeled)
+        return labels, labels.codes
+    import pandas as pd
+    from dask import delayed
+
+    found = _compute([delayed(pd.unique, pure=False)(block) for block in np.ravel(y.to_delayed())])
+    distinct = pd.Index(pd.unique(np.concatenate([np.asarray(values) for values in found])))
+    labels = encode(distinct.to_numpy(), unlabeled=unlabeled)
+    if hasattr(y, "to_dask_array"):
+        return labels, y.map_partitions(_codes_of, distinct, labels.codes, meta=("codes", np.int64))
+    return labels, y.map_blocks(_codes_of, distinct, labels.codes, dtype=np.int64, meta=np.empty(0, np.int64))
+
+
+def _codes_of(values: Any, distinct: Any, codes: np.ndarray) -> Any:
+    import pandas as pd
+
+    found = codes[distinct.get_indexer(values)]
+    return found if isinstance(values, np.ndarray) else pd.Series(found, index=values.index, name="codes")
+
+
+def map_lazily(function: Callable[[Any], np.ndarray], X: Any, n_columns: int | None, dtype: Any) -> Any:
+    """What a function makes of the rows of each partition, (n,) or (n, n_columns), as lazy as X is."""
+    if hasattr(X, "to_dask_array"):
+        return X.map_partitions(_on_frame, function, meta=_on_frame(X._meta, lambda rows: _blank(n_columns, dtype)))
+    if len(X.chunks[1]) > 1:
+        X = X.rechunk({1: -1})
+    if n_columns is None:
+        return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
+    return X.map_blocks(function, chunks=(X.chunks[0], (n_columns,)), dtype=dtype, meta=np.empty((0, n_columns), dtype))
+
+
+def _blank(n_columns: int | None, dtype: Any) -> np.ndarray:
+    return np.empty(0 if n_columns is None else (0, n_columns), dtype)
+
+
+def _on_frame(frame: Any, function: Callable[[Any], np.ndarray]) -> Any:
+    import pandas as pd
+
+    values = function(frame)
+    return (pd.Series if values.ndim == 1 else pd.DataFrame)(values, index=frame.index)
+
+
 def _blocks_of(values: Any, heights: tuple[int, ...], n_rows: int) -> Any:
     """One delayed block of values for each block of rows; None where there are no values."""
     if values is None:
@@ -259,8 +308,8 @@ def _compute(values: list[Any]) -> list[Any]:
         ) from error
     except (CommClosedError, CancelledError, OSError) as error:
         raise RowsLostError(
-            f"The connection to the Dask scheduler was lost ({type(error).__name__}). Start the cluster again and "
-            "fit again; the coefficients reached so far are kept where a checkpoint folder was given."
+            f"The connection to the Dask scheduler was lost ({type(error).__name__}). Start the cluster again, and fit "
+            "the same estimator again: it goes on from the coefficients that it has reached."
         ) from error
     except BaseException:  # Ctrl-C among them: the workers need not go on
         client.cancel(futures)

@@ -18,13 +18,14 @@ a curvature, and by preconditioned conjugate gradients elsewhere. A cold start o
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from semisvm.dual import Status
+from semisvm.errors import RowsLostError
 from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
 from semisvm.primal.polish import pieces_near_margin, polish
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
@@ -37,6 +38,7 @@ MU_OF_GAP = 0.4  # the share of the gap asked for that the smoothing may take
 MU_FLOOR = 1e-9
 WARM_FACTOR = 2.0  # a start's zone, widened: the rows of the next problem are in others
 SAMPLED_SHARE, FEWEST_SAMPLED, SAMPLE_TOL = 16, 2_000, 3e-3
+MOST_SAMPLED_NUMBERS, SPARSE_WIDTH = 1 << 24, 256  # 128 MB of rows that are not in memory, sparse ones taken as so wide
 MOST_GRAM_ROWS = 1_000
 CG_TOL, CG_STEPS = 0.1, 250
 POLISHED_TOL, POLISHED_MU = 1e-5, 0.05
@@ -79,23 +81,13 @@ def solve_newton(problem: PrimalProblem, start: PrimalSolution | None, watcher: 
     if not problem.is_squared:
         mu = FIRST_MU if start is None or start.smoothing <= 0 else min(FIRST_MU, WARM_FACTOR * start.smoothing)
     descent = _Descent(passes_of(problem), watcher, Sums(w, bias, mu, np.empty(0), FULL))
-    status = descent.run()
-    best, passes = descent.best, descent.passes
-    values = None
-    if isinstance(passes, MemoryPasses):
-        values = passes.rows.scores(best.w) + best.bias
-    return PrimalSolution(
-        w=best.w,
-        bias=best.bias,
-        objective=best.objective,
-        bound=descent.bound,
-        gap=relative_gap(best.objective, descent.bound),
-        n_iter=watcher.n_iter,
-        status=status,
-        seconds=time.perf_counter() - began,
-        smoothing=best.mu,
-        values=values,
-    )
+    try:
+        status = descent.run()
+    except RowsLostError as lost:
+        reached = descent.solution(Status.INTERRUPTED, time.perf_counter() - began)
+        lost.solution = replace(reached, smoothing=descent.here.mu / WARM_FACTOR)  # the same problem goes on from it
+        raise
+    return descent.solution(status, time.perf_counter() - began)
 
 
 class _Descent:
@@ -106,6 +98,24 @@ class _Descent:
         self.here = self.best = passes.at(at.w, at.bias, at.mu)
         self.bound = max(self.here.bounds[0], 0.0)
         self.narrowest, self.n_in_zone = MOST_NARROWING, 0
+
+    def solution(self, status: Status, seconds: float) -> PrimalSolution:
+        """The best point so far."""
+        best, passes, values = self.best, self.passes, None
+        if isinstance(passes, MemoryPasses):
+            values = passes.rows.scores(best.w) + best.bias
+        return PrimalSolution(
+            w=best.w,
+            bias=best.bias,
+            objective=best.objective,
+            bound=self.bound,
+            gap=relative_gap(best.objective, self.bound),
+            n_iter=self.watcher.n_iter,
+            status=status,
+            seconds=seconds,
+            smoothing=best.mu,
+            values=values,
+        )
 
     def run(self) -> Status:
         since_progress, smallest = 0, np.inf
@@ -237,7 +247,10 @@ def _by_conjugate_gradients(here: Sums, passes: Passes) -> np.ndarray:
 
 def _solve_sample(problem: PrimalProblem, watcher: Watcher) -> PrimalSolution | None:
     """The solution of some of the rows, whose prices add up to those of all rows."""
-    rows = problem.rows.sample(max(problem.rows.n_rows // SAMPLED_SHARE, FEWEST_SAMPLED), seed=0)
+    n = problem.rows.n_rows // SAMPLED_SHARE
+    if not isinstance(problem.rows, MemoryRows):
+        n = min(n, MOST_SAMPLED_NUMBERS // (SPARSE_WIDTH if problem.rows.is_sparse else problem.rows.n_features))
+    rows = problem.rows.sample(max(n, FEWEST_SAMPLED), seed=0)
     if isinstance(problem.prices, GivenPrices):
         assert rows.origin is not None
         prices = GivenPrices(problem.prices.positive[rows.origin], problem.prices.negative[rows.origin])

@@ -28,8 +28,10 @@ from semisvm.estimators.class_shares import (
 from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.streamed import Stream
 from semisvm.estimators.transductive.annealing import SoftMachine
 from semisvm.estimators.transductive.cccp import RampMachine
+from semisvm.estimators.transductive.streamed import fit_transductive
 from semisvm.estimators.transductive.switching import SwitchMachine
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
@@ -176,6 +178,18 @@ class TransductiveSVC(BaseSVC):
         guess = fits[0].guess if len(fits) == 1 else None
         codes = None if guess is None else np.where(guess != 0, guess > 0, -1)
         return MethodFit(fits, formula, problem.multi_class, codes)
+
+    _auto_scheme = "ovr"
+
+    def _fit_stream(self, stream: Stream) -> list[BinaryFit]:
+        check_share_has_one_meaning(self.positive_fraction, len(stream.classes))
+        if self.algorithm == "cccp":
+            raise ValueError("algorithm='cccp' needs the rows in memory; use 'switch' or 'anneal'.")
+        price = self.C if self.C_unlabeled is None else self.C_unlabeled
+        own = self.C, price, self.algorithm, self.positive_fraction
+        fits = stream.solve_pairs(lambda task: fit_transductive(task, *own))
+        self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
+        return fits
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         machine, rounds, share = self._machine(task), Rounds(task), None
