@@ -9,6 +9,7 @@ the folds for it leave out labeled and unlabeled rows alike, unlike those of `Se
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,17 @@ class LabeledRowsScoreMixin:
             The share of labeled rows that are predicted correctly.
         """
         return accuracy_on_labeled_rows(self, X, y, sample_weight=sample_weight, unlabeled=self.unlabeled)
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: scikit-learn's diagram, and below it what is known of each threshold."""
+        shown = super()._html_repr()  # type: ignore[misc]
+        points = getattr(self, "operating_points_", None) or {}
+        return shown + "".join(
+            f'<div class="semisvm-operating-point"><b>Operating point of class {escape(str(name))}</b>'
+            f"<pre>{escape(str(point))}</pre></div>"
+            for name, point in points.items()
+            if point is not None
+        )
 
 
 def accuracy_on_labeled_rows(
