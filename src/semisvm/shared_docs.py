@@ -152,6 +152,12 @@ store : SolveStore
 sample_weight : array-like of shape (n_samples,), default=None
     How many rows each row counts for; it multiplies C. A row of weight 0 is left out.
 """,
+    "notes_on_copies": """
+A row of weight 2 is two rows, unlabeled rows included: equal unlabeled rows are one row, with their weights added up,
+before any is given a label. With a precomputed kernel, a kernel function, costs of single rows or a primal solver,
+equal rows are not looked for. There copies may get different labels where the share of positives ends between them,
+which a single row of their weight can't.
+""",
     "sample_weight_of_scores": """
 sample_weight : array-like of shape (n_samples,), default=None
     What multiplies C for each row. Thresholds and folds count rows, whatever their weights. A row of weight 0 is left

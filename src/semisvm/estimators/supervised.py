@@ -14,7 +14,7 @@ import numpy as np
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
-from semisvm.estimators.equal_rows import find_repeats
+from semisvm.estimators.equal_rows import are_copies_alike, find_repeats
 from semisvm.estimators.forms import Loss, Solver, machine_of, prepare_solve
 from semisvm.estimators.labeling import Labeler, record_of, scheme_of, train_once
 from semisvm.estimators.problem import TrainingProblem
@@ -161,13 +161,9 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
 
     def _fit_labeled(self, problem: TrainingProblem, formula: Formula, kernel: KernelRows | None) -> list[BinaryFit]:
         """Solve for the distinct rows where many repeat, and deal the coefficients out to the copies."""
-        costs, asked = problem.costs, problem.kernel.kernel
-        # Copies of a row are one only where they cost the same.
-        are_alike = costs.of_row is None and (costs.matrix is None or costs.matrix.ndim == 2)
-        may_merge = isinstance(asked, str) and asked != "precomputed" and are_alike and not problem.form.is_primal
-        repeats = find_repeats(problem.X, problem.labels.codes) if may_merge else None
+        repeats = find_repeats(problem.X, problem.labels.codes) if are_copies_alike(problem) else None
         merged, kernel = (problem, kernel) if repeats is None else (repeats.merge(problem), None)
-        if costs.matrix is None:
+        if problem.costs.matrix is None:
             fits = fit_pairs(merged, formula, self._fit_binary, kernel=kernel, is_frugal=kernel is None)
         else:
             fits = self._fit_costs_of_classes(merged, merged.kernel_rows(formula) if kernel is None else kernel)

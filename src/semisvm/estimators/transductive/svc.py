@@ -25,6 +25,7 @@ from semisvm.estimators.class_shares import (
     report_shares,
     settle_share,
 )
+from semisvm.estimators.equal_rows import merge_unlabeled_copies
 from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
@@ -87,6 +88,10 @@ class TransductiveSVC(BaseSVC):
     ProgressiveSVC : Needs no fraction of positives.
     LabelMeanSVC : Uses the means of the unlabeled classes; more robust with few labels.
     sklearn.semi_supervised.SelfTrainingClassifier : Self-training around any classifier.
+
+    Notes
+    -----
+    %(notes_on_copies)s
 
     References
     ----------
@@ -172,8 +177,10 @@ class TransductiveSVC(BaseSVC):
         labels = problem.labels
         check_share_has_one_meaning(self.positive_fraction, labels.n_classes)
         against = "has no form for algorithm='cccp'; use 'switch' or 'anneal'" if self.algorithm == "cccp" else None
-        problem, formula = problem.with_auto_scheme("ovr").settle_form(against), problem.formula()
-        fits = fit_pairs(problem, formula, self._fit_binary)
+        problem = problem.with_auto_scheme("ovr").settle_form(against)
+        distinct, expand = merge_unlabeled_copies(problem)
+        formula = distinct.formula()
+        fits = [expand(fit) for fit in fit_pairs(distinct, formula, self._fit_binary)]
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
         guess = fits[0].guess if len(fits) == 1 else None
         codes = None if guess is None else np.where(guess != 0, guess > 0, -1)
