@@ -77,7 +77,7 @@ def settle_share(
     if not isinstance(asked, str):
         return PositiveShare(float(asked), float(asked), float(asked))
     is_labeled = sign != 0
-    n_labeled = np.count_nonzero(is_labeled)
+    n_labeled = int(np.count_nonzero(is_labeled))
     found = settle_counted_share(asked, counts[sign > 0].sum(), counts[sign < 0].sum(), n_labeled)
     if asked == "labeled" or n_labeled == len(sign):
         return found

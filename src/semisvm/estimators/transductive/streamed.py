@@ -222,7 +222,7 @@ def _anneal(
             if found.status is not Status.CONVERGED:
                 return
             before, after = soft.share(middles), soft.share(middles + (found.bias - last.bias))
-            drift = np.linalg.norm(found.w - last.w) / max(np.linalg.norm(found.w), 1e-12)
+            drift = float(np.linalg.norm(found.w - last.w)) / max(float(np.linalg.norm(found.w)), 1e-12)
             if drift < SETTLED and np.average(np.abs(after - before), weights=weight) < SETTLED:
                 break
         temperature /= COOLING
