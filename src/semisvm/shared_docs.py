@@ -180,6 +180,32 @@ sample_cost : array-like of up to three dimensions (n_samples, n_classes, n_clas
 self : object
     The fitted estimator.
 """,
+    "drawn_class": """
+positive : label, optional
+    The class to draw; needed for more than two.
+""",
+    "axes": """
+ax : matplotlib.axes.Axes, optional
+    By default new ones.
+""",
+    "line_options": """
+**line : dict
+    Passed to matplotlib's `plot`.
+""",
+    "bins": """
+bins : int, default=30
+    Number of bins.
+""",
+    "summary_with_scores": """
+summary : FitSummary
+    With scores.
+""",
+    "figure": """
+ax_ : matplotlib.axes.Axes
+    The axes, after `plot`.
+figure_ : matplotlib.figure.Figure
+    Their figure.
+""",
     "preference_targets": """
 min_precision : float or dict {class: float}, default=None
     The precision to keep, in (0, 1]: that of the second of two classes, or that of each of several classes against the

@@ -37,10 +37,11 @@ from semisvm.estimators.inputs import (
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
-from semisvm.estimators.streamed import fit_streamed, is_streamed
+from semisvm.estimators.streams import decide_lazily, fit_stream, learn_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
-from semisvm.primal.dask_rows import is_dask, map_lazily
+from semisvm.primal import Rows
+from semisvm.primal.dask_rows import is_dask, is_streamed
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
@@ -157,7 +158,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
     def _fit_rows(self, X, y, sample_weight, sample_cost, store=None, read_labels=encode, random_sample=None) -> Self:
         """Fit; `read_labels` is `encode`, or does the same for a target that only this method can learn from."""
         if is_streamed(X):
-            return self._fit_stream_of(X, y, sample_weight, sample_cost)
+            return fit_stream(self, X, y, sample_weight, sample_cost, random_sample)
         X, y = on_host(X), on_host(y)
         if y is not None:
             accepted: Any = False if self._is_precomputed() else "csr"
@@ -203,16 +204,6 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             pass_interrupt_on()
         return self
 
-    def _fit_stream_of(self, X, y, sample_weight, sample_cost) -> Self:
-        """Fit on rows that are not in memory."""
-        found = fit_streamed(self, X, y, sample_weight, sample_cost)
-        self._learn(None, np.empty(0, dtype=int), Labels(self.classes_, np.empty(0, dtype=int)), found)
-        for warning in found.warnings:
-            warn_caller(warning)
-        if self.termination_condition_ == Status.INTERRUPTED:
-            pass_interrupt_on()
-        return self
-
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
@@ -251,6 +242,17 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             if fit.rounds is not None:
                 self.labeled_iter_[rows_in_use] = np.maximum(self.labeled_iter_[rows_in_use], fit.rounds)
 
+    def _learn_stream(self, problem: Any, found: MethodFit) -> Self:
+        """Set what a fit on rows that are not in memory learns: everything but entries per row."""
+        for name in (*DUAL_ATTRIBUTES, "transduction_", "labeled_iter_"):
+            self.__dict__.pop(name, None)
+        learn_stream(self, problem, found)
+        for warning in ended_early(problem, found):
+            warn_caller(warning)
+        if self.termination_condition_ == Status.INTERRUPTED:
+            pass_interrupt_on()
+        return self
+
     def _transduce(self, X, rows_in_use: np.ndarray, labels: Labels, found: MethodFit) -> np.ndarray:
         """The class of every training row as an index: true labels stay, the rest are predicted."""
         codes = labels.codes.copy()
@@ -279,14 +281,14 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         %(scores)s
         """
         if is_dask(X):
-            check_is_fitted(self)
-            n_columns = None if len(self.classes_) == 2 else len(self.classes_)
-            return map_lazily(self.decision_function, X, n_columns, np.float64)
+            return decide_lazily(self, X)
         return self._decide(self._raw_scores(X))
 
     def _raw_scores(self, X) -> np.ndarray:
         """Check the rows and score them by the binary problems, (n, n_problems)."""
         check_is_fitted(self)
+        if isinstance(X, Rows):
+            return scores_of_rows(self, X)
         return self._score_checked(validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
 
     def _score_checked(self, X) -> np.ndarray:

@@ -37,10 +37,6 @@ class PositiveShare:
         """What the history says of it."""
         return {"positive_fraction": self.value, "interval": (self.low, self.high)}
 
-    def towards(self, value: float) -> PositiveShare:
-        """The share nearest to a value inside the interval."""
-        return PositiveShare(float(np.clip(value, self.low, self.high)), self.low, self.high)
-
     def nearest(self, weight: np.ndarray) -> int:
         """How many rows, in the order given, come nearest to this share of the weight."""
         middle = np.cumsum(weight) - weight / 2
@@ -77,19 +73,13 @@ def settle_share(
     if not isinstance(asked, str):
         return PositiveShare(float(asked), float(asked), float(asked))
     is_labeled = sign != 0
-    n_labeled = int(np.count_nonzero(is_labeled))
-    found = settle_counted_share(asked, counts[sign > 0].sum(), counts[sign < 0].sum(), n_labeled)
+    n_labeled = np.count_nonzero(is_labeled)
+    share = float(np.average(sign[is_labeled] > 0, weights=counts[is_labeled]))
+    low, high = map(float, binomial_interval(share * n_labeled, n_labeled, CONFIDENCE))
     if asked == "labeled" or n_labeled == len(sign):
-        return found
-    return found.towards(np.average(decision_values[~is_labeled] > 0, weights=counts[~is_labeled]))
-
-
-def settle_counted_share(asked: str | float, positive: float, negative: float, n_labeled: int) -> PositiveShare:
-    """The share among labeled rows of this weight, or the number that was asked for."""
-    if not isinstance(asked, str):
-        return PositiveShare(float(asked), float(asked), float(asked))
-    share = float(positive / (positive + negative))
-    return PositiveShare(share, *map(float, binomial_interval(share * n_labeled, n_labeled, CONFIDENCE)))
+        return PositiveShare(share, low, high)
+    called_positive = np.average(decision_values[~is_labeled] > 0, weights=counts[~is_labeled])
+    return PositiveShare(float(np.clip(called_positive, low, high)), low, high)
 
 
 def report_shares(shares: list[PositiveShare | None]) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from semisvm.estimators.forms import Loss, Solver, machine_of, prepare_solve
 from semisvm.estimators.labeling import Labeler, record_of, scheme_of, train_once
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import hinge_problem
-from semisvm.estimators.streamed import Stream
+from semisvm.estimators.streams import StreamProblem, fit_supervised, stream_formula
 from semisvm.kernels import Formula, KernelRows
 from semisvm.shared_docs import with_shared_docs
 
@@ -151,13 +151,12 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
             self._constant, self.guard_ = compare_with_constants(labeled, self.costs, fits, shares, refit)
         return MethodFit([spread(fit, is_labeled) for fit in fits], formula, scheme_of(labeled))
 
-    _auto_scheme = "ovo"
-
-    def _fit_stream(self, stream: Stream) -> list[BinaryFit]:
+    def _fit_stream(self, problem: StreamProblem) -> MethodFit:
         if self.guard and self.costs is not None:
-            raise ValueError("guard=True compares with constants on folds of the rows, which must be in memory for it.")
+            raise ValueError("guard=True needs the labeled rows in memory.")
         self._constant, self.guard_ = None, None
-        return stream.solve_pairs(lambda task: task.solve(task.class_prices(self.C)))
+        scheme = "ovo" if self.multi_class == "auto" else self.multi_class
+        return MethodFit(fit_supervised(problem, self.C), stream_formula(problem.rows), scheme)
 
     def _fit_labeled(self, problem: TrainingProblem, formula: Formula, kernel: KernelRows | None) -> list[BinaryFit]:
         """Solve for the distinct rows where many repeat, and deal the coefficients out to the copies."""

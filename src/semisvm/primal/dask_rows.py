@@ -20,7 +20,6 @@ from scipy import sparse
 
 from semisvm.errors import RowsLostError
 from semisvm.kernels.threads import on_this_thread
-from semisvm.labels import Labels, encode
 from semisvm.primal.rows import MemoryRows, RowPart, Rows
 
 GROUP_BYTES = 64 << 20
@@ -31,6 +30,11 @@ KEPT_SHARE = 0.5  # of the workers' memory: rows that need more are read again i
 def is_dask(X: Any) -> bool:
     """Whether X is a Dask array, data frame or series; Dask is not imported to find out."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def is_streamed(X: Any) -> bool:
+    """Whether the rows of X are not in memory."""
+    return isinstance(X, Rows) or is_dask(X)
 
 
 class DaskRows(Rows):
@@ -64,6 +68,9 @@ class DaskRows(Rows):
     """
 
     def __init__(self, X: Any, codes: Any = None, weight: Any = None):
+        names = list(getattr(X, "columns", []))
+        if names and all(isinstance(name, str) for name in names):
+            self.feature_names = np.asarray(names, dtype=object)
         X = as_dask_array(X)
         self.n_rows, self.n_features = (int(size) for size in X.shape)
         self.is_sparse = sparse.issparse(X._meta)
@@ -101,14 +108,14 @@ class DaskRows(Rows):
         level = [take(group, function, shared) for group in self._groups]
         while len(level) > 1:
             level = [add(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
-        return _compute(level)[0]
+        return compute_on_cluster(level)[0]
 
     def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
         from dask import delayed
 
         take = delayed(_map_group, pure=False)
         groups = zip(self._groups, self.starts, strict=False)
-        for found in _compute([take(group, start, function, broadcast) for group, start in groups]):
+        for found in compute_on_cluster([take(group, start, function, broadcast) for group, start in groups]):
             yield from found
 
     def _sample(self, n: int, seed: int) -> MemoryRows:
@@ -136,7 +143,7 @@ class DaskRows(Rows):
             for group, start, first, last in zip(self._groups, self.starts, places, places[1:], strict=False)
             if last > first
         ]
-        found = _compute(wanted)
+        found = compute_on_cluster(wanted)
         X, codes, weight = (None if parts[0] is None else _stack(list(parts)) for parts in zip(*found, strict=True))
         return MemoryRows(X, codes, weight, origin=rows)
 
@@ -150,54 +157,6 @@ def as_dask_array(X: Any) -> Any:
     if X.ndim == 2 and len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})
     return X
-
-
-def encode_dask(y: Any, unlabeled: Any) -> tuple[Labels, Any]:
-    """(classes, codes): the classes are found first, one task per partition; the codes are as lazy as y is.
-
-    The codes of the `Labels` are those of the distinct labels, not of the rows.
-    """
-    if not is_dask(y):
-        labels = encode(y, unlabeled=unlabeled)
-        return labels, labels.codes
-    import pandas as pd
-    from dask import delayed
-
-    found = _compute([delayed(pd.unique, pure=False)(block) for block in np.ravel(y.to_delayed())])
-    distinct = pd.Index(pd.unique(np.concatenate([np.asarray(values) for values in found])))
-    labels = encode(distinct.to_numpy(), unlabeled=unlabeled)
-    if hasattr(y, "to_dask_array"):
-        return labels, y.map_partitions(_codes_of, distinct, labels.codes, meta=("codes", np.int64))
-    return labels, y.map_blocks(_codes_of, distinct, labels.codes, dtype=np.int64, meta=np.empty(0, np.int64))
-
-
-def _codes_of(values: Any, distinct: Any, codes: np.ndarray) -> Any:
-    import pandas as pd
-
-    found = codes[distinct.get_indexer(values)]
-    return found if isinstance(values, np.ndarray) else pd.Series(found, index=values.index, name="codes")
-
-
-def map_lazily(function: Callable[[Any], np.ndarray], X: Any, n_columns: int | None, dtype: Any) -> Any:
-    """What a function makes of the rows of each partition, (n,) or (n, n_columns), as lazy as X is."""
-    if hasattr(X, "to_dask_array"):
-        return X.map_partitions(_on_frame, function, meta=_on_frame(X._meta, lambda rows: _blank(n_columns, dtype)))
-    if len(X.chunks[1]) > 1:
-        X = X.rechunk({1: -1})
-    if n_columns is None:
-        return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
-    return X.map_blocks(function, chunks=(X.chunks[0], (n_columns,)), dtype=dtype, meta=np.empty((0, n_columns), dtype))
-
-
-def _blank(n_columns: int | None, dtype: Any) -> np.ndarray:
-    return np.empty(0 if n_columns is None else (0, n_columns), dtype)
-
-
-def _on_frame(frame: Any, function: Callable[[Any], np.ndarray]) -> Any:
-    import pandas as pd
-
-    values = function(frame)
-    return (pd.Series if values.ndim == 1 else pd.DataFrame)(values, index=frame.index)
 
 
 def _blocks_of(values: Any, heights: tuple[int, ...], n_rows: int) -> Any:
@@ -288,7 +247,7 @@ def _current_client() -> Any:
         return None
 
 
-def _compute(values: list[Any]) -> list[Any]:
+def compute_on_cluster(values: list[Any]) -> list[Any]:
     """The values, with failures of the cluster told from failures of the program."""
     import dask
 

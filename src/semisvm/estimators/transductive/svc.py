@@ -29,10 +29,9 @@ from semisvm.estimators.equal_rows import merge_unlabeled_copies
 from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.streamed import Stream
+from semisvm.estimators.streams import StreamProblem, fit_switching, stream_formula
 from semisvm.estimators.transductive.annealing import SoftMachine
 from semisvm.estimators.transductive.cccp import RampMachine
-from semisvm.estimators.transductive.streamed import fit_transductive
 from semisvm.estimators.transductive.switching import SwitchMachine
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
@@ -186,17 +185,14 @@ class TransductiveSVC(BaseSVC):
         codes = None if guess is None else np.where(guess != 0, guess > 0, -1)
         return MethodFit(fits, formula, problem.multi_class, codes)
 
-    _auto_scheme = "ovr"
-
-    def _fit_stream(self, stream: Stream) -> list[BinaryFit]:
-        check_share_has_one_meaning(self.positive_fraction, len(stream.classes))
-        if self.algorithm == "cccp":
-            raise ValueError("algorithm='cccp' needs the rows in memory; use 'switch' or 'anneal'.")
+    def _fit_stream(self, problem: StreamProblem) -> MethodFit:
+        if self.algorithm != "switch" or self.pairs_per_round != "auto":
+            raise ValueError("Rows that are not in memory need algorithm='switch' and pairs_per_round='auto'.")
+        check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
         price = self.C if self.C_unlabeled is None else self.C_unlabeled
-        own = self.C, price, self.algorithm, self.positive_fraction
-        fits = stream.solve_pairs(lambda task: fit_transductive(task, *own))
+        fits = fit_switching(problem, self.C, price, self.positive_fraction)
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
-        return fits
+        return MethodFit(fits, stream_formula(problem.rows), "ovr" if self.multi_class == "auto" else self.multi_class)
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         machine, rounds, share = self._machine(task), Rounds(task), None
