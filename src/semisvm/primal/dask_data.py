@@ -10,9 +10,10 @@ import numpy as np
 from semisvm.labels import Labels, encode
 from semisvm.primal.dask_rows import DaskRows, compute_on_cluster, is_dask
 from semisvm.primal.ranks import count_bad_values
+from semisvm.primal.rows import Rows
 
 
-def read_dask(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[DaskRows, Labels]:
+def read_dask(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[Rows, Labels]:
     """The rows of a Dask collection with class codes, checked where they are, and the classes."""
     if y is None:
         raise ValueError("y is missing: pass the labels, with the marker of `unlabeled` where there is none.")
