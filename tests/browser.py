@@ -31,6 +31,39 @@ ARGUMENTS = (
     "--disable-sync",
     "--disable-quic",
 )
+# WCAG 2: how light a color is, and the ratio of two of them
+CONTRAST = """
+() => {
+  const light = (color) => {
+    const parts = color.match(/[\\d.]+/g).slice(0, 3).map((c) => c / 255)
+      .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+  };
+  const backOf = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const back = getComputedStyle(at).backgroundColor;
+      if (back !== "rgba(0, 0, 0, 0)") return back;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const found = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element), isDrawn = Boolean(element.closest("svg"));
+    const [a, b] = [light(isDrawn ? style.fill : style.color), light(backOf(element))].sort((x, y) => y - x);
+    found.push([(a + 0.05) / (b + 0.05), element.textContent.trim().slice(0, 40)]);
+  }
+  return found.filter(([ratio]) => ratio < 4.5);
+}
+"""
+UNNAMED = """
+() => [...document.querySelectorAll("input, select, button, [role=img], [role=region]")]
+  .filter((element) => element.getClientRects().length)
+  .filter((element) => !(element.labels && element.labels.length) && !element.getAttribute("aria-label"))
+  .filter((element) => !element.textContent.trim())
+  .map((element) => element.outerHTML.slice(0, 80))
+"""
 UNPACK = """
 const {createReadStream, createWriteStream} = require("fs"), {createBrotliDecompress} = require("zlib");
 createReadStream(process.argv[1]).pipe(createBrotliDecompress()).pipe(createWriteStream(process.argv[2]));

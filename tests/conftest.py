@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import browser
 from semisvm import dual
 from semisvm.device import resolve
 
@@ -35,6 +36,22 @@ def signal_handlers_are_put_back():
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A running browser; without one the test is skipped with the reason."""
+    from playwright.sync_api import sync_playwright
+
+    found = browser.find()
+    if found is None:
+        pytest.skip(browser.NONE)
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=found, args=browser.ARGUMENTS, env=browser.environment(found)
+        )
+        yield running
+        running.close()
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from numpydoc.validate import ERROR_MSGS, validate
 
 PACKAGES = [
     "semisvm",
-    *(f"semisvm.{name}" for name in ("decision", "dual", "kernels", "model_selection", "report", "datasets")),
+    *(f"semisvm.{name}" for name in ("decision", "dual", "primal", "kernels", "model_selection", "report", "datasets")),
 ]
 
 # What is asked of every docstring: it exists, begins with a sentence, has its sections in order, and describes every

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,9 @@ class KernelsOfSet:
         hidden[labeled] = self.codes[labeled]
         labels = Labels(np.arange(self.n_classes), hidden)
         costs = Costs(np.ones(self.n_classes))
-        target = labeled_target(labels, costs, self.weight, np.arange(len(self.codes)), self.node)
-        return fit_average(self.library, self.at, target, ridge=0.1, strength=0.5, tell=lambda record: False).average
+        target = labeled_target(labels, costs, self.weight, np.arange(len(self.codes)))
+        target = replace(target, labeled=self.node[target.labeled])
+        return fit_average(self.library, self.at, target, ridge=0.1, strength=0.5, tell=lambda record: False)[0]
 
     def predict(self, labeled: np.ndarray) -> np.ndarray:
         """The class codes that `AutoSVC` gives to all rows."""

@@ -4,9 +4,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from playwright.sync_api import sync_playwright
 
-import browser
+from browser import CONTRAST, UNNAMED
 from report_summaries import EMPTY, binary_summary, make_comparison, multiclass_summary
 from semisvm.estimators.progress import RoundRecord
 from semisvm.report import render_page, write_report
@@ -15,52 +14,6 @@ from semisvm.tables.summary import ErrorCosts, FeatureSummary, Suggestion
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 WIDE, NARROW = {"width": 1100, "height": 900}, {"width": 360, "height": 740}
-# WCAG 2: how light a color is, and the ratio of two of them
-CONTRAST = """
-() => {
-  const light = (color) => {
-    const parts = color.match(/[\\d.]+/g).slice(0, 3).map((c) => c / 255)
-      .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
-  };
-  const backOf = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const back = getComputedStyle(at).backgroundColor;
-      if (back !== "rgba(0, 0, 0, 0)") return back;
-    }
-    return "rgb(255, 255, 255)";
-  };
-  const found = [];
-  for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-    if (!own || !element.getClientRects().length) continue;
-    const style = getComputedStyle(element), isDrawn = Boolean(element.closest("svg"));
-    const [a, b] = [light(isDrawn ? style.fill : style.color), light(backOf(element))].sort((x, y) => y - x);
-    found.push([(a + 0.05) / (b + 0.05), element.textContent.trim().slice(0, 40)]);
-  }
-  return found.filter(([ratio]) => ratio < 4.5);
-}
-"""
-UNNAMED = """
-() => [...document.querySelectorAll("input, select, button, [role=img], [role=region]")]
-  .filter((element) => element.getClientRects().length)
-  .filter((element) => !(element.labels && element.labels.length) && !element.getAttribute("aria-label"))
-  .filter((element) => !element.textContent.trim())
-  .map((element) => element.outerHTML.slice(0, 80))
-"""
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    found = browser.find()
-    if found is None:
-        pytest.skip(browser.NONE)
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(
-            executable_path=found, args=browser.ARGUMENTS, env=browser.environment(found)
-        )
-        yield running
-        running.close()
 
 
 @pytest.fixture

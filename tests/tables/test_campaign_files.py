@@ -8,7 +8,7 @@ import pytest
 
 from command_line import run_command, write_messy
 from semisvm import load
-from semisvm.tables.certify import file_digest
+from semisvm.tables.certify import file_digest, load_campaign
 from semisvm.tables.files import model_digest
 
 COLUMNS = ["row", "id", "sent", "country", "size", "subject", "urgent", "drawn", "label"]
@@ -67,10 +67,12 @@ def test_the_whole_way_to_a_certified_model(mails, capsys):
     done = start(capsys, folder)
     assert done.code == 0
     assert "What it may take" in done.out
-    for _ in range(6):
-        fill_in(folder / "batch.csv", truth)
-        batch = ("--out", folder / "batch.csv", "--force", "--json")
-        done = run_command(capsys, "certify", "tell", folder / "c.campaign", folder / "batch.csv", *batch)
+    filled = folder / "batch.csv"
+    for number in range(6):
+        fill_in(filled, truth)
+        batch = folder / f"batch-{number}.csv"
+        done = run_command(capsys, "certify", "tell", folder / "c.campaign", filled, "--out", batch, "--json")
+        filled = batch
         assert done.code == 0
         if json.loads(done.out)["certified"]:
             break
@@ -146,7 +148,7 @@ def test_dont_know_later_and_corrections(mails, capsys):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"label": "sapm"}, "line 2: 'sapm' is not a class. Perhaps 'spam' is meant"),
+        ({"label": "sapm"}, "'sapm' is not a class. Perhaps 'spam' is meant"),
         ({"row": "x"}, "line 2: 'x' is not a row number"),
         ({"row": "99999"}, "line 2: row 99999 is not one of"),
     ],
@@ -200,18 +202,11 @@ def test_what_was_frozen_must_not_change(mails, capsys):
 def test_another_model_is_not_given_the_threshold(mails, capsys):
     folder, truth = mails
     start(capsys, folder, "--min-precision", "0.5")
-    for _ in range(5):
-        fill_in(folder / "batch.csv", truth)
-        run_command(
-            capsys,
-            "certify",
-            "tell",
-            folder / "c.campaign",
-            folder / "batch.csv",
-            "--out",
-            folder / "batch.csv",
-            "--force",
-        )
+    for number in range(3):
+        filled = folder / ("batch.csv" if number == 0 else f"batch-{number}.csv")
+        fill_in(filled, truth)
+        batch = ("--out", folder / f"batch-{number + 1}.csv")
+        run_command(capsys, "certify", "tell", folder / "c.campaign", filled, *batch)
     words = ("--target", "label", "--positive", "spam", "--method", "supervised", "--C", "0.1", "--out")
     other = folder / "other.skops"
     assert run_command(capsys, "fit", folder / "mails.csv", *words, other).code == 0
@@ -279,6 +274,25 @@ def test_bad_starts_are_refused(mails, capsys):
     assert "every row has a label" in done.err
 
 
+def test_no_output_replaces_an_input(mails, capsys):
+    """Not even with --force: the filled-in file, the campaign, the model and the data would be lost."""
+    folder, truth = mails
+    model, data, state = folder / "spam.skops", folder / "mails.csv", folder / "c.campaign"
+    files = ("certify", "start", model, data, "--min-precision", "0.8", "--force")
+    for one, other in ((model, folder / "b.csv"), (state, data), (state, state), (data, folder / "b.csv")):
+        done = run_command(capsys, *files, "--state", one, "--out", other)
+        assert (done.code, "read or written by the same command" in done.err) == (2, True)
+    assert start(capsys, folder).code == 0
+    kept = {path: path.read_bytes() for path in (model, data, state, fill_in(folder / "batch.csv", truth))}
+    for path in kept:
+        done = run_command(capsys, "certify", "tell", state, folder / "batch.csv", "--out", path, "--force")
+        assert "read or written by the same command" in done.err
+        assert path == folder / "batch.csv" or run_command(
+            capsys, "certify", "apply", state, "--out", path, "--force"
+        ).err.count("read or written by the same command")
+    assert kept == {path: path.read_bytes() for path in kept}
+
+
 def test_a_column_called_row_is_left_alone(tmp_path, capsys):
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
@@ -298,3 +312,95 @@ def test_a_column_called_row_is_left_alone(tmp_path, capsys):
 def test_a_digest_of_a_file_that_is_not_there_is_an_error_with_its_name(tmp_path):
     with pytest.raises(ValueError, match="gone"):
         file_digest(tmp_path / "gone.csv")
+
+
+# ---- labeling tools ----
+
+
+def answered_by_label_studio(tasks, truth):
+    """What Label Studio exports after people answered: ids and times added, the third task skipped."""
+    for k, task in enumerate(tasks):
+        label = "?" if k == 1 else truth[task["data"]["row"] - 1]
+        result = {"id": f"r{k}", "from_name": "label", "to_name": "cells", "type": "choices", "origin": "manual"}
+        done = {"id": k, "completed_by": 1, "lead_time": 4.2, "was_cancelled": k == 2}
+        done["result"] = [] if k == 2 else [result | {"value": {"choices": [label]}}]
+        task |= {"id": 100 + k, "project": 3, "predictions": [], "drafts": [], "annotations": [done]}
+    return tasks
+
+
+def answered_by_argilla(records, truth):
+    """What `dataset.records.to_json` gives after people answered; the third record has no response."""
+    for k, record in enumerate(records):
+        label = "?" if k == 1 else truth[record["metadata"]["row"] - 1]
+        record["responses"] = {} if k == 2 else {"label": [{"value": label, "user_id": f"user-{k}"}]}
+        record |= {"_server_id": f"server-{k}", "status": "completed"}
+    return records
+
+
+WRONG_CHOICE = {"type": "choices", "value": {"choices": ["spma"]}}
+TOOLS = {"label-studio": answered_by_label_studio, "argilla": answered_by_argilla}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_batch_goes_to_a_labeling_tool_and_its_answers_come_back(mails, capsys, tool):
+    folder, truth = mails
+    files = ("certify", "start", folder / "spam.skops", folder / "mails.csv", "--state", folder / "c.campaign")
+    batch = folder / "batch.json"
+    done = run_command(capsys, *files, "--min-precision", "0.8", "--out", batch, "--format", tool, "-n", "12")
+    assert done.code == 0
+    assert "Set the project up with" in done.out
+    entries = json.loads(batch.read_text(encoding="utf-8"))
+    assert len(entries) == 12
+    assert "score" not in batch.read_text(encoding="utf-8")
+    assert not any(entry.get("annotations") or entry.get("responses") for entry in entries)
+    answered = folder / "answered.json"
+    answered.write_text(json.dumps(TOOLS[tool](entries, truth)), encoding="utf-8")
+    told = run_command(capsys, "certify", "tell", folder / "c.campaign", answered, "--json")
+    found = json.loads(told.out)
+    assert (found["n_new"], found["n_empty"]) == (11, 1)
+    campaign = load_campaign(folder / "c.campaign")
+    assert sorted(map(str, campaign.labels.values())).count("None") == 1
+    # out again, as answers, and into another campaign's file: nothing is new
+    export = ("certify", "export", folder / "c.campaign", "--out")
+    assert run_command(capsys, *export, folder / "answers.json", "--format", tool).code == 0
+    again = json.loads(
+        run_command(capsys, "certify", "tell", folder / "c.campaign", folder / "answers.json", "--json").out
+    )
+    assert (again["n_new"], again["n_corrected"], again["n_empty"]) == (0, 0, 0)
+    assert load_campaign(folder / "c.campaign").labels == campaign.labels
+
+
+def test_answers_train_the_next_model(mails, capsys):
+    folder, truth = mails
+    start(capsys, folder)
+    export = ("certify", "export", folder / "c.campaign", "--out", folder / "labels.csv")
+    assert "Nothing is answered" in run_command(capsys, *export).out
+    run_command(capsys, "certify", "tell", folder / "c.campaign", fill_in(folder / "batch.csv", truth))
+    assert "20 rows with their labels" in run_command(capsys, *export).out
+    rows = read(folder / "labels.csv")
+    assert all(row["label"] == truth[int(row["row"]) - 1] and row["drawn"] == "by campaign" for row in rows)
+    words = ("--target", "label", "--positive", "spam", "--method", "supervised", "--out", folder / "next.skops")
+    assert run_command(capsys, "fit", folder / "mails.csv", folder / "labels.csv", *words).code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "this is not JSON"),
+        ("{}", "not a list of tasks"),
+        ('[{"data": {"text": "x"}}]', "entry 1 is neither a task"),
+        ('[{"metadata": {"row": 1}, "responses": 3}]', "entry 1 is neither a task"),
+        ('[{"data": {"row": "x"}, "annotations": []}]', "'x' is not a row number"),
+        (
+            json.dumps([{"data": {"row": 5}, "annotations": [{"result": [WRONG_CHOICE]}]}]),
+            "row 5: 'spma' is not a class",
+        ),
+    ],
+)
+def test_a_strange_export_is_refused_in_one_sentence(mails, capsys, content, said):
+    folder, _ = mails
+    start(capsys, folder)
+    (folder / "x.json").write_text(content)
+    done = run_command(capsys, "certify", "tell", folder / "c.campaign", folder / "x.json")
+    assert done.code == 2
+    assert said in done.err

@@ -266,6 +266,18 @@ class Campaign(StoredCampaign):
         self._log.add(numbers, list(answers))
         self._order.answer(int(row) for row in numbers)
 
+    def withdraw(self, rows: Iterable[int] | int) -> None:
+        """Take answers back, as if they had not been given; the rows are asked again.
+
+        Parameters
+        ----------
+        rows : int or sequence of int
+            Row numbers; those without an answer stay as they are. Each withdrawal is logged as a correction.
+        """
+        self._log.remove([int(rows)] if isinstance(rows, int | np.integer) else list(rows))
+        self._order.forget()
+        self._order.answer(self.answers)
+
     def verdict(self) -> CampaignVerdict:
         """Return what is proved so far; it may be called at any time and changes nothing.
 

@@ -24,6 +24,7 @@ import numpy as np
 from semisvm.decision.sampling_plan import SamplingPlan
 
 SEED_BYTES = 16
+NO_ANSWER = "no answer"
 
 
 def make_seed() -> bytes:
@@ -138,6 +139,7 @@ class AnswerLog:
         self.classes = None if classes is None else [plain_label(one) for one in classes]
         self.pos_label = plain_label(pos_label)
         self.codes: dict[int, float] = {}
+        self.labels: dict[int, Any] = {}  # as they were given: of several negative classes, which
         self.times: dict[int, str] = {}
         self.corrections: list[dict[str, Any]] = []
 
@@ -147,23 +149,40 @@ class AnswerLog:
             raise ValueError(f"There are {len(rows)} rows and {len(answers)} answers: give one answer per row.")
         coded = [(self._number(row), self._code(row, answer)) for row, answer in zip(rows, answers, strict=True)]
         now = time_now()
-        for row, code in coded:
+        for (row, code), answer in zip(coded, answers, strict=True):
             before = self.codes.get(row)
+            self.labels[row] = None if math.isnan(code) else plain_label(answer)
             if before is not None and _same(before, code):
                 continue
             if before is not None:
                 self.corrections.append({"row": row, "from": _to_json(before), "to": _to_json(code), "time": now})
+            self.codes.pop(row, None)  # the last answer given is the last in order
             self.codes[row], self.times[row] = code, now
 
+    def remove(self, rows: Sequence[Any]) -> None:
+        """Take answers back; each is a correction to "no answer"."""
+        numbers = [self._number(row) for row in rows]
+        for row in (number for number in numbers if number in self.codes):
+            before = _to_json(self.codes.pop(row))
+            self.corrections.append({"row": row, "from": before, "to": NO_ANSWER, "time": time_now()})
+            del self.times[row], self.labels[row]
+
     def as_lists(self) -> list[list[Any]]:
-        """Return [row, answer, time] per answer, as plain JSON values."""
-        return [[row, _to_json(code), self.times[row]] for row, code in self.codes.items()]
+        """Return [row, answer, time] per answer, with more than two classes also the label, as plain JSON values."""
+        has_labels = len(self.classes or ()) > 2
+        return [
+            [row, _to_json(code), self.times[row], *([self.labels[row]] if has_labels else [])]
+            for row, code in self.codes.items()
+        ]
 
     def read_lists(self, lists: list[list[Any]], corrections: list[dict[str, Any]]) -> None:
         """Take what `as_lists` wrote, and the log of corrections."""
-        for row, code, time in lists:
+        others = [one for one in self.classes or [1, 0] if one != self.pos_label]
+        for row, code, time, *label in lists:
             self.codes[self._number(row)] = math.nan if code is None else float(code)
             self.times[row] = time
+            positive, negative = (1, 0) if self.classes is None else (self.pos_label, others[0])
+            self.labels[row] = label[0] if label else {1: positive, 0: negative}.get(code)
         self.corrections = corrections
 
     def _number(self, row: Any) -> int:

@@ -69,6 +69,16 @@ class StoredCampaign:
         return self._log.classes
 
     @property
+    def pos_label(self) -> Any:
+        """The class that the target is about; None where answers are 1 and 0."""
+        return self._log.pos_label
+
+    @property
+    def labels(self) -> dict[int, Any]:
+        """What was answered for each row: a class label (or 1 and 0), None for "don't know"."""
+        return self._log.labels
+
+    @property
     def n_labels(self) -> int:
         """The number of rows with an answer, "don't know" included."""
         return len(self.answers)

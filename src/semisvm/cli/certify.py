@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from semisvm.campaign import Campaign
+    from semisvm.tables.exchange import BatchFormat
 
 CERTIFY_EXAMPLES = (
     "semisvm certify start spam.skops mails.csv --min-precision 0.9 --state mails.campaign --out to-label.csv",
@@ -18,9 +22,93 @@ CERTIFY_EXAMPLES = (
 )
 
 state_argument = click.argument("state", type=shared.FILE)
+target_options = shared.several(
+    click.option("--positive", metavar="CLASS", help="The class that the target is about; of two, the positive one."),
+    click.option(
+        "--min-precision", type=shared.NUMBER, metavar="P", help="The precision to certify, above 0, at most 1."
+    ),
+    click.option("--min-recall", type=shared.NUMBER, metavar="R", help="The recall to certify, above 0, at most 1."),
+    click.option("--min-f", type=shared.NUMBER, metavar="F", help="The F-score to certify, above 0, at most 1."),
+    click.option(
+        "--beta", type=shared.NUMBER, default=1.0, show_default=True, help="Of the F-score: above 1 recall counts more."
+    ),
+    click.option(
+        "--max-cost", type=shared.NUMBER, metavar="COST", help="The cost per row to certify; it needs --costs."
+    ),
+    click.option("--costs", metavar="CLASS=COST,...", help="What it costs to take a row of each class for the other."),
+    click.option(
+        "--confidence", type=shared.NUMBER, default=0.9, show_default=True, help="The probability of the promise."
+    ),
+    click.option(
+        "--claim",
+        type=click.Choice(["pool", "new rows"]),
+        default="pool",
+        show_default=True,
+        help='What the promise is about. "new rows" needs a pool that took no part in training.',
+    ),
+    click.option(
+        "--dont-know",
+        type=click.Choice(["bad", "leave out"]),
+        default="bad",
+        show_default=True,
+        help='What "?" means: an error of the model, or a row that the promise is not about.',
+    ),
+    click.option("--after", multiple=True, type=shared.FILE, metavar="STATE", help="An earlier campaign on this task."),
+)
+format_option = click.option(
+    "--format",
+    type=click.Choice(["csv", "label-studio", "argilla"]),
+    default="csv",
+    show_default=True,
+    help="Of --out: a CSV file, or JSON for a labeling tool.",
+)
 batch_size_option = click.option(
     "-n", "n", type=click.IntRange(min=1), default=20, show_default=True, help="How many rows to ask for."
 )
+
+
+def read_target(model: Path, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a campaign with their costs as a pair; a target that makes no sense is refused at once."""
+    from semisvm.decision import Target
+    from semisvm.tables import load
+    from semisvm.tables.classes import parse_costs
+    from semisvm.tables.held_out import pair_of_costs
+
+    pair = None
+    if asked["costs"] is not None:
+        classes = load(model).classes
+        pair = pair_of_costs(parse_costs(asked["costs"], classes), classes.names)
+    Target(asked["min_precision"], asked["min_recall"], asked["beta"], pair, None, asked["min_f"], asked["max_cost"])
+    return asked | {"costs": pair}
+
+
+def say_begun(screen: Screen, campaign: Campaign) -> None:
+    """Say what a campaign is about, what it may take, and the risk of all campaigns together."""
+    asked = f"{campaign.target} for {campaign.pos_label!r}"
+    screen.say(f"Campaign {len(campaign.ledger)}: {asked}, {campaign.n_rows:,} rows without a label.")
+    if len(campaign.ledger) > 1:
+        screen.say(
+            f"The chance that any of these {len(campaign.ledger)} campaigns is wrong is at most "
+            f"{campaign.total_risk:.0%}."
+        )
+    screen.say(f"What it may take:\n{campaign.prices()}\n")
+
+
+def _say_setup(screen: Screen, campaign: Campaign, format: BatchFormat) -> None:
+    """Say what a project of a labeling tool must be set up with."""
+    from semisvm.tables.certify import load_model
+    from semisvm.tables.exchange import setup_for
+
+    model = load_model(campaign.about["model"])
+    columns = [name for name in model.open(campaign.about["data"]).names or () if name != model.target]
+    setup = setup_for(format, campaign.classes or [], model.target, columns)
+    screen.say(f"Set the project up with:\n{setup}\n")
+
+
+def _files_of(campaign: Campaign, state: Path, moved: Path | None) -> list[Path]:
+    """The files of a campaign, which no output may replace."""
+    known = [state, *(Path(campaign.about[name]) for name in ("model", "data"))]
+    return known if moved is None else [*known, moved]
 
 
 @click.group("certify", epilog=shared.list_examples(*CERTIFY_EXAMPLES), short_help="Label rows until certified.")
@@ -35,30 +123,10 @@ def certify_command() -> None:
 @certify_command.command("start", short_help="Begin a campaign and write the first rows to label.")
 @click.argument("model", type=shared.FILE)
 @click.argument("data", type=shared.FILE)
-@click.option("--min-precision", type=float, metavar="P", help="The precision to certify, above 0, at most 1.")
-@click.option("--min-recall", type=float, metavar="R", help="The recall to certify, above 0, at most 1.")
-@click.option("--min-f", type=float, metavar="F", help="The F-score to certify, above 0, at most 1.")
-@click.option("--beta", type=float, default=1.0, show_default=True, help="Of the F-score: above 1 recall counts more.")
-@click.option("--max-cost", type=float, metavar="COST", help="The cost per row to certify; it needs --costs.")
-@click.option("--costs", metavar="CLASS=COST,...", help="What it costs to take a row of each class for the other.")
-@click.option("--confidence", type=float, default=0.9, show_default=True, help="The probability of the promise.")
-@click.option(
-    "--claim",
-    type=click.Choice(["pool", "new rows"]),
-    default="pool",
-    show_default=True,
-    help='What the promise is about. "new rows" needs a pool that took no part in training.',
-)
-@click.option(
-    "--dont-know",
-    type=click.Choice(["bad", "leave out"]),
-    default="bad",
-    show_default=True,
-    help='What "?" means: an error of the model, or a row that the promise is not about.',
-)
-@click.option("--after", multiple=True, type=shared.FILE, metavar="STATE", help="An earlier campaign on this task.")
+@target_options
 @click.option("--state", required=True, type=shared.FILE, metavar="FILE", help="Where the campaign is kept.")
-@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The CSV file to fill in.")
+@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The file to fill in.")
+@format_option
 @batch_size_option
 @shared.unlabeled_option
 @shared.force_option
@@ -66,9 +134,9 @@ def certify_command() -> None:
 def start_command(
     model: Path,
     data: Path,
-    costs: str | None,
     state: Path,
     out: Path,
+    format: BatchFormat,
     n: int,
     after: tuple[Path, ...],
     unlabeled: str | None,
@@ -81,51 +149,52 @@ def start_command(
     The CSV has the row's number, its cells and an empty label. Fill in class names, "?" for "don't know", and leave
     empty what is to be asked again.
     """
-    from semisvm.decision import Target
-    from semisvm.tables import load
     from semisvm.tables.batches import write_batch
     from semisvm.tables.certify import keep_campaign, start_campaign
-    from semisvm.tables.classes import parse_costs
     from semisvm.tables.disk import check_can_write
-    from semisvm.tables.held_out import pair_of_costs
 
     screen = Screen(as_json)
-    for path in (state, out):
-        check_can_write(path, force=force)
-    pair = None
-    if costs is not None:
-        classes = load(model).classes
-        pair = pair_of_costs(parse_costs(costs, classes), classes.names)
-    Target(asked["min_precision"], asked["min_recall"], asked["beta"], pair, None, asked["min_f"], asked["max_cost"])
+    inputs = [model, data, *after]
+    check_can_write(state, force=force, inputs=[*inputs, out])
+    check_can_write(out, force=force, inputs=[*inputs, state])
+    asked = read_target(model, asked)
     with screen.working():
-        campaign = start_campaign(model, data, unlabeled=unlabeled, after=after, costs=pair, tell=screen.tell, **asked)
+        campaign = start_campaign(model, data, unlabeled=unlabeled, after=after, tell=screen.tell, **asked)
         keep_campaign(campaign, state, force=force)
-        n_rows = write_batch(campaign, n, out, force=force)
+        n_rows = write_batch(campaign, n, out, format=format, force=force)
     if as_json:
         screen.show_json(campaign.prices().as_dict() | {"state": str(state), "out": str(out), "rows": n_rows})
         return
-    screen.say(f"Campaign {len(campaign.ledger)}: {campaign.target}, {campaign.n_rows:,} rows without a label.")
-    if len(campaign.ledger) > 1:
-        screen.say(
-            f"The chance that any of these {len(campaign.ledger)} campaigns is wrong is at most "
-            f"{campaign.total_risk:.0%}."
-        )
-    screen.say(f"What it may take:\n{campaign.prices()}")
-    screen.say(f"{n_rows} rows to label: {out} (fill in the column {campaign.about['target']!r})")
+    say_begun(screen, campaign)
+    if format == "csv":
+        screen.say(f"{n_rows} rows to label: {out} (fill in the column {campaign.about['target']!r})")
+    else:
+        _say_setup(screen, campaign, format)
+        screen.say(f"{n_rows} rows to label: {out}")
 
 
 @certify_command.command("tell", short_help="Read answers and write the next rows to label.")
 @state_argument
 @click.argument("answers", nargs=-1, type=shared.FILE, metavar="[ANSWERS]...")
-@click.option("--out", type=shared.FILE, metavar="FILE", help="The next CSV file to fill in.")
+@click.option("--out", type=shared.FILE, metavar="FILE", help="The next file to fill in.")
+@format_option
 @click.option("--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved.")
 @batch_size_option
 @shared.force_option
 @shared.json_option
 def tell_command(
-    state: Path, answers: tuple[Path, ...], out: Path | None, data: Path | None, n: int, force: bool, as_json: bool
+    state: Path,
+    answers: tuple[Path, ...],
+    out: Path | None,
+    format: BatchFormat,
+    data: Path | None,
+    n: int,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Read the filled-in files ANSWERS, and say what is proved; with --out, write the next rows to label.
+
+    ANSWERS are CSV files that the campaign wrote, or .json exports of Label Studio or Argilla.
 
     An answer that differs from one given before is a correction: it is counted and shown.
     """
@@ -134,12 +203,12 @@ def tell_command(
     from semisvm.tables.disk import check_can_write
 
     screen = Screen(as_json)
-    if out is not None:
-        check_can_write(out, force=force)
     campaign = load_campaign(state)
+    if out is not None:
+        check_can_write(out, force=force, inputs=[*answers, *_files_of(campaign, state, data)])
     told = [read_answers(campaign, path) for path in answers]
     campaign.save(state)
-    n_rows = 0 if out is None else write_batch(campaign, n, out, data=data, force=force)
+    n_rows = 0 if out is None else write_batch(campaign, n, out, data=data, format=format, force=force)
     verdict = campaign.verdict()
     counts = {name: sum(getattr(one, name) for one in told) for name in ("n_new", "n_corrected", "n_empty")}
     if as_json:
@@ -176,6 +245,32 @@ def show_command(context: click.Context, state: Path, as_json: bool) -> None:
     context.exit(0 if verdict.certified else 1)
 
 
+@certify_command.command("export", short_help="Write the answered rows with their labels.")
+@state_argument
+@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The file to write.")
+@format_option
+@click.option("--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved.")
+@shared.force_option
+@shared.json_option
+def export_command(state: Path, out: Path, format: BatchFormat, data: Path | None, force: bool, as_json: bool) -> None:
+    """Write the answered rows with their labels: a CSV file to fit the next model with, or JSON for a labeling tool.
+
+    In the CSV file the rows are marked as drawn "by campaign": fit trains on them and measures nothing on them.
+    """
+    from semisvm.tables.batches import write_answers
+    from semisvm.tables.certify import load_campaign
+    from semisvm.tables.disk import check_can_write
+
+    screen = Screen(as_json)
+    campaign = load_campaign(state)
+    check_can_write(out, force=force, inputs=_files_of(campaign, state, data))
+    n_rows = write_answers(campaign, out, data=data, format=format, force=force)
+    if as_json:
+        screen.show_json({"out": str(out) if n_rows else None, "rows": n_rows})
+    else:
+        screen.say(f"{n_rows} rows with their labels: {out}" if n_rows else "Nothing is answered yet.")
+
+
 @certify_command.command("apply", short_help="Write the model with the certified threshold.")
 @state_argument
 @click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The model file to write.")
@@ -185,9 +280,11 @@ def show_command(context: click.Context, state: Path, as_json: bool) -> None:
 def apply_command(state: Path, out: Path, model: Path | None, force: bool, as_json: bool) -> None:
     """Write the model with the certified threshold: a model file as any other, for predict and evaluate."""
     from semisvm.tables.certify import load_campaign, save_certified_model
+    from semisvm.tables.disk import check_can_write
 
     screen = Screen(as_json)
     campaign = load_campaign(state)
+    check_can_write(out, force=force, inputs=_files_of(campaign, state, model))
     save_certified_model(campaign, out, model_path=model, force=force)
     verdict = campaign.verdict()
     if as_json:

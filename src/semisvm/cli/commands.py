@@ -11,6 +11,7 @@ from semisvm.cli import EXIT_CODES, NO_MEMORY, lacks_memory
 from semisvm.cli.apply import evaluate_command, predict_command, report_command, suggest_command
 from semisvm.cli.certify import certify_command
 from semisvm.cli.demo import demo_command
+from semisvm.cli.label import label_command
 from semisvm.cli.learn import compare_command, fit_command
 from semisvm.cli.options import json_option, list_examples
 
@@ -88,6 +89,7 @@ for command in (
     compare_command,
     suggest_command,
     certify_command,
+    label_command,
     report_command,
     info_command,
 ):

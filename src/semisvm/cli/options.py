@@ -56,7 +56,9 @@ def list_examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _several(*decorators: Callable[..., Any]) -> Callable[..., Any]:
+def several(*decorators: Callable[..., Any]) -> Callable[..., Any]:
+    """Return one decorator that adds several options."""
+
     def decorate(command: Any) -> Any:
         for decorator in reversed(decorators):
             command = decorator(command)
@@ -65,7 +67,7 @@ def _several(*decorators: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-training_options = _several(
+training_options = several(
     click.argument("data", nargs=-1, required=True, type=FILE, metavar="DATA..."),
     click.option("--target", metavar="COL", help="The column of the labels. LIBSVM and npz files need none."),
     unlabeled_option,

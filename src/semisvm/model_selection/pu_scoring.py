@@ -108,7 +108,7 @@ class PositiveUnlabeledKFold(BaseCrossValidator):
             yield from splitter.split(place, place, np.asarray(groups))
             return
         rng = check_random_state(self.random_state) if self.shuffle else None
-        yield from list_folds(deal_with_unlabeled(labels.codes, self.n_splits, rng))
+        yield from list_folds(deal_with_unlabeled(labels.codes, self.n_splits, rng)[0])
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits.
@@ -126,9 +126,12 @@ class PositiveUnlabeledKFold(BaseCrossValidator):
         return self.n_splits
 
 
-def deal_with_unlabeled(codes: np.ndarray, n_folds: int, rng: Any = None) -> np.ndarray:
-    """The fold that tests each row: those of each class, and the unlabeled rows like a class, dealt out evenly."""
-    return assign_folds(np.asarray(codes) + 1, n_folds, rng=rng)[0]
+def deal_with_unlabeled(codes: np.ndarray, n_folds: int, rng: Any = None, n_draws: int = 1) -> np.ndarray:
+    """The fold that tests each row in each of several draws of folds, (n_draws, n).
+
+    The rows of each class, and the unlabeled rows like a class, are dealt out evenly.
+    """
+    return assign_folds(np.asarray(codes) + 1, n_folds, rng=rng, n_draws=n_draws)
 
 
 def pu_auc(estimator: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> float:

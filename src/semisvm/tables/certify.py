@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.campaign import Campaign
-from semisvm.errors import fault
+from semisvm.campaign import Campaign, ThresholdClassifier
+from semisvm.campaign.threshold import scores_for_class
+from semisvm.errors import fault, suggest
 from semisvm.tables.disk import check_can_write
 from semisvm.tables.files import load, model_digest, replace_summary, save
 from semisvm.tables.methods import Tell, say_nothing
@@ -33,6 +34,7 @@ def start_campaign(
     model_path: str | Path,
     data: str | Path,
     *,
+    positive: str | None = None,
     unlabeled: str | None = None,
     after: Sequence[str | Path] = (),
     tell: Tell = say_nothing,
@@ -43,7 +45,10 @@ def start_campaign(
     Parameters
     ----------
     model_path, data : path
-        A model file of two classes, and the file with the rows.
+        A model file, and the file with the rows.
+    positive : str, optional
+        The class that the target is about; needed with more than two classes. The score of a row is then the lead of
+        this class over the best other one, and the promise is about the rows that the model gives this label.
     unlabeled : str, optional
         What marks an unlabeled row, besides an empty cell.
     after : sequence of paths
@@ -62,15 +67,16 @@ def start_campaign(
     if not os.access(model_path, os.W_OK):
         reason = "the file can't be written to, and the ledger of campaigns is kept in it"
         raise fault(model_path, reason, "Copy the model to where it can be written")
-    scores, is_open = _score_open_rows(model, data, unlabeled, tell)
+    label = find_positive(model, positive)
+    scores, is_open = _score_open_rows(model, label, data, unlabeled, tell)
     if not len(scores):
         raise fault(data, "every row has a label, so there is no pool", "Give a file with rows that have none")
     earlier = [entry for path in after for entry in Campaign.load(path).ledger]
     campaign = Campaign(
         scores,
-        calibration=_calibration_in(model),
+        calibration=_calibration_in(model, label),
         classes=model.classes.names,
-        pos_label=model.classes.names[1],
+        pos_label=label,
         after=[*model.summary.campaigns, *earlier],
         **options,
     )
@@ -129,16 +135,15 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
     point = verdict.operating_point
     if point is None:
         raise ValueError(f"Nothing is certified, so there is no threshold to apply. {verdict.reason}")
-    positive = model.classes.names[1]
+    positive = campaign.pos_label
+    summary = replace(model.summary, campaigns=tuple(campaign.ledger), notes=(*model.summary.notes, verdict.reason))
+    if len(model.classes.names) > 2:
+        points = model.summary.operating_points | {positive: point}
+        around = ThresholdClassifier.around(model.estimator, point, positive)
+        return replace(model, estimator=around, summary=replace(summary, operating_points=points))
     # The summary's scores, and so its operating point, are those before the estimator's own threshold.
     shown = replace(point, threshold=point.threshold + _own_threshold(model))
-    summary = replace(
-        model.summary,
-        operating_points={positive: shown},
-        campaigns=tuple(campaign.ledger),
-        notes=(*model.summary.notes, verdict.reason),
-    )
-    return replace(model, threshold=point.threshold, summary=summary)
+    return replace(model, threshold=point.threshold, summary=replace(summary, operating_points={positive: shown}))
 
 
 def save_certified_model(
@@ -162,19 +167,32 @@ def file_digest(path: str | Path) -> str:
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model file of two classes."""
+    """Read a model file that `semisvm fit` wrote."""
     model = load(path)
     if not isinstance(model, Model):
         reason = f"this is a bare {type(model).__name__}, not a model that semisvm fit wrote"
         raise fault(path, reason, "Certify it in Python: semisvm.Campaign.for_model")
-    if len(model.classes.names) != 2:
-        reason = f"the model has {len(model.classes.names)} classes, and files are certified for two"
-        raise fault(path, reason, "Certify one class of it in Python: semisvm.Campaign.for_model with pos_label")
     return model
 
 
+def find_positive(model: Model, asked: str | None) -> str:
+    """Return the class that a target is about: the positive one of two, or the one asked for."""
+    names = model.classes.names
+    if len(names) == 2:
+        if asked not in (None, names[1]):
+            raise ValueError(
+                f"The positive class of this model is {names[1]!r}, not {asked!r}. Fit it again with `positive`."
+            )
+        return names[1]
+    if asked is None:
+        raise ValueError(f"The model has {len(names)} classes: say which one the target is about, by `positive`.")
+    if asked not in names:
+        raise ValueError(f"{asked!r} is not a class of the model. {suggest(asked, names)}.")
+    return asked
+
+
 def _score_open_rows(
-    model: Model, data: str | Path, unlabeled: str | None, tell: Tell
+    model: Model, positive: str, data: str | Path, unlabeled: str | None, tell: Tell
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of the rows without a label, before any threshold, and a mask of them over the file."""
     plain = replace(model, threshold=0.0)
@@ -185,11 +203,12 @@ def _score_open_rows(
     n_rows = 0
     for chunk in model.chunks(rows, also):
         mask = read_codes(model, rows, chunk, unlabeled) < 0 if has_target else np.ones(len(chunk), dtype=bool)
-        scores.append(plain.scores_of(model.encode(rows, chunk))[mask])
+        scores.append(plain.score(rows, chunk)[mask])
         masks.append(mask)
         n_rows += len(chunk)
         tell("Scoring", n_rows, None, "rows")
-    return np.concatenate(scores), np.concatenate(masks)
+    found = np.concatenate(scores) if len(scores) == 1 else np.concatenate(scores[1:])
+    return scores_for_class(found, np.array(model.classes.names), positive), np.concatenate(masks)
 
 
 def _own_threshold(model: Model) -> float:
@@ -198,12 +217,15 @@ def _own_threshold(model: Model) -> float:
     return 0.0 if point is None or point.is_constant else point.threshold - model.threshold
 
 
-def _calibration_in(model: Model) -> Any:
-    """Held-out scores of the training labels, as the model file has them; None where it has none."""
-    sample = model.summary.scores.get(model.classes.names[1])
+def _calibration_in(model: Model, positive: str) -> Any:
+    """Held-out scores of the training labels, as the model file has them; None where it has none, or others."""
+    if len(model.classes.names) > 2 and model.has_class_thresholds:
+        return None  # each class has scores of its own, which are not leads
+    sample = model.summary.scores.get(positive)
     if sample is None or sample.level == "empirical" or len(set(sample.sign)) < 2:
         return None
-    return np.array(sample.labeled) - _own_threshold(model), np.array(sample.sign)
+    own = 0.0 if len(model.classes.names) > 2 else _own_threshold(model)
+    return np.array(sample.labeled) - own, np.array(sample.sign)
 
 
 def file_rows(campaign: Campaign) -> np.ndarray:
@@ -211,6 +233,44 @@ def file_rows(campaign: Campaign) -> np.ndarray:
     rows = campaign.about["rows"]
     packed = np.frombuffer(zlib.decompress(base64.b64decode(rows["open"])), dtype=np.uint8)
     return np.flatnonzero(np.unpackbits(packed, count=rows["n"]))
+
+
+def read_cells(model: Model, data: str | Path, numbers: np.ndarray) -> list[dict[str, Any]]:
+    """Return the cells of some rows of a file, without the label; {} for files of bare numbers.
+
+    Parameters
+    ----------
+    model : Model
+        The model that the file is read for.
+    data : path
+        The file.
+    numbers : ndarray of int of shape (n,)
+        Places in the file, from 0, in any order.
+
+    Returns
+    -------
+    list of dict
+        {column: cell} per number, cells as they are written.
+    """
+    rows = model.open(data)
+    found: dict[int, dict[str, Any]] = {}
+    if rows.names is None:
+        return [{} for _ in numbers]
+    wanted = np.sort(numbers)
+    for chunk in rows.chunks():
+        low, high = np.searchsorted(wanted, [chunk.start, chunk.start + len(chunk)])
+        for number in wanted[low:high].tolist():
+            assert chunk.frame is not None  # a file with named columns
+            own = chunk.frame.iloc[number - chunk.start]
+            found[number] = {str(name): cell for name, cell in own.items() if name != model.target}
+        if len(found) == len(set(wanted.tolist())):
+            break
+    return [found[number] for number in numbers.tolist()]
+
+
+def require_data(campaign: Campaign, path: str | Path) -> None:
+    """Refuse to go on with a data file that is not what it was."""
+    require_digest(Path(path), file_digest(path), campaign.about["data_digest"], "the data file")
 
 
 def require_digest(path: Path, found: str, expected: str, what: str) -> None:

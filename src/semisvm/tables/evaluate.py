@@ -10,7 +10,6 @@ import numpy as np
 
 from semisvm.decision import OperatingPoint, Target, measure
 from semisvm.errors import DataError, fault
-from semisvm.estimators.registry import find_method
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.findings import now, sample_scores
 from semisvm.tables.held_out import Merit, judge, predict_codes, scores_per_class
@@ -135,7 +134,7 @@ def _points(model: Model, scores: np.ndarray, predicted: np.ndarray, true: np.nd
     classes = model.classes.names
     if scores.ndim == 1:
         per_class = {classes[1]: scores}
-    elif find_method(model.method).sets_threshold:  # the target applies to the rows above a class's own threshold
+    elif model.has_class_thresholds:  # the target applies to the rows above a class's own threshold
         per_class = dict(zip(classes, scores.T, strict=True))
     else:
         is_predicted = np.where(np.eye(len(classes), dtype=bool)[predicted], 1.0, -1.0)

@@ -138,6 +138,7 @@ def trusted_types() -> list[str]:
     from semisvm.decision.guard import Guard
     from semisvm.dual import Status
     from semisvm.estimators.auto.average import KernelAverage
+    from semisvm.estimators.auto.families import FamilyAverage
     from semisvm.estimators.costs import Costs
     from semisvm.estimators.gaussians import Gaussians
     from semisvm.estimators.progress import RoundRecord
@@ -161,6 +162,7 @@ def trusted_types() -> list[str]:
         Gaussians,
         Guard,
         KernelAverage,
+        FamilyAverage,
         Status,
     ):
         found |= _types_in(root)

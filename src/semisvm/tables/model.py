@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from semisvm.campaign import ThresholdClassifier
 from semisvm.errors import DataError, UndefinedError, fault, suggest
 from semisvm.estimators.registry import find_method
 from semisvm.kernels.threads import n_threads
@@ -114,7 +115,12 @@ class Model:
         """
         if scores.ndim == 1:
             return scores
-        return scores.max(axis=1) if find_method(self.method).sets_threshold else lead_per_class(scores).max(axis=1)
+        return scores.max(axis=1) if self.has_class_thresholds else lead_per_class(scores).max(axis=1)
+
+    @property
+    def has_class_thresholds(self) -> bool:
+        """Whether each class has its own threshold, so that a row may be above none; a campaign's is on the lead."""
+        return find_method(self.method).sets_threshold and not isinstance(self.estimator, ThresholdClassifier)
 
     # ---- files of rows ----
 

@@ -140,10 +140,10 @@ def check_suffix(out: str | Path) -> Path:
 
 
 def _cells_of(frame: Any, i: int) -> dict[str, Any]:
-    return {} if frame is None else {str(name): _plain_cell(cell) for name, cell in frame.iloc[i].items()}
+    return {} if frame is None else {str(name): plain_cell(cell) for name, cell in frame.iloc[i].items()}
 
 
-def _plain_cell(value: Any) -> Any:
+def plain_cell(value: Any) -> Any:
     if value is None or value != value:
         return None
     if isinstance(value, np.generic):

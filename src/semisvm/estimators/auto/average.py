@@ -8,7 +8,7 @@ little about a row in some kernel, its score there is near the bias, and so has 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ SMALLEST_PRICE = 1e-9  # of the largest: a class that is free still has rows
 class LabeledTarget:
     """What the labeled rows say.
 
-    labeled   (l,)    the rows of the library that they are
+    labeled   (l,)    the rows that they are: of those that kernels are made from, or of a library
     Y         (l, c)  +1 for the rows of a class, -1 for others; one column for two classes, +1 being the second
     weight    (l,)    how many rows each counts for
     price     (l,)    what its error costs; the mean over all rows is 1
@@ -40,6 +40,11 @@ class LabeledTarget:
     Y: np.ndarray
     weight: np.ndarray
     price: np.ndarray
+
+    @property
+    def count(self) -> np.ndarray:
+        """How much each labeled row counts."""
+        return self.weight * self.price
 
 
 @dataclass(frozen=True)
@@ -75,71 +80,84 @@ class KernelAverage:
 
 
 @dataclass(frozen=True)
-class AverageFit:
-    """An average, the leave-one-out scores (l, c) of it, how its weights were found, and one record per member."""
+class MembersFit:
+    """Trained members: their machines, weights and leave-one-out scores (l, c) as an average, and how they came.
 
-    average: KernelAverage
+    history   one record per member
+    """
+
+    machines: dict[str, LeastSquaresMachine]
+    weights: dict[str, float]
     left_out: np.ndarray
     stacked: Stacked
     history: list[RoundRecord]
     was_stopped: bool
 
 
-def fit_average(
-    library: KernelLibrary,
-    at: Coordinates,
+def train_members(
+    kernels: Iterable[tuple[str, np.ndarray]],
+    members: list[Member],
     target: LabeledTarget,
     *,
     ridge: float,
     strength: float,
     tell: Callable[[RoundRecord], bool],
-) -> AverageFit:
-    """Train the members on the rows of the library at `at`, and weigh them; `tell` may end it after any member."""
+    title: str = "",
+) -> MembersFit:
+    """Train members on their kernels between the labeled rows, and weigh them; `tell` may end it after any member."""
     began = time.perf_counter()
-    members = library.members(target.labeled)
     enough = BELIEVED * max(member.belief for member in members)
     machines: dict[str, LeastSquaresMachine] = {}
     records: dict[str, RoundRecord] = {}
     was_stopped = False
-    for kernel_name, kernel in library.between(_select(at, target.labeled), target.labeled):
+    for kernel_name, kernel in kernels:
         for member in members:
             if was_stopped or member.kernel != kernel_name or member.belief <= enough:
                 continue
             machine = fit_least_squares(kernel, target.Y, target.weight, target.price, ridge=member.ridge * ridge)
             machines[member.name] = machine
-            records[member.name] = _record(member, machine, target, len(records), time.perf_counter() - began)
-            was_stopped = tell(records[member.name])
+            records[member.name] = record = member_record(
+                title + member.name, machine.left_out, target, len(records), time.perf_counter() - began, member.belief
+            )
+            was_stopped = tell(record)
 
     trained = [member for member in members if member.name in machines]
     belief = np.array([member.belief for member in trained])
     left_out = np.stack([machines[member.name].left_out for member in trained])
-    count = target.weight * target.price
-    stacked = stack(left_out, target.Y, count, belief / belief.sum(), strength=strength)
+    stacked = stack(left_out, target.Y, target.count, belief / belief.sum(), strength=strength)
     weights = dict.fromkeys((member.name for member in members), 0.0)
     weights |= {member.name: float(w) for member, w in zip(trained, stacked.weights, strict=True)}
     history = [record.with_details(weight=weights[name]) for name, record in records.items()]
-    kernels = {member.name: member.kernel for member in members}
-    average = KernelAverage(library, target.labeled, kernels, machines, weights)
-    return AverageFit(average, np.tensordot(stacked.weights, left_out, 1), stacked, history, was_stopped)
+    return MembersFit(machines, weights, np.tensordot(stacked.weights, left_out, 1), stacked, history, was_stopped)
 
 
-def _record(
-    member: Member, machine: LeastSquaresMachine, target: LabeledTarget, number: int, seconds: float
+def fit_average(
+    library: KernelLibrary, at: Coordinates, target: LabeledTarget, **how: Any
+) -> tuple[KernelAverage, MembersFit]:
+    """Train the members of a library on its rows at `at`; `how` is what `train_members` is told."""
+    members = library.members(target.labeled)
+    kernels = library.between(_select(at, target.labeled), target.labeled)
+    found = train_members(kernels, members, target, **how)
+    kernel_of = {member.name: member.kernel for member in members}
+    return KernelAverage(library, target.labeled, kernel_of, found.machines, found.weights), found
+
+
+def member_record(
+    name: str, left_out: np.ndarray, target: LabeledTarget, number: int, seconds: float, belief: float = 1.0
 ) -> RoundRecord:
     """What is told about a member: its leave-one-out errors, each row counted by weight and price."""
-    squares = ((target.Y - machine.left_out) ** 2).mean(axis=1)
+    squares = ((target.Y - left_out) ** 2).mean(axis=1)
     if target.Y.shape[1] == 1:
-        is_wrong = (machine.left_out * target.Y <= 0)[:, 0]
+        is_wrong = (left_out * target.Y <= 0)[:, 0]
     else:
-        is_wrong = machine.left_out.argmax(axis=1) != target.Y.argmax(axis=1)
-    count = target.weight * target.price
+        is_wrong = left_out.argmax(axis=1) != target.Y.argmax(axis=1)
     return RoundRecord(
-        problem=member.name,
+        problem=name,
         round=number,
         n_iter=1,
         seconds=seconds,
-        objective=float(np.average(squares, weights=count)),
-        details={"loo_error": float(np.average(is_wrong, weights=count)), "belief": member.belief},
+        objective=float(np.average(squares, weights=target.count)),
+        details={"loo_error": float(np.average(is_wrong, weights=target.count)), "belief": belief},
     )
 
 
@@ -181,10 +199,8 @@ def choose_rows(labels: Labels, in_use: np.ndarray, max_rows: int, random_state:
     return np.sort(np.concatenate([labeled, others[: max(max_rows - len(labeled), 0)]]))
 
 
-def labeled_target(
-    labels: Labels, costs: Costs, weight: np.ndarray, rows: np.ndarray, node: np.ndarray
-) -> LabeledTarget:
-    """What the labeled ones of these rows say; `node` holds the rows of the library that they are."""
+def labeled_target(labels: Labels, costs: Costs, weight: np.ndarray, rows: np.ndarray) -> LabeledTarget:
+    """What the labeled ones of these rows say."""
     is_labeled = labels.is_labeled[rows]
     labeled = rows[is_labeled]
     codes = labels.codes[labeled]
@@ -192,4 +208,4 @@ def labeled_target(
     price = costs.select(labeled).price(codes)
     price = np.maximum(price, SMALLEST_PRICE * price.max())
     price = price * (weight[labeled].sum() / (weight[labeled] @ price))
-    return LabeledTarget(node[is_labeled], Y[:, 1:] if labels.n_classes == 2 else Y, weight[labeled], price)
+    return LabeledTarget(np.flatnonzero(is_labeled), Y[:, 1:] if labels.n_classes == 2 else Y, weight[labeled], price)

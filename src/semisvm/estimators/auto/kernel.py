@@ -5,6 +5,7 @@ K* = sum_j w_j K_j        w the weights that `AutoSVC` finds for the same rows a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -140,12 +141,15 @@ class UnlabeledKernel(TransformerMixin, BaseEstimator):
             is_cosine=self.metric == "cosine" or (self.metric == "auto" and sparse.issparse(X)),
             is_safe=self.safe,
         )
-        target = labeled_target(
-            labels, Costs(np.ones(labels.n_classes)), np.ones(n_rows), np.arange(n_rows), self._node
+        target = labeled_target(labels, Costs(np.ones(labels.n_classes)), np.ones(n_rows), np.arange(n_rows))
+        self._average, _ = fit_average(
+            library,
+            at,
+            replace(target, labeled=self._node[target.labeled]),
+            ridge=self.ridge,
+            strength=self.prior_strength,
+            tell=lambda record: False,
         )
-        self._average = fit_average(
-            library, at, target, ridge=self.ridge, strength=self.prior_strength, tell=lambda record: False
-        ).average
         self.weights_ = self._average.weights
         return self
 

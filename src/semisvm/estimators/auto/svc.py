@@ -11,16 +11,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import AverageFit, check_neighbors, choose_rows, fit_average, labeled_target
-from semisvm.estimators.auto.library import make_library
-from semisvm.estimators.base import FLOATS
+from semisvm.estimators.auto.average import check_neighbors, choose_rows, labeled_target
+from semisvm.estimators.auto.families import FamiliesFit, fit_families
+from semisvm.estimators.auto.members import FamilySettings
+from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.inputs import check_every_class_is_used, row_weights
@@ -41,8 +41,9 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
     in which all rows vary most. For each of these there are kernels that are made from all rows. A least-squares SVM is
     trained on each, and the average that does best on labeled rows left out is taken; `weights_` says what helped.
 
-    Dense rows are taken as they are: standardize the columns of a table first. Rows of a sparse matrix are scaled to
-    length 1, as is usual for text.
+    X may be a table, texts, or points. The columns of a DataFrame are prepared here, and forests of trees join the
+    average; texts are read as words, as characters, and by their main topics. Dense arrays are taken as they are, and
+    rows of a sparse matrix are scaled to length 1, as is usual for text.
 
     Parameters
     ----------
@@ -61,6 +62,11 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
     metric : {"auto", "euclidean", "cosine"}, default="auto"
         How rows are compared. "cosine" scales rows to length 1; "auto" is "cosine" for sparse matrices and "euclidean"
         for dense ones.
+    columns : {"auto", "points", "table"} or dict, default="auto"
+        What X is. "auto": a DataFrame is a table; an array or sparse matrix holds points; one string per row is text. A
+        dictionary names the columns of a table by kind, for example ``{"number": ["age"], "category": ["city"], "text":
+        ["note"]}``; other columns are ignored. Otherwise columns of numbers are numbers, columns of strings with three
+        or more words per cell are text, and all others are categories. Cells may be missing.
     max_rows : int, default=3000
         Most rows that kernels are made from: the labeled ones and a random sample of the others. The rest are predicted
         like new rows. At most half of them are labeled; where there are more labels, a sample of those is learned from,
@@ -72,7 +78,7 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         Multiplies the loss of the rows of each class, as in scikit-learn.
     %(unlabeled)s
     random_state : int, RandomState instance or None, default=None
-        Makes the choice of rows repeatable where there are more than `max_rows`. Nothing else is random.
+        Makes the choice of rows repeatable where there are more than `max_rows`. Trees have a fixed seed.
     %(verbose)s
 
     Attributes
@@ -82,14 +88,19 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         The weight of each kernel in the average; 0 for those that were left out. "rbf" (or "cosine") and "linear" are
         ordinary kernels, "strong ridge" with more smoothing; "components" and "component rbf" are made from the main
         directions of all rows; "graph 3 ..." from a graph of 3 neighbors: "smooth" uses all functions on it, "first m"
-        the m smoothest.
+        the m smoothest. Where there are several families, the name of the family comes first.
+    families_ : dict of {str: float}
+        The weight of each family: one for points; for a table the kernels of its standardized columns, those of its
+        columns mapped to a normal distribution by ranks, trees grown without labels, a random forest, and extra trees;
+        for texts, and each text column, the kernels of words, those of characters, and latent semantics.
     structure_ : dict of {str: float}
         How much structure the rows have, without a look at the labels. "components": how much more they vary in one
         direction than rows with independent columns; "graph 3": how much nearer the 3 nearest rows are than in a
         random cloud of the same covariance. About 1 means none. Empty with ``safe=False``.
     loo_scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        The score of each labeled row by machines that have not seen its label, in the form of `decision_function`; NaN
-        for other rows. The weights of the average have seen it: with few labels their error is too low.
+        The score of each labeled row by machines that have not seen its label, or by the trees of a forest that have
+        not, in the form of `decision_function`; NaN for other rows. The weights of the average have seen it: with few
+        labels their error is too low.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: its own, or the one that the fit gives it.
     labeled_iter_ : ndarray of shape (n_samples,)
@@ -116,8 +127,8 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
     Notes
     -----
     A row of weight 2 is two rows, exactly, also in the kernels and in the leave-one-out scores, as long as there are at
-    most `max_rows` rows; beyond that, rows are drawn without regard to their weights. Rows of weight 0 are predicted
-    like new rows.
+    most `max_rows` rows; beyond that, rows are drawn without regard to their weights. In trees, and in how columns and
+    texts are prepared, that is not exact. Rows of weight 0 are predicted like new rows.
 
     The unlabeled rows do not always help. Rows without any structure are recognized and left to the ordinary kernels;
     rows with a structure that has nothing to do with the classes are not, and with very few labels the average can then
@@ -149,6 +160,7 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         "prior_strength": [Interval(Real, 0, None, closed="neither")],
         "safe": ["boolean"],
         "metric": [StrOptions({"auto", "euclidean", "cosine"})],
+        "columns": [StrOptions({"auto", "points", "table"}), dict],
         "max_rows": [Interval(Integral, 10, None, closed="left")],
         "costs": [dict, "array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -165,6 +177,7 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         prior_strength: float = 0.5,
         safe: bool = True,
         metric: Literal["auto", "euclidean", "cosine"] = "auto",
+        columns: Any = "auto",
         max_rows: int = 3000,
         costs: Any = None,
         class_weight: Any = None,
@@ -177,6 +190,7 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         self.prior_strength = prior_strength
         self.safe = safe
         self.metric = metric
+        self.columns = columns
         self.max_rows = max_rows
         self.costs = costs
         self.class_weight = class_weight
@@ -191,8 +205,8 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features) or array-like of str
+            The rows: points, a table, or texts.
         y : array-like of shape (n_samples,)
             A label for each row, the marker `unlabeled` where there is none.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -208,44 +222,37 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         """
         X, y = on_host(X), on_host(y)
         if y is not None:
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+            X = read_rows(self, X, reset=True)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
         check_every_class_is_used(labels, in_use)
         n_neighbors = check_neighbors(self.n_neighbors)
         costs = read_costs(self.costs, sample_cost, self.class_weight, labels, in_use).by_class(type(self).__name__)
-        is_cosine = self.metric == "cosine" or (self.metric == "auto" and sparse.issparse(X))
 
         rows = choose_rows(labels, in_use, self.max_rows, self.random_state)
         with Progress(self).whole_fit(type(self).__name__) as watch:
-            library, node, at = make_library(
-                X[rows],
-                weight[rows],
-                labels.n_classes,
+            settings = FamilySettings(
+                n_classes=labels.n_classes,
                 n_neighbors=n_neighbors,
-                is_cosine=is_cosine,
+                metric=self.metric,
                 is_safe=self.safe,
+                ridge=self.ridge,
+                strength=self.prior_strength,
+                tell=watch.round_done,
             )
-            target = labeled_target(labels, costs, weight, rows, node)
-            found = fit_average(
-                library, at, target, ridge=self.ridge, strength=self.prior_strength, tell=watch.round_done
-            )
+            found = fit_families(X[rows], weight[rows], labeled_target(labels, costs, weight, rows), settings)
         self.classes_ = labels.classes
         self._learn(found, labels, rows)
         guessed = np.full(len(weight), -1)
-        guessed[rows] = winning_codes(_decision(found.average.scores(at)))[node]
+        guessed[rows] = winning_codes(_decision(found.scores))
         self._transduce(X, labels, guessed)
         return self
 
-    def _learn(self, found: AverageFit, labels: Labels, rows: np.ndarray) -> None:
+    def _learn(self, found: FamiliesFit, labels: Labels, rows: np.ndarray) -> None:
         self._average = found.average
-        self.weights_ = found.average.weights
-        structure = found.average.library.structure
-        self.structure_: dict[str, float] = {}
-        if structure is not None:
-            graphs = {f"graph {k}": ratio for k, ratio in structure.link_ratios.items()}
-            self.structure_ = {"components": structure.component_ratio, **graphs}
+        self.weights_, self.families_ = found.weights, found.average.weights
+        self.structure_ = found.structure
         left_out = _decision(found.left_out)
         self.loo_scores_ = np.full((len(labels.codes), *left_out.shape[1:]), np.nan)
         self.loo_scores_[rows[labels.is_labeled[rows]]] = left_out
@@ -276,8 +283,8 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows. One that equals a row of the fit gets the score it has there.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features) or array-like of str
+            The rows, of the kind that was fitted. One that equals a row of the fit gets the score it has there.
 
         Returns
         -------
@@ -285,7 +292,7 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             With two classes one score per row, above 0 for the second; with more, one per row and class.
         """
         check_is_fitted(self)
-        X = validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = read_rows(self, on_host(X), reset=False)
         return _decision(self._average.scores_of_rows(X))
 
     def predict(self, X: Any) -> np.ndarray:

@@ -25,9 +25,13 @@ from semisvm.decision import rank_auc
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.rounds import Rounds, hinge_problem, slack, squared_norm
+from semisvm.labels import UNLABELED_CODE
+from semisvm.model_selection.pu_scoring import deal_with_unlabeled
 
 POSITIVE_WEIGHTS = (0.06, 0.2, 0.5, 1.0)
 UNTUNED_WEIGHT = 0.5
+N_DRAWS_OF_FOLDS = 3  # with few positives much of the noise comes from the draw of the folds
+ENOUGH_POSITIVES = 300  # from here on there is one draw of folds
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class PuMachine:
 class WeightTried:
     """One positive weight: its machine on all training rows, and its out-of-fold scores.
 
-    scores   (n,) NaN for rows that were in no fold
+    scores   (draws, n) in each draw of folds; NaN for rows that were in no fold
     pu_auc   mean over folds of the AUC of positives against unlabeled rows; NaN without folds
     """
 
@@ -101,19 +105,31 @@ class WeightSearch:
     best: WeightTried | None
 
 
+def draw_folds_of_all_rows(
+    codes: np.ndarray, trains: np.ndarray, n_folds: int, rng: np.random.RandomState
+) -> np.ndarray | None:
+    """The folds of the rows that train, (draws, n), -1 for the others; None where there are too few rows for two."""
+    n_positive, n_unlabeled = (int(np.count_nonzero(trains & (codes == code))) for code in (1, UNLABELED_CODE))
+    n_folds = min(n_folds, n_positive, n_unlabeled)
+    if n_folds < 2:
+        return None
+    n_draws = N_DRAWS_OF_FOLDS if n_positive < ENOUGH_POSITIVES else 1
+    return deal_with_unlabeled(np.where(trains, codes, -2), n_folds, rng, n_draws)
+
+
 def search_weight(
-    machine: PuMachine, weights: Sequence[float], trains: np.ndarray, fold: np.ndarray | None
+    machine: PuMachine, weights: Sequence[float], trains: np.ndarray, folds: np.ndarray | None
 ) -> BinaryFit:
     """Fit each weight on all training rows and on all but one fold; keep the one of the largest out-of-fold AUC.
 
-    `fold` is the fold that tests each row, negative for rows that are never tested; None: no cross-fitting, the first
-    weight is used. The `outcome` of the fit is a `WeightSearch`.
+    `folds`, (draws, n), has the fold that tests each row in each draw of folds, negative for rows that are never
+    tested; None: no cross-fitting, the first weight is used. The `outcome` of the fit is a `WeightSearch`.
     """
     rounds, tried, whole = Rounds(machine.task), list[WeightTried](), None
     with rounds.until_stopped():
-        for weight in weights if fold is not None else weights[:1]:
+        for weight in weights if folds is not None else weights[:1]:
             whole = rounds.solve(machine.problem(weight, trains), start=whole)
-            scores, auc = _score_folds(machine, rounds, weight, trains, fold)
+            scores, auc = _score_folds(machine, rounds, weight, trains, folds)
             rounds.go_back(whole)
             tried.append(WeightTried(weight, whole, scores, auc))
             rounds.done(objective=machine.objective(whole, weight, trains), positive_weight=weight, pu_auc=auc)
@@ -125,19 +141,22 @@ def search_weight(
 
 
 def _score_folds(
-    machine: PuMachine, rounds: Rounds, weight: float, trains: np.ndarray, fold: np.ndarray | None
+    machine: PuMachine, rounds: Rounds, weight: float, trains: np.ndarray, folds: np.ndarray | None
 ) -> tuple[np.ndarray, float]:
     """Out-of-fold scores by the machines of one weight, each started from the machine of all rows, and their AUC."""
     sign = machine.task.sign
-    scores = np.full(len(sign), np.nan)
-    if fold is None:
-        return scores, math.nan
-    numbers = np.unique(fold[fold >= 0])
-    problems = [machine.problem(weight, trains & (fold != number)) for number in numbers]
+    if folds is None:
+        return np.full((1, len(sign)), np.nan), math.nan
+    scores = np.full(folds.shape, np.nan)
+    tests = [(own, fold == number) for own, fold in zip(scores, folds, strict=True) for number in _numbers(fold)]
+    problems = [machine.problem(weight, trains & ~is_tested) for _, is_tested in tests]
     found = rounds.solve_many(problems, [rounds.solution] * len(problems))
     aucs = []
-    for number, solution in zip(numbers, found, strict=True):
-        is_tested = fold == number
-        scores[is_tested] = solution.decision_values[is_tested]
-        aucs.append(rank_auc(scores[is_tested & (sign > 0)], scores[is_tested & (sign == 0)]))
+    for (own, is_tested), solution in zip(tests, found, strict=True):
+        own[is_tested] = solution.decision_values[is_tested]
+        aucs.append(rank_auc(own[is_tested & (sign > 0)], own[is_tested & (sign == 0)]))
     return scores, float(np.mean(aucs))
+
+
+def _numbers(fold: np.ndarray) -> np.ndarray:
+    return np.unique(fold[fold >= 0])

@@ -15,7 +15,13 @@ from sklearn.utils import check_random_state
 
 from semisvm.estimators.base import BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
-from semisvm.estimators.positive_unlabeled.search import POSITIVE_WEIGHTS, UNTUNED_WEIGHT, PuMachine, search_weight
+from semisvm.estimators.positive_unlabeled.search import (
+    POSITIVE_WEIGHTS,
+    UNTUNED_WEIGHT,
+    PuMachine,
+    draw_folds_of_all_rows,
+    search_weight,
+)
 from semisvm.estimators.positive_unlabeled.threshold import (
     PuRequest,
     hold_out,
@@ -24,7 +30,6 @@ from semisvm.estimators.positive_unlabeled.threshold import (
     settle_threshold,
 )
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.model_selection.pu_scoring import deal_with_unlabeled
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
@@ -68,7 +73,8 @@ class PositiveUnlabeledSVC(BaseSVC):
         With 0.9, recall and lift (and with a given prior, precision) have lower bounds that hold with 90% each. Half
         of the positives and a fifth of the unlabeled rows are held out for this and do not train. None: no promise.
     cv : int, default=5
-        Number of folds, lowered where there are fewer positives.
+        Number of folds, lowered where there are fewer positives. With fewer than 300 positives they are drawn three
+        times: with so few, much of the noise comes from the draw of the folds.
     negative : int, float, str or bool, default=None
         What `predict` calls rows that are not positive, where y has no label for them. None: 0 for a number, False for
         True, "not spam" for "spam".
@@ -221,9 +227,7 @@ class PositiveUnlabeledSVC(BaseSVC):
         y : array-like of shape (n_samples,)
             The positive label, and the marker `unlabeled` (or None, NaN, "") on all other rows. Labels of a second
             class, negatives, are allowed.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for in training. The threshold, the prior and the AUC count rows. A row of
-            weight 0 is left out.
+        %(sample_weight_of_scores)s
 
         Returns
         -------
@@ -239,14 +243,9 @@ class PositiveUnlabeledSVC(BaseSVC):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            As in `fit`.
-        y : array-like of shape (n_samples,)
-            As in `fit`.
-        store : SolveStore
-            See `semisvm.dual.solve`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            As in `fit`.
+        %(rows_and_labels)s
+        %(store)s
+        %(sample_weight_of_scores)s
 
         Returns
         -------
@@ -264,14 +263,13 @@ class PositiveUnlabeledSVC(BaseSVC):
             return self._fit_without_unlabeled(problem, request)
         rng = check_random_state(self.random_state)
         held = np.zeros(len(sign), dtype=bool) if self.confidence is None else hold_out(sign, rng)
-        n_folds = min(self.cv, *(int(np.count_nonzero(~held & (sign == side))) for side in (1, 0)))
-        fold = deal_with_unlabeled(np.where(held, -2, problem.labels.codes), n_folds, rng) if n_folds > 1 else None
-        if fold is None and self.positive_weight == "auto":
+        folds = draw_folds_of_all_rows(problem.labels.codes, ~held, self.cv, rng)
+        if folds is None and self.positive_weight == "auto":
             weights = (UNTUNED_WEIGHT,)
         formula = problem.select(~held).formula()
 
         def fit_binary(task: BinaryTask) -> BinaryFit:
-            return search_weight(PuMachine(task, self.C, self.loss), weights, ~held, fold)
+            return search_weight(PuMachine(task, self.C, self.loss), weights, ~held, folds)
 
         fits = fit_pairs(problem, formula, fit_binary)
         search, final = fits[0].outcome, fits[0].scores

@@ -88,6 +88,9 @@ USUAL_CONFIDENCE = 0.9
 # With a certificate, the share of the rows that is held out for it: positives are few, unlabeled rows many.
 HELD_OUT_POSITIVES = 0.5
 HELD_OUT_UNLABELED = 0.2
+# The prior that F1 is estimated with lies between the estimate (0) and the bound (1), on a scale of ratios: a prior too
+# high costs little F1, one too low may cost most of it.
+TRUST_IN_BOUND = 0.75
 
 
 @dataclass(frozen=True)
@@ -119,24 +122,52 @@ class PuDecision:
 
 @dataclass(frozen=True)
 class SampleScores:
-    """Scores of positives and of unlabeled rows by one scorer."""
+    """Scores of positives and of unlabeled rows by one scorer, in each of several draws of folds.
 
-    positive: np.ndarray
-    unlabeled: np.ndarray
+    draws_of_positive    (draws, n_positive)
+    draws_of_unlabeled   (draws, n_unlabeled)
+    """
+
+    draws_of_positive: np.ndarray
+    draws_of_unlabeled: np.ndarray
 
     @classmethod
     def of(cls, scores: np.ndarray, sign: np.ndarray, rows: np.ndarray) -> SampleScores:
-        """The scores of some rows, a mask."""
-        return cls(scores[rows & (sign > 0)], scores[rows & (sign == 0)])
+        """The scores of some rows, a mask; `scores` is (n,) or (draws, n)."""
+        scores = np.atleast_2d(scores)
+        return cls(scores[:, rows & (sign > 0)], scores[:, rows & (sign == 0)])
+
+    @property
+    def positive(self) -> np.ndarray:
+        """The scores of all draws: shares of them are means over the draws."""
+        return self.draws_of_positive.ravel()
+
+    @property
+    def unlabeled(self) -> np.ndarray:
+        return self.draws_of_unlabeled.ravel()
+
+    @property
+    def n_positive(self) -> int:
+        return self.draws_of_positive.shape[1]
+
+    @property
+    def n_unlabeled(self) -> int:
+        return self.draws_of_unlabeled.shape[1]
 
     def count(self, threshold: float) -> AcceptedCounts:
-        """What a threshold accepts."""
-        accepted = [int(np.count_nonzero(scores > threshold)) for scores in (self.positive, self.unlabeled)]
-        return AcceptedCounts(accepted[0], len(self.positive), accepted[1], len(self.unlabeled))
+        """How many rows a threshold accepts, on average over the draws."""
+        n_draws = len(self.draws_of_positive)
+        accepted = [round(np.count_nonzero(own > threshold) / n_draws) for own in (self.positive, self.unlabeled)]
+        return AcceptedCounts(accepted[0], self.n_positive, accepted[1], self.n_unlabeled)
+
+    def bound_prior(self, confidence: float) -> list[PriorBound]:
+        """What each draw says about the prior."""
+        draws = zip(self.draws_of_positive, self.draws_of_unlabeled, strict=True)
+        return [bound_prior(positive, unlabeled, confidence) for positive, unlabeled in draws]
 
     @property
     def can_bound_prior(self) -> bool:
-        return len(self.positive) >= FEWEST_FOR_A_PRIOR
+        return self.n_positive >= FEWEST_FOR_A_PRIOR
 
 
 def hold_out(sign: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
@@ -166,7 +197,7 @@ def settle_threshold(
     if aside is None:
         bound = math.nan if shown is None else shown.bound
     else:
-        bound = bound_prior(aside.positive, aside.unlabeled, confidence).bound if aside.can_bound_prior else math.nan
+        bound = aside.bound_prior(confidence)[0].bound if aside.can_bound_prior else math.nan
 
     threshold, reached, reason = _choose(request, seen, aside, shown)
     counts = (aside or seen).count(threshold)
@@ -201,35 +232,35 @@ def _choose(
             threshold = certify_recall(aside.positive, request.min_recall, request.confidence)
             if threshold is not None:
                 return threshold, True, ""
-        reason = "" if aside is None else _too_few(request, len(aside.positive))
+        reason = "" if aside is None else _too_few(request, aside.n_positive)
         return reach_recall(seen.positive, request.min_recall), aside is None, reason
     if request.accept is not None:
-        n = len(seen.unlabeled)
-        share = request.accept if isinstance(request.accept, float) else min(1.0, request.accept / n)
+        share = request.accept if isinstance(request.accept, float) else min(1.0, request.accept / seen.n_unlabeled)
         return accept_best(seen.unlabeled, float(share)), True, ""
     if request.prior is not None:
         return choose_without_negatives(seen.positive, seen.unlabeled, math.sqrt(math.prod(request.prior))), True, ""
     if shown is not None:
-        # Between the estimate and the bound: a prior too high costs little F1, one too low may cost most of it.
-        at = math.sqrt(_clip(shown.estimate, seen) * shown.bound)
+        at = _clip(shown.estimate, seen) ** (1 - TRUST_IN_BOUND) * shown.bound**TRUST_IN_BOUND
         return choose_without_negatives(seen.positive, seen.unlabeled, at), True, ""
     reason = (
-        f"The prior can't be estimated from {len(seen.positive)} labeled positives, so this is the threshold of the "
+        f"The prior can't be estimated from {seen.n_positive} labeled positives, so this is the threshold of the "
         f"largest balanced accuracy. With {FEWEST_FOR_A_PRIOR} positives, or a prior, F1 can be estimated."
     )
     return choose_without_negatives(seen.positive, seen.unlabeled), True, reason
 
 
 def _bound_over_scorers(search: WeightSearch, sign: np.ndarray, rows: np.ndarray) -> PriorBound:
-    """The least bound over the out-of-fold scores of all weights, the risk shared between them."""
+    """The least bound over the out-of-fold scores of all weights, the risk shared between them; of several draws of
+    folds the median.
+    """
     each = 1 - (1 - USUAL_CONFIDENCE) / len(search.tried)
-    samples = [SampleScores.of(one.scores, sign, rows) for one in search.tried]
-    bounds = [bound_prior(sample.positive, sample.unlabeled, each) for sample in samples]
-    return min(bounds, key=lambda found: found.bound)
+    by_weight = [SampleScores.of(one.scores, sign, rows).bound_prior(each) for one in search.tried]
+    least = [min(draw, key=lambda found: found.bound) for draw in zip(*by_weight, strict=True)]
+    return PriorBound(*np.median(least, axis=0).tolist())
 
 
 def _clip(estimate: float, seen: SampleScores) -> float:
-    return min(max(estimate, 1 / len(seen.unlabeled)), LARGEST_PRIOR)
+    return min(max(estimate, 1 / seen.n_unlabeled), LARGEST_PRIOR)
 
 
 def _too_few(request: PuRequest, n: int) -> str:
@@ -246,7 +277,7 @@ def _too_few(request: PuRequest, n: int) -> str:
 
 def _warnings(request: PuRequest, auc: float, seen: SampleScores, bound: float) -> list[Warning]:
     found: list[Warning] = []
-    noise = math.sqrt((1 / len(seen.positive) + 1 / len(seen.unlabeled)) / 12)
+    noise = math.sqrt((1 / seen.n_positive + 1 / seen.n_unlabeled) / 12)
     if seen.can_bound_prior and auc < 0.5 + 1.645 * noise:
         found.append(
             UserWarning(

@@ -1,0 +1,157 @@
+"""Families in one average: two levels of the same stacking.
+
+Members are weighed inside their family, and then the families among themselves, all alike before labels speak. The
+prior belongs to kinds of structure: more kernels in one family do not drown the others.
+
+    points    one family, the kernels of the rows
+    table     kernels of standardized columns | kernels of columns mapped to a normal distribution by their ranks |
+              trees without labels | random forest | extra trees; and for each text column what texts have
+    texts     kernels of words | kernels of characters | latent semantics
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+from semisvm.estimators.auto.average import LabeledTarget
+from semisvm.estimators.auto.members import (
+    WEAK_RIDGE,
+    FamilyFit,
+    FamilySettings,
+    FeatureFamily,
+    ForestFamily,
+    KernelFamily,
+    find_latent_directions,
+    train_features,
+    train_forest,
+    train_kernels,
+)
+from semisvm.estimators.auto.preparation import Views, make_views
+from semisvm.estimators.auto.stacking import Stacked, stack
+from semisvm.estimators.auto.trees import grow_leaf_shares
+from semisvm.estimators.progress import RoundRecord
+
+ROWS_AT_ONCE = 20_000  # of which the views are held while new rows are scored
+
+
+@dataclass(frozen=True)
+class FamilyAverage:
+    """What makes views, the families by name, and their weights."""
+
+    views: Views
+    families: dict[str, KernelFamily | FeatureFamily | ForestFamily]
+    weights: dict[str, float]
+
+    def scores_of_rows(self, X: Any) -> np.ndarray:
+        """The scores of any rows that were checked, (m, c), a part of them at a time."""
+        parts = []
+        for start in range(0, max(X.shape[0], 1), ROWS_AT_ONCE):
+            views = self.views.of(X[start : start + ROWS_AT_ONCE])
+            parts.append(sum(self.weights[name] * family.scores(views) for name, family in self.families.items()))
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class FamiliesFit:
+    """The average, and what came of it.
+
+    fits       by family
+    left_out   (l, c) the leave-one-out scores of the average
+    scores     (n, c) its scores of the rows that the kernels were made from
+    """
+
+    average: FamilyAverage
+    fits: dict[str, FamilyFit]
+    left_out: np.ndarray
+    scores: np.ndarray
+    stacked: Stacked
+    was_stopped: bool
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each member; the name of its family comes first where there are several."""
+        return {
+            member_name(family, member, len(self.fits)): self.average.weights[family] * weight
+            for family, fit in self.fits.items()
+            for member, weight in fit.members.weights.items()
+        }
+
+    @property
+    def structure(self) -> dict[str, float]:
+        """How much structure the rows have in each view, where it was looked at."""
+        found: dict[str, float] = {}
+        for name, fit in self.fits.items():
+            structure = fit.family.average.library.structure if isinstance(fit.family, KernelFamily) else None
+            if structure is not None:
+                ratios = {f"graph {k}": ratio for k, ratio in structure.link_ratios.items()}
+                ratios = {"components": structure.component_ratio, **ratios}
+                found |= {member_name(name, kind, len(self.fits)): ratio for kind, ratio in ratios.items()}
+        return found
+
+    @property
+    def history(self) -> list[RoundRecord]:
+        """One record per member, with its weight in the whole."""
+        return [
+            record.with_details(weight=self.average.weights[family] * record.details["weight"])
+            for family, fit in self.fits.items()
+            for record in fit.members.history
+        ]
+
+
+def fit_families(X: Any, weight: np.ndarray, target: LabeledTarget, settings: FamilySettings) -> FamiliesFit:
+    """Train all families that the kind of rows calls for, and weigh them."""
+    makers = make_views(X)
+    views = makers.of(X)
+    fits: dict[str, FamilyFit] = {}
+    trainers = _trainers(views)
+    for name, train in trainers.items():
+        fits[name] = train(views, weight, target, settings, f"{name}: " if len(trainers) > 1 else "")
+        if fits[name].members.was_stopped:
+            break
+    left_out = np.stack([fit.members.left_out for fit in fits.values()])
+    alike = np.full(len(fits), 1 / len(fits))
+    stacked = stack(left_out, target.Y, target.count, alike, strength=settings.strength)
+    of_members = [fit.members.stacked for fit in fits.values()]
+    stacked = replace(
+        stacked,
+        n_iter=stacked.n_iter * (len(fits) > 1) + sum(one.n_iter for one in of_members),
+        gap=max(stacked.gap, *(one.gap for one in of_members)),
+    )
+    weights = dict(zip(fits, stacked.weights.tolist(), strict=True))
+    return FamiliesFit(
+        FamilyAverage(makers, {name: fit.family for name, fit in fits.items()}, weights),
+        fits,
+        np.tensordot(stacked.weights, left_out, 1),
+        np.tensordot(stacked.weights, np.stack([fit.scores for fit in fits.values()]), 1),
+        stacked,
+        any(fit.members.was_stopped for fit in fits.values()),
+    )
+
+
+def _trainers(views: dict[str, Any]) -> dict[str, Callable[..., FamilyFit]]:
+    """What trains each family that these views call for."""
+    found: dict[str, Callable[..., FamilyFit]] = {}
+    for view in views:
+        found[f"{view} columns" if view in ("standardized", "quantile") else view] = partial(train_kernels, view)
+    if "standardized" in views:
+        both: tuple[str, ...] = ("standardized", "quantile")
+        found["trees without labels"] = partial(train_features, both, grow_leaf_shares, (1.0,))
+        found["random forest"] = partial(train_forest, "standardized", RandomForestClassifier)
+        found["extra trees"] = partial(train_forest, "standardized", ExtraTreesClassifier)
+    for view in views:
+        if view.startswith("words"):
+            both = (view, view.replace("words", "characters", 1))
+            latent = partial(train_features, both, find_latent_directions, (1.0, WEAK_RIDGE))
+            found[view.replace("words", "latent semantics", 1)] = latent
+    return found
+
+
+def member_name(family: str, member: str, n_families: int) -> str:
+    """The name of a member in the whole: a family of one member has its name."""
+    return family if not member else member if n_families == 1 else f"{family}: {member}"

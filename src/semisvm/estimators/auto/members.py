@@ -1,0 +1,229 @@
+"""The kinds of families that an average is made of, and how each is trained.
+
+    kernels of a view       the library of one view of the rows (`library`): points, prepared columns, words, characters
+    trees without labels    the share of random trees, grown on all rows without labels, in which two rows share a leaf
+    latent semantics        inner products of the main directions of TF-IDF, centered and of length 1, with two ridges
+    random forest, extra trees      of the labeled rows; their out-of-bag scores stand for leave-one-out scores
+
+A view is a matrix that is made from the rows (`preparation`). Trees and directions are drawn from a fixed seed.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+from semisvm.estimators.auto.average import (
+    KernelAverage,
+    LabeledTarget,
+    MembersFit,
+    fit_average,
+    member_record,
+    train_members,
+)
+from semisvm.estimators.auto.library import Member, make_library
+from semisvm.estimators.auto.stacking import Stacked
+from semisvm.estimators.auto.trees import LeafShares, TreeSet, shares_at_leaves, trees_of
+from semisvm.estimators.progress import RoundRecord
+
+N_FOREST_TREES, FOREST_LEAF = 300, 2
+N_DIRECTIONS, WEAK_RIDGE = 100, 0.1
+
+
+@dataclass(frozen=True)
+class FamilySettings:
+    """What the members are told."""
+
+    n_classes: int
+    n_neighbors: tuple[int, ...]
+    metric: str
+    is_safe: bool
+    ridge: float
+    strength: float
+    tell: Callable[[RoundRecord], bool]
+
+    def train_with(self, title: str) -> dict[str, Any]:
+        """What `train_members` is told; `title` comes before the names of the members."""
+        return {"ridge": self.ridge, "strength": self.strength, "tell": self.tell, "title": title}
+
+
+# ---- kernels of a view ----
+
+
+@dataclass(frozen=True)
+class KernelFamily:
+    """The kernels of one view."""
+
+    view: str
+    average: KernelAverage
+
+    def scores(self, views: dict[str, Any]) -> np.ndarray:
+        """The scores of rows, (m, c)."""
+        return self.average.scores_of_rows(views[self.view])
+
+
+def train_kernels(
+    view: str,
+    views: dict[str, Any],
+    weight: np.ndarray,
+    target: LabeledTarget,
+    settings: FamilySettings,
+    title: str,
+) -> FamilyFit:
+    """Train the kernels of one view."""
+    metric = settings.metric
+    library, node, at = make_library(
+        views[view],
+        weight,
+        settings.n_classes,
+        n_neighbors=settings.n_neighbors,
+        is_cosine=metric == "cosine" or (metric == "auto" and sparse.issparse(views[view])),
+        is_safe=settings.is_safe,
+    )
+    of_nodes = replace(target, labeled=node[target.labeled])
+    average, members = fit_average(library, at, of_nodes, **settings.train_with(title))
+    return FamilyFit(KernelFamily(view, average), members, average.scores(at)[node])
+
+
+# ---- kernels that are inner products of features ----
+
+
+@dataclass(frozen=True)
+class LatentDirections:
+    """Coordinates in the main directions of all rows, centered and scaled to length 1."""
+
+    directions: TruncatedSVD
+    mean: np.ndarray
+
+    def of(self, view: Any) -> Any:
+        """The features of rows: dense."""
+        centered = self.directions.transform(view) - self.mean
+        length = np.linalg.norm(centered, axis=1, keepdims=True)
+        return centered / np.where(length > 0, length, 1)
+
+    def products(self, view: Any, slopes: np.ndarray) -> np.ndarray:
+        """The features of rows times slopes (p, c)."""
+        return self.of(view) @ slopes
+
+
+def find_latent_directions(view: Any) -> LatentDirections:
+    """Find the directions in which rows vary most."""
+    directions = TruncatedSVD(max(1, min(N_DIRECTIONS, min(view.shape) - 1)), random_state=0)
+    return LatentDirections(directions, directions.fit_transform(view).mean(axis=0))
+
+
+@dataclass(frozen=True)
+class FeatureFamily:
+    """Kernels that are inner products of features; by the name of the view its features and the slopes (p, c) there."""
+
+    features: dict[str, LeafShares | LatentDirections]
+    slopes: dict[str, np.ndarray]
+    bias: np.ndarray
+
+    def scores(self, views: dict[str, Any]) -> np.ndarray:
+        """The scores of rows, (m, c)."""
+        return self.bias + sum(
+            features.products(views[view], self.slopes[view]) for view, features in self.features.items()
+        )
+
+
+def train_features(
+    names: tuple[str, ...],
+    make: Callable[[Any], LeafShares | LatentDirections],
+    ridges: tuple[float, ...],
+    views: dict[str, Any],
+    weight: np.ndarray,
+    target: LabeledTarget,
+    settings: FamilySettings,
+    title: str,
+) -> FamilyFit:
+    """Make the features of the views of these names, and train one member per view and ridge."""
+    makers = {view: make(views[view]) for view in names}
+    features = {view: maker.of(views[view]) for view, maker in makers.items()}
+    labeled = {view: matrix[target.labeled] for view, matrix in features.items()}
+    members = [
+        Member(view if ridge == 1 else f"{view}, weak ridge", view, ridge, 1.0) for view in names for ridge in ridges
+    ]
+    found = train_members(_inner_products(labeled), members, target, **settings.train_with(title))
+    slopes = {view: np.zeros((matrix.shape[1], target.Y.shape[1])) for view, matrix in labeled.items()}
+    bias = np.zeros(target.Y.shape[1])
+    for member in members:
+        if member.name in found.machines:
+            machine, share = found.machines[member.name], found.weights[member.name]
+            slopes[member.kernel] += share * (labeled[member.kernel].T @ machine.coef)
+            bias += share * machine.bias
+    scores = bias + sum(features[view] @ slopes[view] for view in names)
+    return FamilyFit(FeatureFamily(makers, slopes, bias), found, scores)
+
+
+def _inner_products(labeled: dict[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
+    for view, matrix in labeled.items():
+        kernel = matrix @ matrix.T
+        yield view, kernel.toarray() if sparse.issparse(kernel) else kernel
+
+
+# ---- forests ----
+
+
+@dataclass(frozen=True)
+class ForestFamily:
+    """A forest of trees; the score of a class is twice its mean share at the leaves, (n_nodes, n_classes), minus 1."""
+
+    view: str
+    trees: TreeSet
+    shares: np.ndarray
+
+    def scores(self, views: dict[str, Any]) -> np.ndarray:
+        """The scores of rows, (m, c)."""
+        return _from_shares(self.trees.sums(views[self.view], self.shares) / len(self.trees.roots))
+
+
+def train_forest(
+    view: str,
+    kind: type[RandomForestClassifier] | type[ExtraTreesClassifier],
+    views: dict[str, Any],
+    weight: np.ndarray,
+    target: LabeledTarget,
+    settings: FamilySettings,
+    title: str,
+) -> FamilyFit:
+    """Train a forest on the labeled rows of one view."""
+    began = time.perf_counter()
+    rows, Y = views[view], target.Y
+    codes = (Y[:, 0] > 0).astype(int) if Y.shape[1] == 1 else Y.argmax(axis=1)
+    forest = kind(N_FOREST_TREES, min_samples_leaf=FOREST_LEAF, bootstrap=True, oob_score=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rows that no tree has left out get the shares of the classes, below
+        forest.fit(rows[target.labeled], codes, sample_weight=target.count)
+    share = np.bincount(codes, target.count) / target.count.sum()
+    out_of_bag = forest.oob_decision_function_
+    has_none = ~np.isfinite(out_of_bag).all(axis=1) | (out_of_bag.sum(axis=1) == 0)
+    left_out = _from_shares(np.where(has_none[:, None], share, out_of_bag))
+    name = title.removesuffix(": ")
+    record = member_record(name, left_out, target, 0, time.perf_counter() - began).with_details(weight=1.0)
+    stacked = Stacked(np.ones(1), float(record.objective or 0), n_iter=1, gap=0.0)
+    members = MembersFit({}, {"": 1.0}, left_out, stacked, [record], settings.tell(record))
+    family = ForestFamily(view, trees_of(forest), shares_at_leaves(forest))
+    return FamilyFit(family, members, family.scores(views))
+
+
+def _from_shares(share: np.ndarray) -> np.ndarray:
+    """From shares of classes to scores: one column for two classes, +1 being the second."""
+    return 2 * (share[:, 1:] if share.shape[1] == 2 else share) - 1
+
+
+@dataclass(frozen=True)
+class FamilyFit:
+    """A trained family, its members, and the scores (n, c) of the rows that the views were made from."""
+
+    family: KernelFamily | FeatureFamily | ForestFamily
+    members: MembersFit
+    scores: np.ndarray

@@ -1,0 +1,141 @@
+"""Compiled loops over the decision values of rows: losses, dual variables and curvatures of both pieces of each row.
+
+A smoothing mu above 0 is that of the hinge; 0 means the squared hinge, which needs none. With s = 1 - t the shortfall
+of a piece and c its price:
+
+    smoothed hinge   alpha = c clip(s / mu, 0, 1)    curvature c / mu where 0 < s < mu    conjugate mu alpha^2 / (2 c)
+    squared hinge    alpha = 2 c max(s, 0)           curvature 2 c where s > 0            conjugate alpha^2 / (4 c)
+
+The smoothed loss itself is alpha s - conjugate.
+"""
+
+import numpy as np
+
+from semisvm.kernels.resources import jit
+
+# Places in the vector of scalars
+LOSS, SMOOTH, TOTAL, CONJUGATE, N_CURVED, N_SCALARS = 0, 1, 2, 4, 6, 7
+
+
+@jit
+def add_pieces(f, p, q, mu, alpha, curvature):
+    """Fill alpha (2, m) and curvature (m,); return losses, sums of alpha and of conjugates."""
+    scalars = np.zeros(N_SCALARS)
+    for i in range(len(f)):
+        alpha[0, i] = alpha[1, i] = curvature[i] = 0.0
+        for side in range(2):
+            c = p[i] if side == 0 else q[i]
+            if c <= 0.0:
+                continue
+            s = 1.0 - f[i] if side == 0 else 1.0 + f[i]
+            if s <= 0.0:
+                continue
+            if mu <= 0.0:
+                a, curved, conjugate = 2.0 * c * s, 2.0 * c, c * s * s
+                scalars[LOSS] += conjugate
+            else:
+                a, curved = c, 0.0
+                if s < mu:
+                    a, curved = c * s / mu, c / mu
+                conjugate = mu * a * a / (2.0 * c)
+                scalars[LOSS] += c * s
+            alpha[side, i] = a
+            if curved > 0.0:
+                curvature[i] += curved
+                scalars[N_CURVED] += 1.0
+            scalars[SMOOTH] += a * s - conjugate
+            scalars[TOTAL + side] += a
+            scalars[CONJUGATE + side] += conjugate
+    return scalars
+
+
+@jit
+def slope_along(f, g, step, p, q, mu):
+    """First and second derivative by the step of the smoothed losses at f + step g."""
+    slope, second = 0.0, 0.0
+    for i in range(len(f)):
+        value = f[i] + step * g[i]
+        if p[i] > 0.0:
+            s = 1.0 - value
+            if s > 0.0:
+                if mu <= 0.0:
+                    slope -= 2.0 * p[i] * s * g[i]
+                    second += 2.0 * p[i] * g[i] * g[i]
+                elif s < mu:
+                    slope -= p[i] * s / mu * g[i]
+                    second += p[i] / mu * g[i] * g[i]
+                else:
+                    slope -= p[i] * g[i]
+        if q[i] > 0.0:
+            s = 1.0 + value
+            if s > 0.0:
+                if mu <= 0.0:
+                    slope += 2.0 * q[i] * s * g[i]
+                    second += 2.0 * q[i] * g[i] * g[i]
+                elif s < mu:
+                    slope += q[i] * s / mu * g[i]
+                    second += q[i] / mu * g[i] * g[i]
+                else:
+                    slope += q[i] * g[i]
+    return slope, second
+
+
+# ---- epochs of dual coordinate descent over CSR rows ----
+
+# Places in the state that is carried from epoch to epoch
+IMBALANCE, BIAS, PENALTY, HIGHEST, LOWEST = 0, 1, 2, 3, 4
+N_STATE = 5
+
+
+@jit
+def run_epoch(order, n_active, row, side, price, alpha, square, data, columns, starts, w, state):
+    """One epoch over the first `n_active` variables of `order`; returns how many are left, and the violation.
+
+    Variable v is a piece of row[v] with alpha[v] in [0, price[v]]; w and state[IMBALANCE] follow alpha. A variable at a
+    bound whose gradient is past those of the last epoch goes to the end of `order` and is left out, as in LIBLINEAR.
+    """
+    imbalance, bias, penalty = state[IMBALANCE], state[BIAS], state[PENALTY]
+    old_high, old_low = state[HIGHEST], state[LOWEST]
+    high, low = -np.inf, np.inf
+    k = 0
+    while k < n_active:
+        v = order[k]
+        i, y, a, c = np.uint64(row[v]), side[v], alpha[v], price[v]
+        score = bias + penalty * imbalance
+        for j in range(starts[i], starts[i + np.uint64(1)]):
+            score += w[columns[j]] * data[j]
+        gradient = y * score - 1.0
+        projected = gradient
+        if a <= 0.0:
+            if gradient > old_high:
+                n_active -= 1
+                order[k], order[n_active] = order[n_active], v
+                continue
+            projected = min(gradient, 0.0)
+        elif a >= c:
+            if gradient < old_low:
+                n_active -= 1
+                order[k], order[n_active] = order[n_active], v
+                continue
+            projected = max(gradient, 0.0)
+        high, low = max(high, projected), min(low, projected)
+        k += 1
+        if abs(projected) > 1e-12:
+            new = min(max(a - gradient / (square[i] + penalty), 0.0), c)
+            change = y * (new - a)
+            if change != 0.0:
+                alpha[v] = new
+                imbalance += change
+                for j in range(starts[i], starts[i + np.uint64(1)]):
+                    w[columns[j]] += change * data[j]
+    state[IMBALANCE] = imbalance
+    state[HIGHEST], state[LOWEST] = high, low
+    return n_active
+
+
+@jit
+def shuffle(order, n_active, random):
+    """Shuffle the active variables in place; random holds n_active numbers in [0, 1)."""
+    for k in range(n_active - 1, 0, -1):
+        j = int(random[k] * (k + 1))
+        order[k], order[j] = order[j], order[k]

@@ -1,0 +1,191 @@
+"""Dual coordinate descent with the exact bias, for the hinge on sparse rows in memory.
+
+    maximize    sum(alpha) - 1/2 |w|^2                    w = sum_v side_v alpha_v x_v
+    subject to  0 <= alpha_v <= price_v,   sum_v side_v alpha_v = 0
+
+One variable per piece. Coordinate descent can't keep the last constraint, so it is moved into the objective (the
+augmented Lagrangian): with u = sum side alpha, a penalty s and the multiplier b the decision value of a row is
+
+    f = <w, x> + b + s u,      alpha_v <- clip(alpha_v - (side_v f - 1) / (|x|^2 + s), 0, price_v)
+
+and b is raised by s u from time to time. Every few epochs the solution is certified: for the objective, the best bias
+for w is a weighted quantile; for the bound, the sum constraint is repaired on the variables whose gradient is the
+smallest, which costs the least.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from semisvm.dual import Status
+from semisvm.primal.compiled import BIAS, HIGHEST, IMBALANCE, LOWEST, N_STATE, PENALTY, run_epoch, shuffle
+from semisvm.primal.newton import POLISHED_TOL, Watcher
+from semisvm.primal.polish import polish
+from semisvm.primal.problem import PrimalProblem, PrimalSolution, relative_gap
+from semisvm.primal.rows import MemoryRows
+
+FIRST_CHECK, MOST_EPOCHS_BETWEEN = 4, 16
+EPOCHS_PER_MULTIPLIER = 5
+ORDER_SEED = 0
+
+
+def solve_descent(problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher) -> PrimalSolution:
+    """Solve on rows in memory, from the dual variables of a start where it has some."""
+    began = time.perf_counter()
+    descent = _CoordinateDescent(problem, start)
+    status = descent.run(watcher)
+    return PrimalSolution(
+        w=descent.best_w,
+        bias=descent.best_bias,
+        objective=descent.objective,
+        bound=descent.bound,
+        gap=relative_gap(descent.objective, descent.bound),
+        n_iter=watcher.n_iter,
+        status=status,
+        seconds=time.perf_counter() - began,
+        values=descent.rows.scores(descent.best_w) + descent.best_bias,
+        beta=descent.beta(),
+    )
+
+
+class _CoordinateDescent:
+    """The variables, the rows as arrays, and the best certified point so far."""
+
+    def __init__(self, problem: PrimalProblem, start: PrimalSolution | None):
+        rows = problem.rows
+        assert isinstance(rows, MemoryRows)
+        self.rows, X = rows, rows.X
+        prices = [problem.prices(part) for part in rows.parts()]
+        self.p = np.concatenate([p for p, _ in prices])
+        self.q = np.concatenate([q for _, q in prices])
+        positive, negative = np.flatnonzero(self.p > 0), np.flatnonzero(self.q > 0)
+        self.row = np.concatenate([positive, negative]).astype(np.int32)
+        self.side = np.repeat([1.0, -1.0], [len(positive), len(negative)])
+        self.price = np.concatenate([self.p[positive], self.q[negative]])
+        self.arrays = (
+            X.data,
+            X.indices.view(f"u{X.indices.itemsize}"),
+            X.indptr.view(f"u{X.indptr.itemsize}"),
+        )  # no negative indices
+        self.square = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        self.alpha = np.zeros(len(self.row))
+        self.state = np.zeros(N_STATE)
+        self.state[PENALTY] = max(float(self.square[self.row].mean()) if len(self.row) else 1.0, 1e-12)
+        if start is not None and start.beta is not None:
+            self.alpha = np.clip(self.side * start.beta[self.row], 0.0, self.price)
+        self.state[BIAS] = 0.0 if start is None else start.bias
+        self.w = self.rows.times(self.beta())
+        self.state[IMBALANCE] = float(self.side @ self.alpha)
+        self.objective, self.bound = np.inf, 0.0
+        self.best_w, self.best_bias = np.zeros(rows.n_features), 0.0
+
+    def beta(self) -> np.ndarray:
+        """Signed coefficients, one per row."""
+        return np.bincount(self.row, self.side * self.alpha, minlength=self.rows.n_rows)
+
+    def run(self, watcher: Watcher) -> Status:
+        rng = np.random.default_rng(ORDER_SEED)
+        order = np.arange(len(self.row), dtype=np.int32)
+        n_active, next_check, every = len(order), FIRST_CHECK, FIRST_CHECK
+        self.certify()
+        state = self.state
+        state[HIGHEST], state[LOWEST] = np.inf, -np.inf
+        first_gap = relative_gap(self.objective, self.bound)
+        if (ended := watcher.ended(first_gap)) is not None:
+            return ended
+        epochs = 0
+        try:
+            while True:
+                shuffle(order, n_active, rng.random(n_active))
+                n_active = run_epoch(
+                    order,
+                    n_active,
+                    self.row,
+                    self.side,
+                    self.price,
+                    self.alpha,
+                    self.square,
+                    *self.arrays,
+                    self.w,
+                    state,
+                )
+                watcher.n_iter += 1
+                epochs += 1
+                violation = state[HIGHEST] - state[LOWEST]
+                if n_active == 0 or violation <= 0.1 * watcher.tol:
+                    n_active = len(order)
+                    state[HIGHEST], state[LOWEST] = np.inf, -np.inf
+                else:
+                    state[HIGHEST] = state[HIGHEST] if state[HIGHEST] > 0 else np.inf
+                    state[LOWEST] = state[LOWEST] if state[LOWEST] < 0 else -np.inf
+                if epochs % EPOCHS_PER_MULTIPLIER == 0:
+                    state[BIAS] += state[PENALTY] * state[IMBALANCE]
+                if epochs >= next_check or (watcher.max_iter is not None and watcher.n_iter >= watcher.max_iter):
+                    self.certify()
+                    if watcher.tol <= POLISHED_TOL:
+                        self._polish()
+                    every = min(every + 2, MOST_EPOCHS_BETWEEN)
+                    next_check = epochs + every
+                    if (ended := watcher.ended(relative_gap(self.objective, self.bound))) is not None:
+                        return ended
+        except KeyboardInterrupt:
+            self.certify()
+            return Status.INTERRUPTED
+
+    def certify(self) -> None:
+        """Note the objective at w with its best bias, and the bound of the repaired variables."""
+        scores = self.rows.scores(self.w)
+        bias = best_bias(scores, self.p, self.q)
+        self._propose(self.w, bias, scores)
+        alpha = self._balanced(scores + bias)
+        change = np.bincount(self.row, self.side * (alpha - self.alpha), minlength=self.rows.n_rows)
+        v = self.w + self.rows.times(change)
+        self.bound = max(self.bound, float(alpha.sum()) - 0.5 * float(v @ v))
+
+    def _polish(self) -> None:
+        """Propose the exact solution for the variables that are between their bounds."""
+        on, full = np.zeros(2 * self.rows.n_rows, dtype=bool), np.zeros(2 * self.rows.n_rows, dtype=bool)
+        places = self.row + np.where(self.side > 0, 0, self.rows.n_rows)
+        full[places] = self.alpha >= self.price
+        on[places] = (self.alpha > 0) & (self.alpha < self.price)
+        found = polish(self.rows, self.p, self.q, on, full)
+        if found is None:
+            return
+        w, bias, bound = found
+        self.bound = max(self.bound, bound)
+        self._propose(w, bias, self.rows.scores(w))
+
+    def _propose(self, w: np.ndarray, bias: float, scores: np.ndarray) -> None:
+        losses = self.p @ np.maximum(0, 1 - scores - bias) + self.q @ np.maximum(0, 1 + scores + bias)
+        objective = 0.5 * float(w @ w) + float(losses)
+        if objective < self.objective:
+            self.objective, self.best_w, self.best_bias = objective, w.copy(), bias
+
+    def _balanced(self, f: np.ndarray) -> np.ndarray:
+        """The variables with sum(side alpha) = 0: the larger side gives up those with the smallest gradients."""
+        alpha = self.alpha.copy()
+        excess = float(self.side @ alpha)
+        places = np.flatnonzero((self.side == np.sign(excess)) & (alpha > 0))
+        gradient = np.abs(1.0 - self.side[places] * f[self.row[places]])
+        places = places[np.argsort(gradient, kind="stable")]
+        given = np.cumsum(alpha[places])
+        n_whole = int(np.searchsorted(given, abs(excess)))
+        left = abs(excess) - (given[n_whole - 1] if n_whole else 0.0)
+        alpha[places[:n_whole]] = 0.0
+        if n_whole < len(places):
+            alpha[places[n_whole]] -= left
+        return alpha
+
+
+def best_bias(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
+    """The bias that minimizes the hinge losses at these scores: where the slope in it changes its sign."""
+    positive, negative = np.flatnonzero(p > 0), np.flatnonzero(q > 0)
+    places = np.concatenate([1 - scores[positive], -1 - scores[negative]])
+    if len(places) == 0:
+        return 0.0
+    price = np.concatenate([p[positive], q[negative]])
+    order = np.argsort(places)
+    slope = np.cumsum(price[order]) - p[positive].sum()
+    return float(places[order[min(int(np.searchsorted(slope, 0.0)), len(order) - 1)]])

@@ -1,0 +1,254 @@
+"""Newton's method on the smoothed hinge or the squared hinge, until the duality gap is as small as asked.
+
+The hinge is smoothed on a zone of width mu below the margin. At the optimum of the smoothed problem only the rows in
+that zone contribute to the gap of the true problem, about mu / 6 each, so the gap is of order mu^2: a zone of 0.06 to
+0.1 is narrow enough for a gap of 1e-3. So mu is wide at first, where the problem is nearly quadratic, and is narrowed
+whenever the smoothed problem is solved well enough for its share of the gap.
+
+    repeat
+        pass at (w, bias, mu) -> sums
+        stop when objective - best bound <= tol objective
+        if smooth objective - smooth bound <= 0.3 (objective - bound): narrow mu, pass again
+        step along -(I + H)^-1 gradient
+
+The system is solved by Cholesky factors of I + H for up to 2,000 features, of the rows' Gram matrix where few rows have
+a curvature, and by preconditioned conjugate gradients elsewhere. A cold start on many rows begins with a sample.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from semisvm.dual import Status
+from semisvm.primal.passes import MemoryPasses, Passes, passes_of
+from semisvm.primal.polish import pieces_near_margin, polish
+from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
+from semisvm.primal.rows import MemoryRows
+from semisvm.primal.sums import FULL, Sums
+
+FIRST_MU = 4.0
+SOLVED_SHARE = 0.3
+MOST_NARROWING, LEAST_NARROWING = 0.25, 0.7  # by what mu is multiplied at most and at least
+MU_OF_GAP = 0.4  # the share of the gap asked for that the smoothing may take
+MU_FLOOR = 1e-9
+WARM_FACTOR = 4.0  # a start's zone, widened: the rows of the next problem are in others
+SAMPLED_SHARE, FEWEST_SAMPLED, SAMPLE_TOL = 16, 2_000, 3e-3
+MOST_GRAM_ROWS = 1_000
+CG_TOL, CG_STEPS = 0.1, 250
+POLISHED_TOL, POLISHED_MU = 1e-5, 0.05
+MOST_STEPS_PER_ZONE = 12
+STEPS_WITHOUT_PROGRESS = 12  # steps without progress of the gap or of the smoothed objective: rounding allows no more
+
+
+@dataclass
+class Watcher:
+    """Limits of one solve, and who may end it."""
+
+    tol: float
+    max_iter: int | None
+    deadline: float | None
+    callback: Any
+    n_iter: int = 0
+
+    def ended(self, gap: float) -> Status | None:
+        """Why the solve ends here, None where it goes on."""
+        if gap <= self.tol:
+            return Status.CONVERGED
+        if self.max_iter is not None and self.n_iter >= self.max_iter:
+            return Status.MAX_ITER
+        if self.deadline is not None and time.perf_counter() >= self.deadline:
+            return Status.TIME_LIMIT
+        if self.callback is not None and self.callback(self.n_iter, gap):
+            return Status.STOPPED
+        return None
+
+
+def solve_newton(problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher) -> PrimalSolution:
+    """Solve from a start, or from the solution of a sample."""
+    began = time.perf_counter()
+    if start is None and problem.rows.n_rows >= SAMPLED_SHARE * FEWEST_SAMPLED:
+        start = _solve_sample(problem, watcher)
+    d = problem.rows.n_features
+    w = np.zeros(d) if start is None else np.array(start.w, dtype=np.float64)
+    bias = 0.0 if start is None else start.bias
+    mu = 0.0
+    if not problem.is_squared:
+        mu = FIRST_MU if start is None or start.smoothing <= 0 else min(FIRST_MU, WARM_FACTOR * start.smoothing)
+    descent = _Descent(passes_of(problem), watcher, Sums(w, bias, mu, np.empty(0), FULL))
+    status = descent.run()
+    best, passes = descent.best, descent.passes
+    values = None
+    if isinstance(passes, MemoryPasses):
+        values = passes.rows.scores(best.w) + best.bias
+    return PrimalSolution(
+        w=best.w,
+        bias=best.bias,
+        objective=best.objective,
+        bound=descent.bound,
+        gap=relative_gap(best.objective, descent.bound),
+        n_iter=watcher.n_iter,
+        status=status,
+        seconds=time.perf_counter() - began,
+        smoothing=best.mu,
+        values=values,
+    )
+
+
+class _Descent:
+    """The state of the loop: the sums at hand, the best objective and the best bound so far."""
+
+    def __init__(self, passes: Passes, watcher: Watcher, at: Sums):
+        self.passes, self.watcher = passes, watcher
+        self.here = self.best = passes.at(at.w, at.bias, at.mu)
+        self.bound = max(self.here.bounds[0], 0.0)
+        self.narrowest, self.n_in_zone = MOST_NARROWING, 0
+
+    def run(self) -> Status:
+        since_progress, smallest = 0, np.inf
+        try:
+            while True:
+                gap = relative_gap(self.best.objective, self.bound)
+                if (ended := self.watcher.ended(gap)) is not None:
+                    return ended
+                since_progress = 0 if gap < 0.999 * smallest else since_progress + 1
+                smallest = min(gap, smallest)
+                if since_progress > STEPS_WITHOUT_PROGRESS and self._is_at_rest():
+                    return Status.STALLED
+                self._adapt_zone()
+                if relative_gap(self.best.objective, self.bound) <= self.watcher.tol:
+                    continue
+                self._move(self.passes.advance(self.here, self._direction()))
+                self.watcher.n_iter += 1
+        except KeyboardInterrupt:
+            return Status.INTERRUPTED
+
+    def _move(self, sums: Sums) -> None:
+        self.here = sums
+        if sums.objective <= self.best.objective:
+            self.best = sums
+        self.bound = max(self.bound, sums.bounds[0])
+
+    def _is_at_rest(self) -> bool:
+        """Whether the smoothed problem is solved as far as rounding allows, at the narrowest zone there is."""
+        here = self.here
+        left = here.smooth_objective - here.bounds[1]
+        return left <= 1e-12 * abs(here.smooth_objective) or here.mu <= MU_FLOOR
+
+    def _adapt_zone(self) -> None:
+        here = self.here
+        if here.mu == 0:
+            return
+        gap = here.objective - here.bounds[0]
+        if here.smooth_objective - here.bounds[1] <= SOLVED_SHARE * gap and here.mu > MU_FLOOR:
+            asked = MU_OF_GAP * self.watcher.tol * here.objective / max(gap, 1e-300)
+            mu = here.mu * float(np.clip(np.sqrt(asked), self.narrowest, LEAST_NARROWING))
+            if not self._is_polished():
+                self._move(self.passes.at(here.w, here.bias, max(mu, MU_FLOOR)))
+                self.n_in_zone = 0
+        elif self.n_in_zone >= MOST_STEPS_PER_ZONE:
+            # The zone lost the rows that say where to go: widen it, and narrow it more slowly from here.
+            self.narrowest = min(LEAST_NARROWING, 1.5 * self.narrowest)
+            self._move(self.passes.at(here.w, here.bias, 2 * here.mu))
+            self.n_in_zone = 0
+        self.n_in_zone += 1
+
+    def _is_polished(self) -> bool:
+        """Where many digits are asked for, try the exact solution of the rows on the margin; True ends the solve."""
+        here, passes = self.here, self.passes
+        if self.watcher.tol > POLISHED_TOL or here.mu > POLISHED_MU or not isinstance(passes, MemoryPasses):
+            return False
+        found = polish(passes.rows, passes.p, passes.q, *pieces_near_margin(passes.p, passes.q, passes.f, here.mu))
+        if found is None:
+            return False
+        w, bias, bound = found
+        proposed = passes.at(w, bias, here.mu)
+        self.bound = max(self.bound, bound)
+        if proposed.objective <= self.best.objective:
+            self.best = proposed
+        return relative_gap(self.best.objective, self.bound) <= self.watcher.tol
+
+    def _direction(self) -> np.ndarray:
+        here = self.here
+        if here.n_curved == 0:  # the losses are linear in the bias: a zone's width at a time
+            return -np.append(here.gradient[:-1], here.mu * np.sign(here.gradient[-1]))
+        few = self.passes.curved_rows(here, MOST_GRAM_ROWS) if here.curvature != FULL else None
+        if here.curvature == FULL:
+            return _by_hessian(here)
+        if few is not None:
+            return _by_gram(here.gradient, *few)
+        return _by_conjugate_gradients(here, self.passes)
+
+
+def _by_hessian(here: Sums) -> np.ndarray:
+    H = here.hessian.copy()
+    d = len(here.w)
+    H[np.arange(d), np.arange(d)] += 1.0
+    for jitter in (0.0, 1e-12, 1e-8, 1e-4):
+        try:
+            H[d, d] *= 1.0 + jitter
+            return -cho_solve(cho_factor(H, lower=True, check_finite=False), here.gradient, check_finite=False)
+        except LinAlgError:
+            continue
+    return -here.gradient / (H.diagonal() + 1.0)
+
+
+def _by_gram(gradient: np.ndarray, X: Any, curved: np.ndarray) -> np.ndarray:
+    """With Z the curved rows times the root e of their curvature: (I + Z'Z)^-1 r = r - Z'(I + ZZ')^-1 Z r."""
+    root = np.sqrt(curved)
+    Z = X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsr()
+    K = Z @ Z.T
+    K = K if isinstance(K, np.ndarray) else K.toarray()
+    K[np.arange(len(K)), np.arange(len(K))] += 1.0
+    factor = cho_factor(K, lower=True, check_finite=False)
+    within = cho_solve(factor, np.stack([Z @ gradient[:-1], root], axis=1), check_finite=False)
+    # The bias: its row of the system after w is eliminated, e'(I + K)^-1 e being what is left of its curvature.
+    bias = (gradient[-1] - root @ within[:, 0]) / (root @ within[:, 1])
+    return -np.append(gradient[:-1] - Z.T @ (within[:, 0] + bias * within[:, 1]), bias)
+
+
+def _by_conjugate_gradients(here: Sums, passes: Passes) -> np.ndarray:
+    times = passes.hessian_products(here)
+    identity = np.append(np.ones(len(here.w)), 0.0)
+    diagonal = here.diagonal + identity
+    diagonal[-1] = max(diagonal[-1], 1e-12 * diagonal.max())
+    x, residual = np.zeros(len(identity)), -here.gradient
+    z = residual / diagonal
+    p, rz = z.copy(), float(residual @ z)
+    goal = CG_TOL**2 * rz
+    for _ in range(CG_STEPS):
+        if rz <= goal or rz == 0:
+            break
+        along = times(p) + identity * p
+        curvature = float(p @ along)
+        if curvature <= 0:
+            break
+        step = rz / curvature
+        x += step * p
+        residual = residual - step * along
+        z = residual / diagonal
+        before, rz = rz, float(residual @ z)
+        p = z + rz / before * p
+    return x if x.any() else -here.gradient / diagonal
+
+
+def _solve_sample(problem: PrimalProblem, watcher: Watcher) -> PrimalSolution | None:
+    """The solution of some of the rows, whose prices add up to those of all rows."""
+    rows = problem.rows.sample(max(problem.rows.n_rows // SAMPLED_SHARE, FEWEST_SAMPLED), seed=0)
+    if isinstance(problem.prices, GivenPrices):
+        assert rows.origin is not None
+        prices = GivenPrices(problem.prices.positive[rows.origin], problem.prices.negative[rows.origin])
+    else:
+        found = [problem.prices(part) for part in rows.parts()]
+        prices = GivenPrices(np.concatenate([p for p, _ in found]), np.concatenate([q for _, q in found]))
+    if not prices.positive.any() or not prices.negative.any():
+        return None
+    factor = problem.rows.n_rows / rows.n_rows
+    scaled = GivenPrices(factor * prices.positive, factor * prices.negative)
+    sample = PrimalProblem(MemoryRows(rows.X), scaled, problem.loss)
+    rough = Watcher(max(SAMPLE_TOL, watcher.tol), watcher.max_iter, watcher.deadline, watcher.callback)
+    return solve_newton(sample, None, rough)

@@ -1,0 +1,231 @@
+"""The primal problem of a linear machine, and what a solution of it is.
+
+    minimize  P(w, bias) = 1/2 |w|^2 + sum_i [ p_i h(f_i) + q_i h(-f_i) ]        f_i = <w, x_i> + bias
+
+    hinge            h(t) = max(0, 1 - t)
+    squared hinge    h(t) = max(0, 1 - t)^2
+
+Row i has two prices: p_i is what it costs to be short of the positive side, q_i of the negative side. A labeled row has
+one of them (C times its weight times the cost of its class), a guessed row has one, a soft label has both, and a row
+out of use has none. The bias is not regularized. LIBLINEAR's is, as one more column of ones: another problem.
+
+For any w there are dual variables that bound the optimum from below (see `sums`), so every solution comes with
+
+    objective   P at (w, bias)
+    bound       a number that the optimum is not below
+    gap         (objective - bound) / objective, which is what "certified" means here
+
+A problem says nothing about where its rows are: `Rows` may be in memory, in files or on a cluster. Prices are given by
+a rule that is evaluated where the rows are: `GivenPrices` looks them up, `ClassPrices` knows the prices of classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from semisvm.dual import Status
+from semisvm.primal.rows import RowPart, Rows
+
+Loss = Literal["hinge", "squared_hinge"]
+LOSSES = ("hinge", "squared_hinge")
+Prices = Callable[[RowPart], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class GivenPrices:
+    """Prices that are there already, one pair for each row.
+
+    Attributes
+    ----------
+    positive, negative : ndarray of shape (n_rows,)
+        The price of being short of the positive side, and of the negative side, for each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.primal import GivenPrices
+    >>> GivenPrices.of_signs(np.array([1, -1, 0]), np.array([2.0, 3.0, 4.0])).negative
+    array([0., 3., 0.])
+    """
+
+    positive: np.ndarray
+    negative: np.ndarray
+
+    @classmethod
+    def of_signs(cls, sign: np.ndarray, box: np.ndarray) -> GivenPrices:
+        """Return the prices of rows with one sign each.
+
+        Parameters
+        ----------
+        sign : ndarray of shape (n_rows,)
+            -1, +1, or 0 for a row out of use.
+        box : ndarray of shape (n_rows,)
+            The price of each row under its sign.
+
+        Returns
+        -------
+        GivenPrices
+            The prices.
+        """
+        return cls(np.where(sign > 0, box, 0.0), np.where(sign < 0, box, 0.0))
+
+    def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
+        """Return the prices of the rows of a part."""
+        return self.positive[part.span], self.negative[part.span]
+
+
+@dataclass(frozen=True)
+class ClassPrices:
+    """One class against the rest, or against another one, by the class codes that come with the rows.
+
+    Attributes
+    ----------
+    positive : int
+        The code of the positive class.
+    negative : int or None
+        The code of the negative class; None: every other class. A negative code marks rows without a label.
+    price : ndarray of shape (n_classes,)
+        What an error on a row of each class costs: C times the weight of the class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.primal import ClassPrices, MemoryRows
+    >>> rows = MemoryRows(np.eye(3), codes=np.array([1, 0, -1]))
+    >>> ClassPrices(1, None, np.array([1.0, 2.0]))(rows.parts()[0])
+    (array([2., 0., 0.]), array([0., 1., 0.]))
+    """
+
+    positive: int
+    negative: int | None
+    price: np.ndarray
+
+    def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
+        """Return the prices of the rows of a part."""
+        codes = part.codes
+        if codes is None:
+            raise ValueError("The rows have no class codes, and prices of classes need them.")
+        box = np.where(codes >= 0, self.price[np.maximum(codes, 0)], 0.0)
+        if part.weight is not None:
+            box = box * part.weight
+        is_positive = codes == self.positive
+        is_negative = ~is_positive if self.negative is None else codes == self.negative
+        return np.where(is_positive, box, 0.0), np.where(is_negative, box, 0.0)
+
+
+@dataclass(frozen=True)
+class PrimalProblem:
+    """Minimize 1/2 |w|^2 and the losses of rows with two prices each; see the formula in `semisvm.primal.problem`.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows, wherever they are.
+    prices : callable
+        ``prices(part)`` returns the prices of the rows of a part as positive and as negative: `GivenPrices`,
+        `ClassPrices`, or any other rule. It is called where the rows are, so it must be picklable for a cluster.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        The loss.
+
+    See Also
+    --------
+    solve_primal : Solve a problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem
+    >>> X, sign = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
+    >>> PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.ones(2))).loss
+    'hinge'
+    """
+
+    rows: Rows
+    prices: Prices
+    loss: Loss = "hinge"
+
+    def __post_init__(self) -> None:
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}.")
+
+    @property
+    def is_squared(self) -> bool:
+        """Whether the loss is the squared hinge."""
+        return self.loss == "squared_hinge"
+
+
+@dataclass(frozen=True)
+class PrimalSolution:
+    """All that a solver learned; it can start the next solve of a sequence on the same rows.
+
+    Attributes
+    ----------
+    w : ndarray of shape (n_features,)
+        Weights of the features.
+    bias : float
+        The constant of the decision function.
+    objective : float
+        The primal objective at (w, bias).
+    bound : float
+        The optimum is not below this.
+    gap : float
+        (objective - bound) / objective.
+    n_iter : int
+        Newton steps, or epochs of dual coordinate descent.
+    status : Status
+        Why the solve ended.
+    seconds : float
+        Time that the solve took.
+    smoothing : float
+        The width of the smoothing of the hinge where the solve ended, at which the next one begins.
+    values : ndarray of shape (n_rows,) or None
+        Decision values of all rows, where they are in memory.
+    beta : ndarray of shape (n_rows,) or None
+        Signed dual variables, where the solver was dual coordinate descent.
+    decision_values : ndarray of shape (n_rows,)
+        The same as `values`; an error where they are not in memory.
+    scores : ndarray of shape (n_rows,)
+        Decision values without the bias.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem, solve_primal
+    >>> X, sign = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
+    >>> found = solve_primal(PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.ones(2))), tol=1e-6)
+    >>> found.decision_values.round(3)
+    array([-1.,  1.])
+    """
+
+    w: np.ndarray
+    bias: float
+    objective: float
+    bound: float
+    gap: float
+    n_iter: int
+    status: Status
+    seconds: float
+    smoothing: float = 0.0
+    values: np.ndarray | None = field(default=None, repr=False)
+    beta: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def decision_values(self) -> np.ndarray:
+        """f of every row, in memory."""
+        if self.values is None:
+            raise ValueError("Decision values are kept for rows in memory only; compute them part by part.")
+        return self.values
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Decision values without the bias."""
+        return self.decision_values - self.bias
+
+
+def relative_gap(objective: float, bound: float) -> float:
+    """How far the objective may be above the optimum, as a share of it; 0 where both are 0."""
+    return max(objective - bound, 0.0) / objective if objective > 0 else 0.0

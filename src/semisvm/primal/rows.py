@@ -1,0 +1,326 @@
+"""Rows, wherever they are: solvers see sums over parts of them, added up in a fixed order.
+
+    RowPart   X (m, d) dense float64 or CSR;  codes (m,) classes, -1 for none;  weight (m,);  span: which rows they are
+
+    rows.sum_over(function, *broadcast)   function(part, *broadcast) -> array, added up over all parts
+    rows.map_over(function, *broadcast)   the same, the results one after the other
+    rows.sample(n, seed)                  random rows, in memory
+
+`function` and `broadcast` are picklable, because on a cluster they travel to the rows; what comes back is as large as
+the result of `function`, whatever the number of rows. The order in which parts are added up depends on the rows alone,
+never on threads or workers: a fit gives the same coefficients, bit for bit, on any number of them.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from semisvm.kernels.threads import for_each
+
+NUMBERS_PER_PART = 1 << 18  # two megabytes: they stay in the processor's cache from one use to the next
+MOST_BLOCKS = 8  # of parts that threads take; a constant, so that sums do not depend on the number of threads
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """Some consecutive rows.
+
+    Attributes
+    ----------
+    X : {ndarray, csr_array} of shape (m, n_features)
+        The features, in float64.
+    codes : ndarray of int of shape (m,) or None
+        Class codes where the rows bring them, -1 for none.
+    weight : ndarray of shape (m,) or None
+        How many rows each row counts for; None: 1.
+    span : slice
+        Which of all rows these are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.primal import MemoryRows
+    >>> MemoryRows(np.eye(2)).parts()[0].span
+    slice(0, 2, None)
+    """
+
+    X: Any
+    codes: np.ndarray | None
+    weight: np.ndarray | None
+    span: slice
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Return <w, x> for each row.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_features,)
+            Weights of the features.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            One number per row.
+        """
+        return self.X @ w
+
+
+class Rows(abc.ABC):
+    """What solvers need of rows; see the module's docstring. Subclasses say where the rows are.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    n_features : int
+        Number of features.
+    is_sparse : bool
+        Whether parts are CSR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.primal import MemoryRows
+    >>> MemoryRows(np.eye(3)).sum_over(lambda part: part.X.sum(axis=0))
+    array([1., 1., 1.])
+    """
+
+    n_rows: int
+    n_features: int
+    is_sparse: bool = False
+
+    def sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
+        """Add up what a function makes of each part, in an order that depends on the rows alone.
+
+        Parameters
+        ----------
+        function : callable
+            Called as ``function(part, *broadcast)``; returns an array of one shape, which may be overwritten.
+        *broadcast : object
+            What the function needs beside the part.
+
+        Returns
+        -------
+        ndarray
+            The sum.
+        """
+        return self._sum_over(function, *broadcast)
+
+    def map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
+        """Return what a function makes of each part, in the order of the rows.
+
+        Parameters
+        ----------
+        function : callable
+            Called as ``function(part, *broadcast)``.
+        *broadcast : object
+            What the function needs beside the part.
+
+        Returns
+        -------
+        iterator
+            One result per part.
+        """
+        return self._map_over(function, *broadcast)
+
+    def sample(self, n: int, seed: int) -> MemoryRows:
+        """Return random rows, in memory, with their codes and weights.
+
+        Parameters
+        ----------
+        n : int
+            How many rows.
+        seed : int
+            Of the random draw.
+
+        Returns
+        -------
+        MemoryRows
+            The rows; their `origin` says which of all rows they are.
+        """
+        return self._sample(n, seed)
+
+    @abc.abstractmethod
+    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray: ...
+
+    @abc.abstractmethod
+    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]: ...
+
+    @abc.abstractmethod
+    def _sample(self, n: int, seed: int) -> MemoryRows: ...
+
+
+class MemoryRows(Rows):
+    """Rows in memory, dense or CSR.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse array} of shape (n_rows, n_features)
+        The rows, float32 or float64; sums are in float64 either way.
+    codes : ndarray of int of shape (n_rows,), default=None
+        Class codes, -1 for none, where prices depend on them.
+    weight : ndarray of shape (n_rows,), default=None
+        How many rows each row counts for.
+    origin : ndarray of int of shape (n_rows,), default=None
+        Of a sample: which rows these are.
+
+    See Also
+    --------
+    FileRows : Rows in files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.primal import MemoryRows
+    >>> rows = MemoryRows(np.eye(3))
+    >>> rows.n_rows, rows.n_features, rows.is_sparse
+    (3, 3, False)
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        codes: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
+        origin: np.ndarray | None = None,
+    ):
+        self.is_sparse = sparse.issparse(X)
+        if self.is_sparse:
+            X = sparse.csr_array(X)
+            if not X.has_canonical_format:
+                X = X.copy()  # the user's array is not changed
+                X.sum_duplicates()
+        self.X, self.codes, self.weight, self.origin = X, codes, weight, origin
+        self.n_rows, self.n_features = X.shape
+        self._parts = [self._part(span) for span in self._spans()]
+
+    def _spans(self) -> list[slice]:
+        """Consecutive rows, about NUMBERS_PER_PART numbers each."""
+        if self.is_sparse:
+            per_row = self.X.nnz / max(self.n_rows, 1)
+            # The sums of a part are as long as a row is wide: a part must be worth them.
+            height = max(NUMBERS_PER_PART, 4 * self.n_features) / max(per_row, 1.0)
+        else:
+            height = NUMBERS_PER_PART / max(self.n_features, 1)
+        size = max(int(height), 64)
+        return [slice(start, min(start + size, self.n_rows)) for start in range(0, self.n_rows, size)]
+
+    def _part(self, span: slice) -> RowPart:
+        if self.is_sparse:
+            first, last = self.X.indptr[span.start], self.X.indptr[span.stop]
+            indptr = self.X.indptr[span.start : span.stop + 1] - first
+            columns = self.X.indices[first:last]
+            X = sparse.csr_array(
+                (self.X.data[first:last], columns, indptr), shape=(span.stop - span.start, self.n_features)
+            )
+        else:
+            X = self.X[span]
+        codes = None if self.codes is None else self.codes[span]
+        return RowPart(X, codes, None if self.weight is None else self.weight[span], span)
+
+    def parts(self) -> list[RowPart]:
+        """Return the parts, without copying the rows.
+
+        Returns
+        -------
+        list of RowPart
+            The parts, in the order of the rows.
+        """
+        return self._parts
+
+    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
+        parts = self._parts
+        n_blocks = min(MOST_BLOCKS, len(parts))
+        ends = np.linspace(0, len(parts), n_blocks + 1).astype(int)
+        sums: list[Any] = [None] * n_blocks
+
+        def add_up(block: int) -> None:
+            for part in parts[ends[block] : ends[block + 1]]:
+                value = function(widen(part), *broadcast)
+                if sums[block] is None:
+                    sums[block] = value
+                else:
+                    sums[block] += value
+
+        for_each(add_up, range(n_blocks))
+        total = sums[0]
+        for value in sums[1:]:
+            total += value
+        return total
+
+    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
+        results: list[Any] = [None] * len(self._parts)
+
+        def put(number: int) -> None:
+            results[number] = function(widen(self._parts[number]), *broadcast)
+
+        for_each(put, range(len(self._parts)))
+        return iter(results)
+
+    def _sample(self, n: int, seed: int) -> MemoryRows:
+        rows = np.sort(np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False))
+        return self.select(rows)
+
+    def select(self, rows: np.ndarray) -> MemoryRows:
+        """Return some of the rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        MemoryRows
+            Those rows, with their codes and weights.
+        """
+        codes = None if self.codes is None else self.codes[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        return MemoryRows(self.X[rows], codes, weight, origin=rows)
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Return <w, x> for each row.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_features,)
+            Weights of the features.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            One number per row.
+        """
+        return np.concatenate(list(self.map_over(RowPart.scores, w)))
+
+    def times(self, net: np.ndarray) -> np.ndarray:
+        """Return the sum of the rows, each times its own number.
+
+        Parameters
+        ----------
+        net : ndarray of shape (n_rows,)
+            One number per row.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The sum.
+        """
+        return self.sum_over(_weighted_sum, net)
+
+
+def _weighted_sum(part: RowPart, net: np.ndarray) -> np.ndarray:
+    return part.X.T @ net[part.span]
+
+
+def widen(part: RowPart) -> RowPart:
+    """The part with features in float64, in which everything is added up."""
+    if part.X.dtype == np.float64:
+        return part
+    return RowPart(part.X.astype(np.float64), part.codes, part.weight, part.span)

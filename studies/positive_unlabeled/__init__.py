@@ -1,0 +1,1 @@
+"""PositiveUnlabeledSVC: how often its promises hold, and how it compares."""

@@ -1,0 +1,186 @@
+"""Draws of real sets: our estimator beside pulearn, balanced machines and logistic regression.
+
+A draw: `order = default_rng(seed).permutation(n)`; the first min(5000, 0.3 n) rows are the test rows, the next
+min(3000, 0.55 of the rest) are unlabeled, and the first positives of what is left are labeled. Where a prior is asked
+for, positives are left out of the unlabeled and of the test rows until they have that share.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score, f1_score, precision_recall_curve, roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from semisvm import PositiveUnlabeledSVC
+from semisvm.datasets import load
+from semisvm.model_selection import PositiveUnlabeledKFold, pu_auc
+
+SETS = ("mnist", "adult", "ijcnn1")
+TEXTS = ("reuters", "ssl-text")
+SEEDS = (10, 11, 12)
+PRICES = (0.001, 0.01, 0.1, 0.3, 1.0, 10.0, 100.0)
+RARE_PRIORS = (0.001, 0.005, 0.02)
+RARE_UNLABELED = 10_000
+
+
+@cache
+def rows_of(name: str) -> tuple[Any, np.ndarray]:
+    """Rows, and which of them are positive."""
+    if name == "reuters":
+        parts = [load("reuters-train"), load("reuters-test")]
+        X = sparse.vstack([part.X for part in parts]).tocsr()
+        return X, np.concatenate([np.asarray(part.y) == 1 for part in parts])
+    data = load(name)
+    X = data.X / 255 if name == "mnist" and data.X.max() > 1 else data.X
+    return X, np.asarray(data.y) == 1
+
+
+def draw(name: str, n_positive: int, seed: int, prior: float | None = None):
+    """Training rows, target, test rows, their truth, and the true prior."""
+    X, truth = rows_of(name)
+    order = np.random.default_rng(seed).permutation(len(truth))
+    n_test = min(5000, int(0.3 * len(truth)))
+    n_unlabeled = min(3000, int(0.55 * (len(truth) - n_test)))
+    if prior is not None:
+        n_test = n_unlabeled = min(RARE_UNLABELED, int(0.4 * len(truth)))
+    test, unlabeled, rest = np.split(order, [n_test, n_test + n_unlabeled])
+    if prior is not None:
+        test, unlabeled = (_thin(rows, truth, prior) for rows in (test, unlabeled))
+    train = np.concatenate([rest[truth[rest]][:n_positive], unlabeled])
+    y = np.where(np.arange(len(train)) < len(train) - len(unlabeled), 1, -1)
+    is_text = name in TEXTS
+    parts = [X[rows] if is_text or not sparse.issparse(X) else X[rows].toarray() for rows in (train, test)]
+    return parts[0].astype(np.float64), y, parts[1].astype(np.float64), truth[test], truth[unlabeled].mean()
+
+
+def _thin(rows: np.ndarray, truth: np.ndarray, prior: float) -> np.ndarray:
+    """All negatives among the rows, and the first positives up to this share."""
+    negatives = rows[~truth[rows]]
+    n_positive = max(1, round(prior / (1 - prior) * len(negatives)))
+    return np.concatenate([negatives, rows[truth[rows]][:n_positive]])
+
+
+def best_f1(truth: np.ndarray, scores: np.ndarray) -> float:
+    """The F1 of the best threshold, by the truth."""
+    precision, recall, _ = precision_recall_curve(truth, scores)
+    return float(np.max(2 * precision * recall / np.maximum(precision + recall, 1e-12)))
+
+
+def simple_methods(y: np.ndarray, gamma: float, seed: int, is_text: bool) -> dict[str, Callable[[], Any]]:
+    """What people would run, on "unlabeled rows are negative"; each ranks by its scores."""
+    folds = PositiveUnlabeledKFold(5, shuffle=True, random_state=seed)
+    machine = SVC(class_weight="balanced", kernel="linear" if is_text else "rbf", gamma=gamma)
+    linear = LogisticRegression(class_weight="balanced", max_iter=1000)
+    return {
+        "SVC C=1": lambda: machine,
+        "SVC tuned": lambda: GridSearchCV(machine, {"C": PRICES}, scoring=pu_auc, cv=folds),
+        "logistic": lambda: linear if is_text else make_pipeline(StandardScaler(), linear),
+    }
+
+
+def pulearn_methods(y: np.ndarray, gamma: float, seed: int, prior: float) -> dict[str, Callable[[], Any]]:
+    """The classifiers of pulearn around the same SVC, with the numbers of its documentation; nnPU knows the prior."""
+    from pulearn import BaggingPuClassifier, ElkanotoPuClassifier, NNPUClassifier, WeightedElkanotoPuClassifier
+
+    machine = SVC(gamma=gamma)
+    n_positive, n_unlabeled = int((y == 1).sum()), int((y != 1).sum())
+
+    def calibrated() -> Any:
+        return CalibratedClassifierCV(machine, ensemble=False, cv=3)
+
+    return {
+        "Elkan-Noto": lambda: ElkanotoPuClassifier(calibrated(), hold_out_ratio=0.2, random_state=seed),
+        "weighted Elkan-Noto": lambda: WeightedElkanotoPuClassifier(
+            calibrated(), labeled=n_positive, unlabeled=n_unlabeled, hold_out_ratio=0.2, random_state=seed
+        ),
+        "bagging": lambda: BaggingPuClassifier(
+            machine, n_estimators=15, max_samples=n_positive, random_state=seed, oob_score=False
+        ),
+        "nnPU, linear, prior known": lambda: make_pipeline(
+            StandardScaler(), NNPUClassifier(prior=prior, random_state=seed)
+        ),
+    }
+
+
+def scores_by(model: Any, X: Any) -> np.ndarray:
+    """Scores by which the model ranks rows."""
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X))
+    probabilities = np.asarray(model.predict_proba(X))
+    return probabilities[:, 1] if probabilities.ndim == 2 else probabilities
+
+
+def judge_draw(cell: tuple) -> dict[str, Any]:
+    """Everything that the tables say of one draw: set, positives, seed, prior or None, and which others take part."""
+    name, n_positive, seed, asked_prior, others = cell
+    X, y, X_test, truth, prior = draw(name, n_positive, seed, asked_prior)
+    is_text = name in TEXTS
+    began = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = PositiveUnlabeledSVC(kernel="linear" if is_text else "rbf", random_state=seed).fit(X, y)
+        seconds = time.process_time() - began
+        point = model.operating_point_
+        found = {
+            "line": (name, n_positive, asked_prior),
+            "prior": prior,
+            "estimate": model.prior_,
+            "bound": model.prior_bound_,
+            "bound held": model.prior_bound_ >= prior,
+            "seconds": seconds,
+            "recall said": point.recall.value,
+            "recall true": float(np.mean(model.decision_function(X_test)[truth] > 0)),
+        } | _measures("ours", truth, model.decision_function(X_test), model.predict(X_test) == 1)
+        variance = X.multiply(X).mean() - X.mean() ** 2 if sparse.issparse(X) else X.var()
+        gamma = 1 / (X.shape[1] * variance)
+        for method, make in simple_methods(y, gamma, seed, is_text).items():
+            if others == "untuned" and method == "SVC tuned":  # hours, with 10,000 unlabeled rows
+                continue
+            fitted = make().fit(X, y)
+            found |= _measures(method, truth, scores_by(fitted, X_test), fitted.predict(X_test) == 1)
+        for method, make in (pulearn_methods(y, gamma, seed, prior) if others == "all" else {}).items():
+            try:
+                fitted = make().fit(X, y)
+                found |= _measures(method, truth, scores_by(fitted, X_test), np.asarray(fitted.predict(X_test)) == 1)
+            except (ValueError, ArithmeticError) as error:
+                found[f"{method}: failed"] = f"{type(error).__name__}: {error}"[:200]
+    return found
+
+
+def _measures(method: str, truth: np.ndarray, scores: np.ndarray, accepted: np.ndarray) -> dict[str, float]:
+    return {
+        f"{method}: AUC": float(roc_auc_score(truth, scores)),
+        f"{method}: AP": float(average_precision_score(truth, scores)),
+        f"{method}: F1": float(f1_score(truth, accepted, zero_division=0)),
+        f"{method}: best F1": best_f1(truth, scores),
+    }
+
+
+def time_size() -> str:
+    """The seconds of a fit to 50 positives and 20,000 unlabeled rows of ten features."""
+    rng = np.random.default_rng(0)
+    is_positive = np.concatenate([np.ones(50, bool), rng.random(20_000) < 0.05])
+    X = rng.standard_normal((len(is_positive), 10))
+    X[:, :3] += 1.2 * is_positive[:, None]
+    y = np.where(np.arange(len(X)) < 50, 1, -1)
+    PositiveUnlabeledSVC().fit(X[:500], y[:500])  # compiles
+    began, cpu = time.perf_counter(), time.process_time()
+    model = PositiveUnlabeledSVC(random_state=0, device="cpu").fit(X, y)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    auc = roc_auc_score(is_positive[50:], model.decision_function(X[50:]))
+    return (
+        f"{seconds:.1f} s of the clock, {cpu:.1f} s of CPU; AUC on the unlabeled rows {auc:.3f}, weight "
+        f"{model.positive_weight_}, {len(model.support_)} support vectors, {model.n_iter_} steps"
+    )

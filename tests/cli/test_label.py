@@ -1,0 +1,340 @@
+"""`semisvm label`: rows one at a time, in a terminal and on a local page, as a person answers them."""
+
+import http.client
+import json
+import os
+import pty
+import re
+import select
+import sys
+import threading
+import time
+
+import pytest
+from rich.console import Console
+
+from browser import CONTRAST, UNNAMED
+from command_line import run_command, write_messy
+from semisvm import load
+from semisvm.campaign import Campaign
+from semisvm.cli.label import ask_in_terminal, printable
+from semisvm.cli.label_page import LabelServer
+from semisvm.tables.label import StaleRowError, open_session
+
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """Mails with their true labels, and a model: (folder, truth)."""
+    folder = tmp_path_factory.mktemp("mails")
+    truth = write_messy(folder / "mails.csv", n_rows=600, share_labeled=0.2)
+    return folder, truth
+
+
+@pytest.fixture
+def mails(fitted, tmp_path, capsys):
+    """The mails and the model in a folder of the test's own: (folder, truth)."""
+    folder, truth = fitted
+    model = folder / "spam.skops"
+    if not model.exists():
+        words = ("--target", "label", "--positive", "spam", "--method", "supervised", "--out", model)
+        assert run_command(capsys, "fit", folder / "mails.csv", *words).code == 0
+    for name in ("mails.csv", "spam.skops"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    return tmp_path, truth
+
+
+@pytest.fixture
+def session(mails):
+    return open_session(
+        mails[0] / "spam.skops", mails[0] / "mails.csv", mails[0] / "a.campaign", min_precision=0.7, seed="00"
+    )
+
+
+def answers_in(folder, name="a.campaign"):
+    return Campaign.load(folder / name).answers
+
+
+# ---- the session ----
+
+
+def test_a_session_goes_on_where_it_ended(mails, session):
+    folder, truth = mails
+    for _ in range(5):
+        row = session.row()
+        session.answer(row.place, truth[row.number - 1])
+    again = open_session(folder / "spam.skops", folder / "mails.csv", folder / "a.campaign", min_precision=0.7)
+    assert again.campaign.answers == session.campaign.answers
+    assert again.row() == session.row()
+    assert again.progress() == session.progress()
+
+
+def test_rows_have_their_cells_and_neither_score_nor_prediction(mails, session):
+    row = session.row()
+    assert list(row.cells) == ["id", "sent", "country", "size", "subject", "urgent"]
+    assert row.cells["id"] == f"m{row.number - 1:05d}"
+
+
+def test_undo_asks_again_and_is_counted(session):
+    first = session.row()
+    session.answer(first.place, "spam")
+    second = session.row()
+    assert second != first
+    assert session.undo()
+    assert session.row() == first
+    session.answer(first.place, "ham")
+    assert session.campaign.answers == {first.place: 0.0}
+    assert session.progress().n_corrections == 1
+    assert session.undo()
+    assert not session.undo()
+
+
+def test_a_row_for_later_comes_back(session, monkeypatch):
+    rows = session.campaign.draw(3)
+    monkeypatch.setattr(session.campaign, "draw", lambda n: rows[:n])  # as if three were all that is left
+    asked = []
+    for _ in range(4):
+        asked.append(session.row().place)
+        session.postpone(asked[-1])
+    assert asked == [*rows, rows[0]]
+
+
+def test_an_answer_for_another_row_is_refused(session):
+    row = session.row()
+    session.answer(row.place, None)
+    with pytest.raises(StaleRowError):
+        session.answer(row.place, "spam")
+    assert session.progress().n_unknown == 1
+
+
+def test_a_campaign_is_not_continued_for_something_else(mails, session):
+    folder, _ = mails
+    files = (folder / "spam.skops", folder / "mails.csv", folder / "a.campaign")
+    with pytest.raises(ValueError, match="another min_precision"):
+        open_session(*files, min_precision=0.8)
+    with pytest.raises(ValueError, match="another confidence"):
+        open_session(*files, confidence=0.95)
+    with pytest.raises(ValueError, match="Say what to certify"):
+        open_session(*files[:2], folder / "b.campaign")
+    (folder / "mails.csv").write_text((folder / "mails.csv").read_text(encoding="utf-8-sig"), encoding="utf-8")
+    with pytest.raises(ValueError, match="the data file has changed"):
+        open_session(*files)
+
+
+def test_more_than_two_classes(tmp_path, capsys):
+    """The species of irises: a target about one of three classes, answers of all three."""
+    from sklearn.datasets import load_iris
+
+    iris = load_iris(as_frame=True)
+    frame = iris.data.copy()
+    species = iris.target_names[iris.target]
+    frame["species"] = [name if i % 5 == 0 else "" for i, name in enumerate(species)]
+    frame.to_csv(tmp_path / "iris.csv", index=False)
+    model, data, state = tmp_path / "iris.skops", tmp_path / "iris.csv", tmp_path / "iris.campaign"
+    words = ("--target", "species", "--method", "supervised", "--out", model)
+    assert run_command(capsys, "fit", data, *words).code == 0
+    start = ("certify", "start", model, data, "--min-precision", "0.7", "--state", state, "--out", tmp_path / "x.csv")
+    assert "--positive" in run_command(capsys, *start).err
+    assert "Perhaps 'virginica'" in run_command(capsys, *start, "--positive", "virginca").err
+    session = open_session(model, data, state, positive="virginica", min_precision=0.7, seed="01")
+    while not session.progress().is_certified:
+        row = session.row()
+        session.answer(row.place, species[row.number - 1])
+    again = open_session(model, data, state)
+    assert again.campaign.labels == session.campaign.labels
+    assert {"versicolor", "virginica"} <= set(session.campaign.labels.values())
+    assert run_command(capsys, "certify", "apply", state, "--out", tmp_path / "certified.skops").code == 0
+    point = load(tmp_path / "certified.skops").summary.operating_points["virginica"]
+    assert point.level == "certified by sampling"
+    done = run_command(capsys, "predict", tmp_path / "certified.skops", data, "--out", tmp_path / "labels.csv")
+    assert done.code == 0
+    predicted = load(tmp_path / "certified.skops").predict(frame)
+    accepted = (predicted == "virginica") & (frame["species"] == "").to_numpy()
+    assert accepted.sum() == point.sampling.n_accepted
+    assert (species[accepted] == "virginica").mean() >= 0.7
+
+
+# ---- the terminal ----
+
+
+def test_keys_answer_postpone_undo_and_quit(mails, session):
+    folder, _ = mails
+    keys = iter("2?lu1xq")
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        ask_in_terminal(session, Console(file=nowhere), lambda: next(keys))
+    assert [session.campaign.labels[row] for row in session.campaign.answers] == ["spam", "ham"]
+    assert answers_in(folder) == session.campaign.answers
+    assert len(session.campaign.corrections) == 1
+
+
+def test_a_cell_can_not_write_to_the_terminal():
+    assert printable("a\x1b[2J\u202eb\r\nc") == "a\ufffd[2J\ufffdb\ufffd\nc"
+    assert len(printable("x" * 10_000)) < 3_000
+
+
+def test_without_a_terminal_it_says_what_to_use(mails, capsys):
+    folder, _ = mails
+    done = run_command(capsys, "label", folder / "spam.skops", folder / "mails.csv", "--min-precision", "0.7")
+    assert done.code == 2
+    assert "--web" in done.err
+    assert not (folder / "mails.campaign").exists()
+
+
+def test_in_a_real_terminal(mails):
+    """Label five rows and quit; Ctrl-C quits as well; nothing is lost."""
+    folder, _ = mails
+    for keys, n_labels in (("12?12q", 5), ("1\x03", 6)):
+        pid, screen = pty.fork()
+        if pid == 0:  # the child
+            os.chdir(folder)
+            code = "from semisvm.cli import main; main()"
+            os.execv(
+                sys.executable, [sys.executable, "-c", code, "label", "spam.skops", "mails.csv", "--min-recall", "0.8"]
+            )
+        shown, left = "", list(keys)
+        while True:
+            try:
+                ready, _, _ = select.select([screen], [], [], 60)
+                assert ready, shown
+                shown += re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", os.read(screen, 65536).decode())
+            except OSError:  # the program has ended
+                break
+            if shown.rstrip().endswith("[q] quit") and left:
+                time.sleep(0.3)  # keys that are pressed before the row is there are dropped
+                text, shown = shown, ""
+                os.write(screen, left.pop(0).encode())
+        assert os.waitpid(pid, 0)[1] == 0
+        assert "recall at least 0.8" in shown
+        assert f"row {load_rows(text)} of mails.csv" in text
+        assert len(answers_in(folder, "mails.campaign")) == n_labels
+
+
+def load_rows(text):
+    return re.search(r"row ([\d,]+) of", text)[1]
+
+
+# ---- the page ----
+
+
+@pytest.fixture
+def served(session):
+    with LabelServer(session) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+
+
+def ask(server, method="GET", path=None, body=None, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    path = f"/{server.token}/session" if path is None else path
+    sent = None if body is None else json.dumps(body)
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, sent, {"Content-Type": "application/json"} | names)
+    reply = connection.getresponse()
+    found = reply.status, reply.read().decode(), dict(reply.getheaders())
+    connection.close()
+    return found
+
+
+def test_the_page_is_for_whoever_knows_the_token_on_this_machine(served):
+    assert served.server_address[0] == "127.0.0.1"
+    assert len(served.token) >= 30
+    assert ask(served)[0] == 200
+    for path in ("/", "/session", f"/{served.token[:-1]}x/session", f"/{served.token}/other", f"/{served.token}x/"):
+        status, text, _ = ask(served, path=path)
+        assert (status, text) == (404, "Not Found")
+    assert ask(served, Host="evil.example:80")[0] == 404
+    assert ask(served, Origin="http://evil.example")[0] == 404
+    undo = {"do": "undo"}
+    assert ask(served, "POST", body=undo, Origin="http://evil.example")[0] == 404
+    assert ask(served, "POST", body=undo, Content_Type="text/plain")[0] == 400
+    assert ask(served, "POST", body=["undo"])[0] == 400
+    assert ask(served, "POST", body={"do": "undo", "x": "y" * 20_000})[0] == 400
+    assert ask(served, "POST", body={"do": "dance"})[0] == 409
+    assert served.session.campaign.answers == {}
+    _, page, headers = ask(served, path=f"/{served.token}/")
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert headers["Cache-Control"] == "no-store"
+    assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
+
+
+def test_the_page_is_told_neither_score_nor_prediction(served):
+    state = json.loads(ask(served)[1])
+    assert set(state) == {"file", "target", "positive", "classes", "row", "progress", "stopped"}
+    assert set(state["row"]) == {"place", "number", "cells"}
+    assert "score" not in json.dumps(state["row"])
+
+
+def test_a_second_click_answers_nothing(served):
+    row = json.loads(ask(served)[1])["row"]
+    click = {"do": "answer", "place": row["place"], "label": "spam"}
+    assert ask(served, "POST", body=click)[0] == 200
+    status, text, _ = ask(served, "POST", body=click)
+    assert status == 409
+    assert json.loads(text)["row"]["place"] != row["place"]
+    assert ask(served, "POST", body=click | {"place": True})[0] == 409
+    assert ask(served, "POST", body=click | {"place": json.loads(text)["row"]["place"], "label": "spma"})[0] == 409
+    assert len(served.session.campaign.answers) == 1
+
+
+@pytest.fixture
+def page(chromium, served):
+    """The page in a browser; an error or a foreign request fails the test."""
+    complaints = []
+    context = chromium.new_context(viewport={"width": 1100, "height": 900})
+    page = context.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: request.url.startswith(served.address) or complaints.append(request.url))
+    page.goto(served.address)
+    page.locator("#classes button").first.wait_for()
+    yield page
+    context.close()
+    assert complaints == []
+
+
+def wait_for_row(page, before):
+    page.wait_for_function("before => document.getElementById('row').textContent !== before", arg=before)
+    return page.locator("#row").inner_text()
+
+
+def test_a_person_labels_in_a_browser_until_certified(page, served, mails):
+    folder, truth = mails
+    shown = page.locator("#row").inner_text()
+    assert page.locator("dt").all_inner_texts() == ["id", "sent", "country", "size", "subject", "urgent"]
+    page.get_by_role("button", name="spam").click()
+    shown = wait_for_row(page, shown)
+    page.keyboard.press("?")
+    shown = wait_for_row(page, shown)
+    page.keyboard.press("l")
+    shown = wait_for_row(page, shown)
+    page.keyboard.press("u")
+    shown = wait_for_row(page, shown)
+    assert len(served.session.campaign.answers) == 1
+    page.get_by_role("button", name="Undo").click()
+    shown = wait_for_row(page, shown)
+    assert page.get_by_role("button", name="Undo").is_disabled()
+    while "Certified" not in page.locator("#progress").inner_text():
+        number = int(re.search(r"Row (\d+) of", shown)[1])
+        page.keyboard.press("2" if truth[number - 1] == "spam" else "1")
+        shown = wait_for_row(page, shown)
+    assert answers_in(folder) == served.session.campaign.answers
+    page.get_by_role("button", name="Stop for now").click()
+    page.get_by_text("You may close this page").wait_for()
+    assert served.stopped.is_set()
+    assert page.get_by_role("button", name="spam").is_disabled()
+
+
+@pytest.mark.parametrize("colors", ["light", "dark"])
+def test_the_page_can_be_read_and_used_by_all(page, colors):
+    page.emulate_media(color_scheme=colors)
+    page.locator("details").evaluate("part => { part.open = true; }")
+    assert page.evaluate(CONTRAST) == []
+    assert page.evaluate(UNNAMED) == []
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent").endswith("ham")
+    assert page.locator("#progress").get_attribute("role") == "status"

@@ -1,0 +1,267 @@
+"""AutoSVC on tables and texts: what members are, against plain formulas, and what users may pass."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomTreesEmbedding
+from sklearn.metrics import average_precision_score
+from threadpoolctl import threadpool_limits
+
+from semisvm import AutoSVC, load, save
+from semisvm.estimators.auto import members, trees
+from semisvm.estimators.auto.average import LabeledTarget
+from semisvm.estimators.auto.members import (
+    FamilySettings,
+    find_latent_directions,
+    train_features,
+    train_forest,
+)
+from semisvm.estimators.auto.preparation import make_views, read_rows, settle_groups
+from semisvm.estimators.auto.stacking import fit_least_squares, stack
+from semisvm.estimators.auto.trees import grow_leaf_shares, trees_of
+
+TABLE_FAMILIES = [
+    "standardized columns",
+    "quantile columns",
+    "trees without labels",
+    "random forest",
+    "extra trees",
+]
+SETTINGS = FamilySettings(2, (3, 15), "auto", True, 0.1, 0.5, lambda record: False)
+
+
+N_TREES = 40
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_trees():
+    """Growing hundreds of trees takes seconds, and says no more."""
+    with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
+        patch.setattr(members, "N_FOREST_TREES", N_TREES)
+        patch.setattr(trees, "N_LEAF_TREES", N_TREES)
+        yield
+
+
+def mixed_table(n=120, seed=0):
+    """A table in which every column says something about the class, and cells are missing."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    words = np.array([["rain", "wind", "cold", "storm"], ["sun", "heat", "dry", "calm"]])
+    frame = pd.DataFrame(
+        {
+            "amount": np.exp(rng.standard_normal(n) + y),
+            "city": np.where(rng.random(n) < 0.8, np.array(["Rome", "Oslo"])[y], "Bern"),
+            "note": [" ".join(words[k ^ (rng.random(5) < 0.2), rng.integers(0, 4, 5)]) for k in y],
+        }
+    )
+    frame.loc[::11, "amount"] = np.nan
+    frame.loc[::13, "city"] = None
+    return frame, y, np.where(np.arange(n) < 30, y, -1)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    """Breast cancer with 40 labels, as a frame."""
+    data = load_breast_cancer(as_frame=True)
+    order = np.random.default_rng(0).permutation(len(data.target))
+    X, y = data.data.iloc[order], data.target.to_numpy()[order]
+    return X, y, np.where(np.arange(len(y)) < 40, y, -1)
+
+
+@pytest.fixture(scope="module")
+def of_cancer(cancer):
+    X, _, hidden = cancer
+    return AutoSVC().fit(X[:250], hidden[:250])
+
+
+# ---- members ----
+
+
+def test_the_kernel_of_trees_is_the_share_of_trees_in_which_two_rows_meet():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    shares = grow_leaf_shares(X)
+    leaves = RandomTreesEmbedding(N_TREES, max_depth=7, random_state=0).fit(X).apply(X)
+    meet = np.array([[np.mean(a == b) for b in leaves] for a in leaves])
+    Z = shares.of(X)
+    assert_allclose((Z @ Z.T).toarray(), meet, atol=1e-12)
+    slopes = np.random.default_rng(1).standard_normal((Z.shape[1], 2))
+    assert_allclose(shares.products(X, slopes), Z @ slopes, atol=1e-12)
+
+
+def test_damaged_trees_are_refused():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    grown = trees_of(RandomTreesEmbedding(3, random_state=0).fit(X))
+    with pytest.raises(ValueError, match="not grown on 2 columns"):
+        grown.leaves(X[:, :2])
+    for damage in ({"left": grown.left * 0}, {"right": grown.right + 1}, {"feature": grown.feature[:-1]}):
+        with pytest.raises(ValueError, match="3 trees are damaged"):
+            replace(grown, **damage).leaves(X)
+
+
+def test_latent_coordinates_have_length_1_and_their_scores_are_those_of_the_kernel_machine():
+    rng = np.random.default_rng(0)
+    views = {"words": rng.random((40, 9)), "characters": rng.random((40, 12))}
+    Y = rng.choice([-1.0, 1.0], (15, 1))
+    target = LabeledTarget(np.arange(15), Y, np.ones(15), np.ones(15))
+    found = train_features(
+        ("words", "characters"), find_latent_directions, (1.0, 0.1), views, np.ones(40), target, SETTINGS, ""
+    )
+    expected, left_out = 0, []
+    for view, matrix in views.items():
+        Z = found.family.features[view].of(matrix)
+        assert_allclose(np.linalg.norm(Z, axis=1), 1)
+        for name, ridge in ((view, 0.1), (f"{view}, weak ridge", 0.01)):
+            machine = fit_least_squares(Z[:15] @ Z[:15].T, Y, np.ones(15), np.ones(15), ridge=ridge)
+            left_out.append(machine.left_out)
+            expected = expected + found.members.weights[name] * machine.scores(Z @ Z[:15].T)
+    assert_allclose(found.scores, expected, atol=1e-10)
+    assert_allclose(found.family.scores(views), expected, atol=1e-10)
+    weights = stack(np.stack(left_out), Y, np.ones(15), np.full(4, 0.25), strength=0.5).weights
+    assert_allclose(list(found.members.weights.values()), weights)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_a_forest_is_left_out_by_its_out_of_bag_scores(kind):
+    rng = np.random.default_rng(0)
+    X, codes = rng.standard_normal((60, 4)), rng.integers(0, 2, 25)
+    target = LabeledTarget(np.arange(25), 2.0 * codes[:, None] - 1, np.ones(25), np.ones(25))
+    found = train_forest("rows", kind, {"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
+    alone = kind(N_TREES, min_samples_leaf=2, bootstrap=True, oob_score=True, random_state=0)
+    alone.fit(X[:25], codes, sample_weight=np.ones(25))
+    assert_allclose(found.members.left_out[:, 0], 2 * alone.oob_decision_function_[:, 1] - 1)
+    assert_allclose(found.scores[:, 0], 2 * alone.predict_proba(X)[:, 1] - 1)
+
+
+def test_families_are_stacked_by_their_leave_one_out_scores(cancer, of_cancer):
+    X, y, _ = cancer
+    records = {record.problem: record for record in of_cancer.history_}
+    assert list(of_cancer.families_) == TABLE_FAMILIES
+    assert sum(of_cancer.families_.values()) == pytest.approx(1)
+    assert sum(of_cancer.weights_.values()) == pytest.approx(1)
+    for name, record in records.items():
+        assert record.details["weight"] == pytest.approx(of_cancer.weights_[name])
+    views = of_cancer._average.views.of(read_rows(of_cancer, X[250:], reset=False))
+    total = sum(of_cancer.families_[name] * one.scores(views) for name, one in of_cancer._average.families.items())
+    assert_allclose(of_cancer.decision_function(X[250:]), total[:, 0])
+    assert average_precision_score(y[250:], of_cancer.decision_function(X[250:])) > 0.98
+
+
+def test_rows_of_a_table_are_predicted_as_in_the_fit(cancer, of_cancer):
+    X, _, hidden = cancer
+    is_open = hidden[:250] == -1
+    assert_array_equal(of_cancer.predict(X[:250])[is_open], of_cancer.transduction_[is_open])
+
+
+# ---- what users may pass ----
+
+
+def test_units_of_columns_do_not_matter(cancer, of_cancer):
+    X, _, hidden = cancer
+    other = AutoSVC().fit(X[:250] * 1000 + 7, hidden[:250])
+    moved = other.decision_function(X[250:] * 1000 + 7)
+    assert_allclose(moved, of_cancer.decision_function(X[250:]), atol=0.05)  # a tree may cut between other numbers
+
+
+def test_an_array_is_a_table_where_the_user_says_so(cancer, of_cancer):
+    X, _, hidden = cancer
+    of_array = AutoSVC(columns="table").fit(X[:250].to_numpy(), hidden[:250])
+    of_groups = AutoSVC(columns={"number": list(X.columns)}).fit(X[:250], hidden[:250])
+    of_polars = AutoSVC().fit(polars.from_pandas(X[:250]), hidden[:250])
+    points = AutoSVC(columns="points").fit(X[:250], hidden[:250])
+    expected = of_cancer.decision_function(X[250:])
+    assert_array_equal(of_array.decision_function(X[250:].to_numpy()), expected)
+    assert_array_equal(of_groups.decision_function(X[250:]), expected)
+    assert_array_equal(of_polars.decision_function(polars.from_pandas(X[250:])), expected)
+    assert list(points.families_) == ["rows"]
+    plain = AutoSVC().fit(X[:250].to_numpy(), hidden[:250])
+    assert points.weights_ == plain.weights_
+
+
+def test_a_table_of_numbers_categories_and_texts(tmp_path):
+    frame, y, hidden = mixed_table()
+    model = AutoSVC().fit(frame, hidden)
+    texts = [f"{kind} of note" for kind in ("words", "characters", "latent semantics")]
+    assert set(model.families_) == {*TABLE_FAMILIES, *texts}
+    assert model.score(frame[30:], y[30:]) > 0.85
+    new = mixed_table(40, seed=1)[0]
+    new.loc[0, "city"], new.loc[1, "note"], new.loc[2, "amount"] = "Paris", None, np.nan  # unseen and missing
+    scores = model.decision_function(new)
+    assert np.isfinite(scores).all()
+    save(model, tmp_path / "model.skops")
+    assert_array_equal(load(tmp_path / "model.skops").decision_function(new), scores)
+
+
+def test_the_kinds_of_columns_are_read_off_or_named():
+    frame, _, hidden = mixed_table()
+    assert settle_groups(frame, "auto") == {"number": ("amount",), "category": ("city",), "text": ("note",)}
+    model = AutoSVC(columns={"category": ["city"], "number": ["amount"]}).fit(frame, hidden)
+    assert list(model.families_) == TABLE_FAMILIES
+    only_text = AutoSVC(columns={"text": ["note"]}).fit(frame, hidden)
+    assert all(" of note" in name for name in only_text.weights_)
+    assert len(only_text.families_) == 3
+
+
+@pytest.mark.parametrize("form", [list, np.array, pd.Series])
+def test_texts(form):
+    frame, y, hidden = mixed_table(150)
+    texts = form(frame["note"].to_list())
+    model = AutoSVC().fit(texts, hidden)
+    assert list(model.families_) == ["words", "characters", "latent semantics"]
+    assert np.mean(model.transduction_[30:] == y[30:]) > 0.8
+    assert np.isfinite(model.decision_function(["rain", "", "snow"])).all()
+    assert model.predict(["rain wind storm cold"])[0] == 0
+
+
+def test_more_than_two_classes():
+    data = load_wine(as_frame=True)
+    order = np.random.default_rng(0).permutation(len(data.target))
+    X, y = data.data.iloc[order], data.target.to_numpy()[order]
+    model = AutoSVC().fit(X, np.where(np.arange(len(y)) < 15, y, -1))
+    assert model.decision_function(X).shape == (178, 3)
+    assert np.mean(model.transduction_ == y) > 0.93
+
+
+def test_missing_cells_are_marked_and_an_unseen_category_is_like_a_rare_one():
+    frame, _, _ = mixed_table()
+    rows = read_rows(AutoSVC(), frame, reset=True)
+    views = make_views(rows).of(rows)
+    assert views["standardized"].shape == (120, 2 + 4)  # the amount and its mark; three cities and the missing one
+    assert_allclose(views["standardized"][:, 0].mean(), 0, atol=1e-12)
+    assert 6 <= views["words of note"].shape[1] <= 8  # words of more than half of the texts are left out
+    assert np.isfinite(views["quantile"]).all()
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"numbers": ["amount"]}, "'numbers' is no kind of column"),
+        ({"number": ["size"]}, "there is no column 'size'"),
+        ({"number": ["amount"], "category": ["amount"]}, "'amount' is named twice"),
+        ({}, "no column is named"),
+        ({"number": ["city"]}, "Column 'city' is to hold numbers and does not"),
+    ],
+)
+def test_columns_that_can_not_be_are_refused(columns, message):
+    frame, _, hidden = mixed_table()
+    with pytest.raises(ValueError, match=message):
+        AutoSVC(columns=columns).fit(frame, hidden)
+
+
+def test_rows_of_another_kind_are_refused():
+    frame, _, hidden = mixed_table()
+    of_texts = AutoSVC().fit(frame["note"], hidden)
+    with pytest.raises(ValueError, match="was fitted on strings"):
+        of_texts.predict(frame[["amount"]])
+    of_points = AutoSVC(columns="points").fit(np.arange(240.0).reshape(120, 2), hidden)
+    with pytest.raises(ValueError, match="is given strings"):
+        of_points.predict(["rain"])
+    with pytest.raises(ValueError, match="every string is empty"):
+        AutoSVC().fit([""] * 120, hidden)
+    frame.loc[3, "amount"] = 1e200
+    with pytest.raises(ValueError, match="'amount' holds 1e\\+200 in row 3"):
+        AutoSVC().fit(frame, hidden)

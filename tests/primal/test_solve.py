@@ -1,0 +1,309 @@
+"""The solvers of the primal problem against a general-purpose solver, the dual solver, LIBSVM and LIBLINEAR."""
+
+import signal
+
+import clarabel
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.svm import SVC, LinearSVC
+
+from semisvm import dual
+from semisvm.dual import Status
+from semisvm.kernels import kernel_rows, make_formula
+from semisvm.primal import ClassPrices, GivenPrices, MemoryRows, PrimalProblem, newton, passes, solve_primal
+from semisvm.primal.descent import best_bias, solve_descent
+from semisvm.primal.newton import Watcher, solve_newton
+from semisvm.primal.passes import StreamPasses
+
+LOSSES = ["hinge", "squared_hinge"]
+
+
+def two_classes(n=80, d=4, seed=0, noise=0.7):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    sign = np.sign(X @ rng.standard_normal(d) + 0.5 + noise * rng.standard_normal(n))
+    return X, sign
+
+
+def priced(n=80, d=4, seed=0):
+    """Rows with prices of every kind: one sign, both (a soft label), none."""
+    X, sign = two_classes(n, d, seed)
+    rng = np.random.default_rng(seed + 1)
+    p, q = np.where(sign > 0, rng.uniform(0.1, 3, n), 0.0), np.where(sign < 0, rng.uniform(0.1, 3, n), 0.0)
+    p[:10], q[:10] = rng.uniform(0.1, 1, 10), rng.uniform(0.1, 1, 10)
+    p[10:20] = q[10:20] = 0.0
+    return X, GivenPrices(p, q)
+
+
+def objective(X, prices, w, bias, loss):
+    """The objective, written out."""
+    power = 2 if loss == "squared_hinge" else 1
+    f = X @ w + bias
+    losses = prices.positive * np.maximum(0, 1 - f) ** power + prices.negative * np.maximum(0, 1 + f) ** power
+    return 0.5 * w @ w + losses.sum()
+
+
+def oracle(X, prices, loss):
+    """(w, bias, objective) by Clarabel, in w, bias and slacks."""
+    n, d = X.shape
+    row = np.concatenate([np.flatnonzero(prices.positive), np.flatnonzero(prices.negative)])
+    n_positive = np.count_nonzero(prices.positive)
+    side = np.where(np.arange(len(row)) < n_positive, 1.0, -1.0)
+    price = np.concatenate([prices.positive[prices.positive > 0], prices.negative[prices.negative > 0]])
+    m = len(row)
+    quadratic = 2 * price if loss == "squared_hinge" else np.zeros(m)
+    linear = np.zeros(m) if loss == "squared_hinge" else price
+    H = sparse.diags_array(np.concatenate([np.ones(d), [0.0], quadratic])).tocsc()
+    with_bias = np.hstack([X, np.ones((n, 1))])[row]
+    A = sparse.vstack(
+        [
+            sparse.hstack([-side[:, None] * with_bias, -sparse.identity(m)]),
+            sparse.hstack([sparse.csc_matrix((m, d + 1)), -sparse.identity(m)]),
+        ],
+        format="csc",
+    )
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    b = np.concatenate([-np.ones(m), np.zeros(m)])
+    linear = np.concatenate([np.zeros(d + 1), linear])
+    answer = clarabel.DefaultSolver(
+        sparse.triu(H, format="csc"), linear, A, b, [clarabel.NonnegativeConeT(2 * m)], settings
+    ).solve()
+    x = np.asarray(answer.x)
+    return x[:d], x[d], float(answer.obj_val)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_optimum_is_that_of_a_general_purpose_solver(loss, form, seed):
+    X, prices = priced(seed=seed)
+    w, bias, best = oracle(X, prices, loss)
+    found = solve_primal(PrimalProblem(MemoryRows(form(X)), prices, loss), tol=1e-9)
+    assert found.status is Status.CONVERGED
+    assert found.gap <= 1e-9
+    assert_allclose(found.objective, best, rtol=1e-7)
+    assert_allclose(found.w, w, atol=1e-4)
+    assert_allclose(found.bias, bias, atol=1e-4)
+    assert_allclose(objective(X, prices, found.w, found.bias, loss), found.objective, rtol=1e-10)
+    assert_allclose(found.decision_values, X @ found.w + found.bias, atol=1e-10)
+    assert_allclose(found.scores, X @ found.w, atol=1e-10)
+
+
+def solvers():
+    return {
+        "newton": lambda problem, tol: solve_newton(problem, None, Watcher(tol, None, None, None)),
+        "descent": lambda problem, tol: solve_descent(problem, None, Watcher(tol, None, None, None)),
+    }
+
+
+@pytest.mark.parametrize("solver", ["newton", "descent"])
+@pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
+def test_both_solvers_of_the_sparse_hinge_are_certified(solver, tol):
+    X, prices = priced(300, 20)
+    _, _, best = oracle(X, prices, "hinge")
+    found = solvers()[solver](PrimalProblem(MemoryRows(sparse.csr_array(X)), prices), tol)
+    assert found.bound <= best * (1 + 1e-9)
+    assert found.objective >= best * (1 - 1e-9)
+    assert found.gap <= tol
+    assert found.objective <= best * (1 + tol) / (1 - tol)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", ["hessian", "gram", "conjugate gradients"])
+def test_the_three_ways_to_solve_the_newton_system_agree(loss, kind, monkeypatch):
+    X, prices = priced(400, 15)
+    if kind != "hessian":
+        monkeypatch.setattr(passes, "WIDEST_HESSIAN", 0)
+    if kind == "conjugate gradients":
+        monkeypatch.setattr(newton, "MOST_GRAM_ROWS", 0)
+    found = solve_primal(PrimalProblem(MemoryRows(X), prices, loss), tol=1e-6)
+    assert found.status is Status.CONVERGED
+    assert_allclose(found.objective, oracle(X, prices, loss)[2], rtol=2e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("width", [passes.WIDEST_HESSIAN, 0])
+def test_sums_alone_give_the_same_optimum(loss, width, monkeypatch):
+    monkeypatch.setattr(passes, "WIDEST_HESSIAN", width)
+    monkeypatch.setattr(newton, "passes_of", StreamPasses)
+    X, prices = priced(400, 6)
+    found = solve_newton(PrimalProblem(MemoryRows(X), prices, loss), None, Watcher(1e-5, None, None, None))
+    assert found.gap <= 1e-5
+    assert_allclose(found.objective, oracle(X, prices, loss)[2], rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_primal_and_dual_are_one_machine(seed):
+    """Ten sets with prices of all sizes: the same objective to 1e-5, the same predictions."""
+    X, prices = priced(150 + 20 * seed, 3 + seed, seed)
+    prices = GivenPrices(np.where(prices.negative > 0, 0, prices.positive), prices.negative)
+    sign = np.sign(prices.positive - prices.negative)
+    kernel = kernel_rows(X, make_formula("linear", X), dtype=np.float64)
+    by_dual = dual.solve(dual.DualProblem(kernel, -sign, -prices.negative, prices.positive), tol=1e-7)
+    found = solve_primal(PrimalProblem(MemoryRows(X), prices), tol=1e-7)
+    assert_allclose(found.objective, -by_dual.objective, rtol=1e-5)
+    assert (np.sign(found.decision_values) == np.sign(by_dual.decision_values)).mean() >= 0.999
+    assert_allclose(found.decision_values, by_dual.decision_values, atol=1e-3)
+
+
+def test_it_is_the_machine_of_libsvm():
+    X, sign = two_classes(2000, 10)
+    model = SVC(kernel="linear", C=0.5, tol=1e-6).fit(X, sign)
+    found = solve_primal(PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.full(2000, 0.5))), tol=1e-9)
+    assert_allclose(found.w, model.coef_[0], atol=1e-4)
+    assert_allclose(found.bias, model.intercept_[0], atol=1e-4)
+
+
+def test_with_the_bias_as_a_column_it_is_the_machine_of_liblinear():
+    """LIBLINEAR regularizes its bias: so does a machine whose rows have one more column, when its own bias is 0."""
+    X, sign = two_classes(500, 6)
+    balanced = np.vstack([np.hstack([X, np.ones((500, 1))]), -np.hstack([X, np.ones((500, 1))])])
+    signs = np.concatenate([sign, -sign])  # mirrored rows leave the free bias at 0
+    for loss in LOSSES:
+        model = LinearSVC(loss=loss, C=0.3, dual=True, tol=1e-8, max_iter=200_000, random_state=0).fit(X, sign)
+        prices = GivenPrices.of_signs(signs, np.full(1000, 0.15))
+        found = solve_primal(PrimalProblem(MemoryRows(balanced), prices, loss), tol=1e-9)
+        assert_allclose(found.w, np.append(model.coef_[0], model.intercept_), atol=2e-4)
+        assert_allclose(found.bias, 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_start_from_the_solution_takes_fewer_steps(loss):
+    X, sign = two_classes(3000, 20)
+    rows = MemoryRows(X)
+    first = solve_primal(PrimalProblem(rows, GivenPrices.of_signs(sign, np.ones(3000)), loss))
+    sign[:5] *= -1
+    problem = PrimalProblem(rows, GivenPrices.of_signs(sign, np.ones(3000)), loss)
+    assert solve_primal(problem, first).n_iter < solve_primal(problem).n_iter
+
+
+def test_descent_starts_from_the_variables_of_a_solution():
+    X, sign = two_classes(1500, 20)
+    rows = MemoryRows(sparse.csr_array(X))
+    problem = PrimalProblem(rows, GivenPrices.of_signs(sign, np.full(1500, 0.01)))
+    first = solve_primal(problem, tol=1e-4)
+    assert first.beta is not None
+    assert_allclose(first.beta @ X, first.w, atol=0.05)
+    assert solve_primal(problem, first, tol=1e-3).n_iter == 0
+
+
+def test_rows_without_a_price_do_not_count():
+    X, sign = two_classes(3000, 8)
+    sign[1500:] = 0
+    for form in (np.asarray, sparse.csr_array):
+        alone = solve_primal(
+            PrimalProblem(MemoryRows(form(X[:1500])), GivenPrices.of_signs(sign[:1500], np.ones(1500)))
+        )
+        among = solve_primal(PrimalProblem(MemoryRows(form(X)), GivenPrices.of_signs(sign, np.ones(3000))))
+        assert_array_equal(alone.w, among.w)
+        assert_allclose(among.decision_values, X @ among.w + among.bias)
+        if among.beta is not None:
+            assert not among.beta[1500:].any()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rows_of_one_sign_need_a_constant_only(sign):
+    found = solve_primal(PrimalProblem(MemoryRows(np.eye(3)), GivenPrices.of_signs(np.full(3, sign), np.ones(3))))
+    assert (found.objective, found.gap, found.bias) == (0, 0, sign)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e4])
+def test_any_scale_of_rows_and_prices(scale, C):
+    X, sign = two_classes(200, 3)
+    prices = GivenPrices.of_signs(sign, np.full(200, C))
+    found = solve_primal(PrimalProblem(MemoryRows(scale * X), prices), tol=1e-4)
+    assert found.status is Status.CONVERGED
+    _, _, best = oracle(scale * X, prices, "hinge")
+    assert_allclose(found.objective, best, rtol=2e-4)
+
+
+def test_columns_of_very_different_scales():
+    X, sign = two_classes(500, 6)
+    X = X * 10.0 ** np.array([-4, -2, 0, 2, 4, 5])
+    for loss in LOSSES:
+        prices = GivenPrices.of_signs(sign, np.ones(500))
+        found = solve_primal(PrimalProblem(MemoryRows(X), prices, loss), tol=1e-4)
+        assert found.status is Status.CONVERGED
+        assert_allclose(found.objective, objective(X, prices, found.w, found.bias, loss), rtol=1e-9)
+
+
+def test_the_number_of_threads_does_not_change_a_bit(monkeypatch):
+    X, sign = two_classes(40_000, 30)
+    problem = PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.ones(len(sign))))
+    found = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        found.append(solve_primal(problem))
+    assert_array_equal(found[0].w, found[1].w)
+    assert found[0].gap <= 1e-3
+
+
+def test_prices_of_classes_are_those_of_their_rows():
+    X, _ = two_classes(300, 5)
+    codes = np.random.default_rng(0).integers(-1, 3, 300)
+    weight = np.random.default_rng(1).uniform(0.5, 2, 300)
+    price = np.array([1.0, 2.0, 0.5])
+    for negative in (None, 2):
+        sign = np.where(codes == 1, 1, np.where((codes >= 0) if negative is None else (codes == 2), -1, 0))
+        given = GivenPrices.of_signs(sign, weight * price[np.maximum(codes, 0)])
+        by_class = ClassPrices(1, negative, price)
+        one = solve_primal(PrimalProblem(MemoryRows(X), given), tol=1e-6)
+        other = solve_primal(PrimalProblem(MemoryRows(X, codes, weight), by_class), tol=1e-6)
+        assert_allclose(one.objective, other.objective, rtol=2e-6)
+
+
+# ---- limits ----
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_limits_end_a_solve_with_a_true_gap(form):
+    X, sign = two_classes(3000, 20)
+    problem = PrimalProblem(MemoryRows(form(X)), GivenPrices.of_signs(sign, np.ones(3000)))
+    for limit, status in [({"max_iter": 1}, "max_iter"), ({"time_limit": 1e-9}, "time_limit")]:
+        found = solve_primal(problem, tol=1e-9, **limit)
+        assert found.status == status
+        assert 1e-9 < found.gap <= 1
+        assert_allclose(found.objective, objective(X, problem.prices, found.w, found.bias, "hinge"), rtol=1e-9)
+    seen = []
+    found = solve_primal(problem, tol=1e-9, callback=lambda n_iter, gap: seen.append((n_iter, gap)) or len(seen) == 3)
+    assert found.status == "stopped_by_callback"
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_ctrl_c_keeps_the_best_point(form):
+    X, sign = two_classes(3000, 20)
+    problem = PrimalProblem(MemoryRows(form(X)), GivenPrices.of_signs(sign, np.ones(3000)))
+
+    def interrupt(n_iter, gap):
+        if n_iter >= 2:
+            signal.raise_signal(signal.SIGINT)
+
+    found = solve_primal(problem, tol=1e-12, callback=interrupt)
+    assert found.status is Status.INTERRUPTED
+    assert found.objective < problem.prices.positive.sum() + problem.prices.negative.sum()
+
+
+def test_wrong_arguments_are_refused():
+    rows = MemoryRows(np.eye(2))
+    prices = GivenPrices.of_signs(np.array([1, -1]), np.ones(2))
+    with pytest.raises(ValueError, match="loss must be"):
+        PrimalProblem(rows, prices, "logistic")
+    with pytest.raises(ValueError, match="tol must be positive"):
+        solve_primal(PrimalProblem(rows, prices), tol=0)
+
+
+def test_the_best_bias_is_the_best_of_all_places():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        scores, sign, box = rng.standard_normal(15), rng.choice([-1, 0, 1], 15), rng.uniform(0.1, 2, 15)
+        prices = GivenPrices.of_signs(sign, box)
+        places = np.concatenate([[best_bias(scores, prices.positive, prices.negative)], 1 - scores, -1 - scores])
+        slack = np.maximum(0, 1 - sign * (scores + places[:, None]))
+        losses = slack @ (box * (sign != 0))
+        assert_allclose(losses[0], losses.min())
