@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.device import on_host
 from semisvm.dual import Status
@@ -31,6 +31,7 @@ from semisvm.estimators.inputs import (
     row_weights,
     square_kernel,
     usable_rows,
+    validated,
     widened,
 )
 from semisvm.estimators.mixin import SemiSupervisedMixin
@@ -148,7 +149,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         X, y = on_host(X), on_host(y)
         if y is not None:
             accepted: Any = False if self._is_precomputed() else "csr"
-            X = validate_data(self, dense_if_kernel(X) if not accepted else X, accept_sparse=accepted, dtype=FLOATS)
+            X = validated(self, dense_if_kernel(X) if not accepted else X, accept_sparse=accepted, dtype=FLOATS)
             X = square_kernel(X) if not accepted else usable_rows(X, self._names_of_columns())
         labels = read_labels(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
@@ -252,7 +253,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
     def _raw_scores(self, X) -> np.ndarray:
         """Check the rows and score them by the binary problems, (n, n_problems)."""
         check_is_fitted(self)
-        return self._score_checked(validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
+        return self._score_checked(validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
 
     def _score_checked(self, X) -> np.ndarray:
         """Score rows that were checked, by the binary problems, (n, n_problems); all scores are finite."""

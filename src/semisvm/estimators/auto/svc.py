@@ -23,7 +23,7 @@ from semisvm.estimators.auto.members import FamilySettings
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.inputs import check_every_class_is_used, row_weights
+from semisvm.estimators.inputs import check_every_class_is_used, refuse_undefined, row_weights
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.labels import Labels, encode
@@ -241,7 +241,9 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
                 strength=self.prior_strength,
                 tell=watch.round_done,
             )
-            found = fit_families(X[rows], weight[rows], labeled_target(labels, costs, weight, rows), settings)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+                found = fit_families(X[rows], weight[rows], labeled_target(labels, costs, weight, rows), settings)
+        refuse_undefined(found.scores, X[rows])
         self.classes_ = labels.classes
         self._learn(found, labels, rows)
         guessed = np.full(len(weight), -1)
@@ -293,7 +295,10 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         """
         check_is_fitted(self)
         X = read_rows(self, on_host(X), reset=False)
-        return _decision(self._average.scores_of_rows(X))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            scores = self._average.scores_of_rows(X)
+        refuse_undefined(scores, X)
+        return _decision(scores)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each row.
