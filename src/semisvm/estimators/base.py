@@ -22,6 +22,7 @@ from semisvm.dual import Status
 from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
 from semisvm.estimators.costs import read_costs
+from semisvm.estimators.equal_rows import content_order
 from semisvm.estimators.inputs import (
     check_every_class_is_used,
     dense_if_kernel,
@@ -175,20 +176,26 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             random_sample=read_random_sample(random_sample, X.shape[0]),
         )
         self.classes_ = labels.classes
-        problem = whole.select(in_use)
+        rows, problem = self._arranged(whole, np.flatnonzero(in_use))
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
                 found = self._fit(problem)
         except UndefinedError:
-            raise kernel_overflow(problem.X, self._names_of_columns()) from None
+            raise kernel_overflow(X, self._names_of_columns()) from None
         if not all(np.isfinite(fit.row_beta).all() and np.isfinite(fit.bias) for fit in found.fits):
-            raise kernel_overflow(problem.X, self._names_of_columns())
-        self._learn(X, np.flatnonzero(in_use), labels, found)
+            raise kernel_overflow(X, self._names_of_columns())
+        self._learn(X, rows, labels, found)
         for warning in (*found.warnings, *ended_early(problem, found)):
             warn_caller(warning)
         if self.termination_condition_ == Status.INTERRUPTED:
             pass_interrupt_on()
         return self
+
+    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+        """The rows in use and the problem they are, in an order made of their content: ties are settled by order."""
+        columns = whole.X[np.ix_(rows, rows)] if self._is_precomputed() else whole.X[rows]
+        order = content_order(columns, whole.weight[rows], whole.labels.codes[rows], is_kernel=self._is_precomputed())
+        return rows[order], whole.take(rows[order])
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"

@@ -66,6 +66,17 @@ class EqualRows:
         return replace(fit, row_beta=row_beta, scores=fit.scores[self.group], history=history)
 
 
+def content_order(X: Any, weight: np.ndarray, codes: np.ndarray, *, is_kernel: bool = False) -> np.ndarray:
+    """An order of the rows that depends on what they hold and not on where they are.
+
+    Methods settle ties by the order of rows: in this order, other positions of the same rows change nothing. Labels
+    come last, so that other names of the classes change it for equal rows only. The columns of a kernel matrix are rows
+    too: there a row is known by its sorted values.
+    """
+    fingerprint = _fingerprint(np.sort(X, axis=1) if is_kernel else _canonical(X) if sparse.issparse(X) else X)
+    return np.lexsort((codes, weight, fingerprint))
+
+
 def find_equal_rows(X: Any) -> EqualRows:
     """Group the rows of X that are equal."""
     lookup = _Lookup(X, np.zeros(X.shape[0], dtype=np.intp))

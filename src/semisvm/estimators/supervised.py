@@ -126,6 +126,10 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         )
         self.guard = guard
 
+    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+        """The rows where they are: the problem is convex, there are no ties to settle."""
+        return rows, whole if len(rows) == whole.n_rows else whole.take(rows)
+
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         is_labeled = problem.labels.is_labeled
         labeled = problem.with_auto_scheme("ovo").select(is_labeled)
