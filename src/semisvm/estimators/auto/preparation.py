@@ -25,7 +25,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 
 from semisvm.estimators.base import FLOATS
-from semisvm.estimators.inputs import validated
+from semisvm.estimators.inputs import refuse_too_large, validated
 from semisvm.sklearn_private import num_samples
 
 GROUPS = ("number", "category", "text")
@@ -76,7 +76,10 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     if groups == {}:
         raise ValueError(f"{type(estimator).__name__} was fitted on strings, and is given {type(X).__name__}.")
     if groups is None:
-        return validated(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
+        X = validated(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
+        if reset:
+            refuse_too_large(X, getattr(estimator, "feature_names_in_", None))
+        return X
     if is_frame(X):
         validated(estimator, X, skip_check_array=True, reset=reset)
     else:
