@@ -12,6 +12,7 @@ from hypothesis import settings
 import browser
 from semisvm import dual
 from semisvm.device import resolve
+from semisvm.dual import host, working_set  # before anything is patched: they copy constants
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -75,11 +76,32 @@ def _devices() -> list[str]:
 
 
 DEVICES = _devices()
+WORKING_SETS = "cpu, working sets"
 
 
-@pytest.fixture(params=DEVICES)
-def device(request) -> str:
-    """Run a test on every device there is."""
+def in_working_sets(monkeypatch, size=24) -> None:
+    """Let the CPU solve small problems as it solves large ones, by sets so small that there are many rounds."""
+    monkeypatch.setattr(host, "WHOLE_GRAM_BYTES", -1)
+    monkeypatch.setattr(host, "PAIRWISE_WARM_ROWS", -1)
+    monkeypatch.setattr(working_set, "SMALL_SET", size)
+    monkeypatch.setattr(working_set, "LARGE_SET", 4 * size)
+    monkeypatch.setattr(working_set, "LARGE_SET_PAYS_FROM", 200)
+
+
+@pytest.fixture(params=[*DEVICES[:1], WORKING_SETS, *DEVICES[1:]])
+def device(request, monkeypatch) -> str:
+    """Run a test on every device there is, on the CPU by both of its ways."""
+    if request.param == WORKING_SETS:
+        in_working_sets(monkeypatch)
+        return "cpu"
+    return request.param
+
+
+@pytest.fixture(params=["pairwise steps", "working sets"])
+def cpu_way(request, monkeypatch) -> str:
+    """Run a test by both ways of the CPU."""
+    if request.param == "working sets":
+        in_working_sets(monkeypatch)
     return request.param
 
 

@@ -8,21 +8,25 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 
 from semisvm import PreferenceClassifier
+from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.registry import METHODS
+
+PRIMAL = {"kernel": "linear", "solver": "primal"}
 
 # What is tested of each class; a class that is not listed is tested with its defaults.
 CONFIGURATIONS = {
-    "SupervisedSVC": [{}, {"kernel": "linear", "multi_class": "ovr"}],
+    "SupervisedSVC": [{}, {"kernel": "linear", "multi_class": "ovr"}, PRIMAL],
     "MixtureClassifier": [{}, {"n_components": 2, "covariance_type": "full", "tol": 1e-2}],
-    "SelfTrainingSVC": [{}, {"kernel": "linear", "multi_class": "ovo"}],
+    "SelfTrainingSVC": [{}, {"kernel": "linear", "multi_class": "ovo"}, PRIMAL],
     "ClusterSVC": [{}, {"n_clusters": 5, "embed": None, "kernel": "linear", "multi_class": "ovo", "empty": "drop"}],
     "LaplacianSVC": [
         {},
         {"kernel": "linear", "multi_class": "ovo", "laplacian": "combinatorial", "graph_weights": "heat"},
     ],
-    "TransductiveSVC": [{}, {"algorithm": "cccp"}, {"algorithm": "anneal", "multi_class": "ovo"}],
+    "TransductiveSVC": [{}, {"algorithm": "cccp"}, {"algorithm": "anneal", "multi_class": "ovo"}, PRIMAL],
     "AutoSVC": [{}, {"metric": "euclidean", "safe": False, "n_neighbors": (4,)}],
-    "PreferenceSVC": [{}, {"calibration": "part"}],
+    "ProgressiveSVC": [{}, PRIMAL],
+    "PreferenceSVC": [{}, {"calibration": "part"}, {"loss": "squared_hinge", "kernel": "linear"}],
     "PositiveUnlabeledSVC": [{}, {"loss": "double_hinge", "positive_weight": "balanced"}],
 }
 
@@ -36,6 +40,12 @@ class Case:
     @property
     def class_name(self) -> str:
         return self.estimator_class.__name__
+
+    @property
+    def has_support(self) -> bool:
+        """Whether a fit has support vectors: in the primal form it has weights of features alone."""
+        is_primal = self.parameters.get("solver") == "primal" or self.parameters.get("loss") == "squared_hinge"
+        return issubclass(self.estimator_class, BaseSVC) and not is_primal
 
     @property
     def most_classes(self) -> int:

@@ -85,11 +85,6 @@ def draws_nothing_by_place(case):
     return not draws_by_place(case)
 
 
-def draws_folds_by_place(case):
-    """PreferenceClassifier deals rows to folds by their places, as any cross-validation does."""
-    return case.class_name == "PreferenceClassifier"
-
-
 # ---- targets ----
 
 NAMES = np.array(["ham", "offer", "spam"], dtype=object)
@@ -186,7 +181,7 @@ def test_sparse_rows_give_the_same_model(case):
         assert_allclose(scores_of(model, form(X)), scores_of(dense, X), atol=1e-4)
 
 
-@each_case(only=lambda case: not draws_folds_by_place(case))
+@each_case(only=draws_nothing_by_place)
 def test_the_order_of_the_rows_does_not_matter(case):
     X, y, _ = few_labels()
     order = np.random.default_rng(1).permutation(len(y))
@@ -200,7 +195,7 @@ def tied_rows(n_classes):
     return X, np.where(np.arange(45) < 12, truth, -1)
 
 
-@each_case(only=lambda case: not draws_folds_by_place(case))
+@each_case(only=lambda case: not draws_by_place(case) or case.class_name == "ClusterSVC")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_order_of_the_rows_does_not_matter_where_scores_are_tied(case):
     for n_classes in {2, case.most_classes}:
@@ -322,7 +317,8 @@ def test_names_of_features_are_kept_and_checked(case):
 
 # Everything that every estimator has after a fit; those of the second line only where there are support vectors.
 FITTED = {"classes_", "transduction_", "labeled_iter_", "history_", "termination_condition_", "n_features_in_"}
-FITTED_SVC = {"support_", "support_vectors_", "dual_coef_", "n_support_", "intercept_", "n_iter_"}
+FITTED_SVC = {"intercept_", "n_iter_", "gap_"}
+FITTED_WITH_SUPPORT = {"support_", "support_vectors_", "dual_coef_", "n_support_"}
 TERMINATIONS = set(get_args(TerminationCondition))
 
 
@@ -341,12 +337,15 @@ def test_every_fit_leaves_the_same_attributes(case):
     model = case.make().fit(X, y)
     expected = FITTED | (FITTED_SVC if is_svc(case.estimator_class) else set())
     assert not {name for name in expected if not hasattr(model, name)}
+    assert {name for name in FITTED_WITH_SUPPORT if hasattr(model, name)} == (
+        FITTED_WITH_SUPPORT if case.has_support else set()
+    )
     assert model.n_iter_ >= 1
     assert callable(model.decision_function)
     assert model.decision_function(X).shape == ((len(y), 3) if case.most_classes == 3 else (len(y),))
 
 
-@each_case(only=lambda case: is_svc(case.estimator_class))
+@each_case(only=lambda case: case.has_support)
 def test_the_support_vectors_and_coefficients_give_the_scores(case):
     X, y, _ = few_labels()
     model = case.make(kernel="linear").fit(X, y)
@@ -387,7 +386,7 @@ AFTER = [
     *("kernel", "degree", "gamma", "coef0"),
     *("costs", "class_weight", "multi_class"),
     "unlabeled",
-    *("tol", "max_iter", "time_limit", "cache_size", "device"),
+    *("solver", "tol", "max_iter", "time_limit", "cache_size", "device"),
     *("random_state", "verbose"),
 ]
 

@@ -6,11 +6,11 @@ import sys
 import pytest
 
 from every_estimator import each_case, few_labels
-from semisvm import dual
+from semisvm import dual, primal
 from semisvm.estimators.base import BaseSVC
 
 MOST_FRAMES = 8
-SOLVERS = {inspect.unwrap(getattr(dual, name)).__code__ for name in ("solve", "solve_many") if hasattr(dual, name)}
+SOLVERS = {function.__code__ for function in (dual.solve, dual.solve_many, primal.solve_primal)}
 
 
 def deepest_walk(model, X, y) -> list[str]:
@@ -29,7 +29,7 @@ def deepest_walk(model, X, y) -> list[str]:
         if (
             frame.f_code is start
             and len(walk) > len(longest)
-            and sum(name in ("solve", "solve_many") for name in walk) == 1
+            and sum(name in ("solve", "solve_many", "solve_primal") for name in walk) == 1
         ):
             longest[:] = walk[::-1]
 

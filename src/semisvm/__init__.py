@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         SupervisedSVC,
         TransductiveSVC,
         UnlabeledKernel,
+        all_estimators,
     )
     from semisvm.model_selection import (
         SemiSupervisedCalibratedClassifierCV,
@@ -53,6 +54,7 @@ __all__ = [
     "ThresholdClassifier",
     "TransductiveSVC",
     "UnlabeledKernel",
+    "all_estimators",
     "load",
     "save",
 ]

@@ -28,6 +28,10 @@ class UndefinedError(ValueError):
         self.row = row
 
 
+class RowsLostError(RuntimeError):
+    """Rows that were there when the fit began can't be reached any more: their cluster or their file is gone."""
+
+
 def fault(path: str | Path, reason: str, remedy: str, *, line: int | None = None) -> DataError:
     """Build the `DataError` for a file; `reason` and `remedy` come without a full stop."""
     where = f"{path}, line {line}" if line is not None else str(path)

@@ -45,7 +45,7 @@ unlabeled : int, float, str or None, default=-1
 """,
     "solver_parameters": """
 tol : float, default=1e-3
-    The duality gap at which a solution counts as optimal. Below 1e-5 kernel rows are kept in float64.
+    The gap (see `gap_`) at which a solution counts as optimal. Below 1e-5 kernel rows are kept in float64.
 max_iter : int, default=None
     Most solver steps for each binary problem, all its rounds together. None: until it has converged.
 time_limit : float, default=None
@@ -55,6 +55,17 @@ cache_size : float, default=None
 device : {"auto", "cpu", "cuda"}, default="auto"
     Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and
     ``pip install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.
+""",
+    "loss": """
+loss : {"hinge", "squared_hinge"}, default="hinge"
+    What rows short of their margin are charged: the distance, or its square, which needs ``kernel="linear"``. They are
+    different machines, and neither is ever taken for the other.
+""",
+    "solver": """
+solver : {"auto", "dual", "primal"}, default="auto"
+    The form in which machines with ``kernel="linear"`` are solved. "dual": in the kernel. "primal": in the features,
+    for many rows; the fit has `coef_` and no support vectors. "auto": "primal" for dense rows from 2,000 on and ten
+    times the number of features, for sparse rows from 5,000 on, and for the squared hinge.
 """,
     "random_state": """
 random_state : int, RandomState instance or None, default=None
@@ -81,6 +92,9 @@ intercept_ : ndarray of shape (n_problems,)
     The constant of each decision function.
 coef_ : ndarray of shape (n_problems, n_features)
     Weights of the features; only with a linear kernel.
+gap_ : ndarray of shape (n_problems,)
+    How far from optimal each solution may be: the largest violation of the optimality conditions; of fits in the primal
+    form, the certified bound (objective - lower bound) / objective.
 """,
     "transduction": """
 transduction_ : ndarray of shape (n_samples,)

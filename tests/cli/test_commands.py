@@ -45,9 +45,12 @@ def test_help_does_not_import_the_numerical_libraries():
 
 def test_a_target_reached_on_few_labels_is_not_called_proven(tmp_path, capsys):
     data, out = write_rows(tmp_path / "t.csv", overlap=0.3), tmp_path / "m.skops"
-    done = run_command(capsys, "fit", data, "--target", "y", "--min-recall", "0.9", "--out", out)
+    words = ("--min-recall", "90%", "--method", "preference", "--details")
+    done = run_command(capsys, "fit", data, "--target", "y", "--out", out, *words)
     told = " ".join(done.out.split())
     assert done.code == 0
+    assert "On your labels: kept (100% of what it accepts is yes" in told
+    assert "On new rows:" in told
     assert "Reached on the labeled rows, not proven: recall at least 0.9." in told
     assert "can't rule out a miss" in told
     assert "at least 22" in told  # labels that prove a recall of 0.9: 0.9^22 < 0.1 < 0.9^21
@@ -91,7 +94,10 @@ def test_a_target_that_is_not_reached_ends_with_code_1_and_a_model(tmp_path, cap
     words = ("fit", data, "--target", "y", "--min-precision", "1", "--min-recall", "1", "--out", out)
     done = run_command(capsys, *words)
     assert done.code == 1
-    assert "Not reached: precision at least 1" in " ".join(done.out.split())
+    told = " ".join(done.out.split())
+    assert "at least 100% of what it accepts should be yes and it should find at least 100% of all yes" in told
+    assert "NOT KEPT" in told
+    assert "semisvm suggest" in told
     assert out.exists()
     assert run_command(capsys, "evaluate", out, data).code == 1
 
@@ -120,7 +126,7 @@ def test_the_positive_class_can_be_chosen(tmp_path, capsys, words):
     assert json.loads(done.out)["summary"]["positive"] == words[1]
     run_command(capsys, "predict", out, data, "--out", tmp_path / "p.csv")
     rows = [line.split(",") for line in (tmp_path / "p.csv").read_text().splitlines()[1:]]
-    assert all((label == f'"{words[1]}"') == (above == "true") for label, _, above in rows)
+    assert all((label == f'"{words[1]}"') == (above == "true") for label, _, above, _ in rows)
 
 
 def test_ctrl_c_writes_the_best_so_far_and_ends_with_130(tmp_path):

@@ -1,4 +1,4 @@
-"""`semisvm demo`: the main job end to end, into a folder of its own."""
+"""`semisvm demo`: label until certified, end to end, into a folder of its own."""
 
 import re
 import subprocess
@@ -26,42 +26,46 @@ def made(tmp_path_factory):
     (folder / "semisvm-demo" / "report.html").write_text("mine")
     done = demo(folder)
     assert done.returncode == 0, done.stderr
-    return SimpleNamespace(folder=folder, out=folder / "semisvm-demo-2", printed=" ".join(done.stdout.split()))
+    return SimpleNamespace(
+        folder=folder,
+        out=folder / "semisvm-demo-2",
+        printed=" ".join(done.stdout.split()),
+        n_lines=len(done.stdout.splitlines()),
+    )
 
 
-def test_the_demo_does_the_main_job_and_explains_it(made):
+def test_the_demo_tells_the_story_in_forty_lines(made):
     for words in (
-        "569 rows, 57 labeled, 512 not",
-        "Reached on the labeled rows, not proven: recall at least 0.97.",
-        "supervised + threshold",
-        "What the hidden labels say",
-        "with the chosen threshold",
-        "Read the interval, not the point: 22 malignant rows",
-        "semisvm suggest semisvm-demo-2/cancer.skops semisvm-demo-2/samples.csv -n 50",
-        "semisvm certify start semisvm-demo-2/cancer.skops semisvm-demo-2/samples.csv --min-recall 0.97",
+        "has 1,797 images of digits",
+        "80 of them have a label (7 times 'six')",
+        "That proves little: the precision is between",
+        "10 labels: not proved yet",
+        "rows at least 90% are sixes. The chance that this is wrong is at most 10%.",
+        "semisvm predict semisvm-demo-2/certified.skops semisvm-demo-2/digits.csv",
+        "semisvm fit YOUR.csv --target COLUMN",
     ):
         assert words in made.printed, words
-    found = re.search(r"Asked 0.97, found (0\.\d+|1\.000): (kept|missed), (inside|outside) the interval", made.printed)
-    assert found[2] == ("kept" if float(found[1]) >= 0.97 else "missed")
+    assert made.n_lines <= 40
 
 
-def test_it_leaves_a_model_a_report_and_the_tables_in_a_new_folder(made):
+def test_a_campaign_takes_fewer_labels_than_random_ones_and_its_promise_is_kept(made):
+    first = int(re.search(r"(\d+) labels: certified for", made.printed)[1])
+    at_random = int(re.search(r"the first certificate takes about (\d+) of them", made.printed)[1])
+    assert first < at_random
+    assert float(re.search(r"The hidden labels say: precision (\d\.\d+)", made.printed)[1]) >= 0.9
+
+
+def test_it_leaves_models_predictions_and_a_report_in_a_new_folder(made):
     files = {file.name for file in made.out.iterdir()}
-    assert files == {"samples.csv", "hidden-labels.csv", "cancer.skops", "report.html"}
-    for name in ("cancer.skops", "report.html"):
-        assert f"semisvm-demo-2/{name}" in made.printed
+    assert files == {"digits.csv", "first.skops", "six.campaign", "certified.skops", "predicted.csv", "report.html"}
     assert (made.folder / "semisvm-demo" / "report.html").read_text() == "mine"
-    assert load(made.out / "cancer.skops").summary.operating_points["malignant"].target.min_recall == 0.97
+    point = load(made.out / "certified.skops").summary.operating_points["six"]
+    assert (point.target.min_precision, point.level) == (0.9, "certified by sampling")
 
 
-def test_nine_labels_in_ten_are_hidden_and_kept_apart(made):
-    rows = (made.out / "samples.csv").read_text().splitlines()[1:]
-    hidden = (made.out / "hidden-labels.csv").read_text().splitlines()[1:]
-    labels = [row.rpartition(",")[2] for row in rows]
-    assert [labels.count(label) for label in ("", "benign")] == [512, 57 - labels.count("malignant")]
-    unlabeled = [row.rpartition(",")[0] for row in rows if row.endswith(",")]
-    assert unlabeled == [row.rpartition(",")[0] for row in hidden]
-    assert {row.rpartition(",")[2] for row in hidden} == {"benign", "malignant"}
+def test_all_but_eighty_labels_are_hidden(made):
+    labels = [row.rpartition(",")[2] for row in (made.out / "digits.csv").read_text().splitlines()[1:]]
+    assert [labels.count(label) for label in ("", "six", "other")] == [1717, 7, 73]
 
 
 def test_its_report_opens_without_an_error_or_a_request(made):
@@ -78,7 +82,7 @@ def test_its_report_opens_without_an_error_or_a_request(made):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: request.url == address or complaints.append(request.url))
         page.goto(address)
-        assert "recall at least 0.97" in page.locator("h1").inner_text()
+        assert "precision at least 0.9" in page.locator("h1").inner_text()
         before = page.locator("td[data-now=precision]").inner_text()
         page.locator("[data-slider]").fill("5")
         assert page.locator("td[data-now=precision]").inner_text() != before

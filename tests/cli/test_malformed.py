@@ -22,7 +22,7 @@ from semisvm.tables import save
 from semisvm.tables.files import DIGEST, MANIFEST, _digest
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
-from semisvm.tables.training import read_training
+from semisvm.tables.read_training import read_training
 
 
 def table(n_rows=40, seed=0):

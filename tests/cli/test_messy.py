@@ -21,7 +21,7 @@ def mails(tmp_path_factory):
 def model(mails):
     from semisvm.tables.fit import fit_model
     from semisvm.tables.methods import Settings
-    from semisvm.tables.training import read_training
+    from semisvm.tables.read_training import read_training
 
     folder = mails[0]
     fitted = fit_model(read_training([folder / "mails.csv"], "label"), Settings(min_recall=0.9))
@@ -49,7 +49,8 @@ def test_predict_labels_new_mails_mostly_right_whatever_else_is_in_the_file(mail
     done = run_command(capsys, "predict", model, folder / "new.csv", "--out", out, "--keep", "id")
     assert done.code == 0, done.err
     found = pd.read_csv(out)
-    assert list(found.columns) == ["id", "label", "score", "above"]
+    assert list(found.columns) == ["id", "label", "score", "above", "probability"]
+    assert found["probability"].corr(found["score"], method="spearman") > 0.999
     assert (found["label"] == truth).mean() > 0.75  # 0.6 by chance; the threshold is set for recall
     assert ((found["score"] > 0) == found["above"]).all()
     assert ((found["label"] == "spam") == found["above"]).all()

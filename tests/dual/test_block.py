@@ -12,7 +12,7 @@ from dual_cases import is_certified, is_feasible, make_case, svc_case
 from oracles import naive_kernel, objective_by_definition, optimum
 from semisvm import device as devices
 from semisvm.dual import DualProblem, Status, block_arrays, solve, solve_many
-from semisvm.kernels import kernel_rows, make_formula, predict, scores_of_new_rows
+from semisvm.kernels import choose, kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.virtual import VirtualRows
 
 FORMULAS = {
@@ -249,7 +249,7 @@ def test_a_problem_with_some_rows_and_a_mean_has_the_same_solution_as_on_the_cpu
 
 
 def test_new_rows_are_scored_on_the_device(other_device, monkeypatch):
-    monkeypatch.setattr(predict, "DEVICE_PAYS_FROM_VALUES", 1)
+    monkeypatch.setattr(choose, "DEVICE_PAYS_FROM_VALUES", 1)
     rng = np.random.default_rng(0)
     new, support, coefficients = rng.normal(size=(50, 4)), rng.normal(size=(30, 4)), rng.normal(size=(2, 30))
     formula = make_formula("rbf", support, gamma=0.3)

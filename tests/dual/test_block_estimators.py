@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 
 from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
-from semisvm.kernels import predict
+from semisvm.kernels import choose
 
 METHODS = {
     "self-training": SelfTrainingSVC(),
@@ -55,7 +55,7 @@ def test_several_classes_are_predicted_as_on_the_cpu(other_device):
 
 @pytest.mark.many_steps
 def test_more_rows_than_a_block_are_trained_and_scored_on_the_device(other_device, monkeypatch):
-    monkeypatch.setattr(predict, "DEVICE_PAYS_FROM_VALUES", 1000)
+    monkeypatch.setattr(choose, "DEVICE_PAYS_FROM_VALUES", 1000)
     X, y = few_labels(4000, 3000)
     on_cpu, there = (SupervisedSVC(device=place).fit(X, y) for place in ("cpu", other_device))
     assert np.mean(there.predict(X) == on_cpu.predict(X)) >= 0.999

@@ -14,6 +14,8 @@ from semisvm.datasets import load
 from semisvm.dual import DualProblem, Status, solve
 from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
 
+pytestmark = pytest.mark.usefixtures("cpu_way")
+
 
 @pytest.mark.parametrize("kernel", [{"name": "rbf", "gamma": 0.3}, {"name": "linear"}, KERNELS["poly"]], ids=str)
 @pytest.mark.parametrize("C", [0.1, 10.0])

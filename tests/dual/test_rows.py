@@ -14,7 +14,9 @@ from sklearn.datasets import make_classification
 from oracles import gap_by_definition, naive_kernel, objective_by_definition, scores_by_definition
 from semisvm.dual import DualProblem, Status, pairwise, solve
 from semisvm.kernels import kernel_rows, make_formula
+from semisvm.kernels.sources import KernelSource
 
+pytestmark = pytest.mark.usefixtures("cpu_way")
 N = 300
 GAMMA = 0.5
 
@@ -82,6 +84,8 @@ class Watched:
         self.source, self.written, self.n_calls = rows.source, [], 0
         self.at_call, self.fail = at_call, fail
         rows.source = self
+
+    spread = KernelSource.spread  # through `write_at` and `write`
 
     def __getattr__(self, name):
         return getattr(self.source, name)
@@ -333,7 +337,7 @@ def test_a_callback_that_returns_none_changes_nothing():
     calls = []
     watched = solve(problem, tol=1e-6, callback=lambda *seen: calls.append(seen))
     assert calls
-    assert_array_equal(watched.beta, solve(problem, tol=1e-6).beta)
+    assert_array_equal(watched.beta, solve(svc_problem(make_rows()), tol=1e-6).beta)
 
 
 def test_an_error_in_a_callback_reaches_the_caller():

@@ -310,7 +310,7 @@ def test_rows_that_no_variable_uses_change_nothing_and_are_scored(solve):
 # --- how deep the call is ---
 
 
-def test_three_python_frames_lie_between_the_caller_and_the_compiled_steps(monkeypatch):
+def test_four_python_frames_lie_between_the_caller_and_the_compiled_steps(monkeypatch):
     compiled, frames = pairwise_kernel.pairwise_steps, []
 
     def record_frames(*arguments):
@@ -319,8 +319,8 @@ def test_three_python_frames_lie_between_the_caller_and_the_compiled_steps(monke
 
     monkeypatch.setattr(pairwise_kernel, "pairwise_steps", record_frames)
     dual.solve(svc_case(n=20).problem())
-    here = test_three_python_frames_lie_between_the_caller_and_the_compiled_steps.__name__
-    assert frames[: frames.index(here)] == ["step", "solve_pairwise", "solve"]
+    here = test_four_python_frames_lie_between_the_caller_and_the_compiled_steps.__name__
+    assert frames[: frames.index(here)] == ["step", "advance", "solve_on_host", "solve"]
 
 
 def test_a_pair_is_found_however_the_formula_for_it_is_compiled():

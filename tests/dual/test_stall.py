@@ -7,7 +7,7 @@ from oracles import gap_by_definition, optimum
 from semisvm import PreferenceSVC, SupervisedSVC, TransductiveSVC
 from semisvm.dual import DualProblem, Status, solve
 from semisvm.dual.exact import EXACT_AFTER
-from semisvm.dual.pairwise import STEPS_OF_SMALL_BEFORE_STALL
+from semisvm.dual.host import STEPS_OF_SMALL_BEFORE_STALL
 from semisvm.kernels import kernel_rows, make_formula
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -59,6 +59,7 @@ def test_a_kernel_whose_sums_are_rounding_stalls_soon(X):
         assert abs(found.beta.sum()) < 1e-9
 
 
+@pytest.mark.usefixtures("cpu_way")
 @pytest.mark.parametrize("tol", [1e-14, 1e-300])
 def test_a_tolerance_below_rounding_stalls_at_a_gap_of_rounding(X, tol):
     found = solve(svc(X, C=100), tol=tol)
@@ -68,6 +69,7 @@ def test_a_tolerance_below_rounding_stalls_at_a_gap_of_rounding(X, tol):
     assert found.objective == pytest.approx(solve(svc(X, C=100), tol=1e-6).objective, rel=1e-9)
 
 
+@pytest.mark.usefixtures("cpu_way")
 @pytest.mark.parametrize("scale", [1e20, 1e30, 1e60])
 def test_kernel_values_beyond_float32_still_find_a_partner_that_makes_progress(X, scale):
     X[SIGN > 0] += 10  # separable now

@@ -19,7 +19,7 @@ from label_mean_primals import Equation6, Equation7, Labeled
 from semisvm import LabelMeanSVC, SupervisedSVC
 from semisvm.datasets import load
 from semisvm.dual import Status, solve
-from semisvm.estimators import rounds as rounds_module
+from semisvm.estimators import forms
 from semisvm.estimators.binary import BinaryTask
 from semisvm.estimators.class_shares import PositiveShare
 from semisvm.estimators.label_mean.search import GuessedMargins, LabelMeans, guess_at_least
@@ -483,7 +483,7 @@ def test_ctrl_c_in_a_solve_keeps_the_supervised_machine(monkeypatch, at_call):
         found = solve(*args, **kwargs)
         return found if len(calls) <= at_call else found.__class__(**(found.__dict__ | {"status": Status.INTERRUPTED}))
 
-    monkeypatch.setattr(rounds_module, "solve", interrupted_solve)
+    monkeypatch.setattr(forms, "solve", interrupted_solve)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = LabelMeanSVC(gamma=0.5, costs={0: 1, 1: 2}).fit(X, y)
     supervised = SupervisedSVC(gamma=0.5, costs={0: 1, 1: 2}).fit(X, y)

@@ -20,7 +20,7 @@ from histories import records_of
 from preference_data import noisy_clouds, overlapping, three_classes
 from semisvm import PreferenceSVC, dual
 from semisvm.decision import choose
-from semisvm.estimators import rounds
+from semisvm.estimators import forms
 from semisvm.estimators.preference import _common
 from semisvm.estimators.preference._common import draw_certificate_rows, make_plan
 from semisvm.estimators.preference._decision import scores_beyond
@@ -409,8 +409,8 @@ def test_the_solver_is_at_most_the_eighth_frame_below_fit_where_soft_rows_train(
         depths.append(len(names) - 1 - names.index("fit"))
         return solver(*arguments, **settings)
 
-    monkeypatch.setattr(rounds, "solve", partial(count, solver=dual.solve))
-    monkeypatch.setattr(rounds, "solve_many", partial(count, solver=dual.solve_many))
+    monkeypatch.setattr(forms, "solve", partial(count, solver=dual.solve))
+    monkeypatch.setattr(forms, "solve_many", partial(count, solver=dual.solve_many))
     X, y, _ = noisy_clouds()
     PreferenceSVC(C=10, gamma=0.1, calibration=calibration, random_state=0).fit(X, y)
     assert max(depths) <= 7

@@ -15,8 +15,7 @@ from histories import records_of
 from semisvm import ProgressiveSVC, SupervisedSVC
 from semisvm.datasets import load
 from semisvm.dual import Status, solve
-from semisvm.estimators import progressive
-from semisvm.estimators import rounds as rounds_module
+from semisvm.estimators import forms, progressive
 from semisvm.estimators.progressive import Guesses
 from semisvm.kernels import KernelRows
 
@@ -348,7 +347,7 @@ def test_ctrl_c_in_a_solve_keeps_the_last_complete_round(monkeypatch, at_call):
         found = solve(*arguments, **(options | {"max_iter": 3}))
         return found.__class__(**(found.__dict__ | {"status": Status.INTERRUPTED}))
 
-    monkeypatch.setattr(rounds_module, "solve", interrupted_solve)
+    monkeypatch.setattr(forms, "solve", interrupted_solve)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = ProgressiveSVC().fit(X, y)
     assert model.termination_condition_ == "interrupted"

@@ -18,6 +18,7 @@ from semisvm import SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
 from semisvm.decision.binomial import binomial_interval
 from semisvm.dual import DualProblem, Status, solve
+from semisvm.estimators import forms
 from semisvm.estimators import rounds as rounds_module
 from semisvm.kernels import kernel_rows, make_formula
 
@@ -446,7 +447,7 @@ def test_ctrl_c_in_a_solve_keeps_the_last_complete_solution(monkeypatch, algorit
         found = solve(*arguments, **(options | {"max_iter": 3}))
         return found.__class__(**(found.__dict__ | {"status": Status.INTERRUPTED}))
 
-    monkeypatch.setattr(rounds_module, "solve", interrupted_solve)
+    monkeypatch.setattr(forms, "solve", interrupted_solve)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = TransductiveSVC(algorithm=algorithm).fit(X, y)
     assert n_calls == at_call

@@ -8,13 +8,14 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score
 
 from killed_fits import training
-from semisvm.decision import Estimate
+from semisvm.decision import Estimate, measure
 from semisvm.estimators.registry import find_method
-from semisvm.tables.compare import Comparison, MethodTrial, compare_methods, tune_kernel
+from semisvm.tables.compare import Comparison, MethodTrial, compare_methods
 from semisvm.tables.findings import say_gain
 from semisvm.tables.fit import compare_on, fit_model
 from semisvm.tables.held_out import HeldOutScores, judge, make_bench, score_held_out
 from semisvm.tables.methods import Settings, lead_per_class
+from semisvm.tables.stages import tune
 
 THREE = ("low", "mid", "high")
 TWO = ("no", "yes")
@@ -79,14 +80,14 @@ def test_a_best_method_without_errors_on_few_labels_does_not_replace_the_supervi
 def test_the_audit_has_a_threshold_only_where_the_model_has_one():
     rows = training(300)
     for settings, steps in (
-        (Settings(), ["supervised", "with unlabeled"]),
+        (Settings(), ["supervised", "supervised + threshold", "with unlabeled"]),
         (Settings(costs={"no": 1.0, "yes": 5.0}), ["supervised", "with unlabeled"]),
         (Settings(min_recall=0.6), ["supervised", "supervised + threshold", "with unlabeled"]),
     ):
         summary = fit_model(rows, settings, method="self-training").model.summary
         assert list(summary.audits["yes"]) == steps
     alone = fit_model(rows, Settings(), method="supervised").model.summary
-    assert list(alone.audits["yes"]) == ["supervised"]
+    assert list(alone.audits["yes"]) == ["supervised", "supervised + threshold"]
 
 
 def test_what_the_comparison_has_said_of_the_chosen_method_is_not_said_again():
@@ -158,14 +159,16 @@ def test_costs_are_what_auto_lowers():
     assert found.measure == "cost"
     blind = compare_on(rows, Settings(), ["supervised", "transductive"])
     for priced, plain in zip(found.entries, blind.entries, strict=True):  # a miss costs twenty false alarms
-        assert priced.points["yes"].counts.fn < plain.points["yes"].counts.fn
-        assert priced.points["yes"].counts.fp > plain.points["yes"].counts.fp
+        signs = np.where(rows.codes[rows.codes >= 0] == 1, 1, -1)
+        at_zero = measure(plain.held_out.scores, signs, 0.0)
+        assert priced.points["yes"].counts.fn < at_zero.counts.fn
+        assert priced.points["yes"].counts.fp > at_zero.counts.fp
 
 
 def test_tuning_takes_what_predicts_held_out_labels_best():
     rows = training(300)
     bench = make_bench(rows.rows.to_numpy(), rows.labels)
-    tuned = tune_kernel(bench, Settings(kernel="rbf"))
+    tuned = tune(bench, Settings(kernel="rbf"))
     before, after = (
         compare_methods(bench, settings, ["supervised"]).baseline.merit.mean
         for settings in (Settings(kernel="rbf"), tuned)
@@ -203,10 +206,10 @@ def test_ctrl_c_in_the_fit_keeps_the_rounds_so_far():
 
 
 def test_ctrl_c_in_the_comparison_takes_the_best_of_the_methods_that_are_done():
-    fitted = fit_model(training(300), Settings(), method="auto", tell=Patience("Comparing: self-training, fold 2", 1))
+    fitted = fit_model(training(300), Settings(), method="auto", tell=Patience("Comparing: auto-kernel, fold 2", 1))
     assert fitted.was_stopped
     compared = [line.name for line in fitted.model.summary.comparison.methods]
-    assert compared == ["supervised", "mixture"]
+    assert compared == ["supervised"]
     assert list(fitted.model.summary.operating_points) == ["yes"]
 
 

@@ -13,8 +13,8 @@ from semisvm.errors import DataError
 from semisvm.tables.drawn import check_sample, may_certify, name_drawn_column
 from semisvm.tables.fit import compare_on, fit_model
 from semisvm.tables.methods import Settings
+from semisvm.tables.read_training import read_training
 from semisvm.tables.suggest import suggest_rows, write_suggestions
-from semisvm.tables.training import read_training
 
 
 def write_cancer(path, n_labeled=150, seed=0):
@@ -52,7 +52,7 @@ def test_suggest_says_how_its_rows_were_drawn_and_fit_understands_it(story):
     assert set(pandas.read_csv(story / "more.csv")["drawn"]) == {"by doubt"}
     training = read(story, "data.csv", "more.csv")
     assert (training.n_labeled, int(training.measures.sum())) == (270, 150)
-    assert "drawn" not in [name for name, _ in training.features()]
+    assert "drawn" not in [name for name, *_ in training.features()]
     assert any("120 labeled rows were not drawn at random" in note for note in training.notes)
     for method in ("preference", "supervised", "transductive"):
         fitted = fit_model(training, Settings(min_recall=0.8), method=method)

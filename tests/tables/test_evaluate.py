@@ -11,7 +11,7 @@ from semisvm.report import render_page
 from semisvm.tables.evaluate import evaluate_file, summary_on
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
-from semisvm.tables.training import read_training
+from semisvm.tables.read_training import read_training
 
 
 def write_three(path, n_rows, seed, share_labeled):

@@ -2,13 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 
 import semisvm
 from command_line import run_command
 from semisvm.errors import DataError
+from semisvm.model_selection import PositiveUnlabeledKFold, pu_auc
 from semisvm.tables.fit import compare_on, fit_model
 from semisvm.tables.methods import Settings
-from semisvm.tables.training import read_training
+from semisvm.tables.positives_only import LOGISTIC, MACHINE, RankTrial, share_below
+from semisvm.tables.read_training import read_training
 
 
 @pytest.fixture
@@ -32,6 +36,7 @@ def test_one_label_and_empty_cells_go_to_the_method_for_them(table, tmp_path):
     assert summary.method.why.startswith("All labels of 'kind' are 'fraud'")
     assert summary.classes == ("not fraud", "fraud")
     assert summary.operating_points == {}
+    assert summary.positives_only == fitted.model.estimator.operating_point_
     assert summary.notes[0].startswith("All of this assumes that the labeled positives are a random sample")
     assert [note for note in summary.notes if note.startswith("Precision depends on the prior, which is not known")]
     assert fitted.reached
@@ -48,8 +53,39 @@ def test_a_recall_may_be_asked_for_and_a_precision_may_not(table):
         fit_model(rows, Settings(min_precision=0.8))
     with pytest.raises(DataError, match="'transductive' needs labels of two classes"):
         fit_model(rows, Settings(), method="transductive")
-    with pytest.raises(DataError, match="errors can't be counted"):
-        compare_on(rows, Settings())
+
+
+def test_methods_are_compared_by_how_they_rank_positives_against_unlabeled_rows(table):
+    """The AUC is the mean over folds of scikit-learn's, and its error that of placements."""
+    rows = read_training([table], "kind")
+    found = compare_on(rows, Settings(seed=3)).summary()
+    assert [line.name for line in found.methods] == [LOGISTIC, MACHINE, "positive-unlabeled"]
+    assert found.baseline == LOGISTIC
+    assert found.chosen == "positive-unlabeled"
+    assert "no method here has a precision" in found.verdict
+    X = np.asarray(rows.encoder().transform(rows.rows))
+    y = np.where(rows.codes >= 0, 1, -1)
+    cv = PositiveUnlabeledKFold(5, shuffle=True, random_state=3)
+    logistic = LogisticRegression(class_weight="balanced", max_iter=1000)
+    aucs = cross_val_score(logistic, X, y, scoring=pu_auc, cv=cv)
+    assert found.methods[0].merit.value == pytest.approx(aucs.mean(), abs=1e-9)
+    assert found.methods[0].difference.value == found.methods[0].difference.high == 0
+    for line in found.methods:
+        assert line.merit.low < line.merit.value < line.merit.high <= 1
+    with pytest.raises(DataError, match="'transductive' needs others"):
+        compare_on(rows, Settings(), ["transductive"])
+
+
+def test_the_error_of_an_auc_is_the_spread_over_draws():
+    """DeLong's standard error beside the standard deviation over 400 draws."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(400):
+        positive, pool = rng.standard_normal(30) + 1, rng.standard_normal(200)
+        trial = RankTrial("any", share_below(positive, pool), 1 - share_below(pool, positive), 0.0)
+        found.append((trial.auc().value, trial.error))
+    aucs, errors = np.array(found).T
+    assert np.mean(errors) == pytest.approx(np.std(aucs), rel=0.1)
 
 
 def test_the_method_is_refused_where_two_classes_are_labeled(table):
@@ -69,3 +105,7 @@ def test_the_command_does_it_and_writes_predictions_and_a_report(table, tmp_path
     page = report.read_text()
     assert "random sample of all positives" in page
     assert "precision is at least" not in page.lower()
+    compare = run_command(capsys, "compare", table, "--target", "kind")
+    assert compare.code == 0
+    assert "AUC of positives" in compare.out
+    assert LOGISTIC in compare.out

@@ -10,8 +10,8 @@ from semisvm.errors import DataError
 from semisvm.kernels import Formula, scores_of_new_rows
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
-from semisvm.tables.model import predict_file
-from semisvm.tables.training import read_training
+from semisvm.tables.predict import predict_file
+from semisvm.tables.read_training import read_training
 
 
 @pytest.mark.parametrize(("n_rows", "n_features", "n_outputs"), [(5000, 7, 1), (4001, 1, 3), (3000, 64, 2)])
@@ -55,7 +55,7 @@ def write_table(path, n_rows, seed=0, target=True):
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "t.csv"
     write_table(path, 200)
-    return fit_model(read_training([path], "y"), Settings(min_recall=0.8), method="supervised").model
+    return fit_model(read_training([path], "y", positive="yes"), Settings(min_recall=0.8), method="supervised").model
 
 
 @pytest.mark.parametrize("name", ["r.csv", "r.tsv", "r.csv.gz", "r.csv.xz", "r.parquet"])

@@ -9,14 +9,15 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from semisvm.errors import DataError
+from semisvm.tables.cells import CellError, typed_column
 from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
-from semisvm.tables.columns import Column, Unused, settle_column
-from semisvm.tables.encode import CellError, TableEncoder
+from semisvm.tables.columns import Column, Unused, remark_on, settle_column
+from semisvm.tables.encode import TableEncoder
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.read import open_rows
+from semisvm.tables.read_training import read_training
 from semisvm.tables.suggest import suggest_rows
-from semisvm.tables.training import read_training
 
 
 def settle(*cells, name="c", wanted=None):
@@ -217,3 +218,99 @@ def test_a_word_that_seems_to_mark_unlabeled_rows_is_not_taken_for_a_class_in_si
         read_training([path], "y")
     assert read_training([path], "y", unlabeled=mark).n_unlabeled == 10
     assert read_training([path], "y", unlabeled="").classes.names == tuple(sorted(["no", "yes", mark]))
+
+
+# ---- tables as people have them ----
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal", "values"),
+    [
+        (("1.234,56", "12,5", "-7"), ",", [1234.56, 12.5, -7.0]),
+        (("NT$ 3,913", "NT$ 12", "NT$ 1,000,000"), ".", [3913, 12, 1e6]),
+        (("€ 1.000,50", "€ 2,25", "€ 3"), ",", [1000.5, 2.25, 3]),
+        (("12%", "7.5%", "-3%"), ".", [12, 7.5, -3]),
+        (("1 234 kg", "56 kg", "7 kg"), ".", [1234, 56, 7]),
+        (("1'234.5", "56.25", "2'000"), ".", [1234.5, 56.25, 2000]),
+    ],
+)
+def test_numbers_are_read_as_people_write_them_once_the_decimal_mark_is_said(cells, decimal, values):
+    words = pd.Series(list(cells), dtype="str")
+    column = settle_column("c", words, None, decimal)
+    assert column == Column("c", "number", format=decimal)
+    assert typed_column(column, words).tolist() == values
+    frame = pd.DataFrame({"c": words})
+    assert TableEncoder([column]).fit(frame).plain_numbers == frozenset()
+
+
+def test_what_looks_like_numbers_is_said_to_and_codes_do_not():
+    for cells in (["NT$ 3,913", "NT$ 5", "NT$ 3,913"], ["1.234,56", "12,5", "1.234,56", "x"] + ["1,5"] * 30):
+        words = pd.Series(cells, dtype="str")
+        assert "looks like numbers" in remark_on(settle_column("c", words), words)
+    for cells in (
+        ["A1", "B2", "A1"],
+        ["01234", "5678", "01234"],
+        ["red", "blue", "red"],
+        ["1-2", "3-4", "1-2"],
+        ["4A", "5B", "7C", "9D"],
+    ):
+        words = pd.Series(cells, dtype="str")
+        assert remark_on(Column("c", "category"), words) == ""
+    with pytest.raises(ValueError, match=r"set `decimal` to ',' if it is a decimal comma, to '.' if it separates"):
+        settle("1,5", "2,5")
+
+
+def test_identifiers_are_left_out_by_name_and_else_pointed_at():
+    rng = np.random.default_rng(0)
+    keys = [str(key) for key in rng.permutation(np.arange(10_000, 10_100))]
+    for name in ("customer_id", "ID", "orderId", "invoice no"):
+        assert isinstance(settle(*keys, name=name), Unused)
+    for name in ("amount", "humid", "casino"):
+        assert settle(*keys, name=name) == Column(name, "number")
+    rising = pd.Series(sorted(keys), dtype="str")
+    assert "a different whole number in every row" in remark_on(Column("account", "number"), rising)
+    assert settle(*keys, name="customer_id", wanted="number") == Column("customer_id", "number")
+
+
+def test_labels_that_differ_by_case_or_spaces_are_asked_about(tmp_path):
+    path = tmp_path / "t.csv"
+    labels = ["Yes", "yes", "No", "no ", "YES", "Yes"]
+    path.write_text("a,y\n" + "".join(f"{i % 7}.5,{labels[i % 6]}\n" for i in range(60)))
+    with pytest.raises(DataError, match=r"differ only by case or spaces: 'Yes' \(20 rows\) and 'yes' \(10 rows\)"):
+        read_training([path], "y")
+    assert read_training([path], "y", spelling="same").classes.names == ("Yes", "No")  # the rarer one is positive
+    assert len(read_training([path], "y", spelling="exact").classes.names) == 5
+
+
+def test_the_rarer_class_is_positive_unless_another_is_named_or_both_are_about_as_frequent(tmp_path):
+    path = tmp_path / "t.csv"
+    for n_a, expected in ((10, ("b", "a")), (40, ("a", "b")), (28, ("a", "b"))):
+        path.write_text("x,y\n" + "".join(f"{i % 7}.5,{'a' if i < n_a else 'b'}\n" for i in range(60)))
+        assert read_training([path], "y").classes.names == expected
+        assert read_training([path], "y", positive="b").classes.names == ("a", "b")
+
+
+@pytest.mark.parametrize("view", ["standard", "quantiles", "letters", "latent"])
+def test_every_view_learns_from_all_rows_and_encodes_new_ones(view):
+    rng = np.random.default_rng(0)
+    words = ["one two three four", "two three four five", "uno dos tres quatro", "dos tres quatro cinco"]
+    frame = pd.DataFrame(
+        {
+            "n": np.exp(3 * rng.normal(size=80)),
+            "t": pd.Series(rng.choice(words, 80), dtype="str"),
+            "c": pd.Series(rng.choice(["x", "y"], 80), dtype="str"),
+        }
+    )
+    encoder = TableEncoder(view=view).fit(frame)
+    X = encoder.transform(frame)
+    assert X.shape[0] == 80
+    part = encoder.transform(frame[:5])
+    dense = [one.toarray() if sparse.issparse(one) else one for one in (X, part)]
+    assert_allclose(dense[0][:5], dense[1], atol=1e-12)
+    if view == "quantiles":
+        assert abs(dense[0][:, 0]).max() < 6
+    typed, groups = encoder.typed(frame)
+    assert groups == {"number": ["n"], "category": ["c"], "text": ["t"]}
+    assert typed["n"].tolist() == frame["n"].tolist()
+    with pytest.raises(ValueError, match="There is no view 'other'"):
+        TableEncoder(view="other").fit(frame)

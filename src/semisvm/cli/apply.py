@@ -46,7 +46,7 @@ def predict_command(
     """
     from semisvm.tables.disk import check_can_write
     from semisvm.tables.files import load_table_model
-    from semisvm.tables.model import predict_file
+    from semisvm.tables.predict import predict_file
 
     screen = Screen(as_json)
     check_can_write(out, force=force, inputs=[model, data])

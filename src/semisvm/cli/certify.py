@@ -72,7 +72,7 @@ def read_target(model: Path, asked: dict[str, Any]) -> dict[str, Any]:
     from semisvm.decision import Target
     from semisvm.tables import load
     from semisvm.tables.classes import parse_costs
-    from semisvm.tables.held_out import pair_of_costs
+    from semisvm.tables.operating import pair_of_costs
 
     pair = None
     if asked["costs"] is not None:

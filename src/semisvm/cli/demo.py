@@ -1,14 +1,13 @@
-"""`semisvm demo`: the main job, start to end, on data that comes with scikit-learn.
+"""`semisvm demo`: label until certified, start to end, on data that comes with scikit-learn.
 
-Breast-cancer samples with 90% of the labels hidden, and a target: find at least 97% of the malignant samples. The same
-functions as in `semisvm fit` are called, and write into a new folder. The hidden labels, which do not exist in a real
-case, then show what the chosen threshold gives.
+Images of digits, 80 of 1,797 with a label: is it a six? The target: nine of ten rows that are called a six are one. The
+labels that are hidden from the model play the person who answers. The same functions as in `semisvm fit`, `certify` and
+`predict` are called, and write into a new folder.
 """
 
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,84 +17,169 @@ from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from semisvm.decision import Estimate
+    import numpy as np
 
-SHARE_LABELED = 0.1
-MIN_RECALL = 0.97
-TARGET, POSITIVE, NEGATIVE = "diagnosis", "malignant", "benign"
+    from semisvm.campaign import Campaign
+
+N_LABELED = 80
+METHOD = "preference"  # the default compares methods first, which takes longer than a demo may
+MIN_PRECISION = 0.9
+AT_ONCE = 10  # rows that the person labels before the next look
+LABEL_BUDGET = 100
+N_RANDOM_DRAWS = 25  # of random labels, for the comparison
+TARGET, POSITIVE, NEGATIVE = "digit", "six", "other"
 FOLDER = "semisvm-demo"
 
 
-@click.command("demo", short_help="The main job on bundled data, in seconds.")
+@click.command("demo", short_help="Label until certified, on bundled data, in seconds.")
 @click.option("--seed", type=shared.SEED, default=0, show_default=True, help="Draws the rows that keep their labels.")
 @click.option("--out", type=shared.FILE, metavar="DIR", help=f"A new folder; by default {FOLDER}, or {FOLDER}-2 ...")
 def demo_command(seed: int, out: Path | None) -> None:
-    """Fit breast-cancer data with few labels and a recall to reach, in seconds.
+    """Show the whole job on images of digits: few labels, a target, labels until it is proved, predictions.
 
-    Writes the table, the model and the report into a new folder; existing files are not changed.
+    Writes the tables, the models, the predictions and the report into a new folder; existing files are not changed.
     """
     from semisvm.report import write_report
     from semisvm.tables import save
+    from semisvm.tables.certify import keep_campaign, load_model, save_certified_model, start_campaign
     from semisvm.tables.fit import fit_model
     from semisvm.tables.methods import Settings
-    from semisvm.tables.suggest import N_SUGGESTED, suggest_training_rows
-    from semisvm.tables.training import read_training
+    from semisvm.tables.predict import predict_file
+    from semisvm.tables.read_training import read_training
 
     screen = Screen()
+    say = _printer(screen)
     folder = _make_folder(out)
-    table, hidden = _write_tables(folder, seed)
-    model_file, report = folder / "cancer.skops", folder / "report.html"
-    screen.console.print(
-        f"The same as: [bold]semisvm fit {table} --target {TARGET} --positive {POSITIVE} --min-recall {MIN_RECALL} "
-        f"--out {model_file} --report {report}[/]\n"
+    table, truth = _write_table(folder, seed)
+    first, certified = folder / "first.skops", folder / "certified.skops"
+    state, predictions, report = folder / "six.campaign", folder / "predicted.csv", folder / "report.html"
+    n_six = _column(table, TARGET).count(POSITIVE)
+    say(
+        "[bold]1. Few labels, many rows[/]",
+        f"{table} has {len(truth):,} images of digits, 64 pixels each. {N_LABELED} of them have a label",
+        f"({n_six} times '{POSITIVE}'), all others are empty. The question: which rows show a six?",
+        f"The target: of the rows that are called six, at least {MIN_PRECISION:.0%} are sixes.",
+        "",
+        "[bold]2. The first model[/]",
+        f"$ semisvm fit {table} --target {TARGET} --positive {POSITIVE} --min-precision {MIN_PRECISION} "
+        f"--method {METHOD} --out {first}",
     )
     with screen.working():
         training = read_training([table], TARGET, positive=POSITIVE)
-        fitted = fit_model(training, Settings(min_recall=MIN_RECALL, seed=seed), tell=screen.tell)
-        baseline = fit_model(training, Settings(seed=seed), method="supervised", tell=screen.tell)
-        save(fitted.model, model_file)
-        suggestions = tuple(suggest_training_rows(fitted.model, training, N_SUGGESTED))
-        write_report(replace(fitted.model.summary, suggestions=suggestions), report)
-    _show_demo(screen, fitted.model, baseline.model, hidden)
-    n_positive = fitted.model.summary.operating_points[POSITIVE].counts.positives
-    screen.console.print(
-        f"\n[bold]What to take from it[/]\nRead the interval, not the point: {n_positive} malignant rows among the "
-        f"labels can't tell a recall of {MIN_RECALL} from one somewhat below.\nWhere it matters:\n"
-        f"1. For a promise, certify by sampling: rows are drawn at random, you label them until the target is proved, "
-        f"and the price is shown first:\n"
-        f"   semisvm certify start {model_file} {table} --min-recall {MIN_RECALL} --state cancer.campaign "
-        f"--out to-label.csv\n"
-        f"2. To improve the model, label the rows that it is least sure of, and fit both files together:\n"
-        f"   semisvm suggest {model_file} {table} -n 50 --out to-improve.csv\n"
-        f"3. Ask for more than you need: a higher --min-recall leaves room for chance, and costs precision.\n",
-        soft_wrap=True,
+        settings = Settings(min_precision=MIN_PRECISION, seed=seed)
+        model = fit_model(training, settings, method=METHOD, tell=screen.tell).model
+        save(model, first)
+    point = model.summary.operating_points[POSITIVE]
+    say(
+        f"On its labels {point.counts.tp} of {point.counts.accepted} accepted rows are sixes. That proves little: the "
+        f"precision is between {point.precision.low:.2f} and {point.precision.high:.2f}.",
+        "",
+        "[bold]3. Label until it is proved[/]",
+        f"$ semisvm certify start {first} {table} --min-precision {MIN_PRECISION} --state {state} --out to-label.csv",
+        f"It draws rows at random and asks for their labels, {AT_ONCE} at a time. Here the hidden labels answer:",
     )
-    screen.say(f"Model:   {model_file}\nReport:  {report}   (open it in a browser; it needs no network)")
+    campaign = start_campaign(first, table, min_precision=MIN_PRECISION, seed=f"{seed % 256:02x}")
+    keep_campaign(campaign, state)
+    say(*_label(campaign, truth))
+    campaign.save(state)
+    say(_compare_with_random(model, campaign, truth, table))
+    if not campaign.verdict().certified:
+        say("Nothing was proved with this seed, so there is nothing to apply. Try: semisvm demo --seed 1")
+        return
+    save_certified_model(campaign, certified)
+    final = load_model(certified)
+    n_six_said = predict_file(final, table, predictions).by_class[POSITIVE]
+    write_report(final.summary, report)
+    say(
+        "",
+        "[bold]4. Use it[/]",
+        f"$ semisvm certify apply {state} --out {certified}",
+        f"$ semisvm predict {certified} {table} --out {predictions}",
+        _say_truth(campaign, predictions, truth, n_six_said),
+        f"The report, for a browser: {report}",
+        "",
+        "[bold]On your own file[/] (leave the cells of unknown labels empty)",
+        "$ semisvm fit YOUR.csv --target COLUMN --out model.skops --report report.html",
+        "$ semisvm label model.skops YOUR.csv --min-precision 0.9 --state my.campaign     (it asks, you answer)",
+        "$ semisvm certify apply my.campaign --out certified.skops",
+    )
 
 
-def _show_demo(screen: Screen, model: Any, baseline: Any, hidden: Path) -> None:
-    """Print what the labels say, and what the hidden labels say about it."""
-    from rich.table import Table
+def _printer(screen: Screen) -> Any:
+    def say(*lines: str) -> None:
+        for line in lines:
+            screen.console.print(line, soft_wrap=True)
 
-    from semisvm.cli.screen import format_estimate, show_fit
-    from semisvm.tables.evaluate import evaluate_file
-
-    console = screen.console
-    show_fit(console, model.summary)
-    console.print("\n[bold]What the hidden labels say[/] (never used above)")
-    grid = Table("", "precision", "recall", "F1", box=None, padding=(0, 2, 0, 0))
-    for name, one in (("supervised, threshold 0", baseline), ("with the chosen threshold", model)):
-        point = evaluate_file(one, hidden).points[POSITIVE]
-        grid.add_row(name, *map(format_estimate, (point.precision, point.recall, point.f_score)))
-    console.print(grid)
-    console.print(_say_truth(model.summary.operating_points[POSITIVE].recall, point.recall.value))
+    return say
 
 
-def _say_truth(promised: Estimate, found: float) -> str:
-    """Say whether the recall that was asked for is kept, and whether it is in the interval."""
-    told = f"{'inside' if promised.low <= found <= promised.high else 'outside'} the interval that the labels gave"
-    kept = "kept" if found >= MIN_RECALL else "missed"
-    return f"Asked {MIN_RECALL}, found {found:.3f}: {kept}, {told} ({promised.low:.2f} to {promised.high:.2f})."
+def _label(campaign: Campaign, truth: np.ndarray) -> list[str]:
+    """Answer until the first certificate, then use up the labels to widen it; return what there is to say."""
+    from semisvm.tables.certify import file_rows
+
+    places, lines, was_certified = file_rows(campaign), [], False
+    while campaign.n_labels < LABEL_BUDGET:
+        rows = campaign.draw(AT_ONCE)
+        if not rows:
+            break
+        campaign.tell(rows, truth[places[rows]].tolist())
+        verdict = campaign.verdict()
+        if verdict.certified and not was_certified:
+            lines.append(f"  [green]{campaign.n_labels} labels: certified[/] for {_accepted(verdict)} rows")
+        elif not verdict.certified:
+            more = "" if verdict.forecast is None else f", about {verdict.forecast} more are needed"
+            lines.append(f"  {campaign.n_labels} labels: not proved yet{more}")
+        was_certified = verdict.certified
+    if was_certified:
+        lines.append(f"  {campaign.n_labels} labels: certified for {_accepted(verdict)} rows. More labels widen it.")
+        lines.append(
+            f"The promise: of these {_accepted(verdict)} rows at least {MIN_PRECISION:.0%} are sixes. "
+            f"The chance that this is wrong is at most {1 - campaign.confidence:.0%}."
+        )
+    return lines
+
+
+def _accepted(verdict: Any) -> int:
+    return int(verdict.operating_point.sampling.n_accepted)
+
+
+def _compare_with_random(model: Any, campaign: Campaign, truth: np.ndarray, table: Path) -> str:
+    """Say how many labels it takes if rows are drawn from the whole pool, and the threshold is certified once."""
+    import numpy as np
+    import pandas as pd
+
+    from semisvm.decision import Target, certify
+    from semisvm.tables.certify import file_rows
+
+    places = file_rows(campaign)
+    scores = model.decision_function(pd.read_csv(table, dtype=str, keep_default_na=False))[places]
+    sign = np.where(truth[places] == POSITIVE, 1, -1)
+
+    def needed(rng: np.random.Generator) -> float:
+        order = rng.permutation(len(scores))
+        for n in range(50, len(order), 50):
+            found = certify(scores[order[:n]], sign[order[:n]], Target(min_precision=MIN_PRECISION))
+            if found.reached:
+                return n
+        return len(order)
+
+    typical = int(np.median([needed(np.random.default_rng(number)) for number in range(N_RANDOM_DRAWS)]))
+    return f"Labels drawn at random from all rows: the first certificate takes about {typical} of them."
+
+
+def _say_truth(campaign: Campaign, predictions: Path, truth: np.ndarray, n_said: int) -> str:
+    """Say what the hidden labels say about the rows of the pool."""
+    from semisvm.tables.certify import file_rows
+
+    places = file_rows(campaign)
+    said = _column(predictions, "label")
+    right = sum(said[i] == truth[i] == POSITIVE for i in places)
+    n_called = sum(said[i] == POSITIVE for i in places)
+    n_real = int((truth[places] == POSITIVE).sum())
+    return (
+        f"{n_said} rows are called six. The hidden labels say: precision {right / n_called:.2f}, and {right} of the "
+        f"{n_real} sixes in the pool are found."
+    )
 
 
 def _make_folder(out: Path | None) -> Path:
@@ -116,27 +200,23 @@ def _make_folder(out: Path | None) -> Path:
             return folder
 
 
-def _write_tables(folder: Path, seed: int) -> tuple[Path, Path]:
-    """Write the table with 90% of the labels left empty, and a table of those rows with their labels."""
-    from sklearn.datasets import load_breast_cancer
+def _write_table(folder: Path, seed: int) -> tuple[Path, np.ndarray]:
+    """Write the table with few labels, and return all labels."""
+    import numpy as np
+    from sklearn.datasets import load_digits
 
-    from semisvm.datasets import split
+    images = load_digits()
+    truth = np.where(images.target == 6, POSITIVE, NEGATIVE)
+    known = set(np.random.default_rng(seed).choice(len(truth), N_LABELED, replace=False).tolist())
+    table = folder / "digits.csv"
+    with open(table, "x", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([*images.feature_names, TARGET])
+        for i, pixels in enumerate(images.data.astype(int).tolist()):
+            writer.writerow([*pixels, truth[i] if i in known else ""])
+    return table, truth
 
-    samples = load_breast_cancer()
-    is_malignant = (samples.target == 0).astype(int)
-    rows = split(is_malignant, labeled=SHARE_LABELED, test=0, random_state=seed)
-    names = [NEGATIVE, POSITIVE]
-    header = [*map(str, samples.feature_names), TARGET]
-    known = set(rows.labeled.tolist())
-    labels = [names[code] for code in is_malignant]
-    shown = [label if i in known else "" for i, label in enumerate(labels)]
-    files = {
-        folder / "samples.csv": range(len(labels)),
-        folder / "hidden-labels.csv": rows.unlabeled.tolist(),
-    }
-    for (path, kept), column in zip(files.items(), (shown, labels), strict=True):
-        with open(path, "x", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(header)
-            writer.writerows([*(f"{value:g}" for value in samples.data[i]), column[i]] for i in kept)
-    return tuple(files)  # type: ignore[return-value]
+
+def _column(path: Path, name: str) -> list[str]:
+    with open(path, newline="", encoding="utf-8") as file:
+        return [line[name] for line in csv.DictReader(file)]

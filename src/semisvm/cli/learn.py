@@ -20,7 +20,7 @@ FIT_EXAMPLES = (
 )
 COMPARE_EXAMPLES = (
     "semisvm compare mails.csv --target spam",
-    "semisvm compare mails.csv --target spam --method transductive --method cluster --tune",
+    "semisvm compare mails.csv --target spam --method transductive --method cluster",
     "semisvm compare mails.csv --target spam --costs spam=1,ham=20 --json",
 )
 
@@ -35,10 +35,12 @@ COMPARE_EXAMPLES = (
     "--method",
     cls=shared.MethodOption,
     metavar="NAME",
-    help="The method: auto, {methods}. By default preference if a precision or recall is asked for, else auto.",
+    help="The method: auto, {methods}. By default preference with --confidence, else auto, which takes the average of "
+    "many models (auto-kernel) unless the labels alone do clearly better.",
 )
 @click.option("--out", required=True, type=shared.FILE, metavar="MODEL", help="The model file to write (.skops).")
 @click.option("--report", type=shared.FILE, metavar="FILE", help="Write a report of the fit, one HTML file.")
+@click.option("--details", is_flag=True, help="Also print columns, steps, intervals and notes.")
 @click.option("--checkpoint", type=shared.FILE, metavar="DIR", help="Keep every finished solve in a folder.")
 @click.option("--resume", is_flag=True, help="Continue the fit in --checkpoint; starts a new one if there is none.")
 @shared.force_option
@@ -49,6 +51,7 @@ def fit_command(
     method: str | None,
     out: Path,
     report: Path | None,
+    details: bool,
     checkpoint: Path | None,
     resume: bool,
     force: bool,
@@ -60,6 +63,10 @@ def fit_command(
     DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, ARFF, LIBSVM/SVMlight text or npz; several files make one table.
     A row whose target cell is empty is unlabeled. Columns may hold numbers, categories, dates, free text and empty
     cells; the type of each is detected, and can be set by --type.
+
+    With --min-precision the highest recall that keeps it is taken, with --min-recall the highest precision that keeps
+    it, and with both, or with --best-f1, the best F1 that keeps them. With none of them the best F1 is taken. What
+    counts is the rarer of two classes, unless --positive names one.
 
     Ctrl-C keeps the best so far: the model is written, and the exit code is 130. The exit code is 1 if a precision or
     recall was asked for and the labels show that it is not reached; the model is written in this case too.
@@ -84,7 +91,7 @@ def fit_command(
             training,
             settings,
             method=method,
-            tune=options["tune"],
+            tune=shared.wants_tuning(options),
             most_unlabeled=options["max_unlabeled"],
             checkpoint=checkpoint,
             resume=resume,
@@ -96,12 +103,12 @@ def fit_command(
             write_report(replace(fitted.model.summary, suggestions=suggestions), report, force=force)
     if fitted.checkpoint is not None and not fitted.was_stopped:
         fitted.checkpoint.remove()
-    _show_fitted(screen, fitted, out, report)
+    _show_fitted(screen, fitted, out, report, options["data"][0], details)
     context.exit(130 if fitted.was_stopped else 0 if fitted.reached else 1)
 
 
-def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None) -> None:
-    from semisvm.cli.screen import show_fit
+def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, data: Path, details: bool) -> None:
+    from semisvm.cli.screen import show_columns, show_first, show_fit
 
     summary = fitted.model.summary
     if screen.as_json:
@@ -109,10 +116,15 @@ def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None) ->
         state = {"reached": fitted.reached, "stopped": fitted.was_stopped}
         screen.show_json(written | state | {"summary": summary.as_dict()})
         return
-    show_fit(screen.console, summary)
+    show_first(screen.console, summary, str(out), str(data))
+    if details:
+        screen.say("")
+        show_columns(screen.console, summary)
+        show_fit(screen.console, summary)
     if fitted.was_stopped:
         screen.warn("Stopped by Ctrl-C: this is the best so far.")
-    screen.say(f"Model: {out}" + (f"   Report: {report}" if report is not None else ""))
+    more = "" if details else "   (--details shows more)"
+    screen.say(f"Model: {out}" + (f"   Report: {report}" if report is not None else more))
 
 
 @click.command(
@@ -134,9 +146,10 @@ def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None) ->
 def compare_command(context: click.Context, methods: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Compare methods on the labeled rows of DATA, each row predicted by fits that have not seen its label.
 
-    The measure is balanced accuracy (the mean of the classes' recalls), or with --costs the expected cost per row.
-    Intervals have a confidence of 90%. "chosen" is what `semisvm fit --method auto` takes: the simplest method within
-    one standard error of the best.
+    Two classes are compared by ranking: how often a row of the positive class has a higher score than another. So the
+    supervised method counts with the best threshold of its own, and a gain is one beyond it. More classes are compared
+    by balanced accuracy (the mean of the classes' recalls), and with --costs by the expected cost per row. Intervals
+    have a confidence of 90%. "chosen" is the simplest method within one standard error of the best.
 
     Ctrl-C shows the methods that are done (exit code 130).
     """
@@ -153,7 +166,7 @@ def compare_command(context: click.Context, methods: tuple[str, ...], as_json: b
             settings,
             methods,
             most_unlabeled=options["max_unlabeled"],
-            tune=options["tune"],
+            tune=shared.wants_tuning(options),
             tell=screen.tell,
         )
     summary = found.summary()

@@ -27,7 +27,20 @@ class _Number(click.ParamType):
         return number
 
 
+class _Share(_Number):
+    """A number, or a percentage: "80%" is 0.8."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number, or fail with a sentence."""
+        if isinstance(value, str) and value.strip().endswith("%"):
+            return super().convert(value.strip()[:-1], param, ctx) / 100
+        return super().convert(value, param, ctx)
+
+
 NUMBER = _Number()
+SHARE = _Share()
 SEED = click.IntRange(min=0, max=2**32 - 1)  # what NumPy's generators take
 KERNELS = ("linear", "rbf", "poly", "sigmoid")
 
@@ -72,7 +85,7 @@ training_options = several(
     click.option("--target", metavar="COL", help="The column of the labels. LIBSVM and npz files need none."),
     unlabeled_option,
     click.option("--unlabeled-data", multiple=True, type=FILE, metavar="FILE", help="Further rows, all unlabeled."),
-    click.option("--positive", metavar="CLASS", help="Of two classes, the one that precision and recall refer to."),
+    click.option("--positive", metavar="CLASS", help="Of two classes, the one to look for; by default the rarer one."),
     click.option(
         "--drawn",
         metavar="COL",
@@ -86,11 +99,34 @@ training_options = several(
         metavar="COL=TYPE",
         help="Set the type of a column: number, category, date, text.",
     ),
-    click.option("--min-precision", type=NUMBER, metavar="P", help="The precision to reach, above 0, at most 1."),
-    click.option("--min-recall", type=NUMBER, metavar="R", help="The recall to reach, above 0, at most 1."),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help='What ends the whole part of numbers such as "1.234,56" or "NT$ 3,913".',
+    ),
+    click.option(
+        "--spelling",
+        type=click.Choice(["ask", "same", "exact"]),
+        default="ask",
+        show_default=True,
+        help='Labels that differ only by case or spaces ("Yes", "yes"): one class (same), or not (exact).',
+    ),
+    click.option(
+        "--min-precision",
+        type=SHARE,
+        metavar="P",
+        help="The precision to keep, such as 0.9 or 90%: the highest recall that keeps it is taken.",
+    ),
+    click.option(
+        "--min-recall",
+        type=SHARE,
+        metavar="R",
+        help="The recall to keep, such as 0.9 or 90%: the highest precision that keeps it is taken.",
+    ),
+    click.option("--best-f1", is_flag=True, help="Take the best F1 that keeps what is asked instead."),
     click.option(
         "--confidence",
-        type=NUMBER,
+        type=SHARE,
         metavar="P",
         help="Certify the target: with 0.9 it holds with a probability of 90%. Half of the labels serve as proof.",
     ),
@@ -109,9 +145,13 @@ training_options = several(
     click.option(
         "--kernel", type=click.Choice(KERNELS), help="By default linear for sparse rows (text), rbf otherwise."
     ),
-    click.option("--C", "C", type=NUMBER, default=1.0, show_default=True, help="The price of an error on a label."),
-    click.option("--gamma", type=NUMBER, help="Width of the rbf kernel; by default from the rows' variance."),
-    click.option("--tune", is_flag=True, help="Choose C and gamma by cross-validation on the labels."),
+    click.option("--C", "C", type=NUMBER, help="The price of an error on a label; by default tuned on the labels."),
+    click.option("--gamma", type=NUMBER, help="Width of the rbf kernel; by default tuned on the labels."),
+    click.option(
+        "--tune/--no-tune",
+        default=True,
+        help="Choose how columns are prepared, the kernel, C and gamma on the labels (the default, seconds).",
+    ),
     click.option("--device", default="auto", show_default=True, help="Where to compute: auto, cpu or cuda."),
     click.option("--seed", type=SEED, default=0, show_default=True, help="Makes every random choice repeatable."),
     click.option(
@@ -129,7 +169,7 @@ def read_training_options(options: dict[str, Any]) -> tuple[Any, Any]:
     from semisvm.decision import Target
     from semisvm.tables.classes import parse_costs, read_cost_matrix
     from semisvm.tables.methods import Settings
-    from semisvm.tables.training import read_training
+    from semisvm.tables.read_training import read_training
 
     Target(options["min_precision"], options["min_recall"])  # refuses before anything is read
     confidence = options["confidence"]
@@ -148,6 +188,8 @@ def read_training_options(options: dict[str, Any]) -> tuple[Any, Any]:
         drop=options["drop"],
         types=dict(_pair(words) for words in options["types"]),
         drawn=options["drawn"],
+        decimal=options["decimal"],
+        spelling=options["spelling"],
     )
     costs: Any = None
     if options["costs"]:
@@ -156,17 +198,23 @@ def read_training_options(options: dict[str, Any]) -> tuple[Any, Any]:
         costs = read_cost_matrix(options["cost_matrix"], found.classes)
     settings = Settings(
         kernel=options["kernel"],
-        C=_positive(options["C"], "--C"),
+        C=1.0 if options["C"] is None else _positive(options["C"], "--C"),
         gamma=None if options["gamma"] is None else _positive(options["gamma"], "--gamma"),
         costs=costs,
         min_precision=options["min_precision"],
         min_recall=options["min_recall"],
+        best_f1=options["best_f1"],
         confidence=confidence,
         trust_labels=options["trust_labels"],
         seed=options["seed"],
         device=options["device"],
     )
     return found, settings
+
+
+def wants_tuning(options: dict[str, Any]) -> bool:
+    """Whether C and gamma are tuned: unless the user says no, or sets one of them."""
+    return bool(options["tune"]) and options["C"] is None and options["gamma"] is None
 
 
 def _positive(value: float, name: str) -> float:

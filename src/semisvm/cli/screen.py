@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 PATIENCE = 1.0  # seconds before progress is shown
 BETWEEN_LINES = 5.0
 WIDE = 120
+MOST_COLUMNS_SHOWN = 200
 STYLES = {"certified": "green", "reached": "green", "missed": "red"}
 
 
@@ -110,6 +112,39 @@ def _progress_count(done: int | None, total: int | None, unit: str) -> str:
 # ---- results ----
 
 
+def show_first(console: Console, summary: FitSummary, model: str, data: str) -> None:
+    """Print the answer in at most 120 words."""
+    from rich.markup import escape
+
+    from semisvm.tables.first_screen import first_screen
+
+    found = first_screen(summary, model, data)
+    first, *rest = found.lines
+    style = "red" if found.status in ("useless", "missed") else "bold"
+    console.print(f"[{style}]{escape(first)}[/]")
+    for line in rest:
+        console.print(escape(with_flags(line)))
+
+
+def show_columns(console: Console, summary: FitSummary) -> None:
+    """Print what each column was taken for, and which were left out and why."""
+    from rich.markup import escape
+
+    console.print("[bold]Columns[/]")
+    for feature in summary.data.features[:MOST_COLUMNS_SHOWN]:
+        remark = f"   ({escape(with_flags(feature.remark))})" if feature.remark else ""
+        console.print(f"  {escape(feature.name)}: {feature.type}{remark}")
+    if len(summary.data.features) > MOST_COLUMNS_SHOWN:
+        console.print(f"  and {len(summary.data.features) - MOST_COLUMNS_SHOWN} more")
+    for name, why in summary.data.left_out.items():
+        console.print(f"  {escape(name)}: left out, it {escape(why)}")
+
+
+def with_flags(words: str) -> str:
+    """Write the parameters that the library names, such as `decimal`, as options: --decimal."""
+    return re.sub("`([a-z_]+)`", lambda found: "--" + found[1].replace("_", "-"), words)
+
+
 def show_fit(console: Console, summary: FitSummary) -> None:
     """Print the data, the method, the audit and whether the target is reached."""
     from rich.markup import escape
@@ -139,18 +174,16 @@ def show_fit(console: Console, summary: FitSummary) -> None:
         console.print(f"[bold]What to do[/]: {escape(advice)}")
     for note in summary.notes:
         if note not in said:
-            console.print(f"- {escape(note.replace('`trust_labels`', '--trust-labels'))}")
+            console.print(f"- {escape(with_flags(note))}")
 
 
 def _show_audit(console: Console, name: str, steps: Mapping[str, OperatingPoint]) -> None:
     from rich.table import Table
 
-    table = Table(
-        f"held-out labels, {name}", "precision (90%)", "recall", "F1", "threshold", box=None, padding=(0, 2, 0, 0)
-    )
+    table = Table(f"held-out labels, {name}", "precision (90%)", "recall", "F1", box=None, padding=(0, 2, 0, 0))
     for step, point in steps.items():
         measures = (format_estimate(one) for one in (point.precision, point.recall, point.f_score))
-        table.add_row(step, *measures, f"{point.threshold:.3g}")
+        table.add_row(step, *measures)
     console.print(table)
 
 
@@ -167,7 +200,7 @@ def show_comparison(console: Console, found: ComparisonSummary) -> None:
     from rich.table import Table
 
     sign = -1 if found.measure == "cost" else 1
-    table = Table("method", f"{found.measure} (90%)", "gain over supervised", "seconds", "", box=None)
+    table = Table("method", f"{found.measure} (90%)", f"gain over {found.baseline}", "seconds", "", box=None)
     for line in found.methods:
         low, high = sorted((sign * line.merit.low + 0.0, sign * line.merit.high + 0.0))  # never "-0.000"
         gap = line.difference
@@ -176,7 +209,7 @@ def show_comparison(console: Console, found: ComparisonSummary) -> None:
         table.add_row(
             line.name,
             f"{sign * line.merit.value:.3f} [{low:.3f}, {high:.3f}]",
-            "" if line.name == "supervised" else f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]",
+            "" if line.name == found.baseline else f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]",
             f"{line.seconds:.1f}",
             ", ".join(remarks),
         )

@@ -2,6 +2,7 @@
 
     min_precision, min_recall   constraints: a candidate falls short of each by max(0, target - value)
     beta or costs               the objective among candidates: largest F-beta, or smallest expected cost
+    prefer                      "other rate": with one of the two constraints, the largest other rate instead of F-beta
     min_f, max_cost             constraints on F-beta and on the expected cost per row, in the same way
     accept                      a share (float) or number (int) of rows to accept; used alone
 
@@ -18,6 +19,8 @@ import numpy as np
 
 from semisvm.decision.checks import check_accept, check_beta, check_costs, check_max_cost, check_target_rate
 from semisvm.decision.counts import Counts, expected_cost, f_score, precision, recall
+
+OTHER_RATE = "other rate"
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ class Target:
         Lowest F-beta that is good enough.
     max_cost : float, optional
         Highest expected cost per row that is good enough; it needs `costs`.
+    prefer : {"other rate"}, optional
+        With a minimum precision alone, the largest recall is taken among thresholds that are good enough, and with a
+        minimum recall alone the largest precision. By default, and with both, F-beta is maximized.
 
     Examples
     --------
@@ -55,6 +61,7 @@ class Target:
     accept: float | int | None = None
     min_f: float | None = None
     max_cost: float | None = None
+    prefer: str | None = None
 
     def __post_init__(self) -> None:
         plain = {
@@ -70,6 +77,8 @@ class Target:
             object.__setattr__(self, name, value)
         if self.accept is not None and (self.is_constrained or self.costs is not None):
             raise ValueError("accept alone fixes the threshold: leave out min_precision, min_recall and costs.")
+        if self.prefer not in (None, OTHER_RATE):
+            raise ValueError(f"prefer must be None or {OTHER_RATE!r}, got {self.prefer!r}.")
         if self.max_cost is not None and self.costs is None:
             raise ValueError("max_cost needs costs, a pair (missed positive, accepted negative): say what errors cost.")
 
@@ -155,9 +164,14 @@ class Target:
         Returns
         -------
         float or ndarray
-            The F score, or minus the expected cost where costs are given.
+            The F score, minus the expected cost where costs are given, or the rate that is preferred.
         """
-        return f_score(counts, self.beta) if self.costs is None else -expected_cost(counts, self.costs)
+        if self.costs is not None:
+            return -expected_cost(counts, self.costs)
+        if self.prefer == OTHER_RATE and (self.min_precision is None) != (self.min_recall is None):
+            other = precision if self.min_precision is None else recall
+            return np.nan_to_num(other(counts), nan=0.0)
+        return f_score(counts, self.beta)
 
     def __str__(self) -> str:
         if self.accept is not None:

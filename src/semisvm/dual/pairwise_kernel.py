@@ -12,22 +12,24 @@ line search is exact and clipped to the box. One pass over the gradient then app
 
 The passes are blocked: the extreme of a block is a vectorized reduction, and its index is searched in one block only.
 Floats are compared by their bits, because LLVM vectorizes the extremes of integers but not of floats: `_key` maps
-float64 to int64 and keeps the order.
+float64 to int64, float32 to int32, and keeps the order. The gradient is float64, or float32 within a working set.
 """
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 from numpy import float32
 
 from semisvm.kernels.resources import jit
 
 RISE, FALL = 1, 2
 PASS_BLOCK = 256  # gradient entries per block
+VIOLATION_BINS = 1024  # of violations, when a working set is chosen
 LEAST_CURVATURE = 1e-12  # as in LIBSVM: directions of zero or negative curvature are followed to the box
 MOST_CURVATURE = 1e30  # in choosing a partner, so that float32 does not overflow: beyond, the largest slope is taken
-
 _SHIFT, _MAGNITUDE = np.int64(63), np.int64(2**63 - 1)
-_KEY_OF_INFINITY = np.int64(0x7FF0000000000000)
-_KEY_OF_MINUS_INFINITY = np.int64(-0x7FF0000000000001)
+_EXPONENT = np.int64(0x7FF0000000000000)  # all of its bits are set in infinity and in what is no number
+_SHIFT_FLOAT32, _MAGNITUDE_FLOAT32 = np.int32(31), np.int32(2**31 - 1)
 
 
 @jit
@@ -61,6 +63,23 @@ def pairwise_steps(values, slot, last_used, clock, diagonal, gradient, beta, low
 
 
 @jit
+def survey_gradient(gradient, beta, lower, upper):
+    """The least gradient of those that may rise, the largest of those that may fall, and the largest magnitude."""
+    lowest, highest, largest = np.inf, -np.inf, 0.0
+    for k in range(beta.shape[0]):
+        for j in range(beta.shape[1]):
+            value = gradient[k, j]
+            if np.float64(value).view(np.int64) & _EXPONENT == _EXPONENT:  # fast math may take no number for finite
+                return lowest, highest, np.inf
+            largest = max(largest, abs(value))
+            if beta[k, j] < upper[k, j]:
+                lowest = min(lowest, value)
+            if beta[k, j] > lower[k, j]:
+                highest = max(highest, value)
+    return lowest, highest, largest
+
+
+@jit
 def mark_movable(movable, beta, lower, upper, slot):
     """Set which variables may rise and fall; those whose kernel row is not present do not take part."""
     for k in range(beta.shape[0]):
@@ -73,22 +92,45 @@ def _directions(value, low, high):
     return (RISE if value < high else 0) | (FALL if value > low else 0)
 
 
-@jit
 def _key(value):
-    bits = np.float64(value).view(np.int64)
-    return bits ^ ((bits >> _SHIFT) & _MAGNITUDE)
+    """An integer as wide as the float that keeps the order of floats; compiled code only."""
+    raise NotImplementedError
 
 
-@jit
+@overload(_key)
+def _compile_key(value):
+    def key(value):
+        bits = np.float64(value).view(np.int64)
+        return bits ^ ((bits >> _SHIFT) & _MAGNITUDE)
+
+    def key_of_float32(value):
+        bits = np.float32(value).view(np.int32)
+        return np.int32(bits ^ ((bits >> _SHIFT_FLOAT32) & _MAGNITUDE_FLOAT32))
+
+    return key_of_float32 if value == types.float32 else key
+
+
 def _value_of(key):
-    return np.int64(key ^ ((key >> _SHIFT) & _MAGNITUDE)).view(np.float64)
+    """The float of a key; compiled code only."""
+    raise NotImplementedError
+
+
+@overload(_value_of)
+def _compile_value_of(key):
+    def value(key):
+        return np.int64(key ^ ((key >> _SHIFT) & _MAGNITUDE)).view(np.float64)
+
+    def value_of_float32(key):
+        return np.int32(key ^ ((key >> _SHIFT_FLOAT32) & _MAGNITUDE_FLOAT32)).view(np.float32)
+
+    return value_of_float32 if key == types.int32 else value
 
 
 @jit
 def _apply_step(gradient, movable, row_up, row_down, step):
     """gradient += step (K_up - K_down) for all pieces; then find the least gradient of those that may rise."""
-    n = gradient.shape[1]
-    least, most, where, piece = _KEY_OF_INFINITY, _KEY_OF_MINUS_INFINITY, 0, 0
+    n, kind = gradient.shape[1], gradient.dtype.type
+    least, most, where, piece = _key(kind(np.inf)), _key(kind(-np.inf)), 0, 0
     for k in range(gradient.shape[0]):
         for start in range(0, n, PASS_BLOCK):
             part = slice(start, min(start + PASS_BLOCK, n))
@@ -96,25 +138,27 @@ def _apply_step(gradient, movable, row_up, row_down, step):
             if low < least:
                 least, where, piece = low, start, k
             most = max(most, high)
-    lowest = _value_of(least)
+    lowest = np.float64(_value_of(least))
     up = where
     for j in range(where, min(where + PASS_BLOCK, n)):
         if movable[piece, j] & RISE and gradient[piece, j] == lowest:
             up = j
             break
-    return piece, up, lowest, _value_of(most)
+    return piece, up, lowest, np.float64(_value_of(most))
 
 
 @jit
 def _apply_step_to_block(gradient, movable, row_up, row_down, step):
-    least, most = _KEY_OF_INFINITY, _KEY_OF_MINUS_INFINITY
+    kind = gradient.dtype.type
+    infinity, minus_infinity = _key(kind(np.inf)), _key(kind(-np.inf))
+    least, most, step = infinity, minus_infinity, kind(step)
     for j in range(gradient.shape[0]):
-        # Differences in float64: rounding errors would add up over the steps, and over the problems of a sequence.
-        moved = gradient[j] + step * (np.float64(row_up[j]) - np.float64(row_down[j]))
+        # Differences in the gradient's float64: rounding would add up over the steps, and the problems of a sequence.
+        moved = gradient[j] + step * (kind(row_up[j]) - kind(row_down[j]))
         gradient[j] = moved
         key = _key(moved)
-        least = min(least, key if movable[j] & RISE else _KEY_OF_INFINITY)
-        most = max(most, key if movable[j] & FALL else _KEY_OF_MINUS_INFINITY)
+        least = min(least, key if movable[j] & RISE else infinity)
+        most = max(most, key if movable[j] & FALL else minus_infinity)
     return least, most
 
 
@@ -164,3 +208,65 @@ def _decrease(gradient, kernel_value, diagonal, diagonal_up, lowest, scale):
     curvature = max(float32(diagonal_up + diagonal - float32(2) * kernel_value), float32(LEAST_CURVATURE))
     curvature = min(curvature, float32(MOST_CURVATURE))
     return float32(slope * slope / curvature).view(np.int32)
+
+
+@jit
+def worst_violators(gradient, beta, lower, upper, is_member, lowest, highest, tol, count):
+    """Variables outside the set that violate optimality most: half of them by rising, the others by falling.
+
+    Violations are sorted into bins of equal width. Of the bin that is the last to be needed, members are taken evenly
+    from the whole range of variables: at a cold start all violations are equal.
+    """
+    n = gradient.shape[1]
+    scale = (VIOLATION_BINS - 1) / (highest - lowest)
+    in_bin = np.zeros((2, VIOLATION_BINS), dtype=np.int64)
+    for v in range(is_member.shape[0]):
+        if not is_member[v]:
+            k, j = v // n, v % n
+            value = gradient[k, j]
+            if beta[k, j] < upper[k, j] and value < highest - tol:
+                in_bin[0, int((highest - value) * scale)] += 1
+            if beta[k, j] > lower[k, j] and value > lowest + tol:
+                in_bin[1, int((value - lowest) * scale)] += 1
+    last, wanted = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    first_share = max(count // 2, count - in_bin[1].sum())
+    for side in range(2):
+        left = first_share if side == 0 else count - min(first_share, in_bin[0].sum())
+        at = VIOLATION_BINS - 1
+        while at > 0 and in_bin[side, at] < left:
+            left -= in_bin[side, at]
+            at -= 1
+        last[side], wanted[side] = at, min(left, in_bin[side, at])
+    found, n_found = np.empty(count, dtype=np.int64), 0
+    seen = np.zeros(2, dtype=np.int64)
+    for v in range(is_member.shape[0]):
+        if not is_member[v]:
+            k, j = v // n, v % n
+            value, is_taken = gradient[k, j], False
+            for side in range(2):
+                if side == 0:
+                    violates = beta[k, j] < upper[k, j] and value < highest - tol
+                    at = int((highest - value) * scale) if violates else -1
+                else:
+                    violates = beta[k, j] > lower[k, j] and value > lowest + tol
+                    at = int((value - lowest) * scale) if violates else -1
+                if at > last[side]:
+                    is_taken = True
+                elif at == last[side]:
+                    total, s = in_bin[side, at], seen[side]
+                    is_taken = is_taken or (s + 1) * wanted[side] // total > s * wanted[side] // total
+                    seen[side] += 1
+            if is_taken and n_found < count:
+                found[n_found] = v
+                n_found += 1
+    return found[:n_found]
+
+
+@jit
+def apply_moves(gradient, beta, change, variables, values):
+    """gradient += change for all pieces, and beta[variables] = values."""
+    for k in range(gradient.shape[0]):
+        for j in range(gradient.shape[1]):
+            gradient[k, j] += change[j]
+    for k in range(variables.shape[0]):
+        beta[variables[k]] = values[k]

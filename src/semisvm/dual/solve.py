@@ -82,9 +82,9 @@ def solve(
             return known
     limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit, "callback": callback}
     if (place := _place_of(problem.kernel, device)) == "cpu":
-        from semisvm.dual.pairwise import solve_pairwise
+        from semisvm.dual.host import solve_on_host
 
-        found = solve_pairwise(problem, start, cast(HostRows, problem.kernel), **limits)
+        found = solve_on_host(problem, start, cast(HostRows, problem.kernel), **limits)
     else:
         from semisvm.dual.block import solve_block
         from semisvm.kernels.device_rows import on_device

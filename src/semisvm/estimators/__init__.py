@@ -8,6 +8,7 @@ from semisvm.estimators.mixture import MixtureClassifier
 from semisvm.estimators.positive_unlabeled import PositiveUnlabeledSVC
 from semisvm.estimators.preference import PreferenceClassifier, PreferenceSVC
 from semisvm.estimators.progressive import ProgressiveSVC
+from semisvm.estimators.registry import all_estimators
 from semisvm.estimators.self_training import SelfTrainingSVC
 from semisvm.estimators.supervised import SupervisedSVC
 from semisvm.estimators.transductive import TransductiveSVC
@@ -26,4 +27,5 @@ __all__ = [
     "SupervisedSVC",
     "TransductiveSVC",
     "UnlabeledKernel",
+    "all_estimators",
 ]

@@ -22,7 +22,7 @@ from semisvm.dual import Status
 from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.equal_rows import content_order
+from semisvm.estimators.forms import DUAL_FORM, Form
 from semisvm.estimators.inputs import (
     check_every_class_is_used,
     dense_if_kernel,
@@ -45,7 +45,15 @@ from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 Kernel = Literal["linear", "rbf", "poly", "sigmoid", "precomputed"] | Callable
 MultiClass = Literal["auto", "ovr", "ovo"]
+DUAL_ATTRIBUTES = ("support_", "support_vectors_", "dual_coef_", "n_support_")
 FLOATS = [np.float64, np.float32]
+
+
+# Of the estimators that have a primal form.
+FORM_CONSTRAINTS: dict[str, Any] = {
+    "loss": [StrOptions({"hinge", "squared_hinge"})],
+    "solver": [StrOptions({"auto", "dual", "primal"})],
+}
 
 
 class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
@@ -174,6 +182,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             ),
             progress=Progress(self),
             random_sample=read_random_sample(random_sample, X.shape[0]),
+            form=Form(self.solver, self.loss) if hasattr(self, "solver") else DUAL_FORM,
         )
         self.classes_ = labels.classes
         rows, problem = self._arranged(whole, np.flatnonzero(in_use))
@@ -182,7 +191,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
                 found = self._fit(problem)
         except UndefinedError:
             raise kernel_overflow(X, self._names_of_columns()) from None
-        if not all(np.isfinite(fit.row_beta).all() and np.isfinite(fit.bias) for fit in found.fits):
+        if not all(fit.is_finite for fit in found.fits):
             raise kernel_overflow(X, self._names_of_columns())
         self._learn(X, rows, labels, found)
         for warning in (*found.warnings, *ended_early(problem, found)):
@@ -192,10 +201,8 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         return self
 
     def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        """The rows in use and the problem they are, in an order made of their content: ties are settled by order."""
-        columns = whole.X[np.ix_(rows, rows)] if self._is_precomputed() else whole.X[rows]
-        order = content_order(columns, whole.weight[rows], whole.labels.codes[rows], is_kernel=self._is_precomputed())
-        return rows[order], whole.take(rows[order])
+        """The rows in use and the problem they are; a method that settles ties by the order of rows has its own."""
+        return rows, whole if len(rows) == whole.n_rows else whole.take(rows)
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
@@ -206,23 +213,30 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
 
     def _learn(self, X, rows_in_use: np.ndarray, labels: Labels, found: MethodFit) -> None:
         """Set the learned attributes from the fits of all binary problems."""
-        row_beta = np.stack([fit.row_beta for fit in found.fits])
-        is_support = (row_beta != 0).any(axis=0)
         self._formula, self._scheme = found.formula, found.scheme
-        self.support_ = rows_in_use[is_support]
-        self.support_vectors_ = np.empty((0, 0)) if found.formula.name == "precomputed" else X[self.support_]
-        self.dual_coef_ = row_beta[:, is_support]
+        for name in (*DUAL_ATTRIBUTES, "_coef"):
+            self.__dict__.pop(name, None)  # of an earlier fit in the other form
+        if found.is_primal:
+            self._coef = found.weights_of_features
+        else:
+            row_beta = np.stack([fit.row_beta for fit in found.fits])
+            is_support = (row_beta != 0).any(axis=0)
+            self.support_ = rows_in_use[is_support]
+            self.support_vectors_ = np.empty((0, 0)) if found.formula.name == "precomputed" else X[self.support_]
+            self.dual_coef_ = row_beta[:, is_support]
         self.intercept_ = np.array([fit.bias for fit in found.fits])
+        self.gap_ = np.array([fit.gap for fit in found.fits])
         self.n_iter_ = max(1, sum(fit.n_iter for fit in found.fits))
         self.termination_condition_ = found.termination_condition
         self.history_ = [record for fit in found.fits for record in fit.history]
         for name, values in found.per_row.items():
-            wide = np.full(len(labels.codes), -1)
+            wide = np.full(len(labels.codes), np.nan if values.dtype.kind == "f" else -1, dtype=values.dtype)
             wide[rows_in_use] = values
             setattr(self, name, wide)
         codes = self._transduce(X, rows_in_use, labels, found)
         self.transduction_ = labels.decode(codes)
-        self.n_support_ = np.bincount(codes[self.support_], minlength=labels.n_classes)
+        if not found.is_primal:
+            self.n_support_ = np.bincount(codes[self.support_], minlength=labels.n_classes)
         self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
         for fit in found.fits:
             if fit.rounds is not None:
@@ -265,10 +279,13 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
     def _score_checked(self, X) -> np.ndarray:
         """Score rows that were checked, by the binary problems, (n, n_problems); all scores are finite."""
         X = widened(X)
-        K = X[:, self.support_] if self._formula.name == "precomputed" else X
-        machine = self.support_vectors_, self.dual_coef_, self._formula
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-            scores = scores_of_new_rows(K, *machine, device=self.device) + self.intercept_
+            if hasattr(self, "_coef"):
+                scores = np.asarray(X @ self._coef.T) + self.intercept_
+            else:
+                K = X[:, self.support_] if self._formula.name == "precomputed" else X
+                machine = self.support_vectors_, self.dual_coef_, self._formula
+                scores = scores_of_new_rows(K, *machine, device=self.device) + self.intercept_
         refuse_undefined(scores, X, self._names_of_columns())
         return scores
 
@@ -282,7 +299,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available with kernel='linear'.")
         check_is_fitted(self)
-        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+        return self._coef if hasattr(self, "_coef") else np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

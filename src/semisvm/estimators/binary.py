@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.dual import Status
+from semisvm.estimators.forms import LinearRows
 from semisvm.estimators.problem import Limits, TrainingProblem
 from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.kernels import Formula, KernelRows
@@ -93,7 +94,7 @@ def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
 class BinaryTask:
     """Two classes, as signs, on n rows.
 
-    kernel   rows of K between the n rows; several tasks of one fit may share them
+    kernel   rows of K between the n rows, or in the primal form the rows themselves; tasks of one fit may share them
     sign     (n,) in {-1, 0, +1}: the label, 0 where there is none
     weight   (n,) what multiplies C for each row: costs, class weights and sample weights of its own class;
              for unlabeled rows the sample weight alone
@@ -105,7 +106,7 @@ class BinaryTask:
     number   of the binary problem within the fit; `positive`, the index of the class that +1 stands for
     """
 
-    kernel: KernelRows
+    kernel: Any
     sign: np.ndarray
     weight: np.ndarray
     cost_of: dict[int, float | np.ndarray]
@@ -115,12 +116,18 @@ class BinaryTask:
     number: int = 0
     positive: int = 1
 
+    @property
+    def loss(self) -> str:
+        """The loss of the machine: "hinge" or "squared_hinge"."""
+        return self.kernel.loss if isinstance(self.kernel, LinearRows) else "hinge"
+
 
 @dataclass(frozen=True)
 class BinaryFit:
-    """A classifier f(x) = sum_i row_beta[i] k(x_i, x) + bias, and how it came about.
+    """A classifier f(x) = sum_i row_beta[i] k(x_i, x) + bias or <w, x> + bias, and how it came about.
 
-    row_beta   (n,) one coefficient per row
+    row_beta   (n,) one coefficient per row; empty in the primal form
+    w          (d,) one weight per feature; only in the primal form
     scores     (n,) f of every row, NaN for rows that the fit did not look at
     history    one record per round
     rounds     (n,) the round in which each row was given its label: 0 for the user's own, -1 for never
@@ -140,6 +147,12 @@ class BinaryFit:
     guess: np.ndarray | None = field(default=None)
     ended: str | None = None
     outcome: Any = None
+    w: np.ndarray | None = field(default=None)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all that predictions need are numbers."""
+        return bool(np.isfinite(self.row_beta if self.w is None else self.w).all() and np.isfinite(self.bias))
 
 
 @dataclass(frozen=True)
@@ -150,7 +163,7 @@ class MethodFit:
     formula   the kernel they are in
     scheme    how their scores are combined: "ovr", "ovo" or "one_sided"
     codes     (n,) the class that each row was trained with, where the method fixes it and f may disagree; -1 elsewhere
-    per_row   attributes of the estimator with one integer per row, (n,) each; -1 is filled in for rows out of use
+    per_row   attributes of the estimator with one number per row, (n,) each; rows out of use get -1, floats NaN
     warnings  what the user has to know, in the order in which it is said
     """
 
@@ -160,6 +173,16 @@ class MethodFit:
     codes: np.ndarray | None = None
     per_row: dict[str, np.ndarray] = field(default_factory=dict)
     warnings: tuple[Warning, ...] = ()
+
+    @property
+    def is_primal(self) -> bool:
+        """Whether the fits are weights of features."""
+        return self.fits[0].w is not None
+
+    @property
+    def weights_of_features(self) -> np.ndarray:
+        """(n_problems, d), in the primal form."""
+        return np.stack([fit.w for fit in self.fits if fit.w is not None])
 
     @property
     def worst(self) -> BinaryFit:
@@ -221,7 +244,7 @@ def fit_pairs(
                 )
                 fits.append(spread(fit_binary(task), rows))
             if watch.was_stopped or fits[-1].status in ENDED_BY_USER:
-                fits += [_untrained(len(rows), fits[-1].status)] * (len(tasks) - len(fits))
+                fits += [_untrained(fits[-1])] * (len(tasks) - len(fits))
                 break
     return fits
 
@@ -232,7 +255,7 @@ def spread(fit: BinaryFit, rows: np.ndarray) -> BinaryFit:
         return fit
     return replace(
         fit,
-        row_beta=_widen(fit.row_beta, rows, 0.0),
+        row_beta=fit.row_beta if fit.w is not None else _widen(fit.row_beta, rows, 0.0),
         scores=_widen(fit.scores, rows, np.nan),
         rounds=None if fit.rounds is None else _widen(fit.rounds, rows, -1),
         guess=None if fit.guess is None else _widen(fit.guess, rows, 0),
@@ -245,7 +268,8 @@ def _widen(values: np.ndarray, rows: np.ndarray, blank: float) -> np.ndarray:
     return wide
 
 
-def _untrained(n_rows: int, status: Status) -> BinaryFit:
+def _untrained(last: BinaryFit) -> BinaryFit:
     """What is left of a binary problem that the user did not want to wait for: a score of 0 everywhere."""
-    nothing = np.zeros(n_rows)
-    return BinaryFit(nothing, 0.0, nothing, 0, math.inf, status, [])
+    nothing = np.zeros(len(last.scores))
+    w = None if last.w is None else np.zeros(len(last.w))
+    return BinaryFit(nothing if w is None else np.empty(0), 0.0, nothing, 0, math.inf, last.status, [], w=w)

@@ -66,15 +66,18 @@ class EqualRows:
         return replace(fit, row_beta=row_beta, scores=fit.scores[self.group], history=history)
 
 
-def content_order(X: Any, weight: np.ndarray, codes: np.ndarray, *, is_kernel: bool = False) -> np.ndarray:
-    """An order of the rows that depends on what they hold and not on where they are.
+def arrange_by_content(whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+    """These rows in an order that depends on what they hold and not on where they are, and the problem they are.
 
-    Methods settle ties by the order of rows: in this order, other positions of the same rows change nothing. Labels
-    come last, so that other names of the classes change it for equal rows only. The columns of a kernel matrix are rows
-    too: there a row is known by its sorted values.
+    Some methods settle ties by the order of rows: in this order, other places of the same rows change nothing. Labels
+    come last, so that other names of the classes change the order of equal rows only. Rows of a precomputed kernel stay
+    where they are: all that is known of them is how they relate to each other.
     """
-    fingerprint = _fingerprint(np.sort(X, axis=1) if is_kernel else _canonical(X) if sparse.issparse(X) else X)
-    return np.lexsort((codes, weight, fingerprint))
+    if not whole.kernel.is_precomputed:
+        X = whole.X[rows]
+        fingerprint = _fingerprint(_canonical(X) if sparse.issparse(X) else X)
+        rows = rows[np.lexsort((whole.labels.codes[rows], whole.weight[rows], fingerprint))]
+    return rows, whole.take(rows)
 
 
 def find_equal_rows(X: Any) -> EqualRows:

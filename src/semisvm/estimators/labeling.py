@@ -14,16 +14,19 @@ the binary problems are those of one-sided regression (`OneSided`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from semisvm.dual import DualProblem, DualSolution, Status, solve_many
+from semisvm.dual import DualProblem, Status
 from semisvm.estimators.binary import BinaryFit, Pair, combine, pairs, winning_codes
+from semisvm.estimators.forms import machine_of, solver_of_many
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import KernelRows
 from semisvm.labels import Labels
+from semisvm.primal import PrimalSolution
 
 ONE_SIDED = "one_sided"  # the scheme beside "ovr" and "ovo"
 
@@ -108,7 +111,7 @@ class Labeler:
     n_iter   solver steps so far, over all tasks
     """
 
-    def __init__(self, problem: TrainingProblem, kernel: KernelRows, watch: Watch, rows: np.ndarray | None = None):
+    def __init__(self, problem: TrainingProblem, kernel: Any, watch: Watch, rows: np.ndarray | None = None):
         """`rows`, a mask, says which of the problem's rows the kernel has; by default all."""
         matrix, n_classes = problem.costs.matrix, problem.labels.n_classes
         rows = np.ones(problem.n_rows, dtype=bool) if rows is None else rows
@@ -116,7 +119,7 @@ class Labeler:
         self.problem, self.kernel, self.watch = problem, kernel, watch
         self.tasks: list[Pair | OneSided] = [task.of_rows(rows) for task in all_tasks]
         self.scheme = scheme_of(problem)
-        self.found: list[DualSolution] = []
+        self.found: list[Any] = []
         self.n_iter = 0
         self._n_iter_of_task = np.zeros(len(self.tasks), dtype=np.int64)
 
@@ -125,11 +128,11 @@ class Labeler:
 
         Once a solve was interrupted or stopped, the problems after it are carried into their bounds and left there.
         """
-        problems = [dual_of(task, self.kernel, codes, box) for task in self.tasks]
+        problems = [problem_of(task, self.kernel, codes, box) for task in self.tasks]
         limits = self.problem.limits.of_solve(int(self._n_iter_of_task.max()), tol=tol, callback=self.watch.look)
         if max_iter is not None:
             limits["max_iter"] = max_iter
-        self.found = solve_many(problems, self.found or None, **limits)
+        self.found = solver_of_many(problems)(problems, self.found or None, **limits)
         self._n_iter_of_task += [solution.n_iter for solution in self.found]
         self.n_iter = int(self._n_iter_of_task.sum())
 
@@ -166,7 +169,7 @@ class Labeler:
         """
         fits = [
             BinaryFit(
-                row_beta=solution.row_beta,
+                **machine_of(solution),
                 bias=solution.bias,
                 scores=solution.decision_values,
                 n_iter=0 if number else self.n_iter,
@@ -187,8 +190,8 @@ def scheme_of(problem: TrainingProblem) -> str:
     return problem.multi_class if problem.costs.matrix is None else ONE_SIDED
 
 
-def dual_of(task: Pair | OneSided, kernel: KernelRows, codes: np.ndarray, box: np.ndarray) -> DualProblem:
-    """The dual problem of a task on a labeling."""
+def problem_of(task: Pair | OneSided, kernel: Any, codes: np.ndarray, box: np.ndarray) -> Any:
+    """The problem of a task on a labeling."""
     if isinstance(task, OneSided):
         return task.problem(kernel, codes, box)
     return hinge_problem(kernel, sign_of(task, codes), box)
@@ -200,7 +203,7 @@ def sign_of(pair: Pair, codes: np.ndarray) -> np.ndarray:
     return np.where(codes == pair.positive, 1.0, np.where(is_negative, -1.0, 0.0))
 
 
-def record_of(name: str, solution: DualSolution) -> RoundRecord:
+def record_of(name: str, solution: Any) -> RoundRecord:
     """What the history says of a problem that was solved once."""
     return RoundRecord(
         problem=name,
@@ -208,7 +211,11 @@ def record_of(name: str, solution: DualSolution) -> RoundRecord:
         gap=solution.gap,
         seconds=solution.seconds,
         objective=solution.objective,
-        details={"n_support": int(np.count_nonzero(solution.beta))},
+        details=(
+            {"bound": solution.bound}
+            if isinstance(solution, PrimalSolution)
+            else {"n_support": int(np.count_nonzero(solution.beta))}
+        ),
     )
 
 

@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from semisvm.estimators.costs import Costs
+from semisvm.estimators.forms import DUAL_FORM, Form, LinearRows, settle_form
 from semisvm.estimators.inputs import needs_float64
 from semisvm.estimators.progress import Progress
-from semisvm.kernels import Formula, KernelRows, kernel_rows, make_formula
+from semisvm.kernels import Formula, kernel_rows, make_formula
 from semisvm.labels import Labels
+from semisvm.primal import MemoryRows
 
 # Kernel rows are kept in float32, unless a tolerance below this is asked for or there are few rows: there float64
 # costs nothing and makes the model independent of the order of rows to nine digits.
@@ -88,6 +90,7 @@ class TrainingProblem:
     limits: Limits
     progress: Progress
     random_sample: np.ndarray | None = None
+    form: Form = DUAL_FORM
 
     @property
     def n_rows(self) -> int:
@@ -113,6 +116,15 @@ class TrainingProblem:
         """The same problem, with what multi_class="auto" means for the method at hand."""
         return replace(self, multi_class=scheme) if self.multi_class == "auto" else self
 
+    def settle_form(self, reason_against: str | None = None) -> TrainingProblem:
+        """The same problem in the form that suits its rows; `reason_against`: why the method has no primal form."""
+        if reason_against is None and self.costs.matrix is not None:
+            reason_against = "has no form for a cost matrix of more than two classes; use a dictionary of costs"
+        form = settle_form(
+            self.form, self.kernel.kernel, self.X, reason_against=reason_against, device=self.limits.device
+        )
+        return replace(self, form=form)
+
     def relabel(self, codes: np.ndarray) -> TrainingProblem:
         """The same rows with other labels, without a word to callbacks or the terminal."""
         return replace(self, labels=Labels(self.labels.classes, codes), progress=Progress())
@@ -125,8 +137,10 @@ class TrainingProblem:
             asked.kernel, self.X, gamma=gamma, coef0=asked.coef0, degree=asked.degree, weight=self.weight
         )
 
-    def kernel_rows(self, formula: Formula, *, is_frugal: bool = False, few_rows: int = FEW_ROWS) -> KernelRows:
-        """Rows of the kernel matrix of X; `is_frugal` where they serve one solve only."""
+    def kernel_rows(self, formula: Formula, *, is_frugal: bool = False, few_rows: int = FEW_ROWS) -> Any:
+        """Rows of the kernel matrix of X, `is_frugal` where they serve one solve only; in the primal form, X itself."""
+        if self.form.is_primal:
+            return LinearRows(MemoryRows(self.X), self.form.loss)
         limits = self.limits
         is_rough = limits.tol >= FLOAT32_SUFFICES and self.n_rows > few_rows
         dtype = np.float32 if is_rough and not needs_float64(formula, self.X) else np.float64

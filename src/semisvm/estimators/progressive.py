@@ -26,11 +26,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.dual import DualProblem
-from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
+from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
+from semisvm.estimators.forms import LinearRows, Loss, Solver
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds, hinge_problem
-from semisvm.kernels import KernelRows
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
@@ -69,11 +69,13 @@ class ProgressiveSVC(BaseSVC):
         How often a row may be reset before it is left alone.
     max_rounds : int, default=None
         Most rounds. None: four times the number of unlabeled rows, and ten.
+    %(loss)s
     %(kernel_parameters)s
     %(costs)s
     %(class_weight)s
     %(multi_class)s
     %(unlabeled)s
+    %(solver)s
     %(solver_parameters)s
     %(verbose)s
 
@@ -116,6 +118,7 @@ class ProgressiveSVC(BaseSVC):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
+        **FORM_CONSTRAINTS,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
         "one_sided": [StrOptions({"single", "pair"})],
         "pairs_per_round": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -134,6 +137,7 @@ class ProgressiveSVC(BaseSVC):
         grow_from: float | None = None,
         max_resets: int = 5,
         max_rounds: int | None = None,
+        loss: Loss = "hinge",
         kernel: Kernel = "rbf",
         degree: float = 3,
         gamma: str | float = "scale",
@@ -142,6 +146,7 @@ class ProgressiveSVC(BaseSVC):
         class_weight: Any = None,
         multi_class: MultiClass = "auto",
         unlabeled: Any = -1,
+        solver: Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         time_limit: float | None = None,
@@ -166,6 +171,8 @@ class ProgressiveSVC(BaseSVC):
             device=device,
             verbose=verbose,
         )
+        self.loss = loss
+        self.solver = solver
         self.C_unlabeled = C_unlabeled
         self.one_sided = one_sided
         self.pairs_per_round = pairs_per_round
@@ -174,7 +181,7 @@ class ProgressiveSVC(BaseSVC):
         self.max_rounds = max_rounds
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
+        problem, formula = problem.with_auto_scheme("ovr").settle_form(), problem.formula()
         fits = fit_pairs(problem, formula, self._fit_binary)
         found = MethodFit(fits, formula, problem.multi_class)
         return replace(found, warnings=tuple(self._warn(found)))
@@ -301,9 +308,10 @@ class Guesses:
         return hash(self.sign.astype(np.int8).tobytes())
 
 
-def _make_rows(kernel: KernelRows, candidates: np.ndarray) -> None:
+def _make_rows(kernel: Any, candidates: np.ndarray) -> None:
     """Compute kernel rows of those that will join, as far as memory goes: much cheaper at once than two at a time."""
-    kernel.require(candidates[: kernel.capacity // 2 if len(candidates) > kernel.capacity else None])
+    if not isinstance(kernel, LinearRows):
+        kernel.require(candidates[: kernel.capacity // 2 if len(candidates) > kernel.capacity else None])
 
 
 def _largest(values: np.ndarray, count: int) -> np.ndarray:

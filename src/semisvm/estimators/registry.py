@@ -75,3 +75,34 @@ def find_method(name: str) -> Method:
         hint = f"Perhaps {close[0]!r} is meant; there are " if close else "There are "
         raise ValueError(f"There is no method {name!r}. {hint}{', '.join(names)}.")
     return found
+
+
+def all_estimators(type_filter: str | None = None) -> list[tuple[str, type]]:
+    """Return every public estimator of this library, as `sklearn.utils.discovery.all_estimators` does.
+
+    Parameters
+    ----------
+    type_filter : {"classifier", "transformer"}, optional
+        Only those of this type.
+
+    Returns
+    -------
+    list of (str, type)
+        Names and classes, sorted by name. Some need an argument to be made, such as the classifier that they are put
+        around.
+
+    Examples
+    --------
+    >>> from semisvm import all_estimators
+    >>> [name for name, _ in all_estimators("transformer")]
+    ['UnlabeledKernel']
+    """
+    from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+
+    package = importlib.import_module("semisvm")
+    kinds = {None: BaseEstimator, "classifier": ClassifierMixin, "transformer": TransformerMixin}
+    if type_filter not in kinds:
+        raise ValueError(f"type_filter must be 'classifier', 'transformer' or None, got {type_filter!r}.")
+    found = [(name, getattr(package, name)) for name in sorted(package.__all__)]
+    classes = [(name, one) for name, one in found if isinstance(one, type) and issubclass(one, BaseEstimator)]
+    return [(name, one) for name, one in classes if issubclass(one, kinds[type_filter])]

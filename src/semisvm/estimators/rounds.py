@@ -20,14 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.dual import DualProblem, DualSolution, Status, solve, solve_many
+from semisvm.dual import DualProblem, DualSolution, Status
 from semisvm.estimators.binary import USABLE, BinaryFit, BinaryTask
+from semisvm.estimators.forms import LinearRows, machine_of, prepare_solve, solver_of_many
 from semisvm.estimators.progress import RoundRecord
-from semisvm.kernels import KernelRows
+from semisvm.primal import GivenPrices, PrimalProblem, PrimalSolution
+
+Solution = DualSolution | PrimalSolution
 
 
-def hinge_problem(kernel: KernelRows, sign: np.ndarray, box: np.ndarray) -> DualProblem:
-    """The problem above in the dual."""
+def hinge_problem(kernel: Any, sign: np.ndarray, box: np.ndarray) -> Any:
+    """The problem above in the form of its rows: dual on kernel rows, primal on the rows themselves."""
+    if isinstance(kernel, LinearRows):
+        return PrimalProblem(kernel.rows, GivenPrices.of_signs(sign, box), kernel.loss)
     bound = sign * box
     return DualProblem(kernel, linear=-sign, lower=np.minimum(bound, 0), upper=np.maximum(bound, 0))
 
@@ -37,14 +42,21 @@ def slack(margin: np.ndarray) -> np.ndarray:
     return np.maximum(0.0, 1.0 - margin)
 
 
-def squared_norm(solution: DualSolution) -> float:
+def losses_at(margin: np.ndarray, loss: str) -> np.ndarray:
+    """What rows at these margins are charged: their slack, or its square."""
+    return slack(margin) ** 2 if loss == "squared_hinge" else slack(margin)
+
+
+def squared_norm(solution: Solution) -> float:
     """|w|^2 of a solution."""
+    if isinstance(solution, PrimalSolution):
+        return float(solution.w @ solution.w)
     return float(solution.row_beta @ solution.scores)
 
 
-def primal_objective(solution: DualSolution, sign: np.ndarray, box: np.ndarray) -> float:
+def primal_objective(solution: Solution, sign: np.ndarray, box: np.ndarray, loss: str = "hinge") -> float:
     """The objective above at the f of a solution: at least the optimum, whatever the solver left open."""
-    losses = box * slack(sign * solution.decision_values)
+    losses = box * losses_at(sign * solution.decision_values, loss)
     return 0.5 * squared_norm(solution) + float(losses[sign != 0].sum())
 
 
@@ -69,7 +81,7 @@ class Rounds:
         self.labeled_in = np.where(task.sign != 0, 0, -1)
         self.guess: np.ndarray | None = None
         self.ended_by: Status | None = None
-        self._solution: DualSolution | None = None
+        self._solution: Any = None
 
     @property
     def tol(self) -> float:
@@ -77,7 +89,7 @@ class Rounds:
         return self.task.limits.tol
 
     @property
-    def solution(self) -> DualSolution:
+    def solution(self) -> Any:
         assert self._solution is not None, "nothing is solved yet"
         return self._solution
 
@@ -100,29 +112,28 @@ class Rounds:
 
     def solve(
         self,
-        problem: DualProblem,
+        problem: Any,
         *,
         tol: float | None = None,
-        start: DualSolution | np.ndarray | None = None,
+        start: Any = None,
         device: str | None = None,
-    ) -> DualSolution:
+    ) -> Any:
         """Solve from the last solution, or from a better start, within what is left of the limits.
 
         `device` is the one the user asked for, unless a problem is better off elsewhere.
         """
         arguments = self._arguments(tol) | ({} if device is None else {"device": device})
-        return self._keep(solve(problem, self._solution if start is None else start, **arguments))
+        run, start, arguments = prepare_solve(problem, self._solution if start is None else start, arguments)
+        return self._keep(run(problem, start, **arguments))
 
-    def solve_many(
-        self, problems: Sequence[DualProblem], starts: Sequence[DualSolution | np.ndarray | None]
-    ) -> list[DualSolution]:
+    def solve_many(self, problems: Sequence[Any], starts: Sequence[Any]) -> list[Any]:
         """Solve problems that do not wait for each other, on a device all at once; the last one counts as the last."""
-        return [self._keep(found) for found in solve_many(problems, starts, **self._arguments(None))]
+        return [self._keep(found) for found in solver_of_many(problems)(problems, starts, **self._arguments(None))]
 
     def _arguments(self, tol: float | None) -> dict[str, Any]:
         return self.task.limits.of_solve(self.n_iter, tol=tol, callback=self.task.watch.look)
 
-    def _keep(self, found: DualSolution) -> DualSolution:
+    def _keep(self, found: Any) -> Any:
         """Continue from a solution that is complete; end the rounds where it is not."""
         self.n_iter += found.n_iter
         if found.status in USABLE:
@@ -133,7 +144,7 @@ class Rounds:
         self.ended_by = found.status
         raise _EndedEarlyError
 
-    def go_back(self, solution: DualSolution) -> None:
+    def go_back(self, solution: Any) -> None:
         """Make an earlier solution, or one in other variables, the one to continue from."""
         self._solution = solution
 
@@ -171,7 +182,7 @@ class Rounds:
         found, n = self.solution, len(self.task.sign)
         bias = found.bias if bias is None else bias
         return BinaryFit(
-            row_beta=found.row_beta if row_beta is None else row_beta,
+            **(machine_of(found) if row_beta is None else {"row_beta": row_beta}),
             bias=bias,
             scores=found.scores[:n] + bias,
             n_iter=self.n_iter,

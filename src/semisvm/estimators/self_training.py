@@ -22,8 +22,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.dual import Status
-from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
+from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import MethodFit
+from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord
@@ -50,11 +51,13 @@ class SelfTrainingSVC(BaseSVC):
         Stop once at most this share of the unlabeled rows, counted by their weights, changed its label in a round.
     max_rounds : int, default=50
         Most trainings after the first. Nearly all fits settle in fewer than ten.
+    %(loss)s
     %(kernel_parameters)s
     %(costs)s
     %(class_weight)s
     %(multi_class)s
     %(unlabeled)s
+    %(solver)s
     %(solver_parameters)s
     %(verbose)s
 
@@ -98,6 +101,7 @@ class SelfTrainingSVC(BaseSVC):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
+        **FORM_CONSTRAINTS,
         "delta": [Interval(Real, 0, 1, closed="left")],
         "max_rounds": [Interval(Integral, 1, None, closed="left")],
     }
@@ -108,6 +112,7 @@ class SelfTrainingSVC(BaseSVC):
         *,
         delta: float = 0.0,
         max_rounds: int = 50,
+        loss: Loss = "hinge",
         kernel: Kernel = "rbf",
         degree: float = 3,
         gamma: str | float = "scale",
@@ -116,6 +121,7 @@ class SelfTrainingSVC(BaseSVC):
         class_weight: Any = None,
         multi_class: MultiClass = "auto",
         unlabeled: Any = -1,
+        solver: Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         time_limit: float | None = None,
@@ -140,11 +146,13 @@ class SelfTrainingSVC(BaseSVC):
             device=device,
             verbose=verbose,
         )
+        self.loss = loss
+        self.solver = solver
         self.delta = delta
         self.max_rounds = max_rounds
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        problem, formula = problem.with_auto_scheme("ovo"), problem.formula()
+        problem, formula = problem.with_auto_scheme("ovo").settle_form(), problem.formula()
         with problem.progress.whole_fit("self-training") as watch:
             training = _Training(Labeler(problem, problem.kernel_rows(formula), watch), self.C)
             ended = self._self_train(training)

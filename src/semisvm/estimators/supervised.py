@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from semisvm.dual import solve
-from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
+from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
 from semisvm.estimators.equal_rows import find_repeats
+from semisvm.estimators.forms import Loss, Solver, machine_of, prepare_solve
 from semisvm.estimators.labeling import Labeler, record_of, scheme_of, train_once
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import hinge_problem
@@ -37,6 +37,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         Where `costs` are given, compare the machine with predicting one class for every row, by the smoothed expected
         cost of labeled rows left out of the fit, and predict the constant where it is cheaper (`guard_` says so). With
         few labels and expensive mistakes it often is; the comparison takes one fit per label, 20 at most.
+    %(loss)s
     %(kernel_parameters)s
     costs : dict {class: cost of misclassifying it} or array-like of shape (n_classes, n_classes), default=None
         What errors cost. A dictionary multiplies C for the rows of each class; every class must be named. In a matrix,
@@ -47,6 +48,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     %(class_weight)s
     %(multi_class)s
     %(unlabeled)s
+    %(solver)s
     %(solver_parameters)s
     %(verbose)s
 
@@ -85,13 +87,18 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     array([0, 0, 0])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**BaseSVC._parameter_constraints, "guard": ["boolean"]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseSVC._parameter_constraints,
+        **FORM_CONSTRAINTS,
+        "guard": ["boolean"],
+    }
 
     def __init__(
         self,
         C: float = 1.0,
         *,
         guard: bool = False,
+        loss: Loss = "hinge",
         kernel: Kernel = "rbf",
         degree: float = 3,
         gamma: str | float = "scale",
@@ -100,6 +107,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         class_weight: Any = None,
         multi_class: MultiClass = "auto",
         unlabeled: Any = -1,
+        solver: Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         time_limit: float | None = None,
@@ -124,15 +132,13 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
             device=device,
             verbose=verbose,
         )
+        self.loss = loss
+        self.solver = solver
         self.guard = guard
-
-    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        """The rows where they are: the problem is convex, there are no ties to settle."""
-        return rows, whole if len(rows) == whole.n_rows else whole.take(rows)
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         is_labeled = problem.labels.is_labeled
-        labeled = problem.with_auto_scheme("ovo").select(is_labeled)
+        labeled = problem.with_auto_scheme("ovo").select(is_labeled).settle_form()
         formula = labeled.formula()
         is_guarded = self.guard and self.costs is not None
         kernel = labeled.kernel_rows(formula) if is_guarded else None  # shared with the fits of the guard
@@ -149,7 +155,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         costs, asked = problem.costs, problem.kernel.kernel
         # Copies of a row are one only where they cost the same.
         are_alike = costs.of_row is None and (costs.matrix is None or costs.matrix.ndim == 2)
-        may_merge = isinstance(asked, str) and asked != "precomputed" and are_alike
+        may_merge = isinstance(asked, str) and asked != "precomputed" and are_alike and not problem.form.is_primal
         repeats = find_repeats(problem.X, problem.labels.codes) if may_merge else None
         merged, kernel = (problem, kernel) if repeats is None else (repeats.merge(problem), None)
         if costs.matrix is None:
@@ -170,12 +176,11 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         return self.C * (problem.weight * problem.costs.price(problem.labels.codes))
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
-        found = solve(
-            hinge_problem(task.kernel, task.sign, self.C * task.weight),
-            **task.limits.of_solve(callback=task.watch.look),
-        )
+        machine = hinge_problem(task.kernel, task.sign, self.C * task.weight)
+        run, start, limits = prepare_solve(machine, None, task.limits.of_solve(callback=task.watch.look))
+        found = run(machine, start, **limits)
         return BinaryFit(
-            row_beta=found.beta,
+            **machine_of(found),
             bias=found.bias,
             scores=found.decision_values,
             n_iter=found.n_iter,

@@ -4,10 +4,10 @@
 training rows, and `scores_of_new_rows` evaluates a trained machine on other rows.
 """
 
+from semisvm.kernels.choose import kernel_rows, scores_of_new_rows
 from semisvm.kernels.formula import Formula, make_formula
 from semisvm.kernels.interface import KernelRows
-from semisvm.kernels.predict import scores_of_new_rows
-from semisvm.kernels.rows import CachedRows, GivenRows, kernel_rows
+from semisvm.kernels.rows import CachedRows, GivenRows
 from semisvm.kernels.virtual import VirtualRows
 
 __all__ = [

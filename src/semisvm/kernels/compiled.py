@@ -1,4 +1,4 @@
-"""Compiled loops of the kernels: from dot products to kernel values, K @ beta, scores of new rows.
+"""Compiled loops of the kernels: from dot products to kernel values, and scores of new rows.
 
 Loops are written for the vectorizer: unit stride, no branch, no call. Functions that take a counter are called by every
 thread of a team (`threads`): each takes pieces from the counter until none is left. Pieces do not depend on the number
@@ -91,16 +91,6 @@ def finish_dots(dots, squares, square, formula):
     elif kind == _SIGMOID:
         for j in range(dots.shape[0]):
             dots[j] = math.tanh(gamma * dots[j] + coef0)
-
-
-@jit
-def add_rows(scores, values, slots, coefficients):
-    """scores += sum_k coefficients[k] * values[slots[k]], accumulated in float64."""
-    for k in range(slots.shape[0]):
-        row = values[slots[k]]
-        coefficient = coefficients[k]
-        for j in range(scores.shape[0]):
-            scores[j] += coefficient * np.float64(row[j])
 
 
 @jit

@@ -17,21 +17,28 @@ from semisvm.kernels.compiled import PANEL_WIDTH, finish_dots, next_piece
 from semisvm.kernels.resources import jit
 
 SCANNED_ROWS = 256  # dense rows per piece of a pass over the data
+GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
+TILE_HEIGHT = 64  # of which so many at a time are written, from the first-level cache
 
 
 @jit
 def make_kernel_rows(counter, values, slots, rows, source):
     """values[slots[r]] = K[rows[r]]; one piece is one panel of columns."""
-    n, panel = source[4].shape[0], _empty_panel(source)
-    sums = np.empty(PANEL_WIDTH, dtype=source[2].dtype)
+    indptr, indices, data, squares, diagonal, formula, n_features = source
+    n = diagonal.shape[0]
+    panel, panel_squares, sums = _empty_panel(n_features, data)
     start = PANEL_WIDTH * next_piece(counter)
     while start < n:
         stop = min(start + PANEL_WIDTH, n)
-        _lay_out(panel, source, start, stop)
+        _lay_out(panel, panel_squares, indptr, indices, data, squares, start, stop)
         for r in range(rows.shape[0]):
-            _kernel_with_panel(sums, panel, source, rows[r], start, stop)
+            row = rows[r]
+            _dots_with_panel(sums, panel, indptr, indices, data, row)
+            finish_dots(sums, panel_squares, squares[row], formula)
+            if start <= row < stop:
+                sums[row - start] = diagonal[row]  # rounding of |x|^2 + |x|^2 - 2<x, x> is largest there
             values[slots[r], start:stop] = sums[: stop - start]
-        _clear(panel, source, start, stop)
+        _clear(panel, indptr, indices, start, stop)
         start = PANEL_WIDTH * next_piece(counter)
 
 
@@ -41,8 +48,10 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
 
     Rows that are made go to values[slots[r]] too where slots[r] >= 0. One piece is `width` columns.
     """
-    n, panel = change.shape[0], _empty_panel(source)
-    sums, total = np.empty(PANEL_WIDTH, dtype=source[2].dtype), np.empty(width)
+    indptr, indices, data, squares, diagonal, formula, n_features = source
+    n, total = change.shape[0], np.empty(width)
+    panel, panel_squares, sums = _empty_panel(n_features, data)
+    part = np.empty(PANEL_WIDTH)
     start = width * next_piece(counter)
     while start < n:
         stop = min(start + width, n)
@@ -50,16 +59,22 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
         _add_stored(total[: stop - start], values, stored_slots, stored_moves, start, stop)
         for first in range(start, stop if rows.shape[0] else start, PANEL_WIDTH):
             last = min(first + PANEL_WIDTH, stop)
-            part = total[first - start : first - start + PANEL_WIDTH]
-            _lay_out(panel, source, first, last)
+            _lay_out(panel, panel_squares, indptr, indices, data, squares, first, last)
+            for b in range(PANEL_WIDTH):
+                part[b] = total[first - start + b]
             for r in range(rows.shape[0]):
-                _kernel_with_panel(sums, panel, source, rows[r], first, last)
-                move = moves[r]
+                row, move = rows[r], moves[r]
+                _dots_with_panel(sums, panel, indptr, indices, data, row)
+                finish_dots(sums, panel_squares, squares[row], formula)
+                if first <= row < last:
+                    sums[row - first] = diagonal[row]
                 for b in range(PANEL_WIDTH):
                     part[b] += move * np.float64(sums[b])
                 if slots[r] >= 0:
                     values[slots[r], first:last] = sums[: last - first]
-            _clear(panel, source, first, last)
+            for b in range(PANEL_WIDTH):
+                total[first - start + b] = part[b]
+            _clear(panel, indptr, indices, first, last)
         change[start:stop] = total[: stop - start]
         start = width * next_piece(counter)
 
@@ -101,78 +116,97 @@ def _add_stored(total, values, slots, moves, start, stop):
 def fill_gram(counter, G, order, n_known, row, source):
     """G[i, j] = K[row[i], row[j]] for positions i, j of `order`, except where both are among its first `n_known`.
 
-    One piece is a panel of new positions with as many others. Each pair is computed once and written twice.
+    One piece is a panel of new positions with GRAM_PART others. Each pair is computed once and written twice.
     """
+    indptr, indices, data, squares, diagonal, formula, n_features = source
     n = order.shape[0]
-    n_panels, n_parts = -(-(n - n_known) // PANEL_WIDTH), -(-n // PANEL_WIDTH)
-    indptr, indices, data, squares, diagonal, formula, _ = source
-    panel, panel_squares = _empty_panel(source), np.zeros(PANEL_WIDTH, dtype=data.dtype)
-    sums, width = np.empty(PANEL_WIDTH, dtype=data.dtype), np.int64(PANEL_WIDTH)
+    n_panels, n_parts = -(-(n - n_known) // PANEL_WIDTH), -(-n // GRAM_PART)
+    panel, panel_squares, sums = _empty_panel(n_features, data)
+    panel_rows = np.empty(PANEL_WIDTH, dtype=row.dtype)
+    tile = np.empty((TILE_HEIGHT, PANEL_WIDTH), dtype=data.dtype)
     piece = next_piece(counter)
     while piece < n_panels * n_parts:
-        first = n_known + PANEL_WIDTH * (piece // n_parts)
+        first, begin = n_known + PANEL_WIDTH * (piece // n_parts), GRAM_PART * (piece % n_parts)
         last = min(first + PANEL_WIDTH, n)
-        begin = PANEL_WIDTH * (piece % n_parts)
-        for b in range(last - first if begin < last else 0):
-            i = row[order[first + b]]
-            panel_squares[b] = squares[i]
-            for k in range(indptr[i], indptr[i + 1]):
-                panel[indices[k] * width + b] = data[k]
-        for w in range(begin, min(begin + PANEL_WIDTH, last)):
-            at = order[w]
-            i = row[at]
-            _dots_with_panel(sums, panel, source, i)
-            finish_dots(sums, panel_squares, squares[i], formula)
-            for b in range(max(0, w - first), last - first):
-                other = order[first + b]
-                value = diagonal[i] if row[other] == i else sums[b]
-                G[at, other] = value
-                G[other, at] = value
-        for b in range(last - first if begin < last else 0):
-            i = row[order[first + b]]
-            for k in range(indptr[i], indptr[i + 1]):
-                panel[indices[k] * width + b] = 0
+        end = min(begin + GRAM_PART, last)  # the rest is computed with the panels that follow
+        if begin < end:
+            panel_rows[:] = -1
+            for b in range(last - first):
+                i = row[order[first + b]]
+                panel_rows[b], panel_squares[b] = i, squares[i]
+                for k in range(indptr[i], indptr[i + 1]):
+                    panel[np.uint64(indices[k] * PANEL_WIDTH + b)] = data[k]
+            for start in range(begin, end, TILE_HEIGHT):
+                stop = min(start + TILE_HEIGHT, end)
+                for w in range(start, stop):
+                    i = row[order[w]]
+                    value, to = diagonal[i], tile[w - start]
+                    _dots_with_panel(sums, panel, indptr, indices, data, i)
+                    finish_dots(sums, panel_squares, squares[i], formula)
+                    for b in range(PANEL_WIDTH):
+                        to[b] = value if panel_rows[b] == i else sums[b]
+                _write_tile(G, tile, order, first, last, start, stop)
+            for b in range(last - first):
+                i = panel_rows[b]
+                for k in range(indptr[i], indptr[i + 1]):
+                    panel[np.uint64(indices[k] * PANEL_WIDTH + b)] = 0
         piece = next_piece(counter)
 
 
 @jit
-def _empty_panel(source):
-    """A panel of zeros, and a row for the squares of the data rows in it."""
-    return np.zeros((source[6] + 1) * PANEL_WIDTH, dtype=source[2].dtype)
+def _write_tile(G, tile, order, first, last, start, stop):
+    """Write a tile on both sides of the diagonal; of two positions of its panel, each pair once.
+
+    Positions are in ascending order, so ends as far apart as there are positions mean that they are adjacent: the
+    usual case, in which the loops are vectorized.
+    """
+    height, width = stop - start, last - first
+    at, other = order[start], order[first]
+    if stop <= first and order[stop - 1] - at == height - 1 and order[last - 1] - other == width - 1:
+        for w in range(height):
+            G[at + w, other : other + width] = tile[w, :width]
+        for b in range(width):
+            to = G[other + b, at : at + height]
+            for w in range(height):
+                to[w] = tile[w, b]
+        return
+    for w in range(start, stop):
+        to = G[order[w]]
+        for b in range(max(0, w - first), width):
+            to[order[first + b]] = tile[w - start, b]
+    for b in range(width):
+        to = G[order[first + b]]
+        for w in range(start, min(stop, first + b)):
+            to[order[w]] = tile[w - start, b]
 
 
 @jit
-def _lay_out(panel, source, start, stop):
-    """Put data rows start..stop into the columns of the panel, and their squares into its last row."""
-    indptr, indices, data, squares, _, _, n_features = source
+def _empty_panel(n_features, data):
+    """A panel of zeros, the squared norms of the rows in it, and their sums with another row."""
+    panel = np.zeros(n_features * PANEL_WIDTH, dtype=data.dtype)
+    return panel, np.zeros(PANEL_WIDTH, dtype=data.dtype), np.empty(PANEL_WIDTH, dtype=data.dtype)
+
+
+@jit
+def _lay_out(panel, panel_squares, indptr, indices, data, squares, start, stop):
+    """Put data rows start..stop into the columns of the panel."""
     for i in range(start, stop):
-        panel[n_features * PANEL_WIDTH + (i - start)] = squares[i]
+        panel_squares[i - start] = squares[i]
         for k in range(indptr[i], indptr[i + 1]):
-            panel[indices[k] * PANEL_WIDTH + (i - start)] = data[k]
+            panel[np.uint64(indices[k] * PANEL_WIDTH + (i - start))] = data[k]
 
 
 @jit
-def _clear(panel, source, start, stop):
+def _clear(panel, indptr, indices, start, stop):
     """Set what data rows start..stop have put into the panel to 0 again."""
-    indptr, indices = source[0], source[1]
     for i in range(start, stop):
         for k in range(indptr[i], indptr[i + 1]):
-            panel[indices[k] * PANEL_WIDTH + (i - start)] = 0
+            panel[np.uint64(indices[k] * PANEL_WIDTH + (i - start))] = 0
 
 
 @jit
-def _kernel_with_panel(sums, panel, source, row, start, stop):
-    """sums[b] = k(data row `row`, data row start + b), for the data rows that the panel holds."""
-    _dots_with_panel(sums, panel, source, row)
-    finish_dots(sums, panel[source[6] * PANEL_WIDTH :], source[3][row], source[5])
-    if start <= row < stop:
-        sums[row - start] = source[4][row]  # rounding of |x|^2 + |x|^2 - 2<x, x> is largest there
-
-
-@jit
-def _dots_with_panel(sums, panel, source, row):
+def _dots_with_panel(sums, panel, indptr, indices, data, row):
     """sums[b] = <data row `row`, column b of the panel>."""
-    indptr, indices, data = source[0], source[1], source[2]
     for b in range(PANEL_WIDTH):
         sums[b] = 0
     width = np.uint64(PANEL_WIDTH)

@@ -10,9 +10,10 @@ import numpy as np
 
 from semisvm.kernels.formula import Formula
 from semisvm.kernels.interface import HostRows, KernelRows
+from semisvm.kernels.panel_source import PanelSource
 from semisvm.kernels.resources import budget_bytes, free_bytes
 from semisvm.kernels.rows import CachedRows, GivenRows
-from semisvm.kernels.sources import BlasSource, PanelSource
+from semisvm.kernels.sources import BlasSource
 from semisvm.kernels.torch_source import (
     TorchDataSource,
     TorchMatrixSource,

@@ -17,6 +17,8 @@ import numpy as np
 from scipy import sparse
 
 DOT_FORMULAS = ("linear", "rbf", "poly", "sigmoid")  # compiled code knows them by their place here
+# The rbf kernel is computed from rows moved to their mean, if that is as far from the origin:
+FAR_FROM_ORIGIN = 4.0  # squared distance of the mean from the origin, in units of the total variance
 KERNEL_NAMES = (*DOT_FORMULAS, "precomputed")
 
 

@@ -122,6 +122,53 @@ class HostRows(KernelRows, Protocol):
     def is_repeatable(self) -> bool:
         """Whether a row made twice is equal to the last bit."""
 
+    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return kernel values between a few rows and a few columns.
+
+        Parameters
+        ----------
+        rows, columns : ndarray of int
+            Indices of data rows.
+
+        Returns
+        -------
+        ndarray of shape (len(rows), len(columns))
+            K[rows][:, columns].
+        """
+
+    def fill_gram(self, G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray) -> None:
+        """Write kernel values between a few rows, on every core.
+
+        Parameters
+        ----------
+        G : ndarray of shape (size, at least size)
+            G[i, j] becomes K[row[i], row[j]] for i and j in `order`.
+        order : ndarray of int
+            Positions in G.
+        n_known : int
+            Values between the first so many positions of `order` are in G already.
+        row : ndarray of int of shape (size,)
+            The data row of each position.
+        """
+
+    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+        """Return the change of K @ coefficients when the coefficients of some rows move, on every core.
+
+        Parameters
+        ----------
+        rows : ndarray of int of shape (m,)
+            Data rows, each once.
+        moves : ndarray of shape (m,)
+            By how much their coefficients move.
+        is_kept : ndarray of bool of shape (m,)
+            Which rows to keep in memory, if they have to be made and there is room.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            moves @ K[rows], in float64.
+        """
+
 
 def documented_by(protocol: type) -> Callable[[Class], Class]:
     """Give the methods of a class the sections that the protocol's docstrings have; the first line stays their own."""

@@ -1,4 +1,4 @@
-"""Rows of the kernel matrix in the memory of the host, and `kernel_rows`, which makes the rows of any kernel.
+"""Rows of the kernel matrix in the memory of the host.
 
 `CachedRows` are made when a solver first needs them and kept under a memory budget; the rows that were used longest ago
 are evicted first. They outlive a solve: the next problem of a sequence finds them. `GivenRows` are the rows of a matrix
@@ -9,19 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.device import resolve
-from semisvm.kernels.formula import Formula
-from semisvm.kernels.interface import KernelRows, documented_by
-from semisvm.kernels.resources import budget_bytes
-from semisvm.kernels.sources import KernelSource, make_source
+from semisvm.kernels.interface import HostRows, documented_by
+from semisvm.kernels.sources import KernelSource, gather_gram, spread_rows
 
 LEAST_CAPACITY = 8  # with fewer rows in memory the solver would make rows again for every step
 ROWS_PER_WRITE = 512  # enough for products at full speed, few enough to react to Ctrl-C
-LARGEST_FLOAT32 = 1e30  # of a given matrix: the solver adds several values, which must be finite too
-BYTES_PER_PRODUCT = 64_000_000  # of rows that are made for one product and not kept
 
 
-@documented_by(KernelRows)
+@documented_by(HostRows)
 class CachedRows:
     """Kernel rows that are made on demand and kept under a memory budget.
 
@@ -101,6 +96,11 @@ class CachedRows:
         """Whether a row made twice is equal to the last bit."""
         return self.source.is_repeatable
 
+    @property
+    def n_free(self) -> int:
+        """How many more rows fit into memory."""
+        return int((self.owner < 0).sum())
+
     def require(self, rows: np.ndarray) -> None:
         """Make the rows that are not in memory; if memory is full, the rows used longest ago are evicted."""
         rows = np.unique(rows)
@@ -158,22 +158,40 @@ class CachedRows:
 
     def times(self, coefficients: np.ndarray) -> np.ndarray:
         """Return K @ coefficients in float64; rows that are not in memory are made and not kept."""
-        from semisvm.kernels.compiled import add_rows
-
-        scores = np.zeros(self.n_rows)
         used = np.flatnonzero(coefficients)
-        present = used[self.slot[used] >= 0]
-        add_rows(scores, self.values, self.slot[present], coefficients[present])
-        absent = used[self.slot[used] < 0]
+        present, absent = used[self.slot[used] >= 0], used[self.slot[used] < 0]
+        scores = np.empty(self.n_rows)
         if len(absent) and (rest := self.source.weighted_sum(absent, coefficients[absent])) is not None:
+            spread_rows(scores, self.values, self.slot[present], coefficients[present])
             return scores + rest
-        size = max(1, min(len(absent), BYTES_PER_PRODUCT // max(self.n_rows * self.dtype.itemsize, 1)))
-        for start in range(0, len(absent), size):
-            rows = absent[start : start + size]
-            block = np.empty((len(rows), self.n_rows), dtype=self.dtype)
-            self.source.write(rows, block)
-            add_rows(scores, block, np.arange(len(rows)), coefficients[rows])
+        nowhere = np.full(len(absent), -1)
+        stored = self.slot[present], coefficients[present]
+        self.source.spread(scores, self.values, *stored, nowhere, absent, coefficients[absent])
         return scores
+
+    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return K[rows][:, columns], made without whole rows."""
+        return self.source.between(rows, columns)
+
+    def fill_gram(self, G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray) -> None:
+        """Write kernel values between a few rows; none of them needs to be in memory."""
+        self.source.fill_gram(G, order, n_known, row)
+
+    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+        """Return moves @ K[rows] in float64; rows not in memory are made, and kept while there are free slots."""
+        is_stored = self.slot[rows] >= 0
+        stored, made = self.slot[rows[is_stored]], rows[~is_stored]
+        self.last_used[stored] = self.clock
+        kept = np.flatnonzero(is_kept[~is_stored])
+        free = np.flatnonzero(self.owner < 0)[: len(kept)]
+        slots = np.full(len(made), -1)
+        slots[kept[: len(free)]] = free
+        change = np.empty(self.n_rows)
+        self.source.spread(change, self.values, stored, moves[is_stored], slots, made, moves[~is_stored])
+        self._own(slots[slots >= 0], made[slots >= 0])
+        self.n_made += len(made) - len(free)
+        self.n_evicted += len(made) - len(free)
+        return change
 
     def times_dense(self, coefficients: np.ndarray) -> np.ndarray:
         """Return K @ coefficients: by BLAS in the precision of the rows if all are in memory, else as `times`."""
@@ -190,15 +208,18 @@ class CachedRows:
         return free
 
     def _fill(self, slots: np.ndarray, rows: np.ndarray) -> None:
-        """Write rows into slots; they count as present only once complete, because Ctrl-C may come at any time."""
         self.source.write_at(rows, self.values, slots)
+        self._own(slots, rows)
+
+    def _own(self, slots: np.ndarray, rows: np.ndarray) -> None:
+        """Count rows as present: only once they are complete, because Ctrl-C may come at any time."""
         self.owner[slots] = rows
         self.slot[rows] = slots
         self.last_used[slots] = self.clock
         self.n_made += len(rows)
 
 
-@documented_by(KernelRows)
+@documented_by(HostRows)
 class GivenRows:
     """The rows of a kernel matrix that is already in memory: all present, none ever evicted, nothing copied.
 
@@ -253,78 +274,24 @@ class GivenRows:
 
     def times(self, coefficients: np.ndarray) -> np.ndarray:
         """Return K @ coefficients in float64."""
-        from semisvm.kernels.compiled import add_rows
-
-        scores, used = np.zeros(self.n_rows), np.flatnonzero(coefficients)
-        add_rows(scores, self.values, used, coefficients[used])
+        scores, used = np.empty(self.n_rows), np.flatnonzero(coefficients)
+        spread_rows(scores, self.values, used, coefficients[used])
         return scores
+
+    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return K[rows][:, columns], a copy."""
+        return self.values[rows[:, None], columns]
+
+    def fill_gram(self, G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray) -> None:
+        """Copy kernel values between a few rows."""
+        gather_gram(G, order, n_known, row, self.between)
+
+    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+        """Return moves @ K[rows] in float64."""
+        change = np.empty(self.n_rows)
+        spread_rows(change, self.values, rows, moves)
+        return change
 
     def times_dense(self, coefficients: np.ndarray) -> np.ndarray:
         """Return K @ coefficients by BLAS, in the precision of the matrix."""
         return self.values @ coefficients.astype(self.dtype)
-
-
-def kernel_rows(
-    X: Any,
-    formula: Formula,
-    *,
-    cache_size: float | None = None,
-    dtype: Any = np.float32,
-    is_frugal: bool = False,
-    device: str = "cpu",
-) -> KernelRows:
-    """Return the rows of the kernel matrix of X; none is made yet, except on a device.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_rows, n_features)
-        The data rows; with a precomputed kernel the kernel matrix itself, of shape (n_rows, n_rows). On a device X may
-        also be a torch tensor or a CuPy array.
-    formula : Formula
-        The kernel with its parameters, from `make_formula`.
-    cache_size : float, default=None
-        Memory for kernel rows in megabytes; by default half of the free memory of the host, or most of the free memory
-        of the device.
-    dtype : data-type, default=numpy.float32
-        Float type of the kernel values. A precomputed matrix on the host keeps its own.
-    is_frugal : bool, default=False
-        Whether the rows serve a single solve, which may then overwrite rows it no longer needs.
-    device : str, default="cpu"
-        Where the rows are made and kept: "cpu", "cuda", "cuda:1", ..., or "auto", which is "cuda" if there is a device
-        and the data is large enough, and the host otherwise.
-
-    Returns
-    -------
-    KernelRows
-        `CachedRows` or `GivenRows` on the host, `DeviceRows` on a device.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.kernels import kernel_rows, make_formula
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> rows = kernel_rows(X, make_formula("rbf", X, gamma=1.0), dtype=np.float64)
-    >>> rows.fetch(np.array([0])).round(3)
-    array([[1.   , 0.368, 0.018]])
-    """
-    X = X if hasattr(X, "shape") else np.asarray(X)
-    if formula.name == "precomputed" and (len(X.shape) != 2 or X.shape[0] != X.shape[1]):
-        raise ValueError(
-            "A precomputed kernel must be a square matrix of shape (n_samples, n_samples) in fit, "
-            f"got {tuple(X.shape)}."
-        )
-    # The user's own function runs on the host: on a device it would be called for every pair of rows at once.
-    wanted = "cpu" if device == "auto" and formula.function is not None else device
-    if (place := resolve(wanted, X.shape[0])) != "cpu":
-        from semisvm.kernels.device_rows import device_rows
-
-        try:
-            return device_rows(X, formula, device=place, cache_size=cache_size, dtype=dtype)
-        except MemoryError:
-            if device != "auto":
-                raise
-    if formula.name == "precomputed":
-        K = np.asarray(X)
-        is_float32 = K.dtype == np.float32 and (K.size == 0 or np.abs(K).max() <= LARGEST_FLOAT32)
-        return GivenRows(np.ascontiguousarray(K, dtype=np.float32 if is_float32 else np.float64))
-    return CachedRows(make_source(X, formula, dtype), budget_bytes(cache_size), is_frugal=is_frugal)

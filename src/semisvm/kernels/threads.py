@@ -25,7 +25,8 @@ for any number of threads.
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from queue import SimpleQueue
 from typing import Any
@@ -66,6 +67,23 @@ def _openmp_libraries() -> list[Any]:
     return ThreadpoolController().select(user_api="openmp").lib_controllers
 
 
+_here = threading.local()
+
+
+@contextmanager
+def on_this_thread() -> Iterator[None]:
+    """Inside, regions of the calling thread run on it alone: someone else has given each thread its own work."""
+    before, _here.is_alone = _is_alone(), True
+    try:
+        yield
+    finally:
+        _here.is_alone = before
+
+
+def _is_alone() -> bool:
+    return getattr(_here, "is_alone", False)
+
+
 class Team:
     """Threads that wait for regions of work; `team` returns the one of this process.
 
@@ -98,7 +116,7 @@ class Team:
             How many threads are worth waking, the calling one included; all of them by default.
         """
         n_others = self._n_started if most is None else min(self._n_started, most - 1)
-        if n_others < 1 or not self._is_busy.acquire(blocking=False):
+        if n_others < 1 or _is_alone() or not self._is_busy.acquire(blocking=False):
             function()
             return
         try:

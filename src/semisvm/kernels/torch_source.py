@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.kernels.formula import Formula
-from semisvm.kernels.sources import FAR_FROM_ORIGIN, cross_kernel
+from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula
+from semisvm.kernels.sources import cross_kernel
 
 BAND = 4096  # rows of the whole matrix made at a time
 EXPONENTIAL_COLUMNS = 1024  # per program

@@ -12,11 +12,11 @@ problem that uses only some of the data rows can have only those before the mean
 still means of all n.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from semisvm.kernels.interface import KernelRows
+from semisvm.kernels.interface import HostRows, KernelRows
 from semisvm.kernels.rows import CachedRows
 from semisvm.kernels.sources import KernelSource
 
@@ -138,6 +138,18 @@ class ExtendedSource(KernelSource):
         out[is_mean] = np.hstack([self.with_means[means][:, self.rows], self.between_means[means]])
         data = self.rows[rows[~is_mean]]
         out[~is_mean] = np.hstack([self._data_rows(data), self.with_means[:, data].T.astype(self.dtype)])
+
+    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        block = np.empty((len(rows), len(columns)), dtype=self.dtype)
+        data, mean = (np.flatnonzero(rows < self.n_data), np.flatnonzero(rows >= self.n_data))
+        data_at, mean_at = (np.flatnonzero(columns < self.n_data), np.flatnonzero(columns >= self.n_data))
+        data_rows, data_columns = self.rows[rows[data]], self.rows[columns[data_at]]
+        means, mean_columns = rows[mean] - self.n_data, columns[mean_at] - self.n_data
+        block[data[:, None], data_at] = cast(HostRows, self.kernel).between(data_rows, data_columns)
+        block[data[:, None], mean_at] = self.with_means[mean_columns[:, None], data_rows].T
+        block[mean[:, None], data_at] = self.with_means[means[:, None], data_columns]
+        block[mean[:, None], mean_at] = self.between_means[means[:, None], mean_columns]
+        return block
 
     def _data_rows(self, rows: np.ndarray) -> np.ndarray:
         """K[rows] in the columns in use."""

@@ -11,8 +11,12 @@ from semisvm.model_selection.cross_fit import (
     list_folds,
 )
 from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample, random_fold_scores
-from semisvm.model_selection.pu_scoring import PositiveUnlabeledKFold, pu_auc
-from semisvm.model_selection.scoring import LabeledRowsScoreMixin, accuracy_on_labeled_rows
+from semisvm.model_selection.scoring import (
+    LabeledRowsScoreMixin,
+    PositiveUnlabeledKFold,
+    accuracy_on_labeled_rows,
+    pu_auc,
+)
 from semisvm.model_selection.split import (
     SemiSupervisedGroupKFold,
     SemiSupervisedKFold,

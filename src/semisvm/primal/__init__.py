@@ -1,11 +1,13 @@
 """The primal form: linear machines on rows in memory, in files or on a cluster, with certified gaps."""
 
+from semisvm.primal.dask_rows import DaskRows
 from semisvm.primal.problem import ClassPrices, GivenPrices, PrimalProblem, PrimalSolution
 from semisvm.primal.rows import MemoryRows, RowPart, Rows
 from semisvm.primal.solve import solve_primal
 
 __all__ = [
     "ClassPrices",
+    "DaskRows",
     "GivenPrices",
     "MemoryRows",
     "PrimalProblem",

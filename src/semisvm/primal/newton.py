@@ -25,18 +25,17 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from semisvm.dual import Status
-from semisvm.primal.passes import MemoryPasses, Passes, passes_of
+from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
 from semisvm.primal.polish import pieces_near_margin, polish
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
 from semisvm.primal.rows import MemoryRows
-from semisvm.primal.sums import FULL, Sums
 
 FIRST_MU = 4.0
 SOLVED_SHARE = 0.3
 MOST_NARROWING, LEAST_NARROWING = 0.25, 0.7  # by what mu is multiplied at most and at least
 MU_OF_GAP = 0.4  # the share of the gap asked for that the smoothing may take
 MU_FLOOR = 1e-9
-WARM_FACTOR = 4.0  # a start's zone, widened: the rows of the next problem are in others
+WARM_FACTOR = 2.0  # a start's zone, widened: the rows of the next problem are in others
 SAMPLED_SHARE, FEWEST_SAMPLED, SAMPLE_TOL = 16, 2_000, 3e-3
 MOST_GRAM_ROWS = 1_000
 CG_TOL, CG_STEPS = 0.1, 250

@@ -9,7 +9,7 @@ Row i has two prices: p_i is what it costs to be short of the positive side, q_i
 one of them (C times its weight times the cost of its class), a guessed row has one, a soft label has both, and a row
 out of use has none. The bias is not regularized. LIBLINEAR's is, as one more column of ones: another problem.
 
-For any w there are dual variables that bound the optimum from below (see `sums`), so every solution comes with
+For any w there are dual variables that bound the optimum from below (see `passes`), so every solution comes with
 
     objective   P at (w, bias)
     bound       a number that the optimum is not below

@@ -200,6 +200,9 @@ class MemoryRows(Rows):
         self.n_rows, self.n_features = X.shape
         self._parts = [self._part(span) for span in self._spans()]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.X, self.codes, self.weight, self.origin)  # the parts are views of them
+
     def _spans(self) -> list[slice]:
         """Consecutive rows, about NUMBERS_PER_PART numbers each."""
         if self.is_sparse:

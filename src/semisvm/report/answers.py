@@ -16,6 +16,7 @@ from semisvm.decision import SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED, E
 from semisvm.decision import changed_by_unlabeled as is_changed
 from semisvm.decision.target import f_name
 from semisvm.report.charts import UsableScores, bin_scores, tabulate
+from semisvm.report.positives_only import NO_AUDIT_OF_POSITIVES, describe_positives
 from semisvm.report.wording import interval, percent, rate, short_rule, signed_rate, verdict, whole
 from semisvm.tables.summary import ErrorCosts, FitSummary
 
@@ -47,7 +48,7 @@ def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
     explorer = _explorer(UsableScores.of(summary.scores.get(name)), point, target, confidence)
     if name in summary.scores:
         explorer["level"] = summary.scores[name].level
-    return {
+    answer = {
         "key": key,
         "name": name or "the positive class",
         "verdict": verdict(point),
@@ -64,7 +65,12 @@ def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
             "curve": explorer.pop("curve"),
             "bins": explorer["bins"],
         },
+        "priors": None,
     }
+    if summary.positives_only is not None:
+        answer |= describe_positives(summary.positives_only, name)
+        audit["missing"] = NO_AUDIT_OF_POSITIVES
+    return answer
 
 
 def _measures(point: OperatingPoint, name: str) -> list[dict[str, str]]:

@@ -38,6 +38,7 @@ from semisvm.report.wording import (
     whole,
 )
 from semisvm.tables.disk import whole_file
+from semisvm.tables.first_screen import first_screen
 from semisvm.tables.summary import ComparisonSummary, DataSummary, FitSummary, Suggestion
 
 SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
@@ -106,6 +107,7 @@ def _describe(summary: FitSummary) -> dict[str, Any]:
         "title": summary.title or "Report on a classifier",
         "created": summary.created,
         "summary": ", ".join(filter(None, [summary.data.name, _sizes(summary.data)])),
+        "first": first_screen(summary),
         "notes": [note for note in summary.notes if note and note not in said],
         "answers": answers,
         "rounds": describe_rounds(summary.rounds),
@@ -135,7 +137,7 @@ def _comparison(found: ComparisonSummary) -> dict[str, Any]:
     lines, drawn = [], []
     for method in found.methods:
         merit = _with_sign_turned(method.merit) if found.measure == "cost" else method.merit
-        is_chosen, is_baseline = method.name == found.chosen, method.name == "supervised"
+        is_chosen, is_baseline = method.name == found.chosen, method.name == found.baseline
         remarks = ["chosen"] * is_chosen + ["target not reached"] * (not method.reaches_target)
         gap = method.difference
         lines.append(
@@ -154,7 +156,8 @@ def _comparison(found: ComparisonSummary) -> dict[str, Any]:
         ends = dict(zip(("value", "low", "high"), plain_ends(merit), strict=True))
         drawn.append({"name": method.name, "last": is_chosen} | ends)
     return {
-        "measure": found.measure.capitalize(),
+        "measure": found.measure[:1].upper() + found.measure[1:],
+        "baseline": found.baseline,
         "verdict": found.verdict,
         "lines": lines,
         "drawn": drawn,

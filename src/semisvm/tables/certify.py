@@ -21,10 +21,12 @@ import numpy as np
 from semisvm.campaign import Campaign, ThresholdClassifier
 from semisvm.campaign.threshold import scores_for_class
 from semisvm.errors import fault, suggest
+from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.tables.disk import check_can_write
 from semisvm.tables.files import load, model_digest, replace_summary, save
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, read_codes
+from semisvm.tables.operating import at_the_line, undo_beyond
 
 ROW_COLUMNS = ("row", "row_number", "semisvm_row", "semisvm_row_number")  # the first that the data do not have
 BYTES_AT_ONCE = 1 << 20
@@ -136,14 +138,33 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
     if point is None:
         raise ValueError(f"Nothing is certified, so there is no threshold to apply. {verdict.reason}")
     positive = campaign.pos_label
-    summary = replace(model.summary, campaigns=tuple(campaign.ledger), notes=(*model.summary.notes, verdict.reason))
+    summary = replace(
+        model.summary, chances={}, campaigns=tuple(campaign.ledger), notes=(*model.summary.notes, verdict.reason)
+    )
     if len(model.classes.names) > 2:
         points = model.summary.operating_points | {positive: point}
         around = ThresholdClassifier.around(model.estimator, point, positive)
         return replace(model, estimator=around, summary=replace(summary, operating_points=points))
-    # The summary's scores, and so its operating point, are those before the estimator's own threshold.
-    shown = replace(point, threshold=point.threshold + _own_threshold(model))
-    return replace(model, threshold=point.threshold, summary=replace(summary, operating_points={positive: shown}))
+    # The summary's scores, and so its operating point, are measured from the line that the model draws.
+    scores = {
+        name: replace(
+            one,
+            labeled=_from_new_line(one.labeled, model.threshold, point.threshold),
+            unlabeled=_from_new_line(one.unlabeled, model.threshold, point.threshold),
+        )
+        for name, one in model.summary.scores.items()
+    }
+    summary = replace(summary, operating_points={positive: at_the_line(point)}, scores=scores)
+    probability = model.probability
+    if probability is not None:
+        moved = point.threshold - model.threshold
+        offset = probability.offset + probability.slope * moved
+        probability = replace(probability, offset=offset) if np.isfinite(moved) else None
+    return replace(model, threshold=point.threshold, summary=summary, probability=probability)
+
+
+def _from_new_line(shown: tuple[float, ...], old: float, new: float) -> tuple[float, ...]:
+    return tuple(scores_beyond(undo_beyond(np.array(shown), old), new).tolist())
 
 
 def save_certified_model(
@@ -211,12 +232,6 @@ def _score_open_rows(
     return scores_for_class(found, np.array(model.classes.names), positive), np.concatenate(masks)
 
 
-def _own_threshold(model: Model) -> float:
-    """The threshold that is inside the estimator's scores, where it sets its own; else 0."""
-    point = model.summary.operating_points.get(model.classes.names[1])
-    return 0.0 if point is None or point.is_constant else point.threshold - model.threshold
-
-
 def _calibration_in(model: Model, positive: str) -> Any:
     """Held-out scores of the training labels, as the model file has them; None where it has none, or others."""
     if len(model.classes.names) > 2 and model.has_class_thresholds:
@@ -224,8 +239,8 @@ def _calibration_in(model: Model, positive: str) -> Any:
     sample = model.summary.scores.get(positive)
     if sample is None or sample.level == "empirical" or len(set(sample.sign)) < 2:
         return None
-    own = 0.0 if len(model.classes.names) > 2 else _own_threshold(model)
-    return np.array(sample.labeled) - own, np.array(sample.sign)
+    threshold = 0.0 if len(model.classes.names) > 2 else model.threshold
+    return undo_beyond(np.array(sample.labeled), threshold), np.array(sample.sign)
 
 
 def file_rows(campaign: Campaign) -> np.ndarray:

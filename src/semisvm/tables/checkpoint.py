@@ -26,7 +26,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution, Status
-from semisvm.dual.pairwise import WHOLE_GRAM_BYTES
+from semisvm.dual.host import WHOLE_GRAM_BYTES
 from semisvm.errors import fault
 from semisvm.kernels import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.resources import MEGABYTE, budget_bytes
@@ -283,6 +283,14 @@ class RecordingSource(KernelSource):
         self.source.write_at(rows, values, slots)
         self.batch_of[rows] = len(self.batches)
         self.batches.append(np.array(rows))
+
+    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return self.source.between(rows, columns)
+
+    def fill_gram(self, *arguments: Any) -> None:
+        self.source.fill_gram(*arguments)
+
+    # `spread` is that of all sources, through `write_at`: what it makes and keeps is recorded.
 
 
 def held_rows(kernel: CachedRows) -> dict[str, np.ndarray]:

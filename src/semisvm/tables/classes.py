@@ -1,7 +1,8 @@
 """The target column -> classes: the labels as text, which rows have none, and which class is the positive one.
 
     texts    (n,)  the cells as text, "" where a row has no label; whole numbers lose their ".0"
-    classes  (k,)  the distinct texts, numbers by size, words by the alphabet; of two, the second is positive
+    classes  (k,)  the distinct texts, numbers by size, words by the alphabet; of two, the second is positive, and it
+                   is the rarer one unless the user names it
     codes    (n,)  the class of each row as an index, -1 where it has none
 
 Estimators are fitted on the names of the classes, in this order (`Classes.categorical`), so `predict` gives labels as
@@ -10,6 +11,7 @@ they were in the table. Codes are for counting errors.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,7 @@ from semisvm.errors import DataError, fault, suggest
 from semisvm.tables.delimited import MISSING_SPELLINGS, open_delimited, parse_number
 
 MOST_CLASSES = 100
+CLEARLY_RARER = 0.45  # of the labels of two classes
 SEEM_EMPTY = frozenset({"?", "-", "--", "unlabeled", "unknown", "none", "todo", "tbd"})
 
 
@@ -72,6 +75,30 @@ def unmark(texts: list[str], mark: str | None) -> list[str]:
     return ["" if text in same else text for text in texts]
 
 
+def settle_spelling(texts: list[str], path: Path, column: str, spelling: str) -> list[str]:
+    """Return the labels with one spelling per class; an error where that is not clear and the user has not said it.
+
+    spelling   "same": labels that differ only by case or spaces are one class, in its most frequent spelling; "exact":
+               they are different classes; "ask": an error that names them
+    """
+    if spelling not in ("ask", "same", "exact"):
+        raise DataError(f"`spelling` is one of ask, same and exact; got {spelling!r}.")
+    counts = Counter(text for text in texts if text)
+    alike: dict[str, list[str]] = {}
+    for text, _ in counts.most_common():
+        alike.setdefault(" ".join(text.casefold().split()), []).append(text)
+    doubtful = [names for names in alike.values() if len(names) > 1]
+    if not doubtful or spelling == "exact":
+        return texts
+    if spelling == "ask":
+        seen = " and ".join(f"{name!r} ({counts[name]} rows)" for name in doubtful[0])
+        reason = f"column {column!r} has labels that differ only by case or spaces: {seen}"
+        remedy = "Set `spelling` to same if they are one class, or to exact if they are different classes"
+        raise fault(path, reason, remedy)
+    same = {name: names[0] for names in doubtful for name in names}
+    return [same.get(text, text) for text in texts]
+
+
 def settle_classes(
     texts: list[str],
     path: Path,
@@ -111,6 +138,10 @@ def settle_classes(
     if len(names) > MOST_CLASSES or (are_numbers and 2 * len(names) > max(len(labels), 20)):
         reason = f"{where} has {len(names)} different values on {len(labels)} labeled rows, such as {labels[0]!r}"
         raise fault(path, reason, "A classifier needs a column of few classes: cut a measurement into ranges first")
+    if positive is None and len(names) == 2:
+        counts = Counter(_canonical(label) if are_numbers else label for label in labels)
+        # The rarer class; of two that are about as frequent the second, so that a few labels more do not change it.
+        positive = names[0] if counts[names[0]] < CLEARLY_RARER * len(labels) else names[1]
     return Classes(tuple(_with_positive_last(names, positive, path)), are_numbers)
 
 

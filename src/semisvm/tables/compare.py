@@ -1,14 +1,15 @@
 """Every method beside the supervised baseline, on the same folds, and the choice of one of them.
 
 The choice follows Breiman's one-standard-error rule: among the methods within one standard error of the best, take the
-simplest. The supervised method is the simplest of all. So a semi-supervised method is chosen only if one of them is
-better than the labels alone by more than a standard error. That is a hint, not a proof: the verdict has the interval.
+one that is preferred beforehand, else the simplest. The supervised method is the simplest of all. That is a hint, not a
+proof: the verdict has the interval. Two classes are compared by ranking, so that a gain is one beyond the supervised
+method with a threshold of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,25 +17,23 @@ import numpy as np
 
 from semisvm.decision import Estimate, OperatingPoint
 from semisvm.estimators.registry import NAMES, Method, find_method
-from semisvm.kernels import make_formula
 from semisvm.tables.held_out import (
     ACCURACY,
     COST,
     MERIT_CONFIDENCE,
+    RANKING,
     Bench,
     HeldOutScores,
     Merit,
     judge,
-    place_thresholds,
-    predict_codes,
+    judge_ranking,
     score_held_out,
 )
-from semisvm.tables.methods import Settings, StoppedError, Tell, say_nothing, why_not
+from semisvm.tables.methods import Settings, StoppedError, Tell, say_nothing, sets_thresholds, why_not
+from semisvm.tables.operating import place_thresholds, predict_codes
 from semisvm.tables.summary import ComparisonSummary, MethodResult
 
 BASELINE = "supervised"
-FACTORS_OF_GAMMA = (0.1, 1.0, 10.0)
-VALUES_OF_C = (0.1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,7 @@ class Comparison:
     left_out: dict[str, str] = field(default_factory=dict)
     was_stopped: bool = False
     n_unlabeled: int = 1
+    preferred: str = ""
 
     @property
     def baseline(self) -> MethodTrial:
@@ -81,7 +81,7 @@ class Comparison:
     def chosen(self) -> MethodTrial:
         best = self.best
         good = [e for e in self.entries if self._is_near(e, best) and (e.reaches or not best.reaches)]
-        return min(good, key=lambda entry: NAMES.index(entry.method.name))
+        return min(good, key=lambda entry: (entry.method.name != self.preferred, NAMES.index(entry.method.name)))
 
     def _is_near(self, entry: MethodTrial, best: MethodTrial) -> bool:
         """Whether it is within one standard error of the best, or of their difference.
@@ -120,6 +120,11 @@ class Comparison:
         best, chosen = self.best, self.chosen
         if best is chosen:
             return f"It has the best {self.measure} of {len(self.entries)} methods compared ({self._show(best)})."
+        if chosen.method.name == self.preferred:
+            return (
+                f"It is the default, which is left only for a method that is better by more than one standard error "
+                f"(best: {best.method.name}, {self.measure} {self._show(best)}; this one {self._show(chosen)})."
+            )
         return (
             f"It is the simplest method within one standard error of the best ({best.method.name}: {self.measure} "
             f"{self._show(best)}, standard error {best.merit.error:.3f}; this one {self._show(chosen)}"
@@ -153,14 +158,16 @@ class Comparison:
         )
 
 
-def compare_methods(bench: Bench, settings: Settings, methods: Sequence[str], tell: Tell = say_nothing) -> Comparison:
+def compare_methods(
+    bench: Bench, settings: Settings, methods: Sequence[str], tell: Tell = say_nothing, preferred: str = ""
+) -> Comparison:
     """Compare the named methods; the supervised baseline comes first, whether it is named or not."""
     n_unlabeled = int((bench.codes < 0).sum())
-    comparison = Comparison(ACCURACY if settings.costs is None else COST, n_unlabeled=n_unlabeled)
+    comparison = Comparison(measure_for(bench, settings), n_unlabeled=n_unlabeled, preferred=preferred)
     names = [BASELINE, *(name for name in methods if name != BASELINE)]
     for number, method in enumerate(map(find_method, names)):
         tell_of_it = partial(_tell_with, tell, f" (method {number + 1} of {len(names)})")
-        reason = why_not(method, bench.X, settings)
+        reason = why_not(method, bench.views.form(settings.view), settings)
         if reason:
             comparison.left_out[method.name] = reason
             continue
@@ -178,11 +185,21 @@ def compare_methods(bench: Bench, settings: Settings, methods: Sequence[str], te
     return comparison
 
 
+def measure_for(bench: Bench, settings: Settings) -> str:
+    """Return what methods are compared by."""
+    if settings.costs is not None:
+        return COST
+    return RANKING if len(bench.classes) == 2 else ACCURACY
+
+
 def try_method(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> MethodTrial:
     """Cross-fit one method and judge its predictions."""
     found = score_held_out(method, settings, bench, tell)
     codes = bench.codes[found.rows]
-    points = place_thresholds(found.scores, codes, settings, bench.classes, may_move=not method.sets_threshold)
+    may_move = not sets_thresholds(method, settings)
+    points = place_thresholds(found.scores, codes, settings, bench.classes, may_move=may_move)
+    if measure_for(bench, settings) == RANKING:
+        return MethodTrial(method, found, judge_ranking(found.scores, codes), points)
     threshold = points[bench.classes[1]].threshold if len(bench.classes) == 2 else 0.0
     merit = judge(predict_codes(found.scores, threshold), codes, bench.classes, settings.costs)
     return MethodTrial(method, found, merit, points)
@@ -190,30 +207,3 @@ def try_method(method: Method, settings: Settings, bench: Bench, tell: Tell = sa
 
 def _tell_with(tell: Tell, more: str, what: str, *progress: Any) -> None:
     tell(what + more, *progress)
-
-
-def tune_kernel(bench: Bench, settings: Settings, tell: Tell = say_nothing) -> Settings:
-    """Return the settings with the C (and gamma) that predict held-out labels best; Ctrl-C takes the best so far.
-
-    The supervised method is tuned: that is fast, favors no semi-supervised method, and serves them all. Among equally
-    good values the smaller C and gamma are taken, which give the smoother decision function.
-    """
-    candidates = [replace(settings, C=C, gamma=gamma) for gamma in _gammas(bench.X, settings) for C in VALUES_OF_C]
-    supervised = find_method(BASELINE)
-    best, found = -np.inf, settings
-    for number, candidate in enumerate(candidates):
-        tell("Tuning C and the kernel", number, len(candidates), "settings")
-        try:
-            merit = try_method(supervised, candidate, bench).merit.mean
-        except (StoppedError, KeyboardInterrupt):
-            break
-        if merit > best + 1e-12:
-            best, found = merit, candidate
-    return found
-
-
-def _gammas(X: Any, settings: Settings) -> list[Any]:
-    if settings.kernel == "linear":
-        return [settings.gamma]
-    scale = make_formula(settings.kernel, X, gamma="scale").gamma
-    return [factor * scale for factor in FACTORS_OF_GAMMA]

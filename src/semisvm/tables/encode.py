@@ -5,8 +5,15 @@
     category   one column per value, at most 100; the rare values share one column
     text       TF-IDF of words
 
+There are other preparations ("views") of the same columns, which are candidates of a fit:
+
+    quantiles   numbers are replaced by normal scores of their ranks: outliers and long tails lose their weight
+    letters     text as TF-IDF of words and of runs of 3 to 5 letters: endings, typing errors, languages without spaces
+    latent      text as the first 100 singular vectors of TF-IDF, learned from all rows: words that occur together
+
 The matrix is sparse where most of it is zero. Everything is learned from features only, never from labels, so labeled
-and unlabeled rows count the same. `MatrixEncoder` is for files of bare numbers.
+and unlabeled rows count the same. `MatrixEncoder` is for files of bare numbers. `RowForms` (in
+`training`) holds rows in all forms that a fit uses.
 """
 
 from __future__ import annotations
@@ -17,88 +24,182 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from semisvm.tables.columns import LARGEST_NUMBER, Column
+from semisvm.tables.cells import as_read, typed_column
+from semisvm.tables.columns import LARGEST_NUMBER, Column, settle_columns
 
 if TYPE_CHECKING:
     import pandas
 
+STANDARD, QUANTILES, LETTERS, LATENT = "standard", "quantiles", "letters", "latent"
 MOST_CATEGORIES = 100
 MOST_WORDS = 20_000
+MOST_LETTERS = 30_000
+N_LATENT = 100
+N_QUANTILES = 200
 FEW_TEXTS = 200  # below this a word that occurs once is kept
 DAYS_PER_YEAR = 365.25
+DATE_PARTS = ("day", "year sin", "year cos", "week sin", "week cos", "time sin", "time cos")
 # A date has five parts that vary (the time of day rarely does). Together they count as much as one number. So do a
 # category and a text, which has length 1.
 WEIGHT_OF_DATE_PARTS = 5**-0.5
 WORD = r"(?u)\w+|[^\w\s]+"  # a run of punctuation is a word too: "!!!" tells spam from ham
 
 
-class CellError(ValueError):
-    """A cell that does not fit the type of its column; `row` is counted from 0 in the rows that were given."""
-
-    def __init__(self, column: str, row: int, cell: str, wanted: str):
-        super().__init__(f"column {column!r} holds {cell!r} where a {wanted} is expected")
-        self.column, self.row = column, row
-
-
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Encodes frames with these columns.
+    """Encodes tables of mixed columns: numbers, categories, dates, free text, empty cells.
 
     Parameters
     ----------
-    columns : list of Column
-        The columns to encode. Other columns of a frame are ignored; a missing one is a ValueError.
+    columns : list of Column, optional
+        What the columns are; by default the types are found when the encoder is fitted. Other columns of a frame are
+        ignored; a missing one is a ValueError.
+    view : {"standard", "quantiles", "letters", "latent"}, default="standard"
+        How numbers and text are prepared. "standard": numbers are centered and scaled, text is TF-IDF of words.
+        "quantiles": numbers are replaced by normal scores of their ranks. "letters": words and runs of 3 to 5 letters.
+        "latent": 100 singular vectors of TF-IDF, learned from all rows.
+
+    Attributes
+    ----------
+    columns_ : list of Column
+        The columns in use.
+    left_out_ : dict of {str: str}
+        Columns that were left out, and why.
+    transformer_ : ColumnTransformer
+        The fitted transformer.
+    n_features_in_ : int
+        The number of columns of the frame.
+
+    See Also
+    --------
+    sklearn.compose.ColumnTransformer : Where the columns are known and each needs its own treatment.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from semisvm import TableEncoder
+    >>> cells = {"size": [1.5, 2.0, None, 7.5], "color": ["red", "blue", "red", "red"], "id": list("abcd")}
+    >>> table = pd.DataFrame(cells)
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.transform(table).shape
+    (4, 4)
+    >>> encoder.left_out_
+    {'id': 'is different in every row'}
     """
 
-    def __init__(self, columns: list[Column]):
+    def __init__(self, columns: list[Column] | None = None, *, view: str = STANDARD):
         self.columns = columns
+        self.view = view
 
     def fit(self, frame: pandas.DataFrame, y: Any = None) -> TableEncoder:
-        """Learn scales, categories and words."""
+        """Learn scales, categories and words.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The rows, labeled and unlabeled.
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted encoder.
+        """
         from sklearn.compose import ColumnTransformer
 
+        if self.view not in (STANDARD, QUANTILES, LETTERS, LATENT):
+            raise ValueError(f"There is no view {self.view!r}: choose standard, quantiles, letters or latent.")
+        self.left_out_: dict[str, str] = {}
+        self.columns_: list[Column] = self.columns or []
+        if self.columns is None:
+            frame = frame.rename(columns=str)
+            self.columns_, unused = settle_columns({name: as_read(frame[name]) for name in frame.columns})
+            self.left_out_ = {one.name: one.why for one in unused}
+        self.n_features_in_ = frame.shape[1]
         self.transformer_ = ColumnTransformer(
             self._parts(len(frame)), sparse_threshold=0.3, transformer_weights={"date": WEIGHT_OF_DATE_PARTS}
-        )
-        self.transformer_.fit(self._typed(frame))
+        ).fit(self._typed(frame))
         return self
 
     def transform(self, frame: pandas.DataFrame) -> Any:
-        """Encode rows: a dense array or a CSR matrix."""
+        """Encode rows.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_rows, n_encoded)
+            The encoded rows.
+        """
         X = self.transformer_.transform(self._typed(frame))
         is_sparse = sparse.issparse(X)
         return X.tocsr() if is_sparse else np.ascontiguousarray(X, dtype=np.float64)
 
+    def typed(self, frame: pandas.DataFrame) -> tuple[pandas.DataFrame, dict[str, list[str]]]:
+        """Return the columns as numbers and text, and which are numbers, categories and text.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        frame : DataFrame
+            float64 columns (NaN where a cell is empty; a date is seven of them) and columns of text.
+        groups : dict of {str: list of str}
+            Names of the columns by "number", "category" and "text".
+        """
+        import pandas
+
+        typed = self._typed(frame)
+        found: dict[str, Any] = {}
+        groups: dict[str, list[str]] = {"number": [], "category": [], "text": []}
+        for column in self.columns_:
+            if column.type == "date":
+                parts = DateParts().transform(typed[[column.name]])
+                names = [f"{column.name} ({part})" for part in DATE_PARTS]
+                found |= dict(zip(names, parts.T, strict=True))
+                groups["number"] += names
+            else:
+                found[column.name] = typed[column.name]
+                groups[column.type].append(column.name)
+        return pandas.DataFrame(found, copy=False), {kind: names for kind, names in groups.items() if names}
+
     @property
     def plain_numbers(self) -> frozenset[str]:
         """Columns that a reader may turn into numbers on its own."""
-        return frozenset(column.name for column in self.columns if column.type == "number" and not column.strays)
+        numbers = (column for column in self.columns_ if column.type == "number")
+        return frozenset(column.name for column in numbers if not column.strays and not column.format)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns)
+        """Names of the columns in use."""
+        return tuple(column.name for column in self.columns_)
 
     def _parts(self, n_rows: int) -> list[tuple[str, Any, Any]]:
-        from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.impute import SimpleImputer
         from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import OneHotEncoder, StandardScaler
+        from sklearn.preprocessing import OneHotEncoder
 
-        names = {type: [c.name for c in self.columns if c.type == type] for type in ("number", "date", "category")}
-        scaled = (SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True), StandardScaler())
+        names = {type: [c.name for c in self.columns_ if c.type == type] for type in ("number", "date", "category")}
+        impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+        scale = _scaler(self.view, n_rows)
         parts: list[tuple[str, Any, Any]] = [
-            ("number", make_pipeline(*scaled), names["number"]),
-            ("date", make_pipeline(DateParts(), *scaled), names["date"]),
+            ("number", make_pipeline(impute, scale), names["number"]),
+            ("date", make_pipeline(DateParts(), impute, _scaler(STANDARD, n_rows)), names["date"]),
             (
                 "category",
                 OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES),
                 names["category"],
             ),
         ]
-        for column in self.columns:
+        for column in self.columns_:
             if column.type == "text":
-                least = 1 if n_rows < FEW_TEXTS else 2
-                words = TfidfVectorizer(sublinear_tf=True, min_df=least, max_features=MOST_WORDS, token_pattern=WORD)
-                parts.append((f"text {column.name}", words, column.name))
+                parts.append((f"text {column.name}", _text_part(self.view, n_rows), column.name))
         return [part for part in parts if part[2]]
 
     def _typed(self, frame: pandas.DataFrame) -> pandas.DataFrame:
@@ -107,7 +208,56 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name in self.names:
             if name not in frame.columns:
                 raise ValueError(f"there is no column {name!r}")
-        return pandas.DataFrame({c.name: _typed_column(c, frame[c.name]) for c in self.columns}, copy=False)
+        return pandas.DataFrame({c.name: typed_column(c, frame[c.name]) for c in self.columns_}, copy=False)
+
+
+def _scaler(view: str, n_rows: int) -> Any:
+    from sklearn.preprocessing import QuantileTransformer, StandardScaler
+
+    if view != QUANTILES:
+        return StandardScaler()
+    return QuantileTransformer(
+        n_quantiles=min(N_QUANTILES, n_rows), output_distribution="normal", subsample=100_000, random_state=0
+    )
+
+
+def _text_part(view: str, n_rows: int) -> Any:
+    """A column of text as numbers: rows of length about 1."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import FeatureUnion, make_pipeline
+    from sklearn.preprocessing import Normalizer
+
+    least = 1 if n_rows < FEW_TEXTS else 2
+    words = TfidfVectorizer(sublinear_tf=True, min_df=least, max_features=MOST_WORDS, token_pattern=WORD)
+    if view not in (LETTERS, LATENT):
+        return words
+    letters = TfidfVectorizer(
+        analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, min_df=least, max_features=MOST_LETTERS
+    )
+    both = FeatureUnion([("words", words), ("letters", letters)])
+    if view == LETTERS:
+        return make_pipeline(both, Normalizer())
+    return make_pipeline(both, LatentText(random_state=0), Normalizer())
+
+
+class LatentText(TransformerMixin, BaseEstimator):
+    """The first singular vectors of a sparse matrix, at most 100 and fewer where it is small."""
+
+    def __init__(self, random_state: Any = None):
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> LatentText:
+        """Learn the vectors."""
+        from sklearn.decomposition import TruncatedSVD
+
+        self.n_features_in_ = X.shape[1]
+        most = min(N_LATENT, X.shape[0] - 1, X.shape[1] - 1)
+        self.svd_ = None if most < 2 else TruncatedSVD(most, n_iter=3, random_state=self.random_state).fit(X)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the coordinates of the rows."""
+        return np.asarray(X.todense()) if self.svd_ is None else self.svd_.transform(X)
 
 
 class DateParts(TransformerMixin, BaseEstimator):
@@ -131,12 +281,13 @@ class DateParts(TransformerMixin, BaseEstimator):
 
 
 class MatrixEncoder(TransformerMixin, BaseEstimator):
-    """Encodes rows of bare numbers: dense columns are centered and scaled, sparse ones are left as they are."""
+    """Encodes rows of bare numbers: dense columns are scaled or made normal, sparse ones are left as they are."""
+
+    def __init__(self, *, view: str = STANDARD):
+        self.view = view
 
     def fit(self, X: Any, y: Any = None) -> MatrixEncoder:
         """Learn the scales."""
-        from sklearn.preprocessing import StandardScaler
-
         self.n_features_in_ = X.shape[1]
         if not sparse.issparse(X) and (large := np.argwhere(np.abs(X) > LARGEST_NUMBER)).size:
             row, column = large[0].tolist()
@@ -144,7 +295,7 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):
                 f"row {row + 1}: feature {column + 1} is {X[row, column]:g}, beyond {LARGEST_NUMBER:g}, the largest "
                 "number that can be scaled. Correct it."
             )
-        self.scaler_ = None if sparse.issparse(X) else StandardScaler().fit(X)
+        self.scaler_ = None if sparse.issparse(X) else _scaler(self.view, X.shape[0]).fit(X)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -155,63 +306,3 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):
             return sparse.csr_matrix(X)
         is_sparse = sparse.issparse(X)
         return self.scaler_.transform(X.toarray() if is_sparse else X)
-
-
-def _typed_column(column: Column, cells: pandas.Series) -> Any:
-    """Return a column as what it is: float64, datetime64, or objects that are all text."""
-    cells = _as_read(cells)
-    if column.type == "number":
-        return _numbers(column, cells)
-    if column.type == "date":
-        return _dates(column, cells)
-    if cells.dtype.kind == "f":  # numbers that are categories
-        return np.array(["" if np.isnan(cell) else f"{cell:g}" for cell in cells.to_numpy()], dtype=object)
-    return cells.astype(object).where(cells.notna(), "").astype(str).str.strip().to_numpy(dtype=object)
-
-
-def _as_read(cells: pandas.Series) -> pandas.Series:
-    """Return a column of any frame as a reader would have given it: float64, datetime64 or text."""
-    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
-
-    if cells.dtype.kind == "f" or cells.dtype == "str":
-        return cells
-    if is_datetime64_any_dtype(cells.dtype):
-        return cells.dt.tz_convert(None) if getattr(cells.dtype, "tz", None) is not None else cells
-    if is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype):
-        return cells.astype("Float64").astype("float64")
-    return cells.astype("object").where(cells.notna(), None).map(str, na_action="ignore").astype("str")
-
-
-def _numbers(column: Column, cells: pandas.Series) -> np.ndarray:
-    import pandas
-
-    if cells.dtype.kind == "f":
-        values = cells.to_numpy()
-        large = np.flatnonzero(np.abs(values) > LARGEST_NUMBER)
-        if len(large):
-            raise CellError(column.name, int(large[0]), f"{values[large[0]]:g}", f"number up to {LARGEST_NUMBER:g}")
-        return values
-    if cells.dtype.kind == "M":
-        raise CellError(column.name, 0, str(cells.iloc[0]), "number")
-    words = cells.str.strip()
-    words = words.mask(words.isin(column.strays))
-    numbers = pandas.to_numeric(words, errors="coerce").to_numpy(dtype=np.float64)
-    wrong = np.flatnonzero((np.isnan(numbers) & words.notna().to_numpy()) | (np.abs(numbers) > LARGEST_NUMBER))
-    if len(wrong):
-        raise CellError(column.name, int(wrong[0]), str(words.iloc[wrong[0]]), "finite number")
-    return numbers
-
-
-def _dates(column: Column, cells: pandas.Series) -> np.ndarray:
-    import pandas
-
-    if cells.dtype.kind == "M":
-        return cells.to_numpy(dtype="datetime64[us]")
-    if cells.dtype.kind == "f" and not cells.isna().all():
-        raise CellError(column.name, 0, str(cells.iloc[0]), "date")
-    words = cells.astype(object).where(cells.notna(), None)
-    dates = pandas.to_datetime(words, format=column.format or "ISO8601", utc=True, errors="coerce")
-    wrong = np.flatnonzero((dates.isna() & cells.notna()).to_numpy())
-    if len(wrong):
-        raise CellError(column.name, int(wrong[0]), str(cells.iloc[wrong[0]]), "date")
-    return dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")

@@ -12,9 +12,10 @@ from semisvm.decision import OperatingPoint, Target, measure
 from semisvm.errors import DataError, fault
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.findings import now, sample_scores
-from semisvm.tables.held_out import Merit, judge, predict_codes, scores_per_class
+from semisvm.tables.held_out import Merit, judge
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing
 from semisvm.tables.model import Model, read_codes
+from semisvm.tables.operating import predict_codes, scores_per_class
 from semisvm.tables.read import RowReader
 from semisvm.tables.suggest import N_SUGGESTED, AllLabeledError, suggest_rows
 from semisvm.tables.summary import FitSummary

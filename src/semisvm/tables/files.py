@@ -27,7 +27,7 @@ from typing import Any
 
 from semisvm.errors import DataError, fault
 from semisvm.tables.disk import read_bytes, whole_file
-from semisvm.tables.loaded import move_types, name_classes, undefined_number
+from semisvm.tables.loaded import from_the_line, move_types, name_classes, undefined_number
 from semisvm.tables.summary import FitSummary
 
 FORMAT_VERSION = 2
@@ -168,7 +168,7 @@ def trusted_types() -> list[str]:
     from semisvm.estimators.registry import METHODS
     from semisvm.kernels import Formula
     from semisvm.tables.columns import Column
-    from semisvm.tables.encode import DateParts
+    from semisvm.tables.encode import DateParts, LatentText
     from semisvm.tables.model import Model
 
     names = {method.class_name for method in METHODS} | set(estimators.__all__)
@@ -177,6 +177,7 @@ def trusted_types() -> list[str]:
         Model,
         Column,
         DateParts,
+        LatentText,
         OperatingPoint,
         PositiveUnlabeledPoint,
         RoundRecord,
@@ -284,7 +285,9 @@ def _state(model: Any) -> dict[str, Any]:
 def _to_model(state: Any, summary: FitSummary, format_version: int) -> Any:
     from semisvm.tables.model import Model
 
-    return Model(**(name_classes(state) if format_version == 1 else state), summary=summary)
+    if format_version == 1:
+        state, summary = name_classes(state), from_the_line(summary)
+    return Model(**state, summary=summary)
 
 
 def _check_content(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:

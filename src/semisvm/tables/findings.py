@@ -1,8 +1,9 @@
 """What a fitted model is known to give, gathered into a `FitSummary`.
 
 A method that sets its own threshold brings its operating points, audit and scores (`PreferenceSVC`). For any other
-method they are measured on out-of-fold scores of the method and of the supervised baseline, and the threshold that a
-target asks for is set here.
+method they are measured on out-of-fold scores of the method and of the supervised baseline. All scores and operating
+points of the model are on the one scale that people see (`scores_beyond`); those of the supervised baseline in
+an audit are on that of the baseline.
 """
 
 from __future__ import annotations
@@ -10,17 +11,26 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Audit, OperatingPoint, changed_by_unlabeled
+from semisvm.decision import Audit, OperatingPoint, PositiveUnlabeledPoint, changed_by_unlabeled
+from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.registry import Method
 from semisvm.tables.compare import BASELINE, MethodTrial
-from semisvm.tables.held_out import audit_steps, pair_of_costs, scores_per_class
-from semisvm.tables.methods import Settings, lead_per_class, score_rows, shape_for
+from semisvm.tables.methods import Settings, lead_per_class, score_rows, sets_thresholds
+from semisvm.tables.operating import (
+    Probability,
+    at_the_line,
+    audit_steps,
+    chance_kept,
+    fit_probability,
+    pair_of_costs,
+    scores_per_class,
+)
 from semisvm.tables.summary import (
     DataSummary,
     ErrorCosts,
@@ -30,9 +40,10 @@ from semisvm.tables.summary import (
     ScoreSample,
     plain_json,
 )
-from semisvm.tables.training import Training
+from semisvm.tables.training import Training, take_rows
 
 MOST_SCORES = 5_000
+MOST_SCORED = 20_000  # unlabeled rows that are scored to show what is accepted of them
 PACKAGES = ("semisvm", "numpy", "scipy", "scikit-learn", "numba", "pandas", "pyarrow", "skops")
 UNUSED = (
     "The unlabeled rows were tried and are not used: the held-out labels do not show that they help. The result comes "
@@ -51,13 +62,16 @@ class Findings:
     points: dict[str, OperatingPoint] = field(default_factory=dict)
     audits: dict[str, Audit] = field(default_factory=dict)
     scores: dict[str, ScoreSample] = field(default_factory=dict)
+    positives_only: PositiveUnlabeledPoint | None = None
     threshold: float = 0.0
+    probability: Probability | None = None
+    chances: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
-def sets_own_threshold(method: Method, estimator: Any) -> bool:
+def sets_own_threshold(method: Method, estimator: Any, settings: Settings) -> bool:
     """Whether a fitted estimator brings its own operating points and audit."""
-    return method.sets_threshold and hasattr(estimator, "audits_")
+    return sets_thresholds(method, settings) and hasattr(estimator, "audits_")
 
 
 def find_out(
@@ -69,8 +83,10 @@ def find_out(
     settings: Settings,
 ) -> Findings:
     """Gather what is known; `held_out` has the method and the supervised baseline on the same folds."""
-    pool = score_rows(estimator, shape_for(method, X)[training.codes < 0]) if training.n_unlabeled else None
-    if sets_own_threshold(method, estimator):
+    pool = None
+    if training.n_unlabeled:
+        pool = score_rows(estimator, take_rows(X, _scored(training, settings.seed)))
+    if sets_own_threshold(method, estimator, settings):
         found = _own_findings(estimator, pool, settings.seed)
         if training.n_unlabeled and not any(map(changed_by_unlabeled, found.audits.values())):
             found.notes.append(UNUSED)
@@ -78,17 +94,11 @@ def find_out(
         found = _held_out_findings(*held_out, training, pool, settings)
     else:
         found = Findings()
+    found.scores = {name: replace(one, n_unlabeled=training.n_unlabeled) for name, one in found.scores.items()}
     if len(training.classes.names) > 2 and method.sets_threshold and settings.has_target:
         found.notes.append(ABOVE)
     found.notes += [point.reason for point in found.points.values() if not point.reached and point.reason]
     return found
-
-
-def describe_positives_only(estimator: Any) -> Findings:
-    """What is known where only positives are labeled, as notes: no precision, and first what it all assumes."""
-    lines = [" ".join(line.split()) for line in str(estimator.operating_point_).splitlines()]
-    *known, assumption = lines
-    return Findings(notes=[assumption, *(line[0].upper() + line[1:].removesuffix(".") + "." for line in known)])
 
 
 def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Findings:
@@ -98,9 +108,13 @@ def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Finding
     for k, (name, point) in enumerate(estimator.operating_points_.items()):
         if point is None:
             continue
-        found.points[name], found.audits[name] = point, estimator.audits_[name]
-        own = np.empty(0) if pool is None else _undo_threshold(pool if pool.ndim == 1 else pool[:, k], point.threshold)
-        found.scores[name] = sample_scores(scores[name], signs[name], point.level, own, seed)
+        found.points[name], found.audits[name] = at_the_line(point), estimator.audits_[name]
+        own = np.empty(0) if pool is None else pool if pool.ndim == 1 else pool[:, k]
+        shown = scores_beyond(scores[name], point.threshold)
+        found.scores[name] = sample_scores(shown, signs[name], point.level, own, seed)
+        if point.level == "cross-fitted" and len(estimator.classes_) == 2:
+            found.probability = fit_probability(shown, signs[name])
+            _keep_chance(found, name, shown, signs[name], seed)
     return found
 
 
@@ -111,24 +125,35 @@ def _held_out_findings(
     uses_unlabeled = entry.method.name != BASELINE
     supervised = baseline.held_out.scores
     found = Findings(
-        points=entry.points,
+        points={name: at_the_line(point) for name, point in entry.points.items()},
         audits=audit_steps(supervised, codes, entry.points, settings, classes, uses_unlabeled=uses_unlabeled),
         threshold=entry.points[classes[1]].threshold if len(classes) == 2 else 0.0,
         notes=list(entry.held_out.complaints),
     )
     columns = None if pool is None else lead_per_class(pool)
     for k, (name, own, sign) in enumerate(scores_per_class(entry.held_out.scores, codes, classes)):
-        unlabeled = np.empty(0) if columns is None else columns[:, k]
-        found.scores[name] = sample_scores(own, sign, entry.points[name].level, unlabeled, settings.seed)
+        shown, unlabeled = own, np.empty(0) if columns is None else columns[:, k]
+        if len(classes) == 2:
+            shown, unlabeled = (scores_beyond(one, found.threshold) for one in (own, unlabeled))
+            found.probability = fit_probability(shown, sign)
+            _keep_chance(found, name, shown, sign, settings.seed)
+        found.scores[name] = sample_scores(shown, sign, entry.points[name].level, unlabeled, settings.seed)
     return found
 
 
-def _undo_threshold(beyond: np.ndarray, threshold: float) -> np.ndarray:
-    """Return scores before the threshold was subtracted; an infinite one had squeezed them to one side of 0."""
-    if np.isfinite(threshold):
-        return beyond + threshold
-    squeezed = beyond + np.sign(threshold)
-    return squeezed / np.maximum(1 - np.abs(squeezed), 1e-12)
+def _keep_chance(found: Findings, name: str, shown: np.ndarray, sign: np.ndarray, seed: int) -> None:
+    point = found.points[name]
+    chance = chance_kept(shown, sign, point.target, seed) if point.reached else None
+    if chance is not None:
+        found.chances[name] = chance
+
+
+def _scored(training: Training, seed: int) -> np.ndarray:
+    """The unlabeled rows that are scored for the summary, a random sample of them where there are many."""
+    rows = np.flatnonzero(training.codes < 0)
+    if len(rows) > MOST_SCORED:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_SCORED, replace=False))
+    return rows
 
 
 def sample_scores(
@@ -187,6 +212,8 @@ def summarize(
             unlabeled=training.n_unlabeled,
             target=training.target,
             features=tuple(FeatureSummary(*one) for one in training.features()),
+            left_out=dict(training.left_out),
+            class_counts=training.class_counts,
         ),
         classes=classes,
         positive=classes[1] if len(classes) == 2 else None,
@@ -194,6 +221,8 @@ def summarize(
         operating_points=found.points,
         audits=found.audits,
         scores=found.scores,
+        chances=found.chances,
+        positives_only=found.positives_only,
         costs=None if costs is None else ErrorCosts(*costs),
         rounds=tuple(getattr(estimator, "history_", ())),
         guard=plain_json(getattr(estimator, "guard_", None)),
@@ -207,7 +236,7 @@ def _parameters(estimator: Any) -> dict[str, Any]:
     """Return the constructor's parameters that differ from their defaults or that people ask about."""
     parameters = estimator.get_params(deep=False)
     defaults = type(estimator)().get_params(deep=False)
-    told, untold = {"C", "kernel", "gamma", "C_unlabeled"}, {"cache_size", "unlabeled"}
+    told, untold = {"C", "kernel", "gamma", "C_unlabeled"}, {"cache_size", "unlabeled", "columns"}
     chosen = {k: v for k, v in parameters.items() if k in told or v is not defaults[k]}
     settled = {name: getattr(estimator, f"{name}_", None) for name in ("C", "gamma")}
     chosen |= {name: value for name, value in settled.items() if value is not None}

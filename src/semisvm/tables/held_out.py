@@ -1,4 +1,4 @@
-"""Every labeled row scored by a fit that has not seen its label, and what these scores say of a method.
+"""Every labeled row scored by a fit that has not seen its label, and the merit of a method on these rows.
 
     scores   (m,) or (m, k)  out-of-fold scores of the m labeled rows, by `methods.score_rows`
     codes    (m,)            the true class of each, as an index into the class names
@@ -6,12 +6,14 @@
 Folds are those of `SemiSupervisedKFold`: the labeled rows are dealt out, and every training part has the unlabeled
 rows, at most MOST_UNLABELED of them, drawn at random, so that comparing all methods on a large pool takes minutes.
 
-Scores give operating points and an audit: for two classes one operating point, for more one per class, on a score that
-is above 0 exactly where the class wins. A threshold is moved only if a precision or recall is asked for and there are
-two classes; otherwise the threshold 0 is measured. Predictions give a merit, a weighted mean over rows:
+A merit is a weighted mean over rows:
 
     merit = sum_i weight_i value_i
 
+    ranking             two classes: how often a positive row has a higher score than a negative one (the area under
+                        the ROC curve). No threshold is part of it, so no method gains by its threshold alone.
+                        value_i = share of the other class that row i is on the right side of (for negatives, minus the
+                        mean), weight_i = 1 / rows of its class: the standard error is that of DeLong (1988)
     balanced accuracy   value_i = 1 if row i is predicted right, weight_i = 1 / (classes x rows of its class)
     cost                value_i = -what the prediction of row i costs, weight_i = 1 / rows
 
@@ -23,7 +25,7 @@ labels, a method that made no error yet is not a method without errors.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -31,25 +33,18 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.base import clone
 
-from semisvm.decision import Audit, Estimate, OperatingPoint, Target, choose_for, make_audit, measure
+from semisvm.decision import Estimate
 from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.registry import Method
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit
-from semisvm.tables.methods import (
-    Settings,
-    Tell,
-    fit_quietly,
-    lead_per_class,
-    make_estimator,
-    say_nothing,
-    score_rows,
-    shape_for,
-)
+from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows
+from semisvm.tables.training import RowForms, take_rows
 
 N_COMPARISON_FOLDS = 5
 MOST_UNLABELED = 5_000
+MOST_IN_KERNELS = 1_000  # rows that kernels of all rows are made from, in a comparison: a bound on the time
 MERIT_CONFIDENCE = 0.9
-ACCURACY, COST = "balanced accuracy", "cost"
+RANKING, ACCURACY, COST = "ranking", "balanced accuracy", "cost"
 
 
 @dataclass(frozen=True)
@@ -60,7 +55,7 @@ class Bench:
     `measures` is a mask: labeled rows that are a random sample. The others train in every fold and are never tested.
     """
 
-    X: Any
+    views: RowForms
     labels: Any
     folds: tuple[tuple[np.ndarray, np.ndarray], ...]
     measures: np.ndarray
@@ -102,15 +97,17 @@ def make_bench(
 ) -> Bench:
     """Draw the unlabeled rows and the folds; ValueError if a class has fewer than two labeled rows to measure on.
 
+    X          the rows: `RowForms`, or a matrix
     measures   (n,) mask: labels that are a random sample; None: all of them
     """
+    views = X if isinstance(X, RowForms) else RowForms.of_matrix(X)
     codes = np.asarray(labels.codes, dtype=np.intp)
     measures = codes >= 0 if measures is None else measures & (codes >= 0)
     unlabeled = np.flatnonzero(codes < 0)
     if len(unlabeled) > most:
         kept = np.random.default_rng(seed).choice(unlabeled, most, replace=False)
         rows = np.sort(np.concatenate([np.flatnonzero(codes >= 0), kept]))
-        X, labels, codes, measures = X[rows], labels[rows], codes[rows], measures[rows]
+        views, labels, codes, measures = views.take(rows), labels[rows], codes[rows], measures[rows]
     counts = np.bincount(codes[measures], minlength=len(labels.categories))
     rarest = int(counts.min())
     if rarest < 2:
@@ -121,13 +118,17 @@ def make_bench(
         raise ValueError(f"class {rare!r} has a single labeled row, so none of its rows can be held out")
     splitter = SemiSupervisedKFold(min(N_COMPARISON_FOLDS, rarest), shuffle=True, random_state=seed)
     # For the splitter, labels that measure nothing are unlabeled rows: they are in every training part.
-    return Bench(X, labels, tuple(splitter.split(X, np.where(measures, codes, -1))), measures, store)
+    folds = tuple(splitter.split(np.empty((len(codes), 1)), np.where(measures, codes, -1)))
+    return Bench(views, labels, folds, measures, store)
 
 
 def score_held_out(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> HeldOutScores:
     """Fit a method once per fold and score the rows held out."""
     began = time.perf_counter()
-    estimator, X = make_estimator(method, settings), shape_for(method, bench.X)
+    X = bench.views.for_method(method, settings)
+    most = min(max(MOST_IN_KERNELS, 2 * len(bench.labeled)), 3 * MOST_IN_KERNELS)
+    bounded = replace(settings, columns=bench.views.groups, max_rows=settings.max_rows or most)
+    estimator = make_estimator(method, bounded)
     complaints: list[str] = []
     number = count(1)
 
@@ -136,80 +137,11 @@ def score_held_out(method: Method, settings: Settings, bench: Bench, tell: Tell 
         tell(what)
         fold = clone(estimator)
         labels, measures = bench.labels[train], bench.measures[train]
-        complaints.extend(fit_quietly(fold, X[train], labels, tell, what, bench.store, measures))
-        return score_rows(fold, X[test])
+        complaints.extend(fit_quietly(fold, take_rows(X, train), labels, tell, what, bench.store, measures))
+        return score_rows(fold, take_rows(X, test))
 
     scores = cross_fit(bench.folds, fit_and_score, len(bench.labels)).scores[bench.labeled]
     return HeldOutScores(bench.labeled, scores, time.perf_counter() - began, tuple(dict.fromkeys(complaints)))
-
-
-# ---- operating points ----
-
-
-def target_from(settings: Settings, classes: tuple[str, ...]) -> Target:
-    """Return what the settings ask of a threshold."""
-    costs = pair_of_costs(settings.costs, classes)
-    return Target(settings.min_precision, settings.min_recall, costs=costs)
-
-
-def pair_of_costs(costs: Any, classes: tuple[str, ...]) -> tuple[float, float] | None:
-    """(cost of a missed positive, of an accepted negative) if costs are given and there are two classes."""
-    if costs is None or len(classes) != 2:
-        return None
-    matrix = cost_matrix(costs, np.array(classes))
-    return float(matrix[1, 0]), float(matrix[0, 1])
-
-
-def place_thresholds(
-    scores: np.ndarray, codes: np.ndarray, settings: Settings, classes: tuple[str, ...], *, may_move: bool = True
-) -> dict[str, OperatingPoint]:
-    """Return the operating point per class (of two classes: of the second) from out-of-fold scores."""
-    target = target_from(settings, classes)
-    if len(classes) == 2 and target.is_constrained and may_move:
-        return {classes[1]: choose_for(target, scores, np.where(codes == 1, 1, -1), level="cross-fitted")}
-    return {
-        name: measure(own, sign, 0.0, target=target, level="cross-fitted")
-        for name, own, sign in scores_per_class(scores, codes, classes)
-    }
-
-
-def audit_steps(
-    supervised: np.ndarray,
-    codes: np.ndarray,
-    points: dict[str, OperatingPoint],
-    settings: Settings,
-    classes: tuple[str, ...],
-    *,
-    uses_unlabeled: bool = True,
-) -> dict[str, Audit]:
-    """Return per class what the labels alone give, then the threshold where one is set, then the unlabeled rows."""
-    target = target_from(settings, classes)
-    sets_threshold = target.is_constrained and len(classes) == 2
-    return {
-        name: make_audit(
-            target,
-            scores,
-            sign,
-            points[name] if uses_unlabeled else None,
-            "cross-fitted",
-            sets_threshold=sets_threshold,
-        )
-        for name, scores, sign in scores_per_class(supervised, codes, classes)
-    }
-
-
-def scores_per_class(
-    scores: np.ndarray, codes: np.ndarray, classes: tuple[str, ...]
-) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Return (class, scores of the class, sign of each row) per class; of two classes, for the second only."""
-    columns = lead_per_class(scores)
-    first = len(classes) - columns.shape[1]
-    return [(classes[k], columns[:, k - first], np.where(codes == k, 1, -1)) for k in range(first, len(classes))]
-
-
-def predict_codes(scores: np.ndarray, threshold: float = 0.0) -> np.ndarray:
-    """Return the class of each row: with two classes by the threshold, with more by the largest score."""
-    return (scores > threshold).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
 # ---- merit ----
@@ -243,6 +175,8 @@ class Merit:
     @property
     def limits(self) -> tuple[float, float]:
         """The worst and the best mean that rows of these classes could have."""
+        if self.name == RANKING:
+            return 0.0, 1.0
         best = 1.0 if self.name == ACCURACY else 0.0
         return best - float(self.weights @ self.span[self.codes]), best
 
@@ -264,6 +198,19 @@ def judge(predicted: np.ndarray, codes: np.ndarray, classes: tuple[str, ...], co
     matrix = cost_matrix(costs, np.array(classes))
     weights = np.full(len(codes), 1 / len(codes))
     return Merit(COST, -matrix[codes, predicted], weights, codes, matrix.max(axis=1))
+
+
+def judge_ranking(scores: np.ndarray, codes: np.ndarray) -> Merit:
+    """Return how well scores (m,) rank the rows of the second class above those of the first."""
+    own = [scores[codes == code] for code in (0, 1)]
+    negative, positive = (np.sort(one) for one in own)
+    values = np.empty(len(scores))
+    for code, other in ((0, positive), (1, negative)):
+        below = (np.searchsorted(other, own[code], "left") + np.searchsorted(other, own[code], "right")) / 2
+        values[codes == code] = below / len(other) if code == 1 else 1 - below / len(other)
+    values[codes == 0] -= values[codes == 0].mean()
+    sizes = np.bincount(codes, minlength=2)
+    return Merit(RANKING, values, 1 / sizes[codes], codes, np.ones(2))
 
 
 def _standard_error(values: np.ndarray, weights: np.ndarray, codes: np.ndarray, span: np.ndarray) -> float:

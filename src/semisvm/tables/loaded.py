@@ -9,6 +9,8 @@ point. A precision of 0 does not tell how many rows were accepted, so the count 
 
 `move_types`: classes have moved to other modules since; their names are the same.
 
+`from_the_line`: the summary held scores of the estimator, while `predict` wrote them minus the threshold.
+
 `name_classes`: estimators were fitted on codes from 0 upward, and the model translated them to class names.
 """
 
@@ -19,6 +21,7 @@ import json
 import math
 import zipfile
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +34,7 @@ MEASURES = ("precision", "recall", "f_score", "cost", "threshold")
 MUST_BE_FINITE = frozenset(
     [
         "dual_coef_",
+        "_coef",
         "intercept_",
         "support_vectors_",
         "means_",
@@ -157,7 +161,27 @@ def name_classes(state: dict[str, Any]) -> dict[str, Any]:
     if isinstance(getattr(estimator, "costs", None), dict):
         estimator.costs = {names[int(code)]: cost for code, cost in estimator.costs.items()}
     _replace_renamed_parameters(estimator)
+    encoder = state["encoder"]
+    encoder.view = "standard"
+    if hasattr(encoder, "columns"):
+        encoder.columns_, encoder.left_out_ = encoder.columns, {}
     return state | {"method": method}
+
+
+def from_the_line(summary: Any) -> Any:
+    """Return a `FitSummary`, whose scores were those of the estimator, on the scale of `predict`."""
+    from semisvm.estimators.preference._decision import scores_beyond
+    from semisvm.tables.operating import at_the_line
+
+    points, scores = summary.operating_points, dict(summary.scores)
+    for name in points.keys() & scores.keys():
+        shown = [
+            tuple(scores_beyond(np.array(values), points[name].threshold).tolist())
+            for values in (scores[name].labeled, scores[name].unlabeled)
+        ]
+        scores[name] = replace(scores[name], labeled=shown[0], unlabeled=shown[1])
+    moved = {name: at_the_line(point) for name, point in points.items()}
+    return replace(summary, operating_points=moved, scores=scores)
 
 
 def _replace_renamed_parameters(estimator: Any) -> None:

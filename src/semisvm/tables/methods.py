@@ -20,6 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.estimators.registry import Method
 from semisvm.kernels.resources import budget_bytes
+from semisvm.tables.encode import STANDARD
 
 MOST_DENSE_NUMBERS = 50_000_000  # a sparse matrix with more entries, zeros included, is never made dense
 LABEL_MISSING = ""  # never a class: empty cells of a table are unlabeled rows
@@ -43,8 +44,12 @@ class Settings:
         The price of an error on a label, and the width of the kernel.
     costs : dict of {str: float}, ndarray of shape (n_classes, n_classes), or None
         What errors cost, by true class, or by true class (rows) and predicted class (columns).
+    class_weight : "balanced" or None
+        Whether errors on the rarer class count more while training.
     min_precision, min_recall : float or None
         The target for the positive class; with more than two classes, for each class.
+    best_f1 : bool
+        With a precision (recall) to keep: take the best F1 that keeps it, not the highest recall (precision).
     confidence : float or None
         With 0.9, the target is certified with a confidence of 90%; None: no certificate.
     trust_labels : bool
@@ -55,20 +60,31 @@ class Settings:
         "auto", "cpu" or "cuda".
     time_limit, cache_size : float or None
         Seconds per fit, and megabytes for kernel rows.
+    view : str
+        How the columns are prepared (`semisvm.tables.encode`).
+    columns : dict of {str: list of str} or None
+        Names of the columns by kind, for a method that prepares them itself.
+    max_rows : int or None
+        Most rows that kernels are made from, for a method that bounds them.
     """
 
     kernel: str | None = None
     C: float = 1.0
     gamma: str | float | None = None
     costs: Any = None
+    class_weight: str | None = None
     min_precision: float | None = None
     min_recall: float | None = None
+    best_f1: bool = False
     confidence: float | None = None
     trust_labels: bool = False
     seed: int = 0
     device: str = "auto"
     time_limit: float | None = None
     cache_size: float | None = None
+    view: str = STANDARD
+    columns: Any = None
+    max_rows: int | None = None
 
     @property
     def has_target(self) -> bool:
@@ -83,17 +99,33 @@ def make_estimator(method: Method, settings: Settings) -> Any:
         "C": settings.C,
         "gamma": settings.gamma,
         "costs": settings.costs,
-        "min_precision": settings.min_precision,
-        "min_recall": settings.min_recall,
+        "class_weight": settings.class_weight,
         "confidence": settings.confidence,
+        "columns": settings.columns,
+        "max_rows": settings.max_rows,
         "unlabeled": LABEL_MISSING,
         "random_state": settings.seed,
         "device": settings.device,
         "time_limit": settings.time_limit,
         "cache_size": settings.cache_size,
     }
+    if sets_thresholds(method, settings):
+        wanted |= {"min_precision": settings.min_precision, "min_recall": settings.min_recall}
     given = {name: value for name, value in wanted.items() if value is not None and name in known}
     return method.estimator_class(**given)
+
+
+def sets_thresholds(method: Method, settings: Settings) -> bool:
+    """Whether the method sets its own thresholds: it can, and nothing else can do it in its place.
+
+    For two classes thresholds are set on out-of-fold scores of any method, unless a certificate is asked for.
+    """
+    return method.sets_threshold and not (takes_columns(method) and settings.confidence is None)
+
+
+def takes_columns(method: Method) -> bool:
+    """Whether the method prepares the columns of a table itself: it is given them as numbers and text."""
+    return "columns" in method.estimator_class._get_param_names()
 
 
 def why_not(method: Method, X: Any, settings: Settings) -> str:
@@ -103,6 +135,8 @@ def why_not(method: Method, X: Any, settings: Settings) -> str:
         return "knows no costs"
     if settings.confidence is not None and not method.sets_threshold:
         return "gives no certificate"
+    if takes_columns(method):  # it bounds its own memory
+        return ""
     if not method.takes_sparse and sparse.issparse(X) and X.shape[0] * X.shape[1] > MOST_DENSE_NUMBERS:
         return f"would need a dense matrix of {X.shape[0]} x {X.shape[1]} numbers"
     needed, there = 8 * method.n_squares * X.shape[0] ** 2, budget_bytes(settings.cache_size)

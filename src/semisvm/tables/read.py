@@ -29,6 +29,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from semisvm.errors import fault, suggest
+from semisvm.tables.cells import open_parquet, read_parquet_columns
 from semisvm.tables.delimited import (
     MISSING_SPELLINGS,
     DelimitedText,
@@ -38,7 +39,6 @@ from semisvm.tables.delimited import (
     require_different,
 )
 from semisvm.tables.disk import COMPRESSIONS, FOREIGN_MARKS, file_format, open_stream
-from semisvm.tables.parquet import open_parquet, read_parquet_columns
 from semisvm.tables.read_arrays import has_labels, read_libsvm, read_npz
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ already taken come last. The file may have any number of rows; only the candidat
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,16 @@ from sklearn.metrics import pairwise_distances
 from semisvm.errors import DataError, fault
 from semisvm.tables.disk import whole_file
 from semisvm.tables.drawn import BY_DOUBT, name_drawn_column
-from semisvm.tables.held_out import predict_codes
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import OUTPUTS, Model, read_codes
+from semisvm.tables.operating import predict_codes
 from semisvm.tables.summary import Suggestion
-from semisvm.tables.training import Training
+from semisvm.tables.training import Training, take_rows
 
 N_SUGGESTED = 10  # rows that a report lists
 CANDIDATES_PER_ROW = 20
 FEWEST_CANDIDATES = 100
+MOST_SEARCHED = 20_000  # unlabeled training rows that a report looks through
 
 
 class AllLabeledError(DataError):
@@ -43,10 +45,10 @@ def suggest_rows(
     candidates = _Candidates(n)
     n_rows = 0
     for chunk in rows.chunks():  # cells as they are written: the rows are given back unchanged
-        X = model.encode(rows, chunk)
-        model.score(rows, chunk, X)  # refuses rows without a score
+        scores = model.score(rows, chunk)  # refuses rows without a score
+        X = model.encode(rows, chunk, as_matrix=True)
         is_open = read_codes(model, rows, chunk, unlabeled) < 0 if has_target else np.ones(len(chunk), dtype=bool)
-        candidates.look_through(model, X, is_open, chunk.frame, chunk.start)
+        candidates.look_through(model, X, scores, is_open, chunk.frame, chunk.start)
         n_rows += len(chunk)
         tell("Searching", n_rows, None, "rows")
     if not len(candidates.distance):
@@ -59,10 +61,16 @@ def suggest_training_rows(model: Model, training: Training, n: int) -> list[Sugg
     is_open = training.codes < 0
     if not is_open.any():
         return []
-    X = model.encoder.transform(training.rows)
+    open_rows = np.flatnonzero(is_open)
+    if len(open_rows) > MOST_SEARCHED:
+        open_rows = np.sort(np.random.default_rng(0).choice(open_rows, MOST_SEARCHED, replace=False))
+    rows = take_rows(training.rows, open_rows)
+    frame = None if training.columns is None else rows
     candidates = _Candidates(n)
-    candidates.look_through(model, X, is_open, None if training.columns is None else training.rows)
-    return candidates.spread(n)
+    scores = model.decision_function(rows)
+    everything = np.ones(len(open_rows), dtype=bool)
+    candidates.look_through(model, model.encoder.transform(rows), scores, everything, frame)
+    return [replace(one, row=int(open_rows[one.row - 1]) + 1) for one in candidates.spread(n)]
 
 
 class _Candidates:
@@ -74,9 +82,10 @@ class _Candidates:
         self.X: Any = None
         self.rows: dict[int, Suggestion] = {}
 
-    def look_through(self, model: Model, X: Any, is_open: np.ndarray, frame: Any, start: int = 0) -> None:
+    def look_through(
+        self, model: Model, X: Any, scores: np.ndarray, is_open: np.ndarray, frame: Any, start: int = 0
+    ) -> None:
         """Add the most doubtful rows of a chunk; `start` rows of the file come before it."""
-        scores = model.scores_of(X)
         codes, lead = predict_codes(scores), model.lead_of(scores)
         for i in self._add(X, np.where(is_open, np.abs(lead), np.inf), start):
             label = model.classes.names[codes[i]]

@@ -1,8 +1,8 @@
 """What came of a fit, as typed values: everything that the report and the command show.
 
-A summary is written to the model file as JSON with a version number, and read back from it. Scores are those that the
-operating point's threshold applies to. Everything that belongs to a class is stored under the name of the class. With
-two classes there is one entry, for the positive class; with more there is one per class.
+A summary is written to the model file as JSON with a version number, and read back from it. Scores are those that
+`predict` writes: rows above 0 are accepted. Everything that belongs to a class is stored under the name of the class.
+With two classes there is one entry, for the positive class; with more there is one per class.
 
 JSON has neither NaN nor infinity: NaN is written as null, and an infinite threshold as "inf" or "-inf".
 """
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from semisvm.decision import Estimate, OperatingPoint
+from semisvm.decision import Estimate, OperatingPoint, PositiveUnlabeledPoint
 from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.loaded import upgrade_facts
 
@@ -28,15 +28,16 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class FeatureSummary:
-    """Name and type (number, category, date, text) of one column that the model uses."""
+    """Name and type (number, category, date, text) of one column that the model uses, and a remark on it."""
 
     name: str
     type: str
+    remark: str = ""
 
 
 @dataclass(frozen=True)
 class DataSummary:
-    """The training rows: file name, number of rows, name of the label column, columns in use."""
+    """The training rows: file name, number of rows, label column, columns in use and left out, labels per class."""
 
     name: str
     rows: int
@@ -44,6 +45,8 @@ class DataSummary:
     unlabeled: int
     target: str
     features: tuple[FeatureSummary, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
+    class_counts: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,10 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class ComparisonSummary:
-    """Methods on the same folds; `left_out` is {method: reason}. With the measure "cost", merit is minus the cost."""
+    """Methods on the same folds; `left_out` is {method: reason}, `baseline` the one that differences are taken from.
+
+    With the measure "cost", merit is minus the cost.
+    """
 
     measure: str
     methods: tuple[MethodResult, ...]
@@ -112,6 +118,7 @@ class ComparisonSummary:
     chosen: str
     verdict: str
     was_stopped: bool = False
+    baseline: str = "supervised"
 
 
 @dataclass(frozen=True)
@@ -146,6 +153,10 @@ class FitSummary:
         Per class, the operating point after each step: supervised, + threshold, + unlabeled rows.
     scores : dict of {str: ScoreSample}
         The scores that the operating points were measured on.
+    chances : dict of {str: float}
+        How likely what was asked for holds on new rows, where that can be said.
+    positives_only : PositiveUnlabeledPoint or None
+        What is known where only positives are labeled; there are no operating points then.
     costs : ErrorCosts or None
         What errors cost, where there are two classes and costs were given.
     rounds : tuple of RoundRecord
@@ -156,6 +167,8 @@ class FitSummary:
         Rows worth labeling next.
     guard : dict or None
         The estimator's `guard_`: whether predicting one class for every row would cost less.
+    is_fair_sample : bool or None
+        Whether the labeled rows look like a random sample of all rows; None where that was not checked.
     notes : tuple of str
         Sentences for the reader.
     campaigns : tuple of dict
@@ -175,11 +188,14 @@ class FitSummary:
     operating_points: dict[str, OperatingPoint] = field(default_factory=dict)
     audits: dict[str, dict[str, OperatingPoint]] = field(default_factory=dict)
     scores: dict[str, ScoreSample] = field(default_factory=dict)
+    chances: dict[str, float] = field(default_factory=dict)
+    positives_only: PositiveUnlabeledPoint | None = None
     costs: ErrorCosts | None = None
     rounds: tuple[RoundRecord, ...] = ()
     comparison: ComparisonSummary | None = None
     suggestions: tuple[Suggestion, ...] = ()
     guard: dict[str, Any] | None = None
+    is_fair_sample: bool | None = None
     notes: tuple[str, ...] = ()
     campaigns: tuple[dict[str, Any], ...] = ()
     seconds: float = math.nan
@@ -208,7 +224,7 @@ class FitSummary:
             raise ValueError(f"The summary has version {version}, and this semisvm reads versions up to {VERSION}.")
         if version == 1:
             values = upgrade_facts(values)
-        data, comparison = values["data"], values["comparison"]
+        data, comparison, alone = values["data"], values["comparison"], values.get("positives_only")
         features = tuple(_make(FeatureSummary, feature) for feature in data["features"])
         return cls(
             **{name: values[name] for name in ("title", "created", "positive", "guard", "versions", "machine")},
@@ -221,10 +237,13 @@ class FitSummary:
                 for name, steps in values["audits"].items()
             },
             scores={name: _read_scores(one) for name, one in values["scores"].items()},
+            positives_only=None if alone is None else PositiveUnlabeledPoint.from_dict(alone),
             costs=None if values["costs"] is None else _make(ErrorCosts, values["costs"]),
             rounds=tuple(RoundRecord.from_dict(one) for one in values["rounds"]),
             comparison=None if comparison is None else _read_comparison(comparison),
             suggestions=tuple(_read_suggestion(one) for one in values["suggestions"]),
+            chances=dict(values.get("chances", {})),
+            is_fair_sample=values.get("is_fair_sample"),
             notes=tuple(values["notes"]),
             campaigns=tuple(values.get("campaigns", ())),
             seconds=_float_or_nan(values["seconds"]),

@@ -1,29 +1,30 @@
-"""Files -> the rows to learn from: the features as they are, the class of each labeled row, and notes.
+"""What a model is fitted to: the rows, the class of each labeled one, and the rows in the forms that methods take.
 
-Several files make one table: the rows of later files follow those of the first and must have its columns. An unlabeled
-row that occurs again with a label (a row that `suggest` wrote and a person labeled) is used once, with its label. A
-column "drawn" says which labels are a random sample (`semisvm.tables.drawn`); it is never a feature.
+A form of the rows (encoded in one of several ways, or as columns of numbers and text) is made when it is first asked
+for, from all rows, and parts of it are taken for folds. Nothing in it looks at labels, so it may be made once for all
+folds.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from semisvm.errors import fault
-from semisvm.tables.classes import Classes, label_texts, settle_classes, unmark
-from semisvm.tables.columns import Column, Unused, parse_types, settle_column
-from semisvm.tables.drawn import DRAWN_COLUMNS, read_ways
-from semisvm.tables.encode import MatrixEncoder, TableEncoder
-from semisvm.tables.read import RowReader, open_rows
+from semisvm.estimators.registry import Method
+from semisvm.tables.classes import Classes
+from semisvm.tables.columns import Column
+from semisvm.tables.encode import LATENT, LETTERS, QUANTILES, STANDARD, MatrixEncoder, TableEncoder
+from semisvm.tables.methods import Settings, shape_for, takes_columns
 
-LIBSVM_MARK = "0"
+Encoder = TableEncoder | MatrixEncoder
+
+COLUMNS = "columns"  # the form of a method that prepares the columns itself
+SHARE_SKEWED = 0.2  # of the number columns, from which on quantiles are worth a try
+LEAST_SKEW = 1.5
 
 
 @dataclass
@@ -42,6 +43,10 @@ class Training:
         The class names; of two, the second is the positive class.
     columns : list of Column or None
         What the columns of a table are; None for files of bare numbers.
+    left_out : dict of {str: str}
+        Columns that are not used, and why.
+    remarks : dict of {str: str}
+        What a person should check about columns in use.
     notes : list of str
         What was noticed while reading.
     at_random : ndarray of bool of shape (n,) or None
@@ -56,6 +61,8 @@ class Training:
     columns: list[Column] | None
     notes: list[str] = field(default_factory=list)
     at_random: np.ndarray | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+    remarks: dict[str, str] = field(default_factory=dict)
 
     @property
     def measures(self) -> np.ndarray:
@@ -83,235 +90,117 @@ class Training:
         """Whether all labels are of one class, the second of two; the other rows are unlabeled."""
         return len(self.classes.names) == 2 and not (self.codes == 0).any()
 
-    def features(self) -> list[tuple[str, str]]:
-        """Return name and type of each feature."""
-        if self.columns is not None:
-            return [(column.name, column.type) for column in self.columns]
-        n_features = self.rows.shape[1]
-        return [("x1" if n_features == 1 else f"x1 to x{n_features}", "number")]
+    @property
+    def class_counts(self) -> dict[str, int]:
+        """Labeled rows per class."""
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes.names))
+        return dict(zip(self.classes.names, counts.tolist(), strict=True))
 
-    def encoder(self) -> TableEncoder | MatrixEncoder:
-        """Return what turns these rows into a matrix, fitted to them."""
-        encoder = MatrixEncoder() if self.columns is None else TableEncoder(self.columns)
+    def features(self) -> list[tuple[str, str, str]]:
+        """Return name and type of each feature, and a remark on it or ""."""
+        if self.columns is not None:
+            return [(column.name, column.type, self.remarks.get(column.name, "")) for column in self.columns]
+        n_features = self.rows.shape[1]
+        return [("x1" if n_features == 1 else f"x1 to x{n_features}", "number", "")]
+
+    def views(self) -> RowForms:
+        """Return the rows in the forms that methods take."""
+        return RowForms(self.rows, self._encoder)
+
+    def _encoder(self, view: str) -> TableEncoder | MatrixEncoder:
+        encoder = MatrixEncoder(view=view) if self.columns is None else TableEncoder(self.columns, view=view)
         return encoder.fit(self.rows)
 
 
-def read_training(
-    paths: Sequence[str | Path],
-    target: str | None,
-    *,
-    unlabeled: str | None = None,
-    unlabeled_data: Sequence[str | Path] = (),
-    positive: str | None = None,
-    drop: Sequence[str] = (),
-    types: Mapping[str, str] | None = None,
-    drawn: str | None = None,
-) -> Training:
-    """Read the rows to learn from.
+class RowForms:
+    """The rows of a fit, or a part of them, in any form.
 
     Parameters
     ----------
-    paths : sequence of path
-        The files; all of them make one table.
-    target : str or None
-        The column of the labels; LIBSVM and npz files need none.
-    unlabeled : str, optional
-        The marker of unlabeled rows, besides empty cells.
-    unlabeled_data : sequence of path
-        Files of further rows, all unlabeled.
-    positive : str, optional
-        Of two classes, the positive one; by default the second in order.
-    drop : sequence of str
-        Columns to leave out.
-    types : mapping of {str: str}, optional
-        What columns are: "number", "category", "date" or "text".
-    drawn : str, optional
-        The column that says how labeled rows were drawn: "at random" (or empty), "by doubt" or "by campaign". By
-        default a column called "drawn" that has only these words.
-
-    Returns
-    -------
-    Training
-        The rows, their classes and what the columns are.
-
-    Raises
-    ------
-    DataError
-        If a file can't be read as asked; the message says where, why, and what to do.
+    rows : DataFrame or matrix
+        The rows as they were read.
+    encoder_for : callable
+        `encoder_for(view)` returns an encoder that is fitted to these rows.
     """
-    files = [open_rows(path) for path in paths]
-    first = files[0]
-    if first.names is None:
-        return _read_matrices(files, [open_rows(path) for path in unlabeled_data], target, unlabeled, positive)
-    if target is None:
-        raise fault(first.path, "the column of the labels is not named", "Set `target` to its name")
-    first.require(target)
-    for column in drop:
-        first.require(column)
-        if column == target:
-            raise fault(first.path, f"the column {target!r} is the target and can't be left out", "Drop another column")
-    if drawn is not None and not any(file.names is not None and drawn in file.names for file in files):
-        first.require(drawn)
-    if drawn == target:
-        raise fault(first.path, f"the column {target!r} is the target", "Name another column in `drawn`")
-    # A column that the user drops or gives a type is not one that says how rows were drawn.
-    ways = [name for name in DRAWN_COLUMNS if name not in {target, *drop, *(types or {})}] if drawn is None else [drawn]
-    read = [_read_table(first, None, target, ways, must_be=drawn is not None)]
-    features = list(read[0].frame.columns)
-    read += [_read_table(file, features, target, ways, must_be=drawn is not None) for file in files[1:]]
-    read += [_read_table(open_rows(path), features, target, [], is_unlabeled=True) for path in unlabeled_data]
-    return _table(read, target, unlabeled, positive, set(drop), parse_types(types or {}), first)
+
+    def __init__(self, rows: Any, encoder_for: Callable[[str], Encoder]):
+        self.rows, self._encoder_for = rows, encoder_for
+        self._encoders: dict[str, Encoder] = {}
+        self._forms: dict[str, Any] = {}
+        self._kept: np.ndarray | None = None
+        self._groups: dict[str, list[str]] = {}
+
+    @classmethod
+    def of_matrix(cls, X: Any) -> RowForms:
+        """Return rows that are numbers already and have one form."""
+        found = cls(X, lambda view: MatrixEncoder(view=view).fit(X))
+        found._forms[STANDARD] = X
+        return found
+
+    def __len__(self) -> int:
+        return self.rows.shape[0] if self._kept is None else len(self._kept)
+
+    def take(self, rows: np.ndarray) -> RowForms:
+        """Return some of the rows; forms are shared."""
+        part = RowForms(self.rows, self._encoder_for)
+        part._encoders, part._forms, part._groups = self._encoders, self._forms, self._groups
+        part._kept = rows if self._kept is None else self._kept[rows]
+        return part
+
+    def encoder(self, view: str = STANDARD) -> Encoder:
+        """Return the encoder of a view, fitted to all rows."""
+        if view not in self._encoders:
+            self._encoders[view] = self._encoder_for(view)
+        return self._encoders[view]
+
+    def form(self, view: str = STANDARD) -> Any:
+        """Return the rows in one view, encoded; or, for "columns", as a frame of numbers and text."""
+        if view not in self._forms:
+            if view == COLUMNS:
+                self._forms[view] = self._columns()
+            else:
+                self._forms[view] = self.encoder(view).transform(self.rows)
+        whole = self._forms[view]
+        return whole if self._kept is None else take_rows(whole, self._kept)
+
+    def for_method(self, method: Method, settings: Settings) -> Any:
+        """Return the rows as the method takes them."""
+        return shape_for(method, self.form(COLUMNS if takes_columns(method) else settings.view))
+
+    def _columns(self) -> Any:
+        encoder = self.encoder()
+        if not isinstance(encoder, TableEncoder):
+            return self.form()
+        frame, groups = encoder.typed(self.rows)
+        self._groups |= groups
+        return frame
+
+    @property
+    def groups(self) -> dict[str, list[str]] | None:
+        """Names of the columns by kind, where a method was given them; None for bare numbers."""
+        return self._groups or None
+
+    def candidates(self) -> list[str]:
+        """Return the views that may be better than the standard one for these rows."""
+        encoder = self.encoder()
+        if not isinstance(encoder, TableEncoder):
+            X = self.form()
+            return [] if sparse.issparse(X) or not _is_skewed(X) else [QUANTILES]
+        found = [LETTERS, LATENT] if any(column.type == "text" for column in encoder.columns_) else []
+        numbers = [column.name for column in encoder.columns_ if column.type == "number"]
+        if numbers and _is_skewed(np.asarray(self.form(COLUMNS)[numbers], dtype=np.float64)):
+            found.append(QUANTILES)
+        return found
 
 
-@dataclass
-class _Part:
-    """One file: its features, its labels as texts, and which rows were drawn at random; None: all."""
-
-    frame: Any
-    texts: list[str]
-    at_random: np.ndarray | None
+def take_rows(X: Any, rows: Any) -> Any:
+    """Return some rows of a matrix or a frame."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
-def _read_table(
-    file: RowReader,
-    features: list[str] | None,
-    target: str,
-    ways: list[str],
-    *,
-    must_be: bool = False,
-    is_unlabeled: bool = False,
-) -> _Part:
-    """Read one file; `features` are those of the first file, None for the first file itself.
-
-    ways      columns that may say how rows were drawn
-    must_be   whether such a column with other words is an error
-    """
-    import pandas
-
-    assert file.names is not None
-    names = features if features is not None else [name for name in file.names if name != target]
-    for name in (*names, *(() if is_unlabeled else (target,))):
-        file.require(name)
-    ways = [name for name in ways if name in file.names and (features is None or name not in features)]
-    frames: list[Any] = [chunk.frame for chunk in file.chunks(only=frozenset({*names, target, *ways}))]
-    frame = pandas.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
-    texts = [""] * len(frame) if is_unlabeled else label_texts(frame[target])
-    at_random = None
-    for name in ways:
-        cells = label_texts(frame[name])
-        at_random = read_ways(file.path, name, cells, must_be=must_be) if any(cells) or must_be else None
-        if at_random is not None:
-            names = [one for one in names if one != name]
-            break
-    return _Part(frame[names], texts, at_random)
-
-
-def _table(
-    read: list[_Part],
-    target: str,
-    unlabeled: str | None,
-    positive: str | None,
-    drop: set[str],
-    types: Mapping[str, Any],
-    first: RowReader,
-) -> Training:
-    import pandas
-
-    frame = pandas.concat([part.frame for part in read], ignore_index=True) if len(read) > 1 else read[0].frame
-    texts = unmark([text for part in read for text in part.texts], unlabeled)
-    at_random = np.concatenate(
-        [np.ones(len(part.texts), dtype=bool) if part.at_random is None else part.at_random for part in read]
-    )
-    classes = settle_classes(texts, first.path, target, positive=positive, mark=unlabeled, may_be_one_class=True)
-    codes = classes.codes_of(texts)
-    notes: list[str] = []
-    if len(read) > 1:
-        again = frame.duplicated(keep=False).to_numpy() & (codes < 0)
-        again &= _is_like(frame, codes >= 0)
-        if again.any():
-            notes.append(f"{int(again.sum())} unlabeled rows occur again with a label and are used once.")
-            frame, codes, at_random = frame[~again].reset_index(drop=True), codes[~again], at_random[~again]
-    n_chosen = int(((codes >= 0) & ~at_random).sum())
-    if n_chosen:
-        notes.append(
-            f"{n_chosen} labeled rows were not drawn at random: they train, but no threshold is set on them and "
-            "nothing is measured on them."
-        )
-    columns = _settle_columns(frame.drop(columns=sorted(drop)), types, first, notes)
-    rows = frame[[column.name for column in columns]]
-    return Training(
-        _printable_name(first.path), target, rows, codes, classes, columns, notes, at_random if n_chosen else None
-    )
-
-
-def _printable_name(path: Path) -> str:
-    """The name of a file, whatever bytes it is made of, as text that can be written to files."""
-    return os.fsencode(path.name).decode("utf-8", errors="replace")
-
-
-def _is_like(frame: Any, these: np.ndarray) -> np.ndarray:
-    """Which rows have the features of one of `these` rows."""
-    import pandas
-
-    keys = pandas.util.hash_pandas_object(frame, index=False).to_numpy()
-    return np.isin(keys, keys[these])
-
-
-def _settle_columns(frame: Any, types: Mapping[str, Any], first: RowReader, notes: list[str]) -> list[Column]:
-    for name in types:
-        first.require(name)
-    columns = []
-    for name in frame.columns:
-        try:
-            column = settle_column(str(name), frame[name], types.get(name))
-        except ValueError as error:
-            remedy = "Correct the column, leave it out (`drop`), or set its type to category (`types`)"
-            raise fault(first.path, str(error), remedy) from None
-        if isinstance(column, Unused):
-            notes.append(f"Column {column.name!r} {column.why}: it is left out.")
-            continue
-        if column.strays:
-            spelled = ", ".join(map(repr, column.strays))
-            notes.append(f"Column {column.name!r} holds numbers; {spelled} counts as an empty cell.")
-        columns.append(column)
-    if not columns:
-        raise fault(first.path, "no column is left to learn from", "Add columns that carry information about the rows")
-    return columns
-
-
-def _read_matrices(
-    files: list[RowReader],
-    unlabeled_files: list[RowReader],
-    target: str | None,
-    unlabeled: str | None,
-    positive: str | None,
-) -> Training:
-    first = files[0]
-    parts, texts = list[Any](), list[str]()
-    for file in files + unlabeled_files:
-        if file.names is not None:
-            raise fault(file.path, f"a table, where {first.path.name} is a file of bare numbers", "Convert one of them")
-        for chunk in file.chunks():
-            if parts and not sparse.issparse(chunk.X) and chunk.X.shape[1] != parts[0].shape[1]:
-                reason = f"{chunk.X.shape[1]} features where {first.path.name} has {parts[0].shape[1]}"
-                raise fault(file.path, reason, "Give rows of the same features")
-            parts.append(chunk.X)
-            has_labels = chunk.y is not None and file not in unlabeled_files
-            texts += label_texts(chunk.y) if has_labels else [""] * len(chunk)
-    is_sparse = any(sparse.issparse(part) for part in parts)
-    X = _stack_sparse(parts) if is_sparse else np.vstack(parts)
-    # In SVMlight's own files a label of 0 marks a row without one
-    mark = LIBSVM_MARK if unlabeled is None and is_sparse else unlabeled
-    texts = unmark(texts, mark)
-    name = target or ("y" if not is_sparse else "label")
-    classes = settle_classes(texts, first.path, name, positive=positive, mark=mark)
-    return Training(_printable_name(first.path), name, X, classes.codes_of(texts), classes, None)
-
-
-def _stack_sparse(parts: list[Any]) -> Any:
-    """Put rows below each other; LIBSVM rows do not say how many features there are, so the widest part does."""
-    parts = [sparse.csr_matrix(part) for part in parts]
-    width = max(part.shape[1] for part in parts)
-    for part in parts:
-        part.resize(part.shape[0], width)
-    return sparse.vstack(parts, format="csr")
+def _is_skewed(X: np.ndarray) -> bool:
+    """Whether many columns have long tails."""
+    with np.errstate(all="ignore"):
+        centered = X - np.nanmean(X, axis=0)
+        skew = np.nanmean(centered**3, axis=0) / np.nanmean(centered**2, axis=0) ** 1.5
+    return bool(np.mean(np.abs(np.nan_to_num(skew)) > LEAST_SKEW) >= SHARE_SKEWED)

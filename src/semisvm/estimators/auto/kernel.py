@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.device import on_host
@@ -29,7 +29,7 @@ MOST_KERNEL_ROWS = 5000  # of which the kernel matrix, and a few more of that si
 
 
 @with_shared_docs
-class UnlabeledKernel(TransformerMixin, BaseEstimator):
+class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A kernel made from all rows, labeled or not, for estimators with ``kernel="precomputed"``.
 
     It is the average of the kernels of `AutoSVC`, with the weights that `AutoSVC` finds. In a pipeline it gives any SVM
@@ -171,6 +171,11 @@ class UnlabeledKernel(TransformerMixin, BaseEstimator):
         X = validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
         place, parts = self._average.library.place, chunks_of(X.shape[0], len(self._node))
         return np.concatenate([self._average.kernel(place(X[part]), self._node) for part in parts])
+
+    @property
+    def _n_features_out(self) -> int:
+        """How many columns `transform` gives, one per row of the fit; scikit-learn names them."""
+        return len(self._node)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

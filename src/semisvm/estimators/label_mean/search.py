@@ -29,7 +29,7 @@ import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryTask
-from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows, unlabeled_rows
+from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows
 from semisvm.estimators.rounds import Rounds, hinge_problem
 from semisvm.kernels.virtual import VirtualRows
 
@@ -43,7 +43,7 @@ TOL_FACTOR_OF_MEANS = 1e-4
 
 def guess_at_least(task: BinaryTask, scores: np.ndarray, share: PositiveShare) -> np.ndarray:
     """The user's signs, and by rank +1 for at least that share of the unlabeled rows' weight, -1 for the others."""
-    ranked = rank_rows(scores, unlabeled_rows(task.sign), rounding=ROUNDING_OF_SCORES)
+    ranked = rank_rows(scores, np.flatnonzero(task.sign == 0), rounding=ROUNDING_OF_SCORES)
     return label_by_rank(task.sign, ranked, share.at_least(task.weight[ranked]))
 
 

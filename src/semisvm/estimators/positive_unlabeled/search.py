@@ -26,7 +26,7 @@ from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.rounds import Rounds, hinge_problem, slack, squared_norm
 from semisvm.labels import UNLABELED_CODE
-from semisvm.model_selection.pu_scoring import deal_with_unlabeled
+from semisvm.model_selection.scoring import deal_with_unlabeled
 
 POSITIVE_WEIGHTS = (0.06, 0.2, 0.5, 1.0)
 UNTUNED_WEIGHT = 0.5
@@ -103,6 +103,23 @@ class WeightSearch:
 
     tried: tuple[WeightTried, ...]
     best: WeightTried | None
+
+    def mean_scores(self, n_rows: int) -> np.ndarray:
+        """The out-of-fold scores of the best weight, the mean over draws of folds, (n,)."""
+        return np.full(n_rows, np.nan) if self.best is None else self.best.scores.mean(axis=0)
+
+
+def weights_to_try(asked: str | float, loss: str) -> tuple[float, ...]:
+    """The positive weights that `positive_weight` stands for."""
+    if asked == "auto":
+        return POSITIVE_WEIGHTS
+    weight = 1.0 if asked == "balanced" else float(asked)
+    if loss == "double_hinge" and weight >= 2:
+        raise ValueError(
+            f"positive_weight={weight:g} is twice a prior with loss='double_hinge', and a prior is below 1: pass a "
+            "number below 2, or loss='hinge'."
+        )
+    return (weight,)
 
 
 def draw_folds_of_all_rows(

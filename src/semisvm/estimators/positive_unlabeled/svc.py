@@ -16,11 +16,11 @@ from sklearn.utils import check_random_state
 from semisvm.estimators.base import BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
 from semisvm.estimators.positive_unlabeled.search import (
-    POSITIVE_WEIGHTS,
     UNTUNED_WEIGHT,
     PuMachine,
     draw_folds_of_all_rows,
     search_weight,
+    weights_to_try,
 )
 from semisvm.estimators.positive_unlabeled.threshold import (
     PuRequest,
@@ -106,6 +106,9 @@ class PositiveUnlabeledSVC(BaseSVC):
         The weight in use.
     pu_auc_ : float
         Its out-of-fold AUC of positives against unlabeled rows; NaN without folds.
+    out_of_fold_scores_ : ndarray of shape (n_samples,)
+        What `decision_function` gives by machines that have not seen the row, the mean over draws of folds. NaN for
+        rows in no fold.
     %(machine)s
     %(transduction)s
     %(course)s
@@ -256,7 +259,7 @@ class PositiveUnlabeledSVC(BaseSVC):
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         sign, request = problem.labels.sign(1), self._request()
-        weights = self._weights()
+        weights = weights_to_try(self.positive_weight, self.loss)
         self.operating_points_: dict[Any, Any] = {}
         self.operating_point_ = None
         if not (sign == 0).any():
@@ -279,7 +282,8 @@ class PositiveUnlabeledSVC(BaseSVC):
         self.prior_, self.prior_bound_ = decision.prior, decision.prior_bound
         self.operating_point_, self.threshold_ = decision.point, decision.point.threshold
         self.operating_points_ = {problem.labels.classes.tolist()[1]: decision.point}
-        return MethodFit(fits, formula, "ovr", warnings=decision.warnings)
+        per_row = {"out_of_fold_scores_": search.mean_scores(len(sign)) - self.threshold_}
+        return MethodFit(fits, formula, "ovr", per_row=per_row, warnings=decision.warnings)
 
     def _fit_without_unlabeled(self, problem: TrainingProblem, request: PuRequest) -> MethodFit:
         """The ordinary machine of positives and negatives."""
@@ -300,24 +304,14 @@ class PositiveUnlabeledSVC(BaseSVC):
         def fit_binary(task: BinaryTask) -> BinaryFit:
             return search_weight(PuMachine(task, self.C, "hinge"), (1.0,), np.ones(problem.n_rows, dtype=bool), None)
 
-        return MethodFit(fit_pairs(problem, formula, fit_binary), formula, "ovr")
+        per_row = {"out_of_fold_scores_": np.full(problem.n_rows, np.nan)}
+        return MethodFit(fit_pairs(problem, formula, fit_binary), formula, "ovr", per_row=per_row)
 
     def _request(self) -> PuRequest:
         if self.min_recall is not None and self.accept is not None:
             raise ValueError("min_recall and accept were both given: each settles the threshold, so pass one of them.")
         accept = self.accept if self.accept is None or not isinstance(self.accept, Integral) else int(self.accept)
         return PuRequest(read_prior(self.prior), self.min_recall, accept, self.confidence)
-
-    def _weights(self) -> tuple[float, ...]:
-        if self.positive_weight == "auto":
-            return POSITIVE_WEIGHTS
-        weight = 1.0 if self.positive_weight == "balanced" else float(self.positive_weight)
-        if self.loss == "double_hinge" and weight >= 2:
-            raise ValueError(
-                f"positive_weight={weight:g} is twice a prior with loss='double_hinge', and a prior is below 1: pass "
-                "a number below 2, or loss='hinge'."
-            )
-        return (weight,)
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
         return super()._decide(scores) - self.threshold_

@@ -16,10 +16,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from semisvm.estimators.base import BaseSVC, Kernel
+from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.equal_rows import EqualRows, find_repeats
+from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome, Plan
 from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin, warn_unless_reached
@@ -47,10 +48,12 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         The price of rows with soft labels. None: C, as in the paper. Costs multiply it too, by the label that a row is
         given.
     %(preference_targets)s
+    %(loss)s
     %(kernel_parameters)s
     %(costs)s
     %(class_weight)s
     %(unlabeled)s
+    %(solver)s
     %(solver_parameters)s
     %(random_state)s
     %(verbose)s
@@ -104,6 +107,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: rule for name, rule in BaseSVC._parameter_constraints.items() if name != "multi_class"},
         **PREFERENCE_CONSTRAINTS,
+        **FORM_CONSTRAINTS,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
     }
 
@@ -120,6 +124,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         pool: Literal["grow", "rebuild"] = "grow",
         adjust: Literal["best", "paper"] | None = "best",
         max_rounds: int = 20,
+        loss: Loss = "hinge",
         kernel: Kernel = "rbf",
         degree: float = 3,
         gamma: str | float = "scale",
@@ -127,6 +132,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         costs: Any = None,
         class_weight: Any = None,
         unlabeled: Any = -1,
+        solver: Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         time_limit: float | None = None,
@@ -152,6 +158,8 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
             device=device,
             verbose=verbose,
         )
+        self.loss = loss
+        self.solver = solver
         self.C_unlabeled = C_unlabeled
         self.min_precision = min_precision
         self.min_recall = min_recall
@@ -207,7 +215,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         part = problem.select(plan.learns)
         # The labels of the certificate have no part in the machine, not even in class_weight="balanced".
         own_costs = read_costs(self.costs, None, self.class_weight, part.labels, np.ones(part.n_rows, dtype=bool))
-        part = replace(part, costs=own_costs)
+        part = replace(part, costs=own_costs).settle_form()
         formula, repeats = part.formula(), self._find_repeats(part)
         merged = part if repeats is None else repeats.merge(part)
         copies = None if repeats is None else np.bincount(repeats.group)
@@ -226,6 +234,8 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     def _find_repeats(self, part: TrainingProblem) -> EqualRows | None:
         """Equal unlabeled rows get equal labels in the paper's rounds: they become one row with their total weight."""
         if not isinstance(self.kernel, str) or self.kernel == "precomputed" or self.calibration == "cross":
+            return None
+        if part.form.is_primal:
             return None
         own_code = np.where(part.labels.is_labeled, np.arange(part.n_rows), UNLABELED_CODE)  # labeled rows stay apart
         return find_repeats(part.X, own_code)
@@ -248,14 +258,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         self, problem: TrainingProblem, part: TrainingProblem, plan: Plan, fits: list[BinaryFit], formula: Formula
     ) -> list[Outcome | None]:
         """The outcomes of the fits on `part`, with certificates by the rows of `problem` that were kept for them."""
-        row_beta = np.stack([fit.row_beta for fit in fits])
-        is_support = (row_beta != 0).any(axis=0)
-        if problem.kernel.is_precomputed:
-            X = problem.X[plan.certifies][:, np.flatnonzero(plan.learns)[is_support]]
-            support_vectors = None
-        else:
-            X, support_vectors = problem.X[plan.certifies], part.X[is_support]
-        scores = scores_of_new_rows(X, support_vectors, row_beta[:, is_support], formula, device=self.device)
+        scores = self._scores_of_certifying_rows(problem, part, plan, fits, formula)
         is_unlabeled = ~part.labels.is_labeled
         found: list[Outcome | None] = []
         for number, fit in enumerate(fits):
@@ -263,6 +266,21 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
             own = scores[:, number] + fit.bias
             found.append(fit.outcome and self._certify(plan, number, fit.outcome, fit.scores[is_unlabeled], own, sign))
         return found
+
+    def _scores_of_certifying_rows(
+        self, problem: TrainingProblem, part: TrainingProblem, plan: Plan, fits: list[BinaryFit], formula: Formula
+    ) -> np.ndarray:
+        """Scores without the bias, (n_certifying, n_problems)."""
+        if part.form.is_primal:
+            return np.asarray(problem.X[plan.certifies] @ MethodFit(fits, formula, "ovr").weights_of_features.T)
+        row_beta = np.stack([fit.row_beta for fit in fits])
+        is_support = (row_beta != 0).any(axis=0)
+        if problem.kernel.is_precomputed:
+            X = problem.X[plan.certifies][:, np.flatnonzero(plan.learns)[is_support]]
+            support_vectors = None
+        else:
+            X, support_vectors = problem.X[plan.certifies], part.X[is_support]
+        return scores_of_new_rows(X, support_vectors, row_beta[:, is_support], formula, device=self.device)
 
 
 def _deal_out(repeats: EqualRows, fit: BinaryFit, weight: np.ndarray, merged_weight: np.ndarray) -> BinaryFit:

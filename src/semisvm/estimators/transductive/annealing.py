@@ -24,11 +24,13 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from semisvm.dual import DualProblem, DualSolution
+from semisvm.dual import DualProblem
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.class_shares import PositiveShare
-from semisvm.estimators.rounds import Rounds, slack
+from semisvm.estimators.forms import LinearRows
+from semisvm.estimators.rounds import Rounds, Solution, losses_at
 from semisvm.estimators.transductive.switching import Level, are_better, guess_share, switch_at
+from semisvm.primal import GivenPrices, PrimalProblem, PrimalSolution
 
 # In units of slack. The paper, with a squared loss, begins at 10; with the hinge loss so high a temperature lets the
 # direction in which the unlabeled rows vary most decide before the labels do (97 errors against 28 on Reuters).
@@ -52,17 +54,21 @@ class SoftMachine:
         self.row = np.concatenate([self.labeled, self.unlabeled, self.unlabeled])
         self.sign = np.concatenate([task.sign[self.labeled], np.ones(n_unlabeled), -np.ones(n_unlabeled)])
 
-    def supervised(self) -> DualProblem:
+    def supervised(self) -> Any:
         """The labeled rows alone, in the same variables."""
         nothing = np.zeros(len(self.unlabeled))
         return self._problem(nothing, nothing)
 
-    def softly_labeled(self, p: np.ndarray) -> DualProblem:
+    def softly_labeled(self, p: np.ndarray) -> Any:
         """The dual for given p, one per unlabeled row."""
         price, cost_of = self.C_unlabeled * self.task.weight[self.unlabeled], self.cost_of
         return self._problem(cost_of[+1] * price * p, cost_of[-1] * price * (1 - p))
 
-    def _problem(self, box_positive, box_negative) -> DualProblem:
+    def _problem(self, box_positive, box_negative) -> Any:
+        if isinstance(self.task.kernel, LinearRows):
+            prices = GivenPrices.of_signs(self.task.sign, self.C * self.task.weight)
+            prices.positive[self.unlabeled], prices.negative[self.unlabeled] = box_positive, box_negative
+            return PrimalProblem(self.task.kernel.rows, prices, self.task.kernel.loss)
         box = np.concatenate([self.C * self.task.weight[self.labeled], box_positive, box_negative])
         bound = self.sign * box
         return DualProblem(self.task.kernel, -self.sign, np.minimum(bound, 0), np.maximum(bound, 0), row=self.row)
@@ -88,7 +94,10 @@ class SoftMachine:
         for turn in range(MOST_TURNS):
             decision_values = rounds.decision_values[self.unlabeled]
             weight = self.task.counts[self.unlabeled]
-            before, p = p, soft_labels(decision_values, temperature, positive_fraction, self.cost_of, weight)
+            before, p = (
+                p,
+                soft_labels(decision_values, temperature, positive_fraction, self.cost_of, weight, self.task.loss),
+            )
             change = float(np.average(np.abs(p - before), weights=weight))
             if turn > 0 and change < SETTLED:
                 break
@@ -111,9 +120,10 @@ def soft_labels(
     positive_fraction: float,
     cost_of: dict[int, Any],
     weight: np.ndarray,
+    loss: str = "hinge",
 ) -> np.ndarray:
     """The best p for a given f: the formula above, nu found by bisection; rows count by their weight in mean p."""
-    g = cost_of[+1] * slack(decision_values) - cost_of[-1] * slack(-decision_values)
+    g = cost_of[+1] * losses_at(decision_values, loss) - cost_of[-1] * losses_at(-decision_values, loss)
     offset = temperature * logit(positive_fraction)  # were all g equal, nu would be g + offset
 
     def excess(nu):
@@ -124,6 +134,8 @@ def soft_labels(
     return expit((nu - g) / temperature)
 
 
-def _one_variable_per_row(solution: DualSolution) -> DualSolution:
+def _one_variable_per_row(solution: Solution) -> Solution:
     """The same f in the variables of hard labels, as a start: its scores stay, no kernel value is needed."""
+    if isinstance(solution, PrimalSolution):
+        return solution
     return replace(solution, beta=solution.row_beta, gradient=solution.scores, row=None)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
+from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
 from semisvm.estimators.class_shares import (
     POSITIVE_FRACTION,
@@ -25,6 +25,8 @@ from semisvm.estimators.class_shares import (
     report_shares,
     settle_share,
 )
+from semisvm.estimators.equal_rows import arrange_by_content
+from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.transductive.annealing import SoftMachine
@@ -58,11 +60,13 @@ class TransductiveSVC(BaseSVC):
         pairs that pay at once; 1 is Joachims' own way, slower and about as good.
     ramp : float, default=0.0
         For "cccp": the margin below which the loss is constant, above -1 and at most 0.
+    %(loss)s
     %(kernel_parameters)s
     %(costs)s
     %(class_weight)s
     %(multi_class)s
     %(unlabeled)s
+    %(solver)s
     %(solver_parameters)s
     %(verbose)s
 
@@ -104,6 +108,7 @@ class TransductiveSVC(BaseSVC):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
+        **FORM_CONSTRAINTS,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
         "algorithm": [StrOptions({"switch", "cccp", "anneal"})],
         "positive_fraction": POSITIVE_FRACTION,
@@ -120,6 +125,7 @@ class TransductiveSVC(BaseSVC):
         positive_fraction: str | float = "labeled",
         pairs_per_round: Literal["auto"] | int = "auto",
         ramp: float = 0.0,
+        loss: Loss = "hinge",
         kernel: Kernel = "rbf",
         degree: float = 3,
         gamma: str | float = "scale",
@@ -128,6 +134,7 @@ class TransductiveSVC(BaseSVC):
         class_weight: Any = None,
         multi_class: MultiClass = "auto",
         unlabeled: Any = -1,
+        solver: Solver = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
         time_limit: float | None = None,
@@ -152,16 +159,22 @@ class TransductiveSVC(BaseSVC):
             device=device,
             verbose=verbose,
         )
+        self.loss = loss
+        self.solver = solver
         self.C_unlabeled = C_unlabeled
         self.algorithm = algorithm
         self.positive_fraction = positive_fraction
         self.pairs_per_round = pairs_per_round
         self.ramp = ramp
 
+    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+        return arrange_by_content(whole, rows)
+
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         labels = problem.labels
         check_share_has_one_meaning(self.positive_fraction, labels.n_classes)
-        problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
+        against = "has no form for algorithm='cccp'; use 'switch' or 'anneal'" if self.algorithm == "cccp" else None
+        problem, formula = problem.with_auto_scheme("ovr").settle_form(against), problem.formula()
         fits = fit_pairs(problem, formula, self._fit_binary)
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
         guess = fits[0].guess if len(fits) == 1 else None

@@ -13,15 +13,17 @@ not decide everything.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows, unlabeled_rows
-from semisvm.estimators.rounds import Rounds, hinge_problem, primal_objective, slack
+from semisvm.estimators.forms import LinearRows, lower_bound
+from semisvm.estimators.rounds import Rounds, Solution, hinge_problem, losses_at, primal_objective
+from semisvm.primal import PrimalSolution
 
 FIRST_PRICE = 1e-5
 # Switching at a fixed f promises a gain, and the new optimum has to keep the promise. Where a solution shows less
@@ -29,6 +31,7 @@ FIRST_PRICE = 1e-5
 KEPT_PROMISE = 0.5
 TOL_FACTOR_OF_PROMISES = 0.1
 ROUGH_TOL = 0.1
+TOL_ON_THE_WAY = 1e-2
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Level:
     task: BinaryTask
     C: float
     price: dict[int, float]
+    tol: float | None = None  # how far to solve here; None: as far as the user asks
 
     def box(self, sign: np.ndarray) -> np.ndarray:
         """The price of a unit of slack of each row, were its sign this."""
@@ -49,16 +53,17 @@ class Level:
     def record(self) -> dict[str, float]:
         return {"price_negative": self.price[-1], "price_positive": self.price[+1]}
 
-    def problem(self, sign: np.ndarray) -> DualProblem:
+    def problem(self, sign: np.ndarray) -> Any:
         return hinge_problem(self.task.kernel, sign, self.box(sign))
 
-    def objective(self, solution: DualSolution, sign: np.ndarray) -> float:
-        return primal_objective(solution, sign, self.box(sign))
+    def objective(self, solution: Solution, sign: np.ndarray) -> float:
+        return primal_objective(solution, sign, self.box(sign), self.task.loss)
 
-    def gains(self, solution: DualSolution, sign: np.ndarray) -> np.ndarray:
+    def gains(self, solution: Solution, sign: np.ndarray) -> np.ndarray:
         """By how much each row's loss would fall, f as it is, were its guess the other one."""
         margin = sign * solution.decision_values
-        return self.box(sign) * slack(margin) - self.box(-sign) * slack(-margin)
+        loss = self.task.loss
+        return self.box(sign) * losses_at(margin, loss) - self.box(-sign) * losses_at(-margin, loss)
 
 
 class SwitchMachine:
@@ -67,7 +72,7 @@ class SwitchMachine:
     def __init__(self, task: BinaryTask, C: float, C_unlabeled: float, pairs_per_round: int | None = None):
         self.task, self.C, self.C_unlabeled, self.pairs_per_round = task, C, C_unlabeled, pairs_per_round
 
-    def supervised(self) -> DualProblem:
+    def supervised(self) -> Any:
         """The labeled rows alone."""
         return hinge_problem(self.task.kernel, self.task.sign, self.C * self.task.weight)
 
@@ -78,6 +83,10 @@ class SwitchMachine:
         rounds.label(is_unlabeled)
         weight = {s: float(self.task.counts[is_unlabeled & (sign == s)].sum()) for s in (-1, +1)}
         levels = [Level(self.task, self.C, price) for price in rising_prices(self.C_unlabeled, weight)]
+        if isinstance(self.task.kernel, LinearRows):
+            # On the way to the last price, which starts from what they leave, rough solutions rank the rows as well.
+            rough = max(TOL_ON_THE_WAY, rounds.tol)
+            levels[:-1] = [replace(level, tol=rough) for level in levels[:-1]]
         sign = switch_at(rounds, levels[0], sign, self.pairs_per_round)
         for before, level in pairwise(levels):
             start = _raised(rounds.solution, sign, before, level)
@@ -109,10 +118,10 @@ def rising_prices(C_unlabeled: float, weight: dict[int, float]) -> Iterator[dict
 
 
 def switch_at(
-    rounds: Rounds, level: Level, sign: np.ndarray, pairs_per_round: int | None = None, start: np.ndarray | None = None
+    rounds: Rounds, level: Level, sign: np.ndarray, pairs_per_round: int | None = None, start: Any = None
 ) -> np.ndarray:
     """Switch at one level until no pair lowers the objective; return the guesses."""
-    solution = rounds.solve(level.problem(sign), start=start)
+    solution = rounds.solve(level.problem(sign), start=start, tol=level.tol)
     objective = level.objective(solution, sign)
     rounds.guess = sign
     rounds.done(**level.record, switched=0, objective=objective)
@@ -133,8 +142,13 @@ def switch_at(
         rounds.done(**level.record, switched=len(rows), objective=objective)
 
 
-def _raised(solution: DualSolution, sign: np.ndarray, before: Level, level: Level) -> np.ndarray:
+def _raised(solution: Solution, sign: np.ndarray, before: Level, level: Level) -> Solution | np.ndarray:
     """A start for the next level: what is at its bound goes to the new one, all at once instead of pair by pair."""
+    if isinstance(solution, PrimalSolution):
+        if solution.beta is None:
+            return solution
+        at_bound = np.abs(solution.beta) >= before.box(sign)
+        return replace(solution, beta=np.where(at_bound, sign * level.box(sign), solution.beta))
     return np.where(solution.beta == sign * before.box(sign), sign * level.box(sign), solution.beta)
 
 
@@ -148,7 +162,7 @@ def are_better(first: np.ndarray, sign: np.ndarray, rounds: Rounds, level: Level
     solution = rounds.solution
     objective = level.objective(solution, sign)
     # The dual of a rough solution bounds from below what the first guesses can do: mostly that settles it.
-    is_hopeless = -rounds.solve(level.problem(first), tol=max(ROUGH_TOL, rounds.tol)).objective >= objective
+    is_hopeless = lower_bound(rounds.solve(level.problem(first), tol=max(ROUGH_TOL, rounds.tol))) >= objective
     if is_hopeless or level.objective(rounds.solve(level.problem(first)), first) >= objective:
         rounds.go_back(solution)
         return False
@@ -176,10 +190,10 @@ def _most_gaining(gains, rows, most: int | None) -> np.ndarray:
     return rows[np.argsort(-gains[rows], kind="stable")][:most]
 
 
-def _solve_to_below(rounds: Rounds, level: Level, sign, promised: float) -> tuple[DualSolution, float]:
-    solution = rounds.solve(level.problem(sign))
+def _solve_to_below(rounds: Rounds, level: Level, sign, promised: float) -> tuple[Solution, float]:
+    solution = rounds.solve(level.problem(sign), tol=level.tol)
     objective = level.objective(solution, sign)
     if objective > promised:
-        solution = rounds.solve(level.problem(sign), tol=TOL_FACTOR_OF_PROMISES * rounds.tol)
+        solution = rounds.solve(level.problem(sign), tol=TOL_FACTOR_OF_PROMISES * (level.tol or rounds.tol))
         objective = level.objective(solution, sign)
     return solution, objective

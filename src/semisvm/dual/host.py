@@ -1,0 +1,262 @@
+"""The solvers of the CPU: the loop that they share, the state they work on, and when they end.
+
+    repeat
+        compute the gap over all variables; stop when it is below tol
+        advance: pairwise steps among the rows in memory (`pairwise`), or a working set (`working_set`)
+
+Both keep the gradient of all variables up to date, so the gap is that of the whole problem. Pairwise steps are for
+small problems and for warm starts that few steps finish; working sets use all cores and are for the rest.
+
+A small problem, once below tol, continues to working precision if that takes only a few milliseconds: with few labels
+the model then does not depend on the order of rows or on where the solver started.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semisvm.dual.exact import MOST_VARIABLES, ExactSteps
+from semisvm.dual.problem import DualProblem, DualSolution, Status, bias_of
+from semisvm.dual.start import feasible_start
+from semisvm.errors import UndefinedError
+from semisvm.kernels import CachedRows
+from semisvm.kernels.interface import HostRows
+
+WHOLE_GRAM_BYTES = 64_000_000  # a smaller kernel matrix is made completely, and solved by pairwise steps
+SINGLE_FLIP_ROWS = 256  # a warm start that changes fewer rows,
+PAIRWISE_WARM_ROWS = 20_000  # among fewer than so many, is finished by pairwise steps too
+ROUNDS_TO_SETTLE = 3  # rounds that a variable must stay at a bound before its row may be overwritten, in frugal rows
+WORK_BETWEEN_CHECKS = 50_000_000  # gradient entries updated between two checks of the clock, Ctrl-C and callbacks
+FEW_VARIABLES = 256  # a problem this small is solved beyond tol,
+POLISHED_GAP = 1e-10  # to this gap,
+STEPS_TO_POLISH = 20_000  # if so many steps are enough
+MOST_STEPS_BETWEEN_CHECKS = 20_000  # so that a stall is noticed soon where steps are short
+STEPS_BEFORE_STALL = 1_000_000  # a solve may take so many steps, or so many per variable, whatever its gap;
+STEPS_PER_VARIABLE_BEFORE_STALL = 100
+STEPS_OF_SMALL_BEFORE_STALL = 200_000  # the same where exact steps help the pairwise ones
+LEAST_GAIN = 0.9  # from then on, twice the steps must bring the least gap below this share of what it was
+ROUNDING = 4 * float(np.finfo(np.float64).eps)  # a gap below this share of the largest gradient is rounding
+STALLED_DECREASE = 1e-14  # relative decrease of the objective, over as many steps as variables, that is no progress
+ROUNDS_TO_STALL = 400  # or over so many rounds of the loop
+
+
+def solve_on_host(
+    problem: DualProblem,
+    start: DualSolution | np.ndarray | None,
+    kernel: HostRows,
+    *,
+    tol: float,
+    max_iter: int | None,
+    time_limit: float | None,
+    callback: Callable[[int, float], bool] | None,
+) -> DualSolution:
+    """Solve on the CPU; `kernel` is the problem's, the other arguments are those of `semisvm.dual.solve`."""
+    began = time.perf_counter()
+    state = SolverState(problem, start, kernel)
+    limits = _Limits(
+        math.inf if max_iter is None else max_iter, math.inf if time_limit is None else began + time_limit, callback
+    )
+    progress, exact = _Progress(state), ExactSteps(state)
+    n_evicted, is_fresh = kernel.n_evicted, False
+    advance: Callable[[float, float], bool] | None = None
+    status = None
+    try:
+        while status is None:
+            gap = state.survey()
+            if gap < tol:
+                state.polish(limits.max_iter)
+                if is_fresh or kernel.is_repeatable or kernel.n_evicted == n_evicted:
+                    status = Status.CONVERGED
+                else:
+                    # Rows that were made twice may differ in the last digit: check the gap on a fresh gradient.
+                    state.refresh()
+                    is_fresh, progress = True, _Progress(state)
+            elif (reason := limits.reached(state, gap)) is not None:
+                status = reason
+            elif not progress.continues(state, gap) or (exact.are_due and not exact.take(tol)):
+                status = Status.STALLED
+            else:
+                if state.beta.size <= MOST_VARIABLES:
+                    state.survey()  # exact steps may have moved the extremes
+                advance = advance or _method(state, start is None)
+                status = None if advance(tol, limits.max_iter) else Status.STALLED
+                state.n_rounds += 1
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    return state.solution(status, time.perf_counter() - began)
+
+
+def _method(state: "SolverState", is_cold: bool) -> Callable[[float, float], bool]:
+    """The way to advance: a function of tol and the most steps that returns whether it did anything."""
+    from semisvm.dual.pairwise import PairwiseSteps
+    from semisvm.dual.working_set import WorkingSets
+
+    kernel = state.kernel
+    is_small = kernel.n_rows**2 * kernel.dtype.itemsize <= WHOLE_GRAM_BYTES
+    is_nearly_there = not is_cold and kernel.n_rows <= PAIRWISE_WARM_ROWS and state.n_repaired < SINGLE_FLIP_ROWS
+    return (PairwiseSteps if is_small or is_nearly_there else WorkingSets)(state).advance
+
+
+@dataclass
+class _Limits:
+    max_iter: float
+    deadline: float
+    callback: Callable[[int, float], bool] | None
+
+    def reached(self, state: "SolverState", gap: float) -> Status | None:
+        if state.n_iter >= self.max_iter:
+            return Status.MAX_ITER
+        if time.perf_counter() >= self.deadline:
+            return Status.TIME_LIMIT
+        if self.callback is not None and self.callback(state.n_iter, gap):
+            return Status.STOPPED
+        return None
+
+
+class _Progress:
+    """Detects a solve that no longer makes progress, by any of three signs.
+
+    1. The gap is no larger than the rounding of the gradient.
+    2. The objective has not decreased: kernels that are not exactly symmetric can make the steps cycle.
+    3. After many steps, twice as many have hardly reduced the least gap. Features of very different scales or a huge C
+       slow the steps down so much that no user would wait for the end.
+    """
+
+    def __init__(self, state: "SolverState"):
+        self.seen_at, self.round_seen, self.objective = state.n_iter, state.n_rounds, state.objective
+        self.least_gap = self.least_gap_before = math.inf
+        least = STEPS_BEFORE_STALL if state.beta.size > MOST_VARIABLES else STEPS_OF_SMALL_BEFORE_STALL
+        self.compare_at = state.n_iter + max(least, STEPS_PER_VARIABLE_BEFORE_STALL * state.beta.size) // 2
+
+    def continues(self, state: "SolverState", gap: float) -> bool:
+        if gap <= ROUNDING * state.largest:
+            return False
+        self.least_gap = min(self.least_gap, gap)
+        if state.n_iter >= self.compare_at:
+            if not self.least_gap < LEAST_GAIN * self.least_gap_before:
+                return False
+            self.least_gap_before, self.least_gap, self.compare_at = self.least_gap, math.inf, 2 * state.n_iter
+        window = max(10_000, state.beta.size)
+        if state.n_iter - self.seen_at < window and state.n_rounds - self.round_seen < ROUNDS_TO_STALL:
+            return True
+        before, self.seen_at, self.round_seen = self.objective, state.n_iter, state.n_rounds
+        self.objective = state.objective
+        return before - self.objective > STALLED_DECREASE * max(abs(self.objective), 1e-300)
+
+
+class SolverState:
+    """Coefficients and gradient during a solve, as arrays of shape (pieces, n): piece k of data row j."""
+
+    def __init__(self, problem: DualProblem, start: DualSolution | np.ndarray | None, kernel: HostRows):
+        self.problem, self.kernel = problem, kernel
+        self.place, n_pieces = _piece_layout(problem)
+        shape = (n_pieces, self.kernel.n_rows)
+        self.linear, self.lower, self.upper = (np.zeros(shape) for _ in range(3))
+        for ours, theirs in ((self.linear, problem.linear), (self.lower, problem.lower), (self.upper, problem.upper)):
+            ours[self.place] = theirs
+        self.beta, self.gradient = np.zeros(shape), np.empty(shape)
+        self.movable = np.zeros(shape, dtype=np.int32)  # as wide as the numbers it masks
+        self.n_iter = self.n_rounds = 0
+        self.lowest, self.highest, self.largest = math.inf, -math.inf, 0.0
+        self._clocks: list[int] = []  # the clock of the kernel rows each time rows were brought in
+        self._begin(start)
+
+    def _begin(self, start: DualSolution | np.ndarray | None) -> None:
+        """Carry the start into the bounds and bring the gradient up to date for the coefficients that changed."""
+        beta, scores, change = feasible_start(self.problem, start, self.kernel)
+        rows = np.flatnonzero(change)
+        self.n_repaired = len(rows)
+        if 0 < len(rows) <= self.kernel.capacity // 2:
+            self.kernel.require(rows)  # they have just changed, so the solver will need them
+        self.beta[self.place] = beta
+        self.gradient[:] = self.linear + (scores + self.kernel.times(change))
+
+    @property
+    def objective(self) -> float:
+        return float(0.5 * np.sum(self.beta * (self.gradient + self.linear)))
+
+    def survey(self) -> float:
+        """Return the gap, -inf where no pair of variables could move at all; note the extremes of the gradient."""
+        from semisvm.dual.pairwise_kernel import survey_gradient
+
+        self.lowest, self.highest, self.largest = survey_gradient(self.gradient, self.beta, self.lower, self.upper)
+        if not math.isfinite(self.largest):
+            raise UndefinedError("The kernel has values that are not finite: scale the data, or correct the kernel.")
+        return self.highest - self.lowest
+
+    def step(self, tol: float, max_iter: float) -> None:
+        """Take compiled steps among the variables whose rows are in memory, for at most a fraction of a second."""
+        from semisvm.dual.pairwise_kernel import mark_movable, pairwise_steps
+
+        kernel = self.kernel
+        mark_movable(self.movable, self.beta, self.lower, self.upper, kernel.slot)
+        n_steps, _ = pairwise_steps(
+            kernel.values, kernel.slot, kernel.last_used, kernel.clock, kernel.diagonal,
+            self.gradient, self.beta, self.lower, self.upper, self.movable,
+            tol, int(min(max(WORK_BETWEEN_CHECKS // self.beta.size, 100), MOST_STEPS_BETWEEN_CHECKS,
+                         max_iter - self.n_iter)),
+        )  # fmt: skip
+        self.n_iter += n_steps
+        kernel.clock += n_steps
+
+    def settled_rows(self, kernel: CachedRows, is_free: Any) -> np.ndarray:
+        """Rows of variables that are at a bound and were not used in the last rounds: few of them ever move again."""
+        self._clocks.append(kernel.clock)
+        if len(self._clocks) <= ROUNDS_TO_SETTLE:
+            return np.empty(0, dtype=np.intp)
+        unused = kernel.rows_unused_since(self._clocks[-1 - ROUNDS_TO_SETTLE])
+        return unused[~is_free.any(axis=0)[unused]]
+
+    def polish(self, max_iter: float) -> None:
+        """Solve a small problem beyond tol; a start that was optimal already is left as it is."""
+        kernel = self.kernel
+        if 0 < self.n_iter < max_iter and self.beta.size <= FEW_VARIABLES and kernel.capacity == kernel.n_rows:
+            kernel.require(np.arange(kernel.n_rows))
+            before = self.beta.copy(), self.gradient.copy()
+            self.step(POLISHED_GAP, min(max_iter, self.n_iter + STEPS_TO_POLISH))
+            if not self.survey() < POLISHED_GAP:
+                self.beta[:], self.gradient[:] = before  # the gap may rise on its way: keep the state below tol
+
+    def refresh(self) -> None:
+        """Recompute the gradient from the coefficients."""
+        self.gradient[:] = self.linear + self.kernel.times(self.beta.sum(axis=0))
+
+    def _is_free(self) -> np.ndarray:
+        """Variables inside their boxes by more than rounding: one that is at its bound must not determine the bias."""
+        width = self.upper - self.lower
+        rounding = 1e-12 * np.where(np.isfinite(width), width, 0)
+        return (self.beta > self.lower + rounding) & (self.beta < self.upper - rounding)
+
+    def solution(self, status: Status, seconds: float) -> DualSolution:
+        """What the solve found."""
+        self.survey()
+        may_rise, may_fall = self.beta < self.upper, self.beta > self.lower
+        beta, gradient = self.beta[self.place].copy(), self.gradient[self.place].copy()
+        return DualSolution(
+            beta=beta,
+            scores=self.gradient[0] - self.linear[0],
+            gradient=gradient,
+            bias=bias_of(self.gradient, may_rise, may_fall, self._is_free()),
+            objective=self.objective,
+            gap=self.highest - self.lowest,
+            n_iter=self.n_iter,
+            status=status,
+            seconds=seconds,
+            row=self.problem.row,
+        )
+
+
+def _piece_layout(problem: DualProblem) -> tuple[tuple[Any, Any], int]:
+    """Where the variables are in arrays of shape (pieces, n): an index (piece, row), and the number of pieces."""
+    if problem.row is None:
+        return (0, slice(None)), 1
+    order = np.argsort(problem.row, kind="stable")
+    sorted_rows = problem.row[order]
+    first = np.searchsorted(sorted_rows, sorted_rows)  # where the run of equal rows begins
+    piece = np.empty(problem.n_variables, dtype=np.intp)
+    piece[order] = np.arange(problem.n_variables) - first
+    return (piece, problem.row), int(piece.max(initial=0)) + 1

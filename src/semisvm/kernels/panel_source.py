@@ -1,0 +1,126 @@
+"""Kernel rows of sparse data and of short dense rows: products over the non-zeros only, on every core."""
+
+import numpy as np
+from scipy import sparse
+
+from semisvm.kernels.formula import Formula
+from semisvm.kernels.sources import KernelSource, apply_formula, columns_per_piece, finished, linear_sum, threads_worth
+from semisvm.kernels.threads import new_counter, team
+
+# Beyond this size the dense panel of data rows does not fit the caches, and SciPy's sparse product is faster.
+LARGEST_PANEL_BYTES = 32_000_000
+SCIPY_ROWS = 64  # rows per sparse product of SciPy
+
+
+class PanelSource(KernelSource):
+    """Products over the non-zeros only, on every core, for sparse rows and short dense rows."""
+
+    def __init__(self, X, formula: Formula, dtype, counts: np.ndarray | None = None):
+        self.formula, self.dtype, self.n_rows = formula, np.dtype(dtype), X.shape[0]
+        self.X = _csr_of_sparse(X, dtype) if counts is None else _csr_of_dense(X, dtype, counts)
+        # Always of the same types: compiled code is made once for each.
+        indptr, indices = self.X.indptr.astype(np.int64), self.X.indices.astype(np.int32, copy=False)
+        self.squares = _squares(indptr, self.X.data)
+        self.diagonal = formula.diagonal(self.squares)
+        numbers = formula.numbers, self.X.shape[1]
+        self.arrays = indptr, indices, self.X.data, self.squares, self.diagonal, *numbers
+
+    def weighted_sum(self, rows, coefficients):
+        return linear_sum(self.X, rows, coefficients) if self.formula.name == "linear" else None
+
+    @property
+    def is_repeatable(self):
+        """Panels repeat: each product is summed in an order that depends on its two rows alone."""
+        return self.fits_panels
+
+    @property
+    def fits_panels(self):
+        """Whether there are few enough features for panels."""
+        from semisvm.kernels.compiled import PANEL_WIDTH
+
+        return self.X.shape[1] * PANEL_WIDTH * self.dtype.itemsize <= LARGEST_PANEL_BYTES
+
+    def write(self, rows, out):
+        self.write_at(rows, out, np.arange(len(rows)))
+
+    def write_at(self, rows, values, slots):
+        if not self.fits_panels:
+            self._write_by_scipy(rows, values, slots)
+            values[slots, rows] = self.diagonal[rows]
+            return
+        from semisvm.kernels.compiled_panels import make_kernel_rows
+
+        counter, n_values = new_counter(), len(rows) * self.n_rows
+        team().run(lambda: make_kernel_rows(counter, values, slots, rows, self.arrays), threads_worth(n_values))
+
+    def fill_gram(self, G, order, n_known, row):
+        if not self.fits_panels:
+            super().fill_gram(G, order, n_known, row)
+            return
+        from semisvm.kernels.compiled_panels import fill_gram
+
+        counter, n_values = new_counter(), len(order) * (len(order) - n_known)
+        team().run(lambda: fill_gram(counter, G, order, n_known, row, self.arrays), threads_worth(n_values))
+
+    def spread(self, change, values, stored, stored_moves, slots, rows, moves):
+        if not self.fits_panels:
+            super().spread(change, values, stored, stored_moves, slots, rows, moves)
+            return
+        from semisvm.kernels.compiled_panels import spread_moves
+
+        width, counter = columns_per_piece(self.n_rows), new_counter()
+        made = slots, rows, moves
+        team().run(
+            lambda: spread_moves(counter, change, values, stored, stored_moves, *made, width, self.arrays),
+            threads_worth((len(stored) // 4 + len(rows)) * self.n_rows),
+        )
+
+    def between(self, rows, columns):
+        dots = np.asarray((self.X[rows] @ self.X[columns].T).toarray(), dtype=self.dtype)
+        return finished(self, dots, rows, columns)
+
+    def _write_by_scipy(self, rows, values, slots):
+        for start in range(0, len(rows), SCIPY_ROWS):
+            part = slice(start, start + SCIPY_ROWS)
+            block = np.asarray((self.X[rows[part]] @ self.X.T).toarray(), dtype=self.dtype)
+            apply_formula(self.formula, block, self.squares[rows[part]], self.squares)
+            values[slots[part]] = block
+
+
+def _csr_of_sparse(X, dtype):
+    X = sparse.csr_matrix(X, dtype=dtype)
+    if not X.has_canonical_format:
+        X = X.copy()  # the arrays may be the user's
+        X.sum_duplicates()
+    return X
+
+
+def _csr_of_dense(X, dtype, counts: np.ndarray):
+    """CSR form of dense rows with the given numbers of non-zeros, on every core."""
+    from semisvm.kernels.compiled_panels import SCANNED_ROWS, fill_csr
+
+    indptr = np.append(0, np.cumsum(counts))
+    indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=dtype)
+    X, counter = np.ascontiguousarray(X), new_counter()
+    team().run(lambda: fill_csr(counter, X, indptr, indices, data), -(-len(X) // SCANNED_ROWS))
+    return sparse.csr_matrix((data, indices, indptr), shape=X.shape)
+
+
+def _squares(indptr: np.ndarray, data: np.ndarray) -> np.ndarray:
+    """Squared norms of the rows of a CSR matrix, in its float type."""
+    from semisvm.kernels.compiled_panels import SCANNED_ROWS, fill_squares
+
+    squares, counter = np.empty(len(indptr) - 1, dtype=data.dtype), new_counter()
+    team().run(lambda: fill_squares(counter, squares, indptr, data), -(-len(squares) // SCANNED_ROWS))
+    return squares
+
+
+def scan_dense(X) -> tuple[np.ndarray, np.ndarray, float]:
+    """The number of non-zeros of each dense row, the mean row, and the mean squared norm."""
+    from semisvm.kernels.compiled_panels import SCANNED_ROWS, scan_rows
+
+    n, n_pieces = len(X), -(-len(X) // SCANNED_ROWS)
+    counts, sums, squares = np.empty(n, dtype=np.int64), np.zeros((n_pieces, X.shape[1])), np.zeros(n_pieces)
+    X, counter = np.ascontiguousarray(X), new_counter()
+    team().run(lambda: scan_rows(counter, X, counts, sums, squares), n_pieces)
+    return counts, sums.sum(axis=0) / max(n, 1), float(squares.sum()) / max(n, 1)

@@ -1,0 +1,267 @@
+"""Rows of a Dask collection: every sum is a tree of tasks on the workers, and only the sum travels.
+
+    partitions   as the collection has them, in the order of the rows
+    groups       consecutive partitions of together about GROUP_BYTES: one task each, because a task costs milliseconds
+    tree         sums of groups are added up FAN_IN at a time, on the workers, in the order of the rows
+
+Groups and tree depend on the collection alone, never on the number of workers or on which of them are alive, so a fit
+gives the same coefficients, bit for bit, wherever its tasks run. Nothing is scattered: a partition that was lost with
+its worker is read or computed again from its source. Where the rows fit into half of the workers' memory they stay
+there between passes; otherwise each pass reads them again, and a worker holds a few groups at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from semisvm.errors import RowsLostError
+from semisvm.kernels.threads import on_this_thread
+from semisvm.primal.rows import MemoryRows, RowPart, Rows
+
+GROUP_BYTES = 64 << 20
+FAN_IN = 8
+KEPT_SHARE = 0.5  # of the workers' memory: rows that need more are read again in every pass
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask array, data frame or series; Dask is not imported to find out."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+class DaskRows(Rows):
+    """Rows of a Dask array or data frame, on the workers of the current client.
+
+    Without a client the tasks run in the threads of this process.
+
+    Parameters
+    ----------
+    X : dask array or data frame of shape (n_rows, n_features)
+        The rows; the blocks may be dense or CSR. Partitions of unknown length are counted first.
+    codes : {dask array or series, ndarray} of int of shape (n_rows,), default=None
+        Class codes, -1 for none.
+    weight : {dask array or series, ndarray} of shape (n_rows,), default=None
+        How many rows each row counts for.
+
+    See Also
+    --------
+    MemoryRows : Rows in memory.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from semisvm.primal import DaskRows
+    >>> rows = DaskRows(da.ones((100, 3), chunks=(40, 3)))
+    >>> rows.n_rows, rows.n_features
+    (100, 3)
+    >>> rows.sum_over(lambda part: part.X.sum(axis=0))
+    array([100., 100., 100.])
+    """
+
+    def __init__(self, X: Any, codes: Any = None, weight: Any = None):
+        X = as_dask_array(X)
+        self.n_rows, self.n_features = (int(size) for size in X.shape)
+        self.is_sparse = sparse.issparse(X._meta)
+        self.nbytes = self.n_rows * self.n_features * X.dtype.itemsize
+        heights = X.chunks[0]
+        columns = [X.to_delayed().ravel()]
+        for values in (codes, weight):
+            columns.append(_blocks_of(values, heights, self.n_rows))
+        ends = _group_ends(heights, self.n_features * X.dtype.itemsize)
+        starts = np.concatenate([[0], np.cumsum(heights)]).astype(int)
+        self.starts = [int(starts[first]) for first, _ in ends] + [self.n_rows]
+        self._groups = self._keep([self._group(columns, first, last) for first, last in ends])
+
+    @staticmethod
+    def _group(columns: Sequence[Any], first: int, last: int) -> Any:
+        from dask import delayed
+
+        make = delayed(_make_group, pure=False)
+        return make(*[None if blocks is None else list(blocks[first:last]) for blocks in columns])
+
+    def _keep(self, groups: list[Any]) -> list[Any]:
+        """The groups, in the memory of the workers where there is room for them."""
+        client = _current_client()
+        if client is None:
+            return groups
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        room = KEPT_SHARE * sum(worker["memory_limit"] or np.inf for worker in workers)
+        return list(client.persist(groups)) if 0 < self.nbytes <= room else groups
+
+    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
+        from dask import delayed
+
+        shared = delayed(_together, pure=False)(broadcast)  # one task that holds it: it is sent once, and made again
+        take, add = delayed(_sum_group, pure=False), delayed(_add_up, pure=False)
+        level = [take(group, function, shared) for group in self._groups]
+        while len(level) > 1:
+            level = [add(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+        return _compute(level)[0]
+
+    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
+        from dask import delayed
+
+        take = delayed(_map_group, pure=False)
+        groups = zip(self._groups, self.starts, strict=False)
+        for found in _compute([take(group, start, function, broadcast) for group, start in groups]):
+            yield from found
+
+    def _sample(self, n: int, seed: int) -> MemoryRows:
+        chosen = np.sort(np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False))
+        return self.select(chosen)
+
+    def select(self, rows: np.ndarray) -> MemoryRows:
+        """Return some of the rows, in memory.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows, ascending.
+
+        Returns
+        -------
+        MemoryRows
+            Those rows, with their codes and weights.
+        """
+        from dask import delayed
+
+        take, places = delayed(_take_rows, pure=False), np.searchsorted(rows, self.starts)
+        wanted = [
+            take(group, rows[first:last] - start)
+            for group, start, first, last in zip(self._groups, self.starts, places, places[1:], strict=False)
+            if last > first
+        ]
+        found = _compute(wanted)
+        X, codes, weight = (None if parts[0] is None else _stack(list(parts)) for parts in zip(*found, strict=True))
+        return MemoryRows(X, codes, weight, origin=rows)
+
+
+def as_dask_array(X: Any) -> Any:
+    """A Dask array of one block per row of blocks, with known lengths."""
+    if hasattr(X, "to_dask_array"):
+        X = X.to_dask_array(lengths=True)
+    if np.isnan(sum(X.chunks[0])):
+        X = X.compute_chunk_sizes()
+    if X.ndim == 2 and len(X.chunks[1]) > 1:
+        X = X.rechunk({1: -1})
+    return X
+
+
+def _blocks_of(values: Any, heights: tuple[int, ...], n_rows: int) -> Any:
+    """One delayed block of values for each block of rows; None where there are no values."""
+    if values is None:
+        return None
+    import dask.array as da
+
+    values = as_dask_array(values) if is_dask(values) else np.asarray(values)
+    if values.shape != (n_rows,):
+        raise ValueError(f"There are {n_rows:,} rows, but {values.shape[0]:,} codes or weights; give one per row.")
+    if is_dask(values):
+        return (values if values.chunks[0] == heights else values.rechunk((heights,))).to_delayed().ravel()
+    return da.from_array(values, chunks=(heights,)).to_delayed().ravel()
+
+
+def _group_ends(heights: tuple[int, ...], row_bytes: int) -> list[tuple[int, int]]:
+    """(first, last) of the partitions of each group, last excluded; a group ends when it is large enough."""
+    ends, first, size = [], 0, 0
+    for place, height in enumerate(heights):
+        size += height * row_bytes
+        if size >= GROUP_BYTES or place == len(heights) - 1:
+            ends.append((first, place + 1))
+            first, size = place + 1, 0
+    return ends
+
+
+def _stack(blocks: list[Any]) -> Any:
+    if len(blocks) == 1:
+        return blocks[0]
+    return sparse.vstack(blocks, format="csr") if sparse.issparse(blocks[0]) else np.concatenate(blocks)
+
+
+def _make_group(X: list[Any], codes: list[Any] | None, weight: list[Any] | None) -> MemoryRows:
+    """A task: the rows of some partitions."""
+    return MemoryRows(_stack(X), *[None if blocks is None else _stack(blocks) for blocks in (codes, weight)])
+
+
+def _together(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return values
+
+
+def _sum_group(group: MemoryRows, function: Callable[..., np.ndarray], broadcast: tuple[Any, ...]) -> np.ndarray:
+    with on_this_thread():  # Dask has a thread per task already
+        return group.sum_over(function, *broadcast)
+
+
+def _add_up(values: list[np.ndarray]) -> np.ndarray:
+    total = values[0].copy()
+    for value in values[1:]:
+        total += value
+    return total
+
+
+def _map_group(group: MemoryRows, start: int, function: Callable[..., Any], broadcast: tuple[Any, ...]) -> list[Any]:
+    with on_this_thread():
+        return list(group.map_over(MovedRows(function, start), *broadcast))
+
+
+class MovedRows:
+    """A function of a part that is told where the part is among all rows, not where it is in its group."""
+
+    def __init__(self, function: Callable[..., Any], start: int):
+        self.function, self.start = function, start
+
+    def __call__(self, part: RowPart, *broadcast: Any) -> Any:
+        """Call the function."""
+        span = slice(part.span.start + self.start, part.span.stop + self.start)
+        return self.function(RowPart(part.X, part.codes, part.weight, span), *broadcast)
+
+
+def _take_rows(group: MemoryRows, rows: np.ndarray) -> tuple[Any, Any, Any]:
+    found = group.select(rows)
+    return found.X, found.codes, found.weight
+
+
+def _current_client() -> Any:
+    """The client that Dask would use, None without one or where another scheduler is set."""
+    import dask
+
+    if dask.config.get("scheduler", None) not in (None, "distributed", "dask.distributed"):
+        return None
+    try:
+        from distributed import get_client
+
+        return get_client()
+    except (ImportError, ValueError):
+        return None
+
+
+def _compute(values: list[Any]) -> list[Any]:
+    """The values, with failures of the cluster told from failures of the program."""
+    import dask
+
+    client = _current_client()
+    if client is None:
+        return list(dask.compute(*values))
+    from distributed import CancelledError, KilledWorker
+    from distributed.comm import CommClosedError
+
+    futures = client.compute(values)
+    try:
+        return client.gather(futures)
+    except KilledWorker as error:
+        raise RowsLostError(
+            "A task was given up after several workers died on it, most likely for lack of memory. Use smaller "
+            "partitions (100 MB or less each), more memory per worker, or fewer threads per worker."
+        ) from error
+    except (CommClosedError, CancelledError, OSError) as error:
+        raise RowsLostError(
+            f"The connection to the Dask scheduler was lost ({type(error).__name__}). Start the cluster again and "
+            "fit again; the coefficients reached so far are kept where a checkpoint folder was given."
+        ) from error
+    except BaseException:  # Ctrl-C among them: the workers need not go on
+        client.cancel(futures)
+        raise

@@ -1,0 +1,225 @@
+"""Tables in which only positives are labeled: what is known of a fit, and how methods compare.
+
+Without labels of a second class no error can be counted. What can be had is how well a method ranks: the AUC of labeled
+positives against unlabeled rows, out of fold. It is prior / 2 + (1 - prior) * (the AUC against negatives), so it orders
+methods as the AUC against negatives does, whatever the prior.
+
+    placement of a positive         the share of the unlabeled rows of its fold with a lower score (ties: one half)
+    placement of an unlabeled row   the share of the positives of its fold with a higher score
+
+The AUC is the mean of either; its variance, and that of a difference of two methods on the same rows, are those of
+DeLong, DeLong and Clarke-Pearson (1988): the variances of both kinds of placements over their numbers, added up.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import rankdata
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+from semisvm.decision import Estimate
+from semisvm.errors import DataError, fault
+from semisvm.estimators.registry import METHODS
+from semisvm.model_selection import PositiveUnlabeledKFold, cross_fit_scores
+from semisvm.tables.findings import Findings, sample_scores
+from semisvm.tables.held_out import MERIT_CONFIDENCE, MOST_UNLABELED, N_COMPARISON_FOLDS
+from semisvm.tables.methods import Settings, StoppedError, Tell, make_estimator, say_nothing, score_rows, shape_for
+from semisvm.tables.summary import ComparisonSummary, MethodResult
+from semisvm.tables.training import Training
+
+PU_MEASURE = "AUC of positives against unlabeled rows"
+FOR_POSITIVES = next(method for method in METHODS if method.for_one_class)
+LOGISTIC, MACHINE = "balanced logistic regression", "balanced SVC"
+
+
+def describe_positives_only(estimator: Any, X: Any, training: Training, seed: int = 0) -> Findings:
+    """What is known where only positives are labeled: no precision, and first what it all assumes."""
+    point = estimator.operating_point_
+    lines = [" ".join(line.split()) for line in str(point).splitlines()]
+    *known, assumption = lines
+    notes = [assumption, *(line[0].upper() + line[1:].removesuffix(".") + "." for line in known)]
+    is_unlabeled, scores = training.codes < 0, estimator.out_of_fold_scores_
+    own = scores[~is_unlabeled & np.isfinite(scores)]
+    pool = score_rows(estimator, shape_for(FOR_POSITIVES, X)[is_unlabeled])
+    sample = sample_scores(own, np.ones(len(own)), point.level, pool, seed)
+    return Findings(notes=notes, positives_only=point, scores={training.classes.names[1]: sample})
+
+
+def check_positives_only(training: Training, settings: Settings, method: str | None) -> tuple[str, str]:
+    """Return the method for labels of one class and why, or refuse what can't be had from them."""
+    only = f"All labels of {training.target!r} are {training.classes.names[1]!r}"
+    if method not in (None, "auto", FOR_POSITIVES.name):
+        raise DataError(
+            f"{only}, and the method {method!r} needs labels of two classes. Label some other rows, or leave `method` "
+            f"out: {FOR_POSITIVES.name} is then used."
+        )
+    if settings.min_precision is not None:
+        raise DataError(
+            f"{only}: without labels of other rows no precision can be measured. Ask for a recall, or label some rows "
+            "that a first model accepts."
+        )
+    return FOR_POSITIVES.name, f"{only}, and the other rows are unlabeled: it learns from positives and unlabeled rows."
+
+
+@dataclass(frozen=True)
+class RankTrial:
+    """One method on the folds: the placements of the positives and of the unlabeled rows, and the seconds it took."""
+
+    name: str
+    of_positives: np.ndarray
+    of_unlabeled: np.ndarray
+    seconds: float
+
+    def auc(self) -> Estimate:
+        """The AUC with its interval."""
+        return _interval(self.of_positives, self.of_unlabeled, 0.0, 1.0)
+
+    def minus(self, other: RankTrial) -> Estimate:
+        """How much larger the AUC is than that of another method on the same rows."""
+        return _interval(self.of_positives - other.of_positives, self.of_unlabeled - other.of_unlabeled, -1.0, 1.0)
+
+    @property
+    def error(self) -> float:
+        return _standard_error(self.of_positives, self.of_unlabeled)
+
+
+def _standard_error(of_positives: np.ndarray, of_unlabeled: np.ndarray) -> float:
+    parts = [np.var(values, ddof=1) / len(values) for values in (of_positives, of_unlabeled) if len(values) > 1]
+    return math.sqrt(sum(parts))
+
+
+def _interval(of_positives: np.ndarray, of_unlabeled: np.ndarray, least: float, most: float) -> Estimate:
+    value = float(of_positives.mean())
+    reach = float(ndtri((1 + MERIT_CONFIDENCE) / 2)) * _standard_error(of_positives, of_unlabeled)
+    return Estimate(value, max(least, value - reach), min(most, value + reach))
+
+
+@dataclass
+class RankComparison:
+    """Methods by the AUC of positives against unlabeled rows; `left_out` is {method: reason}."""
+
+    entries: list[RankTrial]
+    left_out: dict[str, str]
+    was_stopped: bool = False
+
+    def verdict(self) -> str:
+        """Say which method ranks best, and what ranking leaves open."""
+        told = ", ".join(f"{entry.name} {entry.auc().value:.3f}" for entry in self.entries)
+        best = max(self.entries, key=lambda entry: entry.auc().value)
+        ours = next((entry for entry in self.entries if entry.name == FOR_POSITIVES.name), None)
+        seen = f"Out of fold, the AUC of positives against unlabeled rows is: {told}."
+        if ours is not None and best is not ours and best.minus(ours).low > 0:
+            seen += f" The {best.name} ranks better than {ours.name} by more than chance."
+        return (
+            f"{seen} This is how well each ranks. Errors can't be counted where only positives are labeled: no method "
+            "here has a precision."
+        )
+
+    def summary(self) -> ComparisonSummary:
+        """Return the result as plain values."""
+        baseline = self.entries[0]
+        return ComparisonSummary(
+            measure=PU_MEASURE,
+            methods=tuple(
+                MethodResult(
+                    name=entry.name,
+                    merit=entry.auc(),
+                    standard_error=entry.error,
+                    difference=entry.minus(baseline),
+                    reaches_target=True,
+                    seconds=entry.seconds,
+                )
+                for entry in self.entries
+            ),
+            left_out=dict(self.left_out),
+            chosen=FOR_POSITIVES.name,
+            verdict=self.verdict(),
+            was_stopped=self.was_stopped,
+            baseline=baseline.name,
+        )
+
+
+def compare_positives(
+    training: Training,
+    X: Any,
+    settings: Settings,
+    methods: Sequence[str] = (),
+    *,
+    most_unlabeled: int = MOST_UNLABELED,
+    tell: Tell = say_nothing,
+) -> RankComparison:
+    """Rank labeled positives against unlabeled rows by our method and by the two that most people would try first.
+
+    These take unlabeled rows for negatives. At most `most_unlabeled` unlabeled rows, drawn at random, take part.
+    """
+    if others := [name for name in methods if name != FOR_POSITIVES.name]:
+        reason = f"all labels of {training.target!r} are {training.classes.names[1]!r}, and {others[0]!r} needs others"
+        raise fault(training.name, reason, "Leave `method` out, or label some other rows")
+    rng = np.random.default_rng(settings.seed)
+    unlabeled = np.flatnonzero(training.codes < 0)
+    if len(unlabeled) > most_unlabeled:
+        unlabeled = np.sort(rng.choice(unlabeled, most_unlabeled, replace=False))
+    positives = np.flatnonzero(training.codes >= 0)
+    rows = np.concatenate([positives, unlabeled])
+    y = np.where(np.arange(len(rows)) < len(positives), 1, -1)
+    n_folds = min(N_COMPARISON_FOLDS, len(positives), len(unlabeled))
+    if n_folds < 2:
+        raise fault(training.name, "comparing takes two labeled positives and two unlabeled rows", "Label more rows")
+    cv = PositiveUnlabeledKFold(n_folds, shuffle=True, random_state=settings.seed)
+    found = RankComparison([], {})
+    part = shape_for(FOR_POSITIVES, X)[rows]
+    for name, estimator in _contestants(settings).items():
+        tell(f"Comparing: {name}", len(found.entries), 3, "methods")
+        try:
+            found.entries.append(_try(name, estimator, part, y, cv))
+        except (StoppedError, KeyboardInterrupt):
+            if not found.entries:
+                raise KeyboardInterrupt from None
+            found.was_stopped = True
+            break
+        except (ValueError, MemoryError) as error:
+            found.left_out[name] = str(error).split("\n")[0]
+    if not found.entries:
+        told = "; ".join(f"{name}: {why}" for name, why in found.left_out.items())
+        raise fault(training.name, f"no method could be fitted ({told})", "Correct the table")
+    return found
+
+
+def _contestants(settings: Settings) -> dict[str, Any]:
+    """The estimators by name; the simplest first, which the others are compared with."""
+    ours = make_estimator(FOR_POSITIVES, settings).set_params(unlabeled=-1, min_recall=None, confidence=None)
+    machine = SVC(
+        C=settings.C,
+        kernel=settings.kernel or "rbf",
+        gamma="scale" if settings.gamma is None else settings.gamma,
+        class_weight="balanced",
+    )
+    logistic = LogisticRegression(C=settings.C, class_weight="balanced", max_iter=1000)
+    return {LOGISTIC: logistic, MACHINE: machine, FOR_POSITIVES.name: ours}
+
+
+def _try(name: str, estimator: Any, X: Any, y: np.ndarray, cv: Any) -> RankTrial:
+    began = time.perf_counter()
+    scores = cross_fit_scores(estimator, X, y, cv=cv)
+    seconds = time.perf_counter() - began
+    placement = np.empty(len(y))
+    for _, test in cv.split(X, y):
+        is_positive = y[test] == 1
+        own, pool = test[is_positive], test[~is_positive]
+        placement[own] = share_below(scores[own], scores[pool])
+        placement[pool] = 1 - share_below(scores[pool], scores[own])
+    return RankTrial(name, placement[y == 1], placement[y != 1], seconds)
+
+
+def share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """For each value the share of the others below it; ties count one half."""
+    together = rankdata(np.concatenate([values, others]))[: len(values)]
+    return (together - rankdata(values)) / len(others)

@@ -1,0 +1,158 @@
+"""Predictions for a file of any length, in constant memory: one row per row of the file.
+
+    label         the predicted class
+    score         as the report shows it: above 0 is on the positive side of the model's line
+    above         whether the row is above the operating point
+    probability   of the positive class; only where it could be calibrated on out-of-fold scores
+
+One thread reads, the others encode and score; chunks are written in the order of the file. The output appears when it
+is complete: a run that fails half-way leaves no output.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semisvm.errors import fault
+from semisvm.kernels.threads import n_threads
+from semisvm.tables.disk import check_can_write, whole_file
+from semisvm.tables.methods import Tell, say_nothing
+from semisvm.tables.model import OUTPUTS, Model
+from semisvm.tables.operating import predict_codes
+from semisvm.tables.read import Chunk, RowReader
+
+LARGEST_SCORE = float(np.finfo(np.float32).max)
+PREDICTED = ("label", "score", "above", "probability")
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What was predicted: rows in all, rows per class, rows above the operating point, and the time it took."""
+
+    rows: int
+    by_class: dict[str, int]
+    n_above: int
+    seconds: float
+
+
+def predict_file(
+    model: Model,
+    path: str | Path,
+    out: str | Path,
+    *,
+    keep: Sequence[str] = (),
+    force: bool = False,
+    neutralize: bool = False,
+    tell: Tell = say_nothing,
+) -> Predicted:
+    """Predict every row of a file; columns named in `keep` are copied from it.
+
+    With `neutralize`, text cells of a .csv or .tsv that a spreadsheet would run as a formula get a ' before them.
+    """
+    began = time.perf_counter()
+    out = check_can_write(out, force=force, inputs=[path])
+    if out.suffix.lower() not in OUTPUTS:
+        raise fault(out, f"the suffix {out.suffix!r} names no output format", f"Use one of {', '.join(OUTPUTS)}")
+    rows = model.open(path)
+    for name in keep:
+        rows.require(name)
+        if name in PREDICTED:
+            raise fault(path, f"a column {name!r} can't be kept beside the prediction's own", "Rename it")
+    count = np.zeros(len(model.classes.names), dtype=np.int64)
+    n_above = n_rows = 0
+    total: int | None = None
+    with whole_file(out, force=force) as unfinished, _writer(unfinished, out.suffix.lower()) as write:
+        for chunk, codes, scores in _predictions(model, rows, tuple(keep)):
+            total = rows.guess_rows(chunk) if n_rows == 0 else total
+            is_above = scores > 0
+            table = _output_table(model, chunk, codes, scores, is_above, keep)
+            write(_without_formulas(table) if neutralize and out.suffix.lower() != ".parquet" else table)
+            count += np.bincount(codes, minlength=len(count))
+            n_above, n_rows = n_above + int(is_above.sum()), n_rows + len(chunk)
+            tell("Predicting", n_rows, total, "rows")
+    by_class = dict(zip(model.classes.names, count.tolist(), strict=True))
+    return Predicted(n_rows, by_class, n_above, time.perf_counter() - began)
+
+
+def _predictions(
+    model: Model, rows: RowReader, keep: tuple[str, ...]
+) -> Iterator[tuple[Chunk, np.ndarray, np.ndarray]]:
+    """Yield (chunk, codes, scores) in the order of the file; at most one chunk per thread is in memory."""
+
+    def work(chunk: Chunk) -> tuple[Chunk, np.ndarray, np.ndarray]:
+        scores = model.score(rows, chunk)
+        return chunk, predict_codes(scores), model.lead_of(scores)
+
+    at_once = n_threads()
+    waiting: deque[Future[tuple[Chunk, np.ndarray, np.ndarray]]] = deque()
+    with ThreadPoolExecutor(at_once) as pool:
+        try:
+            for chunk in model.chunks(rows, keep):
+                waiting.append(pool.submit(work, chunk))
+                if len(waiting) > at_once:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _output_table(
+    model: Model, chunk: Chunk, codes: np.ndarray, scores: np.ndarray, is_above: np.ndarray, keep: Sequence[str]
+) -> Any:
+    import pyarrow
+
+    columns = {name: pyarrow.array(chunk.frame[name]) for name in keep} if chunk.frame is not None else {}
+    names = pyarrow.array(model.classes.names)
+    columns["label"] = names.take(pyarrow.array(codes))
+    # The digits beyond float32 are noise of the solver; a score beyond its range stays a number.
+    columns["score"] = pyarrow.array(np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE).astype(np.float32))
+    columns["above"] = pyarrow.array(is_above)
+    if model.probability is not None:
+        columns["probability"] = pyarrow.array(model.probability.of(scores).astype(np.float32))
+    return pyarrow.table(columns)
+
+
+def _without_formulas(table: Any) -> Any:
+    """Put ' before the text cells that a spreadsheet would run."""
+    import pyarrow
+    from pyarrow import compute
+
+    for number, name in enumerate(table.column_names):
+        if pyarrow.types.is_string(table.column(name).type) or pyarrow.types.is_large_string(table.column(name).type):
+            safe = compute.replace_substring_regex(table.column(name), r"^([=+\-@\t\r])", r"'\1")
+            table = table.set_column(number, name, safe)
+    return table
+
+
+@contextmanager
+def _writer(path: Path, suffix: str) -> Iterator[Any]:
+    """Give a function that writes a table; all tables have the columns of the first."""
+    from pyarrow import csv, parquet
+
+    opened: list[Any] = []
+
+    def write(table: Any) -> None:
+        if not opened and suffix == ".parquet":
+            opened.append(parquet.ParquetWriter(stream, table.schema))
+        elif not opened:
+            options = csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed")
+            opened.append(csv.CSVWriter(stream, table.schema, write_options=options))
+        opened[0].write_table(table.cast(opened[0].schema) if opened and suffix == ".parquet" else table)
+
+    with open(path, "wb") as stream:  # Arrow itself opens no file whose name is not UTF-8
+        try:
+            yield write
+        finally:
+            for writer in opened:
+                writer.close()

@@ -1,0 +1,224 @@
+"""The primal form of the estimators: the machines of the dual form, never another loss, models without support."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import make_blobs, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+import semisvm
+from killed_fits import training
+from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
+from semisvm.datasets import load
+from semisvm.estimators.forms import Form, settle_form
+from semisvm.tables.fit import fit_model
+from semisvm.tables.methods import Settings
+
+FORMS = ("dual", "primal")
+
+
+def blobs(n_classes=2, n=300, n_labeled=60, seed=0, spread=2.5):
+    X, truth = make_blobs(n, centers=n_classes, n_features=4, cluster_std=spread, random_state=seed)
+    return X / 5, np.where(np.arange(n) < n_labeled, truth, -1), truth
+
+
+def in_both_forms(make, X, y, **arguments):
+    return [make(solver=solver).fit(X, y, **arguments) for solver in FORMS]
+
+
+def assert_one_model(dual, primal, X, atol=2e-3):
+    """Ten small sets: the same scores, and the same predictions on 99.9% of the rows."""
+    assert hasattr(dual, "support_")
+    assert not hasattr(primal, "support_")
+    assert_allclose(primal.coef_, dual.coef_, atol=atol)
+    assert_allclose(primal.intercept_, dual.intercept_, atol=atol)
+    assert (primal.predict(X) == dual.predict(X)).mean() >= 0.999
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_supervised_machine_is_the_same_with_costs_and_weights(seed):
+    X, y = make_classification(200 + 10 * seed, 6, random_state=seed, flip_y=0.1)
+    weight = np.random.default_rng(seed).uniform(0.2, 3, len(y))
+    weights = {"class_weight": "balanced"}, {"costs": {0: 1.0, 1: 4.0}}, {"class_weight": {0: 2.0, 1: 0.5}}
+    options = [{}, *weights][seed % 4]
+    dual, primal = in_both_forms(
+        lambda solver: SupervisedSVC(C=10.0 ** (seed % 3 - 1), kernel="linear", solver=solver, tol=1e-7, **options),
+        X,
+        y,
+        sample_weight=weight,
+    )
+    assert_one_model(dual, primal, X)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_several_classes(multi_class, form):
+    X, y, _ = blobs(4, n_labeled=200)
+    dual, primal = in_both_forms(
+        lambda solver: SupervisedSVC(kernel="linear", multi_class=multi_class, solver=solver, tol=1e-7), form(X), y
+    )
+    assert_one_model(dual, primal, form(X))
+    assert primal.gap_.shape == primal.intercept_.shape
+    assert_array_equal(primal.transduction_, dual.transduction_)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda solver: TransductiveSVC(kernel="linear", solver=solver, tol=1e-6),
+        lambda solver: TransductiveSVC(kernel="linear", algorithm="anneal", C_unlabeled=0.3, solver=solver, tol=1e-6),
+        lambda solver: SelfTrainingSVC(kernel="linear", solver=solver, tol=1e-6),
+        lambda solver: ProgressiveSVC(kernel="linear", pairs_per_round=5, solver=solver, tol=1e-6),
+        lambda solver: PreferenceSVC(kernel="linear", min_precision=0.8, solver=solver, tol=1e-6, random_state=0),
+    ],
+    ids=["switch", "anneal", "self-training", "progressive", "preference"],
+)
+def test_semi_supervised_methods_find_the_same_model(make):
+    X, y, truth = blobs(seed=3)
+    dual, primal = in_both_forms(make, X, y)
+    assert (primal.predict(X) == dual.predict(X)).mean() >= 0.97
+    assert abs((primal.predict(X) == truth).mean() - (dual.predict(X) == truth).mean()) <= 0.02
+    assert primal.transduction_.shape == y.shape
+    assert primal.history_
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("algorithm", "C_unlabeled", "errors"), [("switch", None, 24), ("anneal", 0.3, 21)])
+def test_svmlights_example_in_the_primal_form(paper_data, algorithm, C_unlabeled, errors):
+    example, test = (load(f"reuters-{name}", data_home=paper_data) for name in ("transduction", "test"))
+    model = TransductiveSVC(kernel="linear", algorithm=algorithm, C_unlabeled=C_unlabeled, solver="primal")
+    model.fit(example.X, example.y)
+    assert (model.predict(test.X) != test.y).sum() == errors
+
+
+def test_the_squared_hinge_is_the_machine_of_liblinear():
+    """LIBLINEAR regularizes its bias: with a large intercept_scaling by next to nothing."""
+    X, y = make_classification(500, 6, random_state=0, flip_y=0.1)
+    peer = LinearSVC(loss="squared_hinge", dual=False, intercept_scaling=1e3, tol=1e-8, max_iter=10_000).fit(X, y)
+    model = SupervisedSVC(kernel="linear", loss="squared_hinge", tol=1e-8).fit(X, y)
+    assert_allclose(model.coef_, peer.coef_, atol=1e-3)
+    assert_allclose(model.intercept_, peer.intercept_, atol=1e-3)
+    hinge = SupervisedSVC(kernel="linear", solver="primal", tol=1e-8).fit(X, y)
+    assert np.abs(hinge.coef_ - model.coef_).max() > 0.02
+
+
+# ---- which form ----
+
+
+def form_of(model):
+    return "dual" if hasattr(model, "support_") else "primal"
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "form", "expected"),
+    [
+        (1_900, 3, np.asarray, "dual"),
+        (2_000, 3, np.asarray, "primal"),
+        (2_000, 250, np.asarray, "dual"),
+        (2_500, 250, np.asarray, "primal"),
+        (4_900, 10, sparse.csr_array, "dual"),
+        (5_000, 10, sparse.csr_array, "primal"),
+    ],
+)
+def test_auto_takes_the_primal_form_where_it_is_faster(n, d, form, expected):
+    X = form(np.zeros((n, d)))
+    assert settle_form(Form("auto"), "linear", X, reason_against=None, device="auto").solver == expected
+    assert settle_form(Form("auto"), "linear", X, reason_against=None, device="cuda").solver == "dual"
+    assert settle_form(Form("auto"), "linear", X, reason_against="has none", device="auto").solver == "dual"
+    assert settle_form(Form("dual"), "linear", X, reason_against=None, device="auto").solver == "dual"
+    squared = settle_form(Form("auto", "squared_hinge"), "linear", X, reason_against=None, device="auto")
+    assert (squared.solver, squared.loss) == ("primal", "squared_hinge")
+
+
+def test_a_fit_of_many_rows_is_in_the_primal_form_by_itself():
+    X, y, _ = blobs(n=2400, n_labeled=2400, spread=1.0)
+    assert form_of(SupervisedSVC(kernel="linear").fit(X, y)) == "primal"
+    assert form_of(SupervisedSVC(kernel="linear").fit(X, np.where(np.arange(2400) < 100, y, -1))) == "dual"
+
+
+def test_a_kernel_has_no_primal_form_and_auto_knows_it():
+    X, y, _ = blobs(n=2400, n_labeled=2400, spread=1.0)
+    assert form_of(SupervisedSVC().fit(X, y)) == "dual"
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (SupervisedSVC(solver="primal"), "solver='primal' needs kernel='linear', and kernel='rbf' was given"),
+        (SupervisedSVC(loss="squared_hinge"), "loss='squared_hinge' needs kernel='linear', and kernel='rbf' was given"),
+        (SupervisedSVC(kernel="linear", solver="dual", loss="squared_hinge"), "solver='dual' has the hinge loss only"),
+        (
+            TransductiveSVC(kernel="linear", algorithm="cccp", solver="primal"),
+            "solver='primal' has no form for algorithm='cccp'; use 'switch' or 'anneal'",
+        ),
+        (
+            SupervisedSVC(kernel="linear", solver="primal", costs=[[0, 1, 2], [1, 0, 1], [2, 1, 0]]),
+            "has no form for a cost matrix of more than two classes",
+        ),
+    ],
+)
+def test_what_has_no_primal_form_is_refused_in_a_sentence(model, words):
+    X, y, _ = blobs(3 if model.costs is not None else 2)
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, y)
+
+
+def test_a_second_fit_in_the_other_form_leaves_nothing_behind():
+    X, y, _ = blobs()
+    model = SupervisedSVC(kernel="linear").fit(X, y)
+    model.set_params(solver="primal").fit(X, y)
+    assert form_of(model) == "primal"
+    model.set_params(solver="dual").fit(X, y)
+    assert form_of(model) == "dual"
+    assert not hasattr(model, "_coef")
+
+
+# ---- limits, certificates, files ----
+
+
+def test_every_fit_reports_its_gap():
+    X, y, _ = blobs(3)
+    for solver in FORMS:
+        model = SupervisedSVC(kernel="linear", solver=solver, tol=1e-4).fit(X, y)
+        assert model.gap_.shape == (3,)
+        assert (model.gap_ <= 1e-4).all()
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = SupervisedSVC(kernel="linear", solver="primal", tol=1e-9, max_iter=1).fit(X, y)
+    assert (model.gap_ > 1e-9).any()
+    assert model.termination_condition_ == "max_iter"
+
+
+def test_a_guard_and_a_certificate_in_the_primal_form():
+    X, y, _ = blobs(n_labeled=250)
+    guarded = [
+        SupervisedSVC(kernel="linear", solver=solver, guard=True, costs={0: 1.0, 1: 3.0}, tol=1e-6).fit(X, y).guard_
+        for solver in FORMS
+    ]
+    assert guarded[0]["own_cost"] == pytest.approx(guarded[1]["own_cost"])
+    points = [
+        PreferenceSVC(kernel="linear", solver=solver, min_recall=0.6, confidence=0.8, random_state=0, tol=1e-6)
+        .fit(X, y)
+        .operating_point_
+        for solver in FORMS
+    ]
+    assert points[0].counts == points[1].counts
+    assert points[0].threshold == pytest.approx(points[1].threshold, abs=1e-3)
+
+
+def test_models_without_support_go_through_files_predictions_and_summaries(tmp_path):
+    rows = training(160)
+    X, y = rows.rows.to_numpy(), rows.codes
+    model = TransductiveSVC(kernel="linear", solver="primal").fit(X, y)
+    back = semisvm.load(semisvm.save(model, tmp_path / "m.skops"))
+    assert_array_equal(back.decision_function(X), model.decision_function(X))
+    assert_array_equal(back.coef_, model.coef_)
+    assert_array_equal(back.gap_, model.gap_)
+
+
+def test_a_table_with_many_labels_is_fitted_in_the_primal_form(tmp_path):
+    rows = training(3000)
+    fitted = fit_model(rows, Settings(kernel="linear"), method="supervised").model
+    back = semisvm.load(semisvm.save(fitted, tmp_path / "m.skops"))
+    assert list(back.predict(rows.rows)) == list(fitted.predict(rows.rows))

@@ -1,0 +1,98 @@
+"""The first screen: short, plain, and it says it where a model is of no use."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from semisvm.decision import Target, measure
+from semisvm.report import render_page
+from semisvm.tables.first_screen import MOST_WORDS_SHOWN, first_screen
+from semisvm.tables.summary import DataSummary, FeatureSummary, FitSummary, MethodSummary, ScoreSample
+
+JARGON = r"cross-fitted|audit|threshold|empirical|certif(?!y start)|operating point|interval|F1|kernel|SVM|calibrat"
+
+
+def make_summary(scores, sign, target=None, **rest):
+    point = measure(scores, sign, 0.0, target=target or Target(), level="cross-fitted")
+    n = len(sign)
+    counts = {"ham": int((sign < 0).sum()), "spam": int((sign > 0).sum())}
+    features = (FeatureSummary("price", "category", "looks like numbers"),)
+    return replace(
+        FitSummary(
+            title="spam in mails.csv",
+            created="",
+            data=DataSummary("mails.csv", n + 500, n, 500, "spam", features, {}, counts),
+            classes=("ham", "spam"),
+            positive="spam",
+            method=MethodSummary("auto-kernel", "", ""),
+            operating_points={"spam": point},
+            scores={"spam": ScoreSample(tuple(scores), tuple(sign), "cross-fitted", tuple(scores), 500)},
+        ),
+        **rest,
+    )
+
+
+def draw(n=200, share=0.1, gap=3.0, shift=1.5, seed=0):
+    rng = np.random.default_rng(seed)
+    sign = np.where(rng.random(n) < share, 1, -1)
+    return rng.normal(size=n) + gap * (sign > 0) - shift, sign
+
+
+@pytest.mark.parametrize("target", [None, Target(min_precision=0.8), Target(min_recall=0.9), Target(0.999, 0.999)])
+@pytest.mark.parametrize("chance", [None, 0.03, 0.64, 0.99])
+def test_it_is_short_and_free_of_jargon_whatever_came_of_the_fit(target, chance):
+    summary = make_summary(*draw(), target, chances={} if chance is None else {"spam": chance}, is_fair_sample=False)
+    found = first_screen(summary, "spam.skops", "mails.csv")
+    words = " ".join(found.lines)
+    assert found.n_words <= MOST_WORDS_SHOWN
+    assert not re.search(JARGON, words.replace("semisvm label", "")), words
+    assert found.lines[0].startswith("Looking for: spam (the rarer class; ")
+    assert "do not look like a random sample" in words
+    assert "Please check the column 'price'" in words
+    assert found.lines[-1].startswith("Next")
+
+
+def test_the_top_of_the_report_has_the_same_words():
+    summary = make_summary(*draw(), Target(min_recall=0.9), chances={"spam": 0.64})
+    page = re.sub(r"\s+", " ", render_page(summary))
+    for line in first_screen(summary).lines:
+        assert line.replace("'", "&#39;") in page
+    assert page.index("Looking for: spam") < page.index("Where the gain comes from")
+
+
+def test_a_chance_is_told_in_tens():
+    told = {
+        chance: " ".join(first_screen(make_summary(*draw(), Target(min_recall=0.5), chances={"spam": chance})).lines)
+        for chance in (0.03, 0.64, 0.99)
+    }
+    assert "a chance of under 10%" in told[0.03]
+    assert "about 6 in 10" in told[0.64]
+    assert "over 95%" in told[0.99]
+
+
+@pytest.mark.parametrize(
+    ("drawn", "said"),
+    [
+        ({"shift": -50.0}, "it accepts every row"),
+        ({"shift": 50.0}, "it accepts no row"),
+        ({"share": 0.05, "gap": 1.0, "shift": -0.5}, "of all rows to find as many as asked"),
+        ({"gap": 0.0, "shift": 1.0}, "the labels can't tell it from guessing"),
+    ],
+)
+def test_a_model_of_no_use_says_so_in_its_first_line(drawn, said):
+    found = first_screen(make_summary(*draw(**drawn), Target(min_recall=0.9)))
+    assert found.status == "useless"
+    assert found.lines[0].startswith("This model is of no use: ")
+    assert said in found.lines[0]
+    assert "To do: label more rows of spam" in found.lines[0]
+
+
+def test_shares_accepted_that_differ_much_are_a_warning():
+    scores, sign = draw()
+    summary = make_summary(scores, sign)
+    sample = summary.scores["spam"]
+    other = replace(sample, unlabeled=tuple(np.sort(scores + 1.2)))
+    assert "They differ much" not in " ".join(first_screen(summary).lines)
+    assert "They differ much" in " ".join(first_screen(replace(summary, scores={"spam": other})).lines)

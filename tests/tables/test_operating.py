@@ -1,0 +1,127 @@
+"""The line that a model draws: where floors and F1 put it, how likely it is kept, one scale, honest probabilities."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from semisvm.decision import Target, choose_for
+from semisvm.decision.target import OTHER_RATE
+from semisvm.estimators.preference._decision import scores_beyond
+from semisvm.tables.methods import Settings
+from semisvm.tables.operating import (
+    balance,
+    chance_kept,
+    fit_probability,
+    place_thresholds,
+    undo_beyond,
+)
+
+CLASSES = ("no", "yes")
+
+
+def draw(n, seed, share=0.2, gap=1.5):
+    rng = np.random.default_rng(seed)
+    sign = np.where(rng.random(n) < share, 1, -1)
+    return rng.normal(size=n) + gap * (sign > 0), sign
+
+
+def rates(scores, sign, threshold):
+    accepted = scores > threshold
+    return (sign[accepted] > 0).mean(), accepted[sign > 0].mean()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_floor_gives_the_highest_other_rate_that_keeps_it(seed):
+    """By brute force over all thresholds."""
+    scores, sign = draw(200, seed)
+    codes = (sign > 0).astype(int)
+    cuts = np.sort(scores)[:-1]
+    for name, other in (("min_precision", 1), ("min_recall", 0)):
+        point = place_thresholds(scores, codes, Settings(**{name: 0.7}), CLASSES)["yes"]
+        found = rates(scores, sign, point.threshold)
+        best = max(r[other] for r in (rates(scores, sign, cut) for cut in cuts) if r[1 - other] >= 0.7)
+        assert found[1 - other] >= 0.7
+        assert found[other] == pytest.approx(best)
+        f1 = place_thresholds(scores, codes, Settings(**{name: 0.7}, best_f1=True), CLASSES)["yes"]
+        assert f1.f_score.value >= point.f_score.value
+        assert f1.reached
+
+
+def test_with_both_floors_and_with_none_f1_decides():
+    scores, sign = draw(300, 0)
+    both = Target(0.3, 0.3, prefer=OTHER_RATE)
+    assert choose_for(both, scores, sign).threshold == choose_for(Target(0.3, 0.3), scores, sign).threshold
+    with pytest.raises(ValueError, match="prefer must be None or 'other rate'"):
+        Target(0.5, prefer="recall")
+
+
+def test_the_best_expected_f1_is_near_the_best_f1_of_many_new_rows():
+    """With 60 labels, the smooth choice loses less than the best threshold in hindsight, over 60 draws."""
+    new, truth = draw(20_000, 10**6)
+
+    def f1(threshold):
+        precision, recall = rates(new, truth, threshold)
+        return 2 * precision * recall / (precision + recall)
+
+    best = max(map(f1, np.linspace(-1, 3, 81)))
+    lost = []
+    for seed in range(60):
+        scores, sign = draw(60, seed)
+        lost.append([best - f1(balance(scores, sign)), best - f1(choose_for(Target(), scores, sign).threshold)])
+    smooth, jumping = np.mean(lost, axis=0)
+    assert smooth < jumping
+    assert smooth < 0.05
+
+
+def test_the_chance_that_a_floor_is_kept_is_about_how_often_it_is_kept():
+    new, truth = draw(20_000, 10**6)
+    target = Target(min_recall=0.8, prefer=OTHER_RATE)
+    kept, told = [], []
+    for seed in range(150):
+        scores, sign = draw(120, seed)
+        point = choose_for(target, scores, sign)
+        kept.append(rates(new, truth, point.threshold)[1] >= 0.8)
+        told.append(chance_kept(scores, sign, target, seed))
+    assert abs(np.mean(kept) - np.mean(told)) < 0.12
+
+
+def test_no_chance_is_told_where_nothing_is_asked_or_labels_are_few():
+    scores, sign = draw(120, 0)
+    assert chance_kept(scores, sign, Target()) is None
+    assert chance_kept(scores[:10], sign[:10], Target(min_recall=0.5)) is None
+
+
+@pytest.mark.parametrize("threshold", [0.7, -2.0, np.inf, -np.inf])
+def test_scores_that_people_see_are_above_zero_where_rows_are_accepted_and_can_be_turned_back(threshold):
+    scores = np.random.default_rng(0).normal(size=50) * 3
+    shown = scores_beyond(scores, threshold)
+    assert ((shown > 0) == (scores > threshold)).all()
+    assert (np.argsort(shown) == np.argsort(scores)).all()
+    assert_allclose(undo_beyond(shown, threshold), scores, atol=1e-9)
+
+
+class Scores(LogisticRegression):
+    """A classifier whose scores are the one feature."""
+
+    def decision_function(self, X):
+        return X[:, 0]
+
+
+def test_probabilities_are_those_of_scikit_learns_sigmoid():
+    scores, sign = draw(400, 0)
+    ours = fit_probability(scores, sign).of(scores)
+    fitted = Scores().fit(scores[:, None], sign)
+    theirs = CalibratedClassifierCV(FrozenEstimator(fitted), method="sigmoid", ensemble=False, cv=2)
+    assert_allclose(ours, theirs.fit(scores[:, None], sign).predict_proba(scores[:, None])[:, 1], atol=0.01)
+
+
+def test_no_probability_is_made_of_few_labels_or_of_scores_that_fall_with_the_class():
+    scores, sign = draw(400, 0)
+    assert fit_probability(-scores, sign) is None
+    assert fit_probability(scores[:9], sign[:9]) is None
+    assert fit_probability(np.zeros(400), sign) is None
+    separated = fit_probability(np.where(sign > 0, 1.0, -1.0), sign)
+    assert 0 < separated.of(np.array([-1.0]))[0] < 0.02 < 0.98 < separated.of(np.array([1.0]))[0] < 1

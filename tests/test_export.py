@@ -1,0 +1,208 @@
+"""Exported models give the scores and labels of the originals; cards and notebooks show the operating points."""
+
+import numpy as np
+import onnxruntime
+import pytest
+import sklearn
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+
+import semisvm
+from semisvm import (
+    AutoSVC,
+    ClusterSVC,
+    LabelMeanSVC,
+    LaplacianSVC,
+    PositiveUnlabeledSVC,
+    PreferenceSVC,
+    ProgressiveSVC,
+    SelfTrainingSVC,
+    SemiSupervisedKFold,
+    SupervisedSVC,
+    TransductiveSVC,
+    UnlabeledKernel,
+)
+from semisvm.export import model_card, to_onnx
+
+
+def cancer(n=250, n_labeled=80):
+    """Rows and labels of two classes; 0 for those that have none."""
+    X, truth = load_breast_cancer(return_X_y=True)
+    y = np.where(np.arange(n) < n_labeled, truth[:n], -1)
+    return scale(X[:n]), y
+
+
+def flowers():
+    """Rows of three classes with names, two thirds without a label."""
+    X, codes = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[codes]
+    return X, np.where(np.arange(len(X)) % 3 == 0, names, "")
+
+
+def run(graph, X):
+    """Labels and scores by onnxruntime."""
+    session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(["label", "scores"], {"X": X})
+
+
+def check_same(model, X):
+    label, scores = run(to_onnx(model, dtype=np.float64), X)
+    expected = model.decision_function(X)
+    assert scores.shape == expected.shape
+    np.testing.assert_allclose(scores, expected, atol=1e-5, rtol=1e-5)
+    is_tie = np.isclose(expected, 0, atol=1e-5) if expected.ndim == 1 else np.zeros(len(X), dtype=bool)
+    assert (label == model.predict(X))[~is_tie].all()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
+def test_every_kernel_that_onnx_has_gives_the_same_scores(kernel):
+    X, y = cancer()
+    check_same(SupervisedSVC(kernel=kernel, gamma=0.02, coef0=0.5, degree=2).fit(X, y), X)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PreferenceSVC(min_precision=0.95, random_state=0),
+        PreferenceSVC(min_recall=0.9, calibration="part", random_state=0),
+        LabelMeanSVC(),
+        LaplacianSVC(),
+        ClusterSVC(random_state=0),
+        TransductiveSVC(),
+        ProgressiveSVC(),
+        SelfTrainingSVC(),
+        SupervisedSVC(costs={0: 1, 1: 500}, guard=True),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_every_svm_is_exported_with_its_thresholds(estimator):
+    X, y = cancer()
+    check_same(estimator.fit(X, y), X)
+
+
+def test_positives_and_unlabeled_rows():
+    X, y = cancer()
+    check_same(PositiveUnlabeledSVC(min_recall=0.8, random_state=0).fit(X, np.where(y == 1, 1, -1)), X)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"multi_class": "ovo"}, {"multi_class": "ovr"}, {"costs": [[0, 1, 5], [1, 0, 1], [2, 1, 0]]}],
+    ids=["ovo", "ovr", "cost matrix"],
+)
+def test_several_classes_with_names(parameters):
+    X, y = flowers()
+    check_same(SupervisedSVC(**parameters).fit(X, y), X)
+
+
+@pytest.mark.parametrize("pos_label", [0, 1])
+def test_a_certified_threshold_is_part_of_the_graph(pos_label):
+    X, y = cancer()
+    check_same(SupervisedSVC().fit(X, y).with_threshold(0.3, pos_label=pos_label), X)
+
+
+def test_a_threshold_for_one_of_three_classes():
+    X, y = flowers()
+    model = SupervisedSVC(multi_class="ovr").fit(X, y)
+    check_same(model.with_threshold(0.2, pos_label="virginica"), X)
+
+
+def test_a_threshold_that_accepts_nothing_stays_finite():
+    X, y = cancer()
+    model = PreferenceSVC(random_state=0).fit(X, y)
+    model.threshold_ = np.array([np.inf])
+    check_same(model, X)
+
+
+def test_a_pipeline_and_single_precision():
+    X, y = cancer()
+    raw = np.ascontiguousarray(X, dtype=np.float32)
+    model = make_pipeline(StandardScaler(), SupervisedSVC()).fit(raw, y)
+    label, scores = run(to_onnx(model), raw)
+    np.testing.assert_allclose(scores, model.decision_function(raw), atol=1e-5)
+    assert (label == model.predict(raw)).all()
+
+
+def test_what_onnx_lacks_is_refused_in_words():
+    X, y = cancer()
+    with pytest.raises(TypeError, match=r"AutoSVC has no form in ONNX here: export one of SupervisedSVC"):
+        to_onnx(AutoSVC().fit(X[:100], y[:100]))
+    with pytest.raises(TypeError, match="ONNX has no kernel 'callable': fit with one of linear"):
+        to_onnx(SupervisedSVC(kernel=lambda a, b: a @ b.T).fit(X, y))
+    with pytest.raises(ValueError, match=r"dtype must be numpy\.float32 or numpy\.float64"):
+        to_onnx(SupervisedSVC().fit(X, y), dtype=np.int8)
+
+
+# ---- cards and notebooks ----
+
+
+def test_a_card_says_what_is_known_and_what_it_rests_on(tmp_path):
+    X, y = cancer()
+    model = make_pipeline(StandardScaler(), PreferenceSVC(min_recall=0.9, random_state=0)).fit(X, y)
+    text = model_card(model, description="Finds tumors.", limitations="Not for diagnosis.", Contact="us").render()
+    for words in (
+        "Finds tumors.",
+        "Recall at least 0.9",
+        "Not for diagnosis.",
+        "random sample",
+        "Contact",
+        "min_recall",
+    ):
+        assert words in text, words
+    assert "nothing is promised" in model_card(SupervisedSVC().fit(X, y)).render()
+
+
+def test_a_card_lists_campaigns():
+    X, y = cancer()
+    model = SupervisedSVC().fit(X, y)
+    model.campaign(X[80:], min_precision=0.8)
+    assert "precision at least 0.8 (pool), risk 0.1" in model_card(model).render()
+
+
+def test_a_notebook_shows_the_operating_point():
+    X, y = cancer()
+    model = PreferenceSVC(min_recall=0.9, random_state=0)
+    assert "Operating point" not in model._repr_html_()
+    assert "Operating point of class 1</b><pre>Recall at least 0.9" in model.fit(X, y)._repr_html_()
+    assert "Operating point" not in SupervisedSVC().fit(X, y).with_threshold(0.1)._repr_html_()
+
+
+# ---- the tools of scikit-learn ----
+
+
+def test_all_estimators_are_listed_by_type():
+    names = [name for name, _ in semisvm.all_estimators()]
+    assert {"AutoSVC", "PreferenceClassifier", "ThresholdClassifier", "UnlabeledKernel"} <= set(names)
+    assert names == sorted(names)
+    assert "UnlabeledKernel" not in dict(semisvm.all_estimators("classifier"))
+    with pytest.raises(ValueError, match="type_filter must be"):
+        semisvm.all_estimators("regressor")
+
+
+def test_weights_and_costs_are_routed_through_pipelines_and_searches():
+    X, y = cancer()
+    rng = np.random.default_rng(0)
+    weight, cost = rng.uniform(0.5, 2, len(X)), rng.uniform(1, 3, len(X))
+    plain = SupervisedSVC().fit(X, y, sample_weight=weight, sample_cost=cost).decision_function(X)
+    with sklearn.config_context(enable_metadata_routing=True):
+        svm = (
+            SupervisedSVC().set_fit_request(sample_weight=True, sample_cost=True).set_score_request(sample_weight=False)
+        )
+        pipeline = make_pipeline(
+            StandardScaler(with_mean=False, with_std=False).set_fit_request(sample_weight=False), svm
+        )
+        pipeline.fit(X, y, sample_weight=weight, sample_cost=cost)
+        np.testing.assert_allclose(pipeline.decision_function(X), plain, atol=1e-6)
+        search = GridSearchCV(svm, {"C": [1.0]}, cv=SemiSupervisedKFold(3))
+        search.fit(X, y, sample_weight=weight, sample_cost=cost)
+        np.testing.assert_allclose(search.decision_function(X), plain, atol=1e-6)
+
+
+def test_the_kernel_of_unlabeled_rows_can_be_a_frame():
+    X, y = cancer(100, 40)
+    kernel = UnlabeledKernel().set_output(transform="pandas").fit(X, y)
+    frame = kernel.transform(X)
+    assert list(frame.columns) == list(kernel.get_feature_names_out())
+    assert frame.shape == (100, 100)
