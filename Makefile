@@ -28,6 +28,26 @@ test: $(VENV)/.test  ## every test (the papers' data is used where SEMISVM_DATA 
 	@$(BIN)/python tests/browser.py
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
+# An environment with exactly the oldest versions that pyproject.toml allows.
+OLDEST := .venv-oldest
+test-oldest:  ## every test with the oldest versions of the dependencies
+	@test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(PYTHON) tests/oldest.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OLDEST)/constraints.txt --editable ".[test]"
+	$(OLDEST)/bin/python tests/oldest.py --check
+	$(OLDEST)/bin/python -m pytest -n auto --dist loadfile $(ARGS)
+
+# The files that are published, checked, and tried in an empty environment.
+release: $(VENV)/.release  ## sdist and wheel in dist/, checked and tried in an empty environment
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv --clear dist/try
+	dist/try/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd dist/try && bin/python ../../tests/installed.py
+	rm -rf dist/try
+	@ls -l dist
+
 # On a machine with a CUDA device the same tests run there; without one, on Triton's interpreter.
 test-gpu: $(VENV)/.test $(VENV)/.test-gpu  ## the device solver's tests, on a GPU or on Triton's interpreter
 	$(BIN)/python -c 'import sys, torch; sys.exit(torch.cuda.is_available())' && export TRITON_INTERPRET=1; \
@@ -60,11 +80,11 @@ bench: $(VENV)/.test $(VENV)/.bench  ## ours compared with LIBSVM and oneDAL on 
 bench-gpu: $(VENV)/.test $(VENV)/.gpu  ## the GPU solver on the papers' sets, on a million rows, and its roofline
 	$(BIN)/python -m studies.speed.gpu $(ARGS)
 
-reproduce: $(VENV)/.test  ## the published tables in small, ours and theirs (ARGS="ptsvm" for a whole paper)
-	$(BIN)/python -m studies.papers $(or $(ARGS),--quick)
+reproduce: $(VENV)/.test  ## the published tables in small, ours and theirs (ARGS="ptsvm" for a whole paper, "ssl-book" for the book's sets)
+	$(BIN)/python -m $(if $(filter ssl-book,$(ARGS)),studies.ssl_book $(filter-out ssl-book,$(ARGS)),studies.papers $(or $(ARGS),--quick))
 
 fuzz: $(VENV)/.test  ## random inputs, files and faults (ARGS="--minutes 30 --seed 1 --workers 8")
 	$(BIN)/python -m studies.fuzz $(ARGS)
 
 clean:  ## remove the environment and everything made
-	rm -rf $(VENV) build dist studies-out docs/_build docs/gallery docs/reference .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) build dist studies-out docs/_build docs/gallery docs/reference .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from semisvm import Campaign
+from semisvm.campaign import summarize_campaign
 from semisvm.decision import Estimate, Target, choose, make_audit
 from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.summary import (
@@ -145,3 +147,15 @@ def multiclass_summary(classes=("setosa", "versicolor", "virginica")):
     return replace(
         without_answers(), classes=tuple(classes), positive=None, title="Irises", rounds=rounds, **answers(found)
     )
+
+
+def make_campaign():
+    """What came of a campaign with 40 labels."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=800)
+    truth = np.where(scores + 0.4 * rng.normal(size=800) > 0.5, "malignant", "benign")
+    campaign = Campaign(scores, min_precision=0.8, classes=["benign", "malignant"], seed="00")
+    while campaign.n_labels < 40:
+        rows = campaign.draw(10)
+        campaign.tell(rows, truth[rows])
+    return summarize_campaign(campaign)

@@ -222,12 +222,7 @@ def test_the_names_of_two_classes_do_not_matter_where_scores_are_tied(case):
 
 
 def weights_and_repetitions(which):
-    """Rows with weights 1, 2 and 3, and the same rows given so many times.
-
-    Switching and annealing label a share of the unlabeled weight. Where the border of that share would lie between
-    copies of one row, the copies get different labels, and a single row with their weight can't. These rows (seed=1)
-    are such that no copies are split.
-    """
+    """Rows with weights 1, 2 and 3, and the same rows given so many times."""
     X, y, _ = few_labels(seed=1)
     weight = np.where(which(y), np.random.default_rng(2).integers(1, 4, len(y)), 1)
     times = np.repeat(np.arange(len(y)), weight)
@@ -242,6 +237,24 @@ def test_a_row_of_weight_k_is_k_rows(case, which):
     weighted = case.make(tol=1e-8).fit(X, y, sample_weight=weight)
     repeated = case.make(tol=1e-8).fit(X_repeated, y_repeated)
     assert_same_model(weighted, repeated, X)
+
+
+def looks_for_copies(case):
+    """Whether a method that labels a share of the weight takes equal unlabeled rows for one row."""
+    return case.class_name in ("TransductiveSVC", "LabelMeanSVC") and case.has_support
+
+
+@each_case(only=looks_for_copies)
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_share_of_the_weight_may_end_between_copies_of_a_row(case, seed):
+    """Copies of an unlabeled row are one row from the start, so none of them gets another label than the rest."""
+    X, y, _ = few_labels(seed=seed)
+    weight = np.where(y == -1, np.random.default_rng(seed).integers(1, 4, len(y)), 1)
+    times = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(y)), weight))
+    weighted = case.make(tol=1e-8).fit(X, y, sample_weight=weight.astype(float))
+    repeated = case.make(tol=1e-8).fit(X[times], y[times])
+    assert_same_model(weighted, repeated, X)
+    assert (repeated.transduction_ == weighted.transduction_[times]).all()
 
 
 @each_case()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from semisvm.tables import load, save
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AutoSVC",

@@ -152,6 +152,12 @@ store : SolveStore
 sample_weight : array-like of shape (n_samples,), default=None
     How many rows each row counts for; it multiplies C. A row of weight 0 is left out.
 """,
+    "notes_on_copies": """
+A row of weight 2 is two rows, unlabeled rows included: equal unlabeled rows are one row, with their weights added up,
+before any is given a label. With a precomputed kernel, a kernel function, costs of single rows or a primal solver,
+equal rows are not looked for. There copies may get different labels where the share of positives ends between them,
+which a single row of their weight can't.
+""",
     "sample_weight_of_scores": """
 sample_weight : array-like of shape (n_samples,), default=None
     What multiplies C for each row. Thresholds and folds count rows, whatever their weights. A row of weight 0 is left
@@ -173,6 +179,32 @@ sample_cost : array-like of up to three dimensions (n_samples, n_classes, n_clas
     "fitted_self": """
 self : object
     The fitted estimator.
+""",
+    "drawn_class": """
+positive : label, optional
+    The class to draw; needed for more than two.
+""",
+    "axes": """
+ax : matplotlib.axes.Axes, optional
+    By default new ones.
+""",
+    "line_options": """
+**line : dict
+    Passed to matplotlib's `plot`.
+""",
+    "bins": """
+bins : int, default=30
+    Number of bins.
+""",
+    "summary_with_scores": """
+summary : FitSummary
+    With scores.
+""",
+    "figure": """
+ax_ : matplotlib.axes.Axes
+    The axes, after `plot`.
+figure_ : matplotlib.figure.Figure
+    Their figure.
 """,
     "preference_targets": """
 min_precision : float or dict {class: float}, default=None

@@ -55,7 +55,10 @@ def run_cell(cell: tuple[str, int, int, str]) -> dict[str, Any]:
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        scores = METHODS[method](rows[0], hidden, rows[1])
+        try:
+            scores = METHODS[method](rows[0], hidden, rows[1])
+        except ValueError as error:  # a classifier of another library that can't take these rows
+            return {"why": f"{cell}: {error}"}
     cut = 0.0 if scores.min() < 0 else 0.5
     return {
         "set": name,
@@ -132,7 +135,9 @@ def main() -> None:
         asked.out.parent.mkdir(parents=True, exist_ok=True)
         with asked.out.open("a") as file:
             for record in run_in_pool(run_cell, cells, workers=asked.workers, failed=_failed):
-                if "why" not in record:
+                if "why" in record:
+                    print(record["why"], flush=True)
+                else:
                     file.write(json.dumps(record) + "\n")
                     file.flush()
                     records.append(record)
@@ -141,8 +146,7 @@ def main() -> None:
 
 
 def _failed(cell: Any, why: str) -> dict[str, Any]:
-    print(f"{cell}: {why}", flush=True)
-    return {"why": why}
+    return {"why": f"{cell}: {why}"}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Errors on one split. The kernels of `AutoSVC` do not depend on labels: here they are made once for all splits."""
+"""The methods on one split. The kernels of `AutoSVC` do not depend on labels: here they are made once for all splits.
+
+Methods with one kernel take the RBF at the median distance, or for sparse rows the linear kernel of rows of length 1.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+import semisvm
 from semisvm import SupervisedSVC
 from semisvm.estimators.auto.average import KernelAverage, fit_average, labeled_target
-from semisvm.estimators.auto.geometry import as_rows
+from semisvm.estimators.auto.geometry import as_rows, median_distance2, squared_distances_between
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, make_library
 from semisvm.estimators.costs import Costs
 from semisvm.labels import Labels
@@ -47,6 +51,47 @@ class KernelsOfSet:
         """The class codes that an SVM on `UnlabeledKernel` gives to all rows."""
         K = self.fit(labeled).kernel(self.at, self.node[labeled])[self.node]
         return SupervisedSVC(C=10, kernel="precomputed").fit(K[labeled], self.codes[labeled]).predict(K)
+
+
+# What each method is told beside the kernel; C=10 is for deformed kernels of the size of the kernel itself.
+SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "SupervisedSVC": ("SupervisedSVC", {"C": 100}),
+    "TransductiveSVC(C_unlabeled=C)": ("TransductiveSVC", {"C": 100, "C_unlabeled": 100}),
+    "TransductiveSVC(C_unlabeled=C/10)": ("TransductiveSVC", {"C": 100, "C_unlabeled": 10}),
+    "TransductiveSVC, annealed, C_unlabeled=1": (
+        "TransductiveSVC",
+        {"C": 100, "C_unlabeled": 1, "algorithm": "anneal"},
+    ),
+    "LaplacianSVC": ("LaplacianSVC", {"C": 10}),
+    "LaplacianSVC(power=2)": ("LaplacianSVC", {"C": 10, "power": 2}),
+    "ProgressiveSVC": ("ProgressiveSVC", {"C": 100}),
+    "SelfTrainingSVC": ("SelfTrainingSVC", {"C": 100}),
+    "ClusterSVC": ("ClusterSVC", {"C": 100, "random_state": 0}),
+    "LabelMeanSVC": ("LabelMeanSVC", {"C": 100}),
+}
+SECONDS = 90.0  # for a fit: what is there then counts
+
+
+def codes_of_all_rows(method: str, X: Any, codes: np.ndarray, labeled: np.ndarray) -> np.ndarray:
+    """The class codes that a method of `SETTINGS` gives to all rows."""
+    rows, is_sparse = as_rows(X, is_cosine=sparse.issparse(X)), sparse.issparse(X)
+    kernel: dict[str, Any] = {"kernel": "linear"}
+    if not is_sparse:
+        kernel = {"gamma": 0.5 / median_distance2(squared_distances_between(rows, rows), np.ones(len(rows)))}
+    class_name, told = SETTINGS[method]
+    hidden = np.full(len(codes), -1)
+    hidden[labeled] = codes[labeled]
+    model = getattr(semisvm, class_name)(**kernel, **told, time_limit=SECONDS)
+    return model.fit(rows, hidden).transduction_
+
+
+def secstr_codes(method: str, X: Any, codes: np.ndarray, labeled: np.ndarray) -> np.ndarray:
+    """The class codes of all rows of SecStr, by `AutoSVC` or a linear SVM of the labeled rows."""
+    hidden = np.full(len(codes), -1)
+    hidden[labeled] = codes[labeled]
+    if method == "AutoSVC()":
+        return semisvm.AutoSVC(random_state=0).fit(X, hidden).transduction_
+    return SupervisedSVC(C=0.1, kernel="linear").fit(X[labeled], codes[labeled]).predict(X)
 
 
 def supervised_codes(X: Any, codes: np.ndarray, labeled: np.ndarray, median: float | None) -> np.ndarray:

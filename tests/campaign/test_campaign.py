@@ -47,6 +47,16 @@ def measures(accepted, truth, beta=1.0):
     return {"precision": tp / (tp + fp), "recall": tp / (tp + fn), "f": f, "cost": (fp + fn) / len(truth)}
 
 
+@pytest.mark.parametrize("claim", ["pool", "new rows"])
+@pytest.mark.parametrize("n_rows", [20, 60])
+def test_perfect_targets_have_a_price_or_none(n_rows, claim):
+    """Recall 1 where every row is accepted is true of itself: no row counts."""
+    scores = np.random.default_rng(1).normal(size=n_rows) + 1
+    for asked in ({"min_precision": 1.0, "min_recall": 1.0}, {"min_recall": 1.0, "min_f": 1.0}):
+        campaign = Campaign(scores, claim=claim, **asked)
+        assert all(line.forecast is None or line.forecast <= n_rows for line in campaign.prices().table)
+
+
 # ---- what is certified ----
 
 
@@ -225,7 +235,7 @@ def test_when_everything_is_labeled_the_claim_is_known():
     refuted.tell(range(20), truth)
     assert refuted.verdict().status == "refuted"
     assert not refuted.verdict().certified
-    assert "fit a better model" in refuted.verdict().reason
+    assert "A better model is needed" in refuted.verdict().reason
     assert refuted.draw(5) == known.draw(5) == []
 
 

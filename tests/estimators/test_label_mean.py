@@ -486,6 +486,7 @@ def test_ctrl_c_in_a_solve_keeps_the_supervised_machine(monkeypatch, at_call):
     monkeypatch.setattr(forms, "solve", interrupted_solve)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = LabelMeanSVC(gamma=0.5, costs={0: 1, 1: 2}).fit(X, y)
+    monkeypatch.undo()
     supervised = SupervisedSVC(gamma=0.5, costs={0: 1, 1: 2}).fit(X, y)
     assert_allclose(model.decision_function(X), supervised.decision_function(X), atol=1e-9)
     assert model.guard_["constant"] is None

@@ -14,6 +14,7 @@ from semisvm.estimators.neighbor_graph import graph_laplacian, link_nearest
 from semisvm.kernels import deformed, kernel_rows, make_formula
 
 TIGHT = {"tol": 1e-9}
+PAPER = {"power": 1, "graph_weights": "connectivity"}
 
 
 def few_labels(n=40, n_labels=12, seed=0, n_classes=2):
@@ -50,28 +51,28 @@ def test_the_laplacian_is_that_of_the_nearest_neighbors(kind, weights):
 
 
 @pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
-def test_a_node_of_mass_two_is_two_rows(kind):
-    """h' L h of the merged graph is that of the graph in which the copies stand apart, with the same links."""
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_a_node_of_mass_two_is_two_rows(kind, power):
+    """h' L^p h of the merged graph is that of the graph in which the copies stand apart, with the same links."""
     rng = np.random.default_rng(0)
     X, h, mass = rng.normal(size=(15, 2)), rng.normal(size=15), rng.integers(1, 4, 15)
     links = link_nearest(X, 3, "connectivity")
-    merged = graph_laplacian(links, mass.astype(float), is_normalized=kind == "normalized")
+    merged = graph_laplacian(links, mass.astype(float), is_normalized=kind == "normalized", power=power)
     copies = np.repeat(np.arange(15), mass)
-    apart = laplacian_by_hand(links.toarray()[np.ix_(copies, copies)], kind)
+    apart = np.linalg.matrix_power(laplacian_by_hand(links.toarray()[np.ix_(copies, copies)], kind), power)
     assert h @ merged @ h == pytest.approx(h[copies] @ apart @ h[copies])
 
 
-@pytest.mark.parametrize("C_intrinsic", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize(("C_intrinsic", "power"), [(0.01, 1), (1.0, 1), (1.0, 2), (100.0, 1)])
 @pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_it_is_the_machine_on_paper(C_intrinsic, kind, kernel):
+def test_it_is_the_machine_on_paper(C_intrinsic, power, kind, kernel):
     X, y, _ = few_labels()
     costs = {0: 1.0, 1: 5.0}
-    model = LaplacianSVC(
-        C=2, C_intrinsic=C_intrinsic, n_neighbors=4, laplacian=kind, kernel=kernel, gamma=0.1, costs=costs, **TIGHT
-    ).fit(X, y)
+    graph = {"C_intrinsic": C_intrinsic, "power": power, "graph_weights": "connectivity", "n_neighbors": 4}
+    model = LaplacianSVC(C=2, laplacian=kind, kernel=kernel, gamma=0.1, costs=costs, **graph, **TIGHT).fit(X, y)
     K = X @ X.T if kernel == "linear" else rbf_kernel(X, gamma=0.1)
-    P = C_intrinsic * laplacian_by_hand(graph_by_hand(X, 4), kind)
+    P = C_intrinsic * np.linalg.matrix_power(laplacian_by_hand(graph_by_hand(X, 4), kind), power)
     row = np.flatnonzero(y >= 0)
     sign = np.where(y[row] > 0, 1.0, -1.0)
     pieces = (row, sign, sign, 2 * np.where(y[row] > 0, 5.0, 1.0))
@@ -93,7 +94,7 @@ def test_scores_are_those_of_the_kernel_deformed_in_full():
     inverse = np.linalg.inv(np.eye(len(X)) + P @ K)
     bent, bent_new = K - K @ inverse @ P @ K, K_new - K_new @ inverse @ P @ K
     by_the_book = SupervisedSVC(kernel="precomputed", **TIGHT).fit((bent + bent.T) / 2, y)
-    ours = LaplacianSVC(C_intrinsic=3.0, n_neighbors=5, gamma=0.05, **TIGHT).fit(X, y)
+    ours = LaplacianSVC(C_intrinsic=3.0, n_neighbors=5, gamma=0.05, **PAPER, **TIGHT).fit(X, y)
     np.testing.assert_allclose(ours.decision_function(new), by_the_book.decision_function(bent_new), atol=1e-8)
 
 
@@ -123,7 +124,7 @@ def test_two_moons_are_told_apart_by_two_labels(kind):
     X, true = make_moons(200, noise=0.05, random_state=0)
     y = np.full(200, -1)
     y[[np.flatnonzero(true == 0)[0], np.flatnonzero(true == 1)[0]]] = [0, 1]
-    assert LaplacianSVC(C_intrinsic=100, gamma=5, laplacian=kind).fit(X, y).score(X, true) == 1.0
+    assert LaplacianSVC(C_intrinsic=100, gamma=5, laplacian=kind, **PAPER).fit(X, y).score(X, true) == 1.0
     assert SupervisedSVC(gamma=5).fit(X, y).score(X, true) < 0.95
 
 
@@ -157,6 +158,7 @@ def test_a_kernel_that_is_no_inner_product_is_solved_directly(monkeypatch):
     X, y, _ = few_labels()
     model = LaplacianSVC(kernel=lambda a, b: -rbf_kernel(a, b, gamma=0.1), C_intrinsic=0.1).fit(X, y)
     assert records_of(model)[0]["residual"] == 0.0
+    assert LaplacianSVC(kernel=lambda a, b: -rbf_kernel(a, b, gamma=0.1)).fit(X, y).C_intrinsic_ == 0
 
 
 @pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
@@ -222,6 +224,52 @@ def test_systems_that_neither_converge_nor_fit_in_memory_are_reported(monkeypatc
     assert told[0].filename == __file__
     enough = LaplacianSVC(C_intrinsic=100, cache_size=1.0).fit(X, y)  # there the factors stand in
     assert records_of(enough)[0]["residual"] == 0.0
+
+
+def deformed_by_hand(K, L, price):
+    penalty = price * L
+    return K - K @ np.linalg.inv(np.eye(len(K)) + penalty @ K) @ penalty @ K
+
+
+@pytest.mark.parametrize(("scale", "n_classes"), [(1.0, 2), (4.0, 2), (1.0, 3)])
+def test_auto_takes_the_price_with_the_least_leave_one_out_error_and_keeps_the_size_of_the_kernel(scale, n_classes):
+    """The error by training again without each row, the machine by an SVM on the deformed kernel, made in full."""
+    X, true = make_moons(80, noise=0.1, random_state=0)
+    true = true + (n_classes - 2) * (X[:, 0] > 1)
+    y = np.where(np.arange(80) % 5 == 0, true, -1)
+    K, labeled = scale * rbf_kernel(X, gamma=2), np.flatnonzero(y >= 0)
+    L = np.linalg.matrix_power(laplacian_by_hand(graph_by_hand(X, 6, "heat"), "normalized"), 2)
+    Y = 2.0 * (y[labeled][:, None] == np.arange(n_classes)) - 1
+    errors, kernels = {}, {}
+    for price in (0.0, 10.0, 1e3, 1e4):
+        kernels[price] = bent = deformed_by_hand(K, L, price / scale)
+        block = bent[np.ix_(labeled, labeled)]
+        ridge = 0.1 * np.diagonal(block).mean()
+        errors[price] = 0.0
+        for i in range(len(labeled)):
+            rest = np.delete(np.arange(len(labeled)), i)
+            system = np.ones((len(rest) + 1,) * 2)
+            system[:-1, :-1], system[-1, -1] = block[np.ix_(rest, rest)] + ridge * np.eye(len(rest)), 0
+            a = np.linalg.solve(system, np.vstack([Y[rest], np.zeros(n_classes)]))
+            errors[price] += ((Y[i] - block[i, rest] @ a[:-1] - a[-1]) ** 2).sum()
+    best = min(errors, key=errors.get)
+    own = {"kernel": lambda a, b: scale * rbf_kernel(a, b, gamma=2), "power": 2}
+    model = LaplacianSVC(C=3, **own, **TIGHT).fit(X, y)
+    assert model.C_intrinsic_ == pytest.approx(best / scale)
+    assert best > 0
+    bent = kernels[best] * (scale / np.diagonal(kernels[best])[labeled].mean())
+    machine = SupervisedSVC(C=3, kernel="precomputed", multi_class="ovr", **TIGHT).fit((bent + bent.T) / 2, y)
+    np.testing.assert_allclose(model.decision_function(X), machine.decision_function(bent), atol=1e-5)
+
+
+def test_auto_leaves_the_graph_out_where_it_does_not_help():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 20))
+    y = np.where(np.arange(120) < 40, X[:, 0] + X[:, 1] > 0, -1)
+    model = LaplacianSVC(kernel="linear", **TIGHT).fit(X, y)
+    assert model.C_intrinsic_ == 0
+    supervised = SupervisedSVC(kernel="linear", **TIGHT).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), supervised.decision_function(X), atol=1e-6)
 
 
 class StopsAfterTheGraph:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from browser import CONTRAST, UNNAMED
-from report_summaries import EMPTY, binary_summary, make_comparison, multiclass_summary
+from report_summaries import EMPTY, binary_summary, make_campaign, make_comparison, multiclass_summary
 from semisvm.estimators.progress import RoundRecord
 from semisvm.report import render_page, write_report
 from semisvm.report.charts import UsableScores, tabulate
@@ -124,7 +124,7 @@ def test_a_class_is_chosen_and_alone_is_shown(show):
 
 @pytest.mark.parametrize(
     "summary",
-    [replace(binary_summary(), comparison=make_comparison()), multiclass_summary(), EMPTY],
+    [replace(binary_summary(), comparison=make_comparison(), campaign=make_campaign()), multiclass_summary(), EMPTY],
     ids=["binary", "multiclass", "empty"],
 )
 @pytest.mark.parametrize("colors", ["light", "dark"])
@@ -146,7 +146,7 @@ def test_dark_is_dark_and_paper_is_white(show):
 @pytest.mark.parametrize("summary", [binary_summary(), multiclass_summary(["long " * 20, "x" * 200, "c"])])
 def test_nothing_is_wider_than_a_phone(show, summary):
     data = replace(summary.data, features=(FeatureSummary("f" * 300, "number"),))
-    summary = replace(summary, data=data, notes=("w" * 300,), comparison=make_comparison())
+    summary = replace(summary, data=data, notes=("w" * 300,), comparison=make_comparison(), campaign=make_campaign())
     page = show(summary, viewport=NARROW)
     page.locator("details").evaluate_all("all => all.forEach((part) => { part.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
@@ -158,9 +158,9 @@ def test_nothing_is_wider_than_a_phone(show, summary):
 
 
 def test_every_chart_is_drawn(show):
-    page = show(replace(binary_summary(), comparison=make_comparison()))
+    page = show(replace(binary_summary(), comparison=make_comparison(), campaign=make_campaign()))
     page.locator("[data-chart=comparison] svg").wait_for()
-    count = {"audit": 3, "curve": 1, "bins": 2, "rounds": 4, "comparison": 1}
+    count = {"audit": 3, "curve": 1, "bins": 2, "rounds": 4, "comparison": 1, "campaign": 2}
     assert {name: page.locator(f"[data-chart={name}] svg").count() for name in count} == count
 
 
@@ -196,3 +196,14 @@ def test_without_scripts_the_tables_hold_the_figures(show):
     assert page.locator("article:visible").count() == 3
     assert "Scripts are switched off" in text(page, "noscript")
     assert re.search(r"\(chosen\)", page.content())
+
+
+def test_a_campaign_is_shown_with_its_claim_and_its_prices(show):
+    campaign = make_campaign()
+    page = show(replace(binary_summary(), campaign=campaign))
+    section = page.locator("section[aria-labelledby=campaign]")
+    assert campaign.claim in section.inner_text()
+    assert section.locator("tbody tr").count() == len(campaign.thresholds)
+    assert section.locator("tbody tr.is-chosen").count() == sum(at is not None for at in campaign.certified_at)
+    assert page.locator("nav a[href='#campaign']").count() == 1
+    assert show(binary_summary()).locator("#campaign").count() == 0

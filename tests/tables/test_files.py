@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.svm import SVC
 import semisvm
 from killed_fits import training
 from semisvm.errors import DataError
+from semisvm.estimators.progress import RoundRecord
 from semisvm.estimators.registry import available
 from semisvm.tables import FitSummary
 from semisvm.tables.classes import Classes
@@ -137,9 +139,28 @@ def test_a_model_file_of_version_0_1_is_read_and_predicts_as_it_did(tmp_path, na
     assert set(model.estimator.predict(X)) <= set(model.classes.names)
     assert model.estimator.classes_.tolist() == list(model.classes.names)
     clone(model.estimator)  # every parameter of this version is there
+    assert all(isinstance(record, RoundRecord) for record in model.estimator.history_)
     again = semisvm.load(semisvm.save(model, tmp_path / "again.skops"))
     assert again.summary.as_dict() == model.summary.as_dict()
     np.testing.assert_array_equal(again.scores_of(X), model.scores_of(X))
+
+
+@pytest.mark.parametrize("name", ["two-classes", "three-classes"])
+def test_an_estimator_of_version_0_1_has_its_operating_points_by_class(name):
+    """They are those of the summary, and with two classes the positive one has a name of its own."""
+    model = semisvm.load(VERSION_1 / f"{name}.skops")
+    estimator, told = model.estimator, model.summary.operating_points
+    assert set(estimator.operating_points_) == set(estimator.audits_) == set(told)
+    for number, (label, point) in enumerate(estimator.operating_points_.items()):
+        assert point.threshold == pytest.approx(estimator.threshold_[number])
+        assert str(replace(point, threshold=told[label].threshold)) == str(told[label])
+        assert set(estimator.audits_[label]) == set(model.summary.audits[label])
+    if name == "two-classes":
+        assert estimator.operating_point_ is estimator.operating_points_[model.classes.names[1]]
+        assert estimator.audit_ is estimator.audits_[model.classes.names[1]]
+    else:
+        with pytest.raises(AttributeError, match="only available with two classes"):
+            _ = estimator.operating_point_
 
 
 def test_a_method_that_was_renamed_since_version_0_1_is_found(tmp_path):

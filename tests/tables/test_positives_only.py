@@ -63,7 +63,7 @@ def test_methods_are_compared_by_how_they_rank_positives_against_unlabeled_rows(
     assert found.baseline == LOGISTIC
     assert found.chosen == "positive-unlabeled"
     assert "no method here has a precision" in found.verdict
-    X = np.asarray(rows.encoder().transform(rows.rows))
+    X = np.asarray(rows.views().form())
     y = np.where(rows.codes >= 0, 1, -1)
     cv = PositiveUnlabeledKFold(5, shuffle=True, random_state=3)
     logistic = LogisticRegression(class_weight="balanced", max_iter=1000)
@@ -97,7 +97,7 @@ def test_the_method_is_refused_where_two_classes_are_labeled(table):
 
 def test_the_command_does_it_and_writes_predictions_and_a_report(table, tmp_path, capsys):
     model, report, out = tmp_path / "m.skops", tmp_path / "report.html", tmp_path / "out.csv"
-    fit = run_command(capsys, "fit", table, "--target", "kind", "--out", model, "--report", report)
+    fit = run_command(capsys, "fit", table, "--target", "kind", "--out", model, "--report", report, "--details")
     assert fit.code == 0
     assert "positive-unlabeled" in fit.out + fit.err
     assert run_command(capsys, "predict", model, table, "--out", out).code == 0

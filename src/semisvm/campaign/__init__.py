@@ -8,13 +8,25 @@
     stored      what a campaign consists of, and the file in which it is kept
     threshold   a classifier with a threshold of its own, and the scores that thresholds apply to
     verdict     what came of it: a table, an operating point, sentences
+    record      the claim in one sentence, and how the evidence grew, for the report
 
 The arithmetic is in `semisvm.decision`, which has nothing random in it; here are seeds, answers, files and models.
 """
 
 from semisvm.campaign.core import Campaign
+from semisvm.campaign.record import CampaignSummary, claim_in_words, first_price, summarize_campaign
 from semisvm.campaign.sequence import ThresholdEvidence
 from semisvm.campaign.threshold import ThresholdClassifier
 from semisvm.campaign.verdict import CampaignVerdict, PriceList
 
-__all__ = ["Campaign", "CampaignVerdict", "PriceList", "ThresholdClassifier", "ThresholdEvidence"]
+__all__ = [
+    "Campaign",
+    "CampaignSummary",
+    "CampaignVerdict",
+    "PriceList",
+    "ThresholdClassifier",
+    "ThresholdEvidence",
+    "claim_in_words",
+    "first_price",
+    "summarize_campaign",
+]

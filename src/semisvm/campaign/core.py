@@ -287,7 +287,8 @@ class Campaign(StoredCampaign):
             Whether a threshold is certified, which, and what the next one takes.
         """
         standing = self._standing()
-        given = Given(self.n_labels, len(self._log.corrections), self.n_in_play, len(self.ledger), self.total_risk)
+        counts = (self.n_labels, len(self._log.corrections), self.n_in_play)
+        given = Given(*counts, len(self.ledger), self.total_risk, 1 - self.confidence)
         point = None
         if standing.best is not None:
             point = certified_point(self._tests, standing, standing.best, self._order, self.answers, given)

@@ -36,6 +36,8 @@ class ThresholdEvidence:
         The highest evidence so far; of several targets, that of the weakest.
     evidence_needed : float
         What certifies it; infinite while the tests before it have not passed.
+    evidence_hoped : float
+        The same, if the tests before it pass.
     n_read : int
         Answers that count for it.
     positives : int
@@ -53,6 +55,7 @@ class ThresholdEvidence:
     predicted: dict[str, float]
     evidence: float
     evidence_needed: float
+    evidence_hoped: float
     n_read: int
     positives: int
     is_certified: bool
@@ -118,6 +121,7 @@ class ClaimSequence:
                     predicted={f.measure: predicted_value(self.plan, f, one.n_bands, self.target) for f in self.forms},
                     evidence=float(np.exp(highest[k])),
                     evidence_needed=1 / (risk * levels[k]) if levels[k] > 0 else math.inf,
+                    evidence_hoped=math.exp(self._log_wanted(k, float(levels[k]))[0]),
                     n_read=least_read.n_read,
                     positives=least_read.positives,
                     is_certified=bool(passed[k]),

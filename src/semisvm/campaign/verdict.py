@@ -19,13 +19,14 @@ CampaignStatus = Literal["certified", "known", "open", "refuted"]
 
 
 class Given(NamedTuple):
-    """What a campaign tells besides its evidence: labels, corrections, rows in play, its number, the total risk."""
+    """What a campaign tells besides its evidence: labels, corrections, rows in play, its number, all risks, its own."""
 
     n_labels: int
     n_corrections: int
     n_rows: int
     campaign: int
     total_risk: float
+    risk: float
 
 
 @dataclass(frozen=True)
@@ -228,14 +229,20 @@ def _verdict_in_words(
         rule = f"scores above {point.threshold:.6g} ({accepted})"
         return f"{kind} after {said}: {target} for {rule}. {point.caution}{next_step}"
     if status == "refuted":
-        return (
-            f"Known after {said}: no threshold of this campaign gives {target}. Use these labels to fit a better "
-            "model, and start a new campaign; the risks of both add up."
-        )
+        return f"Known after {said}: no threshold of this campaign gives {target}. {_start_again(given)}"
     if forecast is None:
         return (
             f"Not certified after {said}: {target}. No certificate is in sight: the scores do not separate the classes "
-            "well enough at these thresholds. Use these labels to fit a better model and start a new campaign (the "
-            "risks of both add up), or ask for less."
+            f"well enough at these thresholds. {_start_again(given)} Or ask for less."
         )
     return f"Not certified after {said}: {target}. About {forecast:,} more labels for the first certificate."
+
+
+def _start_again(given: Given) -> str:
+    """What to do where the model can't reach its target: a better model, and the risk of another campaign."""
+    risk = min(1.0, given.total_risk + given.risk)
+    return (
+        "A better model is needed: label the rows that it is least sure of (semisvm suggest), fit it again with these "
+        "labels too, and start a new campaign. Its risk is added: the chance that any of the "
+        f"{given.campaign + 1} campaigns is wrong is then at most {risk:.0%}."
+    )

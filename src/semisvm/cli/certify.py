@@ -105,6 +105,20 @@ def _say_setup(screen: Screen, campaign: Campaign, format: BatchFormat) -> None:
     screen.say(f"Set the project up with:\n{setup}\n")
 
 
+def _write_campaign_report(campaign: Campaign, state: Path, report: Path, force: bool) -> None:
+    """Write the report of the campaign's model, with what came of the campaign so far."""
+    from dataclasses import replace
+
+    from semisvm.campaign import summarize_campaign
+    from semisvm.report import write_report
+    from semisvm.tables.certify import load_model
+    from semisvm.tables.disk import check_can_write
+
+    check_can_write(report, force=force, inputs=_files_of(campaign, state, None))
+    summary = load_model(campaign.about["model"]).summary
+    write_report(replace(summary, campaign=summarize_campaign(campaign)), report, force=force)
+
+
 def _files_of(campaign: Campaign, state: Path, moved: Path | None) -> list[Path]:
     """The files of a campaign, which no output may replace."""
     known = [state, *(Path(campaign.about[name]) for name in ("model", "data"))]
@@ -227,21 +241,29 @@ def tell_command(
 
 @certify_command.command("show", short_help="Say what is proved so far.")
 @state_argument
+@click.option("--report", type=shared.FILE, metavar="FILE", help="Write the model's report with the campaign in it.")
+@shared.force_option
 @shared.json_option
 @click.pass_context
-def show_command(context: click.Context, state: Path, as_json: bool) -> None:
+def show_command(context: click.Context, state: Path, report: Path | None, force: bool, as_json: bool) -> None:
     """Say what is proved so far, for every threshold, and what the next step takes.
 
     The exit code is 1 while nothing is certified.
     """
+    from semisvm.campaign import claim_in_words
     from semisvm.tables.certify import load_campaign
 
     screen = Screen(as_json)
-    verdict = load_campaign(state).verdict()
+    campaign = load_campaign(state)
+    verdict = campaign.verdict()
+    if report is not None:
+        _write_campaign_report(campaign, state, report, force)
     if as_json:
-        screen.show_json(verdict.as_dict())
+        screen.show_json(verdict.as_dict() | {"claim_in_words": claim_in_words(campaign)})
     else:
-        screen.say(str(verdict))
+        screen.say(f"{claim_in_words(campaign)}\n\n{verdict}")
+    if report is not None:
+        screen.say(f"Report: {report}")
     context.exit(0 if verdict.certified else 1)
 
 

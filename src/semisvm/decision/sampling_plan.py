@@ -18,7 +18,7 @@ import numpy as np
 from semisvm.decision.betting import CLAIM_ROUNDING
 from semisvm.decision.checks import Floats
 from semisvm.decision.linear_claims import LEAST_DOUBT, LinearForm, linear_forms, measure_of, stratified, with_experts
-from semisvm.decision.stratified_bets import best_draws
+from semisvm.decision.stratified_bets import StratifiedClaim, best_draws
 from semisvm.decision.target import Target
 
 N_SIZES = 12
@@ -244,7 +244,7 @@ def _promising(
     for k in range(len(ends)):
         claims = [stratified(sizes, beliefs, np.ones(len(sizes)), form, k + 1)[0] for form in forms]
         grows = [best_draws(c.sizes, c.values, c.total, c.experts[0])[1] for c in claims]
-        rooms = [((c.sizes * c.values * c.experts[0]).sum() - c.total) / (c.sizes * c.values).sum() for c in claims]
+        rooms = [_room(claim) for claim in claims]
         merits.append((min(grows), min(rooms)))
     best = max(range(len(ends)), key=lambda k: merits[k])
     chosen = [k for k in (best, best + 1, best - 1) if 0 <= k < len(ends)]
@@ -276,3 +276,11 @@ def predicted_value(plan: SamplingPlan, form: LinearForm, n_accepting: int, targ
     tp = float((accepted * plan.beliefs[:n_accepting]).sum())
     fn = float((rejected * plan.beliefs[n_accepting:]).sum())
     return measure_of(tp, float(accepted.sum()) - tp, fn, plan.n_rows, form, target)
+
+
+def _room(claim: StratifiedClaim) -> float:
+    """How much more good weight is predicted than the null allows, as a share of all; where no row counts, 1 or -1."""
+    worth = claim.sizes * claim.values
+    if not worth.sum() > 0:  # recall 1 where every row is accepted: true of itself
+        return 1.0 if claim.total < 0 else -1.0
+    return float(((worth * claim.experts[0]).sum() - claim.total) / worth.sum())

@@ -40,6 +40,7 @@ from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
+from semisvm.primal import Rows
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
@@ -155,6 +156,12 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
 
     def _fit_rows(self, X, y, sample_weight, sample_cost, store=None, read_labels=encode, random_sample=None) -> Self:
         """Fit; `read_labels` is `encode`, or does the same for a target that only this method can learn from."""
+        if isinstance(X, Rows):
+            if sample_weight is not None or sample_cost is not None or random_sample is not None:
+                raise ValueError("Rows that are not in memory bring their weights: leave everything but y out.")
+            from semisvm.estimators.streams import fit_stream
+
+            return fit_stream(self, X, y)
         X, y = on_host(X), on_host(y)
         if y is not None:
             accepted: Any = False if self._is_precomputed() else "csr"
@@ -242,6 +249,19 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             if fit.rounds is not None:
                 self.labeled_iter_[rows_in_use] = np.maximum(self.labeled_iter_[rows_in_use], fit.rounds)
 
+    def _learn_stream(self, problem: Any, found: MethodFit) -> Self:
+        """Set what a fit on rows that are not in memory learns: everything but entries per row."""
+        from semisvm.estimators.streams import learn_stream
+
+        for name in (*DUAL_ATTRIBUTES, "transduction_", "labeled_iter_"):
+            self.__dict__.pop(name, None)
+        learn_stream(self, problem, found)
+        for warning in ended_early(problem, found):
+            warn_caller(warning)
+        if self.termination_condition_ == Status.INTERRUPTED:
+            pass_interrupt_on()
+        return self
+
     def _transduce(self, X, rows_in_use: np.ndarray, labels: Labels, found: MethodFit) -> np.ndarray:
         """The class of every training row as an index: true labels stay, the rest are predicted."""
         codes = labels.codes.copy()
@@ -274,6 +294,10 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
     def _raw_scores(self, X) -> np.ndarray:
         """Check the rows and score them by the binary problems, (n, n_problems)."""
         check_is_fitted(self)
+        if isinstance(X, Rows):
+            from semisvm.estimators.streams import scores_of_rows
+
+            return scores_of_rows(self, X)
         return self._score_checked(validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
 
     def _score_checked(self, X) -> np.ndarray:

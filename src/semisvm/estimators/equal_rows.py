@@ -21,7 +21,9 @@ The factor is at most 1 in size, and exactly 1 at the bound: no coefficient leav
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,6 +66,40 @@ class EqualRows:
         n_support = int(np.count_nonzero(row_beta))
         history = [record.with_details(n_support=n_support) for record in fit.history]
         return replace(fit, row_beta=row_beta, scores=fit.scores[self.group], history=history)
+
+    def expand(self, fit: BinaryFit, weight: np.ndarray) -> BinaryFit:
+        """A fit on the distinct rows as a fit on all of them, coefficients dealt out by weight, (n,)."""
+        return replace(
+            fit,
+            row_beta=fit.row_beta[self.group] * (weight / self.total(weight)[self.group]),
+            scores=fit.scores[self.group],
+            rounds=None if fit.rounds is None else fit.rounds[self.group],
+            guess=None if fit.guess is None else fit.guess[self.group],
+        )
+
+
+def are_copies_alike(problem: TrainingProblem) -> bool:
+    """Whether equal rows are the same to the machine: they can be found, and none has costs of its own.
+
+    The primal form is made for so many rows that looking for copies would take longer than it saves.
+    """
+    costs, asked = problem.costs, problem.kernel.kernel
+    may_be_found = isinstance(asked, str) and asked != "precomputed" and not problem.form.is_primal
+    return may_be_found and costs.of_row is None and (costs.matrix is None or costs.matrix.ndim == 2)
+
+
+def merge_unlabeled_copies(problem: TrainingProblem) -> tuple[TrainingProblem, Callable[[BinaryFit], BinaryFit]]:
+    """The problem in which unlabeled rows that are equal are one row, and what makes its fits those of all rows.
+
+    A method that labels a share of the weight can't give half a row a label. Where copies are one row from the start,
+    a row of weight 2 and two rows are the same problem. Labeled rows stay as they are.
+    """
+    if are_copies_alike(problem):
+        is_labeled = problem.labels.is_labeled
+        found = _Lookup(problem.X, np.where(is_labeled, np.arange(1, len(is_labeled) + 1), 0)).groups()
+        if len(found.first) < len(is_labeled):
+            return found.merge(problem), partial(found.expand, weight=problem.weight)
+    return problem, lambda fit: fit
 
 
 def arrange_by_content(whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:

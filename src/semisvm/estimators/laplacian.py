@@ -1,27 +1,36 @@
 """Laplacian SVM (Belkin, Niyogi and Sindhwani 2006): a classifier that is smooth along the graph of all the rows.
 
-    minimize  1/2 |w|^2 + C_intrinsic/2 h' L h + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
+    minimize  1/2 |w|^2 + C_intrinsic/2 h' L^p h + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
 
     f(x) = h(x) + bias,  h(x) = <w, x>,  h the values at all n rows, L the Laplacian of their nearest-neighbor graph
 
 Unlabeled rows take part in L only. The two quadratic terms are one norm, that of the deformed kernel
 
-    k~(x, z) = k(x, z) - k_x' (I + C_intrinsic L K)^-1 C_intrinsic L k_z
+    k~(x, z) = k(x, z) - k_x' (I + C_intrinsic L^p K)^-1 C_intrinsic L^p k_z
 
 in which this is the supervised machine of the labeled rows (`kernels.deformed` says why no inverse is needed). In the
 literature's symbols, with l labeled rows of n: C = 1 / (2 gamma_A l) and C_intrinsic = gamma_I / (gamma_A n^2).
+
+C_intrinsic="auto" tries a few values, and takes the one in whose kernel a least-squares SVM has the least leave-one-out
+error, which is known in closed form (`auto.stacking`). Large values shrink the deformed kernel: it is then scaled to
+the mean diagonal that the kernel itself has at the labeled rows, so that C keeps its meaning.
 """
 
+from __future__ import annotations
+
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.dual import Status
+from semisvm.estimators.auto.average import SMALLEST_PRICE
+from semisvm.estimators.auto.stacking import fit_least_squares
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.equal_rows import EqualRows, arrange_by_content, find_equal_rows
@@ -29,7 +38,7 @@ from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.neighbor_graph import LINK_WEIGHTS, graph_laplacian, link_nearest, link_nearest_by_kernel
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord
-from semisvm.kernels import Formula, kernel_rows
+from semisvm.kernels import Formula, KernelRows, kernel_rows
 from semisvm.kernels.deformed import Deformed, deform
 from semisvm.kernels.resources import budget_bytes
 from semisvm.shared_docs import with_shared_docs
@@ -38,6 +47,7 @@ from semisvm.sklearn_private import Interval, StrOptions
 # The deformed kernel is made this much more exactly than the machine on it is solved; float32 rows allow no more.
 EXACTER_THAN_TOL = 1e-4
 FLOAT32_ALLOWS = 1e-6
+AUTO_PRICES, AUTO_POWERS, AUTO_RIDGE = (0.0, 10.0, 1e3, 1e4), (1, 2), 0.1
 
 
 @with_shared_docs
@@ -48,12 +58,17 @@ class LaplacianSVC(BaseSVC):
     ----------
     C : float, default=1.0
         The price of a labeled row on the wrong side of its margin.
-    C_intrinsic : float, default=0.1
-        The price of scores that differ between linked rows, labeled or not. 0 is `SupervisedSVC`.
+    C_intrinsic : float or "auto", default="auto"
+        The price of scores that differ between linked rows, labeled or not. 0 is `SupervisedSVC`. "auto" takes the best
+        of 0, 10, 1,000 and 10,000, for a kernel of mean diagonal 1, by closed-form leave-one-out on the labeled rows;
+        C is then the price for a deformed kernel that is scaled to the size of the kernel itself.
+    power : int or "auto", default="auto"
+        The power of the Laplacian: 1 is the penalty of the original paper, 2 also asks that differences change slowly
+        along the graph. "auto" is 1; with ``C_intrinsic="auto"`` both are tried.
     n_neighbors : int, default=6
         How many nearest rows each row is linked to. A link holds for both rows, whichever asked for it. Equal rows
         are one node of the graph, and a row of weight 2 counts as two rows there too.
-    graph_weights : {"connectivity", "heat"}, default="connectivity"
+    graph_weights : {"connectivity", "heat"}, default="heat"
         Every link counts 1, or exp(-d^2 / (2 s^2)) at distance d, s the mean distance of linked rows. With
         ``kernel="precomputed"`` distances are those in feature space.
     laplacian : {"normalized", "combinatorial"}, default="normalized"
@@ -70,6 +85,10 @@ class LaplacianSVC(BaseSVC):
     ----------
     %(classes)s
     %(machine)s
+    C_intrinsic_ : float
+        The price of scores that differ between linked rows that was used.
+    power_ : int
+        The power of the Laplacian that was used.
     %(transduction)s
     %(course)s
 
@@ -101,14 +120,16 @@ class LaplacianSVC(BaseSVC):
     >>> from semisvm import LaplacianSVC
     >>> X, y = make_moons(200, noise=0.05, random_state=0)
     >>> hidden = y.copy()
-    >>> hidden[2:] = -1  # one label of each class is left
-    >>> LaplacianSVC(C_intrinsic=100, gamma=5).fit(X, hidden).score(X, y)
-    1.0
+    >>> hidden[10:] = -1  # ten labels are left
+    >>> model = LaplacianSVC(C=10, gamma=5).fit(X, hidden)
+    >>> model.C_intrinsic_, model.score(X, y)
+    (10000.0, 1.0)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVC._parameter_constraints,
-        "C_intrinsic": [Interval(Real, 0, None, closed="left")],
+        "C_intrinsic": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "power": [Interval(Integral, 1, 4, closed="both"), StrOptions({"auto"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "graph_weights": [StrOptions(set(LINK_WEIGHTS))],
         "laplacian": [StrOptions({"normalized", "combinatorial"})],
@@ -118,9 +139,10 @@ class LaplacianSVC(BaseSVC):
         self,
         C: float = 1.0,
         *,
-        C_intrinsic: float = 0.1,
+        C_intrinsic: float | Literal["auto"] = "auto",
+        power: int | Literal["auto"] = "auto",
         n_neighbors: int = 6,
-        graph_weights: Literal["connectivity", "heat"] = "connectivity",
+        graph_weights: Literal["connectivity", "heat"] = "heat",
         laplacian: Literal["normalized", "combinatorial"] = "normalized",
         kernel: Kernel = "rbf",
         degree: float = 3,
@@ -155,6 +177,7 @@ class LaplacianSVC(BaseSVC):
             verbose=verbose,
         )
         self.C_intrinsic = C_intrinsic
+        self.power = power
         self.n_neighbors = n_neighbors
         self.graph_weights = graph_weights
         self.laplacian = laplacian
@@ -170,53 +193,124 @@ class LaplacianSVC(BaseSVC):
             began = time.perf_counter()
             nodes = find_equal_rows(problem.X)
             columns, column = np.unique(nodes.group[is_labeled], return_inverse=True)
-            deformed, warnings, facts = self._deform(problem, formula, nodes, columns)
+            graph = self._make_graph(problem, formula, nodes)
+            found = self._penalize(graph, columns, column, codes, problem.weight[is_labeled], costs.price(codes))
+            deformed, self.C_intrinsic_, self.power_ = found.deformed, found.C_intrinsic, found.power
+            facts = graph.facts | {
+                "residual": deformed.residual,
+                "C_intrinsic": found.C_intrinsic,
+                "power": found.power,
+            }
             record = RoundRecord(
                 watch.name, n_iter=deformed.n_steps, seconds=time.perf_counter() - began, details=facts
             )
             is_stopped = watch.round_done(record)
-            K = deformed.between(columns)[np.ix_(column, column)]
+            K = found.scale * deformed.between(columns)[np.ix_(column, column)]
             labeler = Labeler(problem, kernel_rows(K, Formula("precomputed")), watch, is_labeled)
             box = self.C * problem.weight[is_labeled] * costs.price(codes)
             labeler.solve(codes, box, max_iter=0 if is_stopped else None)
             if is_stopped:
                 labeler.end(Status.STOPPED)
         fits = labeler.fits([record, *labeler.records()], np.where(is_labeled, 0, -1))
-        fits = [_over_all_rows(fit, deformed, column, nodes, problem.weight) for fit in fits]
-        return MethodFit(fits, formula, labeler.scheme, warnings=warnings)
+        fits = [_over_all_rows(fit, found, column, nodes, problem.weight) for fit in fits]
+        return MethodFit(fits, formula, labeler.scheme, warnings=graph.warnings(deformed))
 
-    def _deform(
-        self, problem: TrainingProblem, formula: Formula, nodes: EqualRows, columns: np.ndarray
-    ) -> tuple[Deformed, tuple[Warning, ...], dict[str, Any]]:
-        """The columns of the deformed kernel between the nodes, a warning where it is rough, and facts to record."""
+    def _make_graph(self, problem: TrainingProblem, formula: Formula, nodes: EqualRows) -> _Graph:
         distinct = nodes.merge(problem)
         link = link_nearest_by_kernel if problem.kernel.is_precomputed else link_nearest
         links = link(distinct.X, self.n_neighbors, self.graph_weights)
-        L = graph_laplacian(links, distinct.weight, is_normalized=self.laplacian == "normalized")
+        powers = AUTO_POWERS if self.power == "auto" and self.C_intrinsic == "auto" else (self._power,)
+        is_normalized = self.laplacian == "normalized"
+        L = {
+            power: graph_laplacian(links, distinct.weight, is_normalized=is_normalized, power=power) for power in powers
+        }
         kernel = distinct.kernel_rows(formula)
         tol = max(EXACTER_THAN_TOL * self.tol, FLOAT32_ALLOWS if kernel.dtype == np.float32 else 0.0)
-        deformed = deform(kernel, self.C_intrinsic * L, columns, budget=budget_bytes(self.cache_size), tol=tol)
-        is_rough = ConvergenceWarning(
-            f"The deformed kernel is known to a residual of {deformed.residual:.2g} where {tol:.2g} was asked: its "
-            "systems are too ill-conditioned for the memory there is. Raise cache_size or lower C_intrinsic."
+        n_parts = int(connected_components(links)[0])
+        facts = {"nodes": distinct.n_rows, "links": links.nnz // 2, "components": n_parts}
+        return _Graph(kernel, L, budget_bytes(self.cache_size), tol, facts)
+
+    @property
+    def _power(self) -> int:
+        return 1 if self.power == "auto" else int(self.power)
+
+    def _penalize(self, graph: _Graph, columns, column, codes, weight, price) -> _Penalized:
+        """The kernel that the machine is trained in."""
+        if self.C_intrinsic == "auto":
+            return _choose(graph, columns, column, codes, weight, price)
+        given = float(self.C_intrinsic)
+        return _Penalized(given, self._power, graph.deform(given, self._power, columns))
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """The kernel between the distinct rows, powers of the Laplacian by number, and what is told about the graph."""
+
+    kernel: KernelRows
+    L: dict[int, sparse.csr_matrix]
+    budget: int
+    tol: float
+    facts: dict[str, Any]
+
+    def deform(self, price: float, power: int, columns: np.ndarray) -> Deformed:
+        """The columns of the kernel that is deformed by this price of the graph."""
+        return deform(self.kernel, price * self.L[power], columns, budget=self.budget, tol=self.tol)
+
+    def warnings(self, deformed: Deformed) -> tuple[Warning, ...]:
+        """A warning where the deformed kernel is rough."""
+        message = (
+            f"The deformed kernel is known to a residual of {deformed.residual:.2g} where {self.tol:.2g} was asked: "
+            "its systems are too ill-conditioned for the memory there is. Raise cache_size or lower C_intrinsic."
         )
-        facts = {
-            "nodes": distinct.n_rows,
-            "links": links.nnz // 2,
-            "components": int(connected_components(links)[0]),
-            "residual": deformed.residual,
-        }
-        return deformed, (is_rough,) if deformed.residual > tol else (), facts
+        return (ConvergenceWarning(message),) if deformed.residual > self.tol else ()
+
+
+@dataclass(frozen=True)
+class _Penalized:
+    """A price of the graph, the kernel that it gives, and what that is multiplied by before the machine is trained."""
+
+    C_intrinsic: float
+    power: int
+    deformed: Deformed
+    scale: float = 1.0
+
+
+def _choose(graph: _Graph, columns, column, codes, weight, price) -> _Penalized:
+    """The price of the graph with the least leave-one-out error, rows counted by weight and price."""
+    classes = np.unique(codes)
+    Y = 2.0 * (codes[:, None] == classes[1 if len(classes) == 2 else 0 :]) - 1
+    price = np.maximum(price, SMALLEST_PRICE * price.max())
+    price = price * (weight.sum() / (weight @ price))
+    size, best, least = 1.0, None, np.inf
+    for value, power in ((value, power) for value in AUTO_PRICES for power in graph.L if value or best is None):
+        deformed = graph.deform(value / size, power, columns)
+        K = deformed.between(columns)[np.ix_(column, column)]
+        own_size = float(np.average(np.diagonal(K), weights=weight))
+        if best is None:
+            size = own_size if own_size > 0 else 1.0
+        if best is not None and (deformed.residual > graph.tol or not 0 < own_size < np.inf):
+            continue
+        try:
+            left_out = fit_least_squares(K, Y, weight, price, ridge=AUTO_RIDGE).left_out
+        except np.linalg.LinAlgError:  # a kernel that is no inner product, such as the sigmoid
+            left_out = np.full_like(Y, np.inf)
+        error = float((weight * price) @ ((Y - left_out) ** 2).sum(axis=1))
+        if best is None or error < least:
+            scale = size / own_size if own_size > 0 else 1.0
+            best, least = _Penalized(value / size, power, deformed, scale), error
+    assert best is not None
+    return best
 
 
 def _over_all_rows(
-    fit: BinaryFit, deformed: Deformed, column: np.ndarray, nodes: EqualRows, weight: np.ndarray
+    fit: BinaryFit, found: _Penalized, column: np.ndarray, nodes: EqualRows, weight: np.ndarray
 ) -> BinaryFit:
     """A fit on the labeled rows in the deformed kernel, as a fit on all rows in the kernel itself.
 
     The coefficient of a node is divided among its rows by their weights.
     """
-    beta = np.bincount(column, fit.row_beta, minlength=deformed.values.shape[1])
+    deformed = found.deformed
+    beta = found.scale * np.bincount(column, fit.row_beta, minlength=deformed.values.shape[1])
     share = weight / nodes.total(weight)[nodes.group]
     row_beta = share * (deformed.coefficients @ beta)[nodes.group]
     return replace(fit, row_beta=row_beta, scores=(deformed.values @ beta)[nodes.group] + fit.bias)

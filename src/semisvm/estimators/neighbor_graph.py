@@ -3,6 +3,7 @@
     W        (n, n)  sparse, symmetric: W_ij > 0 where i is among the nearest nodes of j, or j among those of i
     mass     (n,)    how many rows a node stands for: the sample weights of equal rows, added up
     L        (n, n)  sparse: the penalty h' L h of values h at the nodes
+    L^p              (L M^-1)^(p-1) L, M the masses: the power of the Laplacian of all rows, copies included
 
     combinatorial   h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i - h_j)^2
     normalized      h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i / sqrt(d_i) - h_j / sqrt(d_j))^2
@@ -21,14 +22,19 @@ from sklearn.neighbors import NearestNeighbors
 LINK_WEIGHTS = ("connectivity", "heat")
 
 
-def graph_laplacian(links: sparse.csr_matrix, mass: np.ndarray, *, is_normalized: bool) -> sparse.csr_matrix:
-    """L above from W."""
+def graph_laplacian(
+    links: sparse.csr_matrix, mass: np.ndarray, *, is_normalized: bool, power: int = 1
+) -> sparse.csr_matrix:
+    """L^power above from W."""
     degree = np.asarray(links @ mass)
     weighted = sparse.csr_matrix(links.multiply(mass[:, None]).multiply(mass))
     L = sparse.diags(np.asarray(weighted.sum(axis=1)).ravel()) - weighted
     if is_normalized:
         scale = sparse.diags(np.divide(1, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0))
         L = scale @ L @ scale
+    first, per_row = L, sparse.diags(1 / mass)
+    for _ in range(power - 1):
+        L = L @ per_row @ first
     return sparse.csr_matrix(L)
 
 

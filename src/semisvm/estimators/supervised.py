@@ -14,11 +14,12 @@ import numpy as np
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
-from semisvm.estimators.equal_rows import find_repeats
+from semisvm.estimators.equal_rows import are_copies_alike, find_repeats
 from semisvm.estimators.forms import Loss, Solver, machine_of, prepare_solve
 from semisvm.estimators.labeling import Labeler, record_of, scheme_of, train_once
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import hinge_problem
+from semisvm.estimators.streams import StreamProblem, fit_supervised, stream_formula
 from semisvm.kernels import Formula, KernelRows
 from semisvm.shared_docs import with_shared_docs
 
@@ -150,15 +151,18 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
             self._constant, self.guard_ = compare_with_constants(labeled, self.costs, fits, shares, refit)
         return MethodFit([spread(fit, is_labeled) for fit in fits], formula, scheme_of(labeled))
 
+    def _fit_stream(self, problem: StreamProblem) -> MethodFit:
+        if self.guard and self.costs is not None:
+            raise ValueError("guard=True needs the labeled rows in memory.")
+        self._constant, self.guard_ = None, None
+        scheme = "ovo" if self.multi_class == "auto" else self.multi_class
+        return MethodFit(fit_supervised(problem, self.C), stream_formula(problem.rows), scheme)
+
     def _fit_labeled(self, problem: TrainingProblem, formula: Formula, kernel: KernelRows | None) -> list[BinaryFit]:
         """Solve for the distinct rows where many repeat, and deal the coefficients out to the copies."""
-        costs, asked = problem.costs, problem.kernel.kernel
-        # Copies of a row are one only where they cost the same.
-        are_alike = costs.of_row is None and (costs.matrix is None or costs.matrix.ndim == 2)
-        may_merge = isinstance(asked, str) and asked != "precomputed" and are_alike and not problem.form.is_primal
-        repeats = find_repeats(problem.X, problem.labels.codes) if may_merge else None
+        repeats = find_repeats(problem.X, problem.labels.codes) if are_copies_alike(problem) else None
         merged, kernel = (problem, kernel) if repeats is None else (repeats.merge(problem), None)
-        if costs.matrix is None:
+        if problem.costs.matrix is None:
             fits = fit_pairs(merged, formula, self._fit_binary, kernel=kernel, is_frugal=kernel is None)
         else:
             fits = self._fit_costs_of_classes(merged, merged.kernel_rows(formula) if kernel is None else kernel)

@@ -37,6 +37,7 @@ MU_OF_GAP = 0.4  # the share of the gap asked for that the smoothing may take
 MU_FLOOR = 1e-9
 WARM_FACTOR = 2.0  # a start's zone, widened: the rows of the next problem are in others
 SAMPLED_SHARE, FEWEST_SAMPLED, SAMPLE_TOL = 16, 2_000, 3e-3
+MOST_SAMPLED_NUMBERS = 1 << 22  # of rows that are not in memory
 MOST_GRAM_ROWS = 1_000
 CG_TOL, CG_STEPS = 0.1, 250
 POLISHED_TOL, POLISHED_MU = 1e-5, 0.05
@@ -237,7 +238,10 @@ def _by_conjugate_gradients(here: Sums, passes: Passes) -> np.ndarray:
 
 def _solve_sample(problem: PrimalProblem, watcher: Watcher) -> PrimalSolution | None:
     """The solution of some of the rows, whose prices add up to those of all rows."""
-    rows = problem.rows.sample(max(problem.rows.n_rows // SAMPLED_SHARE, FEWEST_SAMPLED), seed=0)
+    n = max(problem.rows.n_rows // SAMPLED_SHARE, FEWEST_SAMPLED)
+    if not isinstance(problem.rows, MemoryRows):
+        n = min(n, max(MOST_SAMPLED_NUMBERS // problem.rows.n_features, FEWEST_SAMPLED))
+    rows = problem.rows.sample(n, seed=0)
     if isinstance(problem.prices, GivenPrices):
         assert rows.origin is not None
         prices = GivenPrices(problem.prices.positive[rows.origin], problem.prices.negative[rows.origin])

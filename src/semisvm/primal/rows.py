@@ -6,9 +6,8 @@
     rows.map_over(function, *broadcast)   the same, the results one after the other
     rows.sample(n, seed)                  random rows, in memory
 
-`function` and `broadcast` are picklable, because on a cluster they travel to the rows; what comes back is as large as
-the result of `function`, whatever the number of rows. The order in which parts are added up depends on the rows alone,
-never on threads or workers: a fit gives the same coefficients, bit for bit, on any number of them.
+`function` and `broadcast` are picklable, because on a cluster they travel to the rows. The order in which parts are
+added up depends on the rows alone, never on threads or workers: a fit gives the same bits on any number of them.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,6 @@ class RowPart:
     span : slice
         Which of all rows these are.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.primal import MemoryRows
-    >>> MemoryRows(np.eye(2)).parts()[0].span
-    slice(0, 2, None)
     """
 
     X: Any
@@ -82,6 +76,10 @@ class Rows(abc.ABC):
         Number of features.
     is_sparse : bool
         Whether parts are CSR.
+    classes : ndarray or None
+        The class labels, where the rows bring their codes.
+    feature_names : ndarray or None
+        The names of the columns, where they are known.
 
     Examples
     --------
@@ -94,6 +92,8 @@ class Rows(abc.ABC):
     n_rows: int
     n_features: int
     is_sparse: bool = False
+    classes: np.ndarray | None = None
+    feature_names: np.ndarray | None = None
 
     def sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
         """Add up what a function makes of each part, in an order that depends on the rows alone.
@@ -169,18 +169,15 @@ class MemoryRows(Rows):
         How many rows each row counts for.
     origin : ndarray of int of shape (n_rows,), default=None
         Of a sample: which rows these are.
-
-    See Also
-    --------
-    FileRows : Rows in files.
+    first : int, default=0
+        Of a chunk of more rows: the number of its first row.
 
     Examples
     --------
     >>> import numpy as np
     >>> from semisvm.primal import MemoryRows
-    >>> rows = MemoryRows(np.eye(3))
-    >>> rows.n_rows, rows.n_features, rows.is_sparse
-    (3, 3, False)
+    >>> MemoryRows(np.eye(3)).n_rows
+    3
     """
 
     def __init__(
@@ -189,6 +186,8 @@ class MemoryRows(Rows):
         codes: np.ndarray | None = None,
         weight: np.ndarray | None = None,
         origin: np.ndarray | None = None,
+        *,
+        first: int = 0,
     ):
         self.is_sparse = sparse.issparse(X)
         if self.is_sparse:
@@ -196,12 +195,12 @@ class MemoryRows(Rows):
             if not X.has_canonical_format:
                 X = X.copy()  # the user's array is not changed
                 X.sum_duplicates()
-        self.X, self.codes, self.weight, self.origin = X, codes, weight, origin
+        self.X, self.codes, self.weight, self.origin, self.first = X, codes, weight, origin, first
         self.n_rows, self.n_features = X.shape
         self._parts = [self._part(span) for span in self._spans()]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.X, self.codes, self.weight, self.origin)  # the parts are views of them
+        return partial(type(self), first=self.first), (self.X, self.codes, self.weight, self.origin)  # parts are views
 
     def _spans(self) -> list[slice]:
         """Consecutive rows, about NUMBERS_PER_PART numbers each."""
@@ -225,7 +224,8 @@ class MemoryRows(Rows):
         else:
             X = self.X[span]
         codes = None if self.codes is None else self.codes[span]
-        return RowPart(X, codes, None if self.weight is None else self.weight[span], span)
+        place = slice(self.first + span.start, self.first + span.stop)
+        return RowPart(X, codes, None if self.weight is None else self.weight[span], place)
 
     def parts(self) -> list[RowPart]:
         """Return the parts, without copying the rows.
@@ -283,8 +283,7 @@ class MemoryRows(Rows):
         MemoryRows
             Those rows, with their codes and weights.
         """
-        codes = None if self.codes is None else self.codes[rows]
-        weight = None if self.weight is None else self.weight[rows]
+        codes, weight = (None if one is None else one[rows] for one in (self.codes, self.weight))
         return MemoryRows(self.X[rows], codes, weight, origin=rows)
 
     def scores(self, w: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from typing import Any
 from semisvm.decision import Estimate
 from semisvm.report.answers import describe_answers, plain_ends
 from semisvm.report.charts import describe_rounds
+from semisvm.report.displays.sampling import describe_campaign
 from semisvm.report.wording import (
     DASH,
     duration,
@@ -111,6 +112,7 @@ def _describe(summary: FitSummary) -> dict[str, Any]:
         "notes": [note for note in summary.notes if note and note not in said],
         "answers": answers,
         "rounds": describe_rounds(summary.rounds),
+        "campaign": None if summary.campaign is None else describe_campaign(summary.campaign),
         "comparison": None if summary.comparison is None else _comparison(summary.comparison),
         "suggest": _suggestions(summary.suggestions),
         "guard": _pairs(summary.guard or {}),
@@ -125,6 +127,7 @@ def _drawn(page: Mapping[str, Any]) -> dict[str, Any]:
         "rounds": page["rounds"]["drawn"],
         "problems": page["rounds"]["problems"],
         "comparison": [] if page["comparison"] is None else page["comparison"]["drawn"],
+        "campaign": None if page["campaign"] is None else page["campaign"]["drawn"],
     }
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.campaign import Campaign, ThresholdClassifier
+from semisvm.campaign import Campaign, ThresholdClassifier, summarize_campaign
 from semisvm.campaign.threshold import scores_for_class
 from semisvm.errors import fault, suggest
 from semisvm.estimators.preference._decision import scores_beyond
@@ -139,7 +139,11 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
         raise ValueError(f"Nothing is certified, so there is no threshold to apply. {verdict.reason}")
     positive = campaign.pos_label
     summary = replace(
-        model.summary, chances={}, campaigns=tuple(campaign.ledger), notes=(*model.summary.notes, verdict.reason)
+        model.summary,
+        chances={},
+        campaigns=tuple(campaign.ledger),
+        campaign=summarize_campaign(campaign),
+        notes=(*model.summary.notes, verdict.reason),
     )
     if len(model.classes.names) > 2:
         points = model.summary.operating_points | {positive: point}

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.campaign import first_price
 from semisvm.decision import Audit, OperatingPoint, PositiveUnlabeledPoint, changed_by_unlabeled
 from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.registry import Method
@@ -52,6 +53,16 @@ UNUSED = (
 ABOVE = (
     "The target applies to the rows above the operating point of a class. A row that is above none still gets the "
     "label of the nearest class: the column 'above' of the predictions tells them apart."
+)
+
+
+CAMPAIGN_PRICE = (
+    "A promise instead of an estimate, {}: label about {} rows that are drawn at random, until it is proved (semisvm "
+    "label, or campaign() in Python)."
+)
+NO_CERTIFICATE = (
+    "These labels give no hope of a promise, {}: improve the model first. Label the rows that semisvm suggest lists, "
+    "and fit again."
 )
 
 
@@ -98,7 +109,24 @@ def find_out(
     if len(training.classes.names) > 2 and method.sets_threshold and settings.has_target:
         found.notes.append(ABOVE)
     found.notes += [point.reason for point in found.points.values() if not point.reached and point.reason]
+    if len(training.classes.names) == 2 or not method.sets_threshold:  # else the scores of a class are no leads
+        found.notes += _advise_campaign(found)
     return found
+
+
+def _advise_campaign(found: Findings) -> list[str]:
+    """Say what a promise would take, where a target was asked for and none is given."""
+    told = []
+    for name, point in found.points.items():
+        sample = found.scores.get(name)
+        if sample is None or not point.target.is_constrained or point.status == "certified":
+            continue
+        if not sample.unlabeled or len(set(sample.sign)) < 2:
+            continue
+        n = first_price(sample.unlabeled, (sample.labeled, sample.sign), point.target, point.confidence)
+        asked = f"{point.target} for {name!r}"
+        told.append(NO_CERTIFICATE.format(asked) if n is None else CAMPAIGN_PRICE.format(asked, f"{n:,}"))
+    return told
 
 
 def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Findings:

@@ -56,7 +56,7 @@ def first_screen(summary: FitSummary, model: str = "MODEL", data: str | None = N
     data = data or summary.data.name
     if len(summary.classes) > 2:
         return _several_classes(summary, model, data)
-    name = summary.positive or summary.classes[-1]
+    name = summary.positive or next(reversed(summary.classes), "the positive class")
     point = summary.operating_points.get(name)
     lines = [_looking_for(summary, name)]
     if summary.positives_only is not None:

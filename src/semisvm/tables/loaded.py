@@ -11,7 +11,8 @@ point. A precision of 0 does not tell how many rows were accepted, so the count 
 
 `from_the_line`: the summary held scores of the estimator, while `predict` wrote them minus the threshold.
 
-`name_classes`: estimators were fitted on codes from 0 upward, and the model translated them to class names.
+`name_classes`: estimators were fitted on codes from 0 upward, and the model translated them to class names. What they
+had learned of two classes stood alone, and that of more classes under their codes; records of rounds were dictionaries.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ import io
 import json
 import math
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from semisvm.estimators.progress import RoundRecord
 
 SCHEMA = "schema.json"
 RENAMED_METHODS = {"cost": "label-mean"}
@@ -161,6 +164,7 @@ def name_classes(state: dict[str, Any]) -> dict[str, Any]:
     if isinstance(getattr(estimator, "costs", None), dict):
         estimator.costs = {names[int(code)]: cost for code, cost in estimator.costs.items()}
     _replace_renamed_parameters(estimator)
+    _replace_renamed_attributes(estimator, names)
     encoder = state["encoder"]
     encoder.view = "standard"
     if hasattr(encoder, "columns"):
@@ -192,3 +196,18 @@ def _replace_renamed_parameters(estimator: Any) -> None:
             setattr(estimator, name, value)
     if risk is not None:
         estimator.confidence = 1 - risk
+
+
+def _replace_renamed_attributes(estimator: Any, names: Sequence[str]) -> None:
+    """Give an estimator what it had learned under the names of this version, by class."""
+    learned = vars(estimator)
+    for old, new in (("operating_point_", "operating_points_"), ("audit_", "audits_")):
+        if (found := learned.pop(old, None)) is not None:
+            by_code = found if len(names) > 2 else {1: found}
+            learned[new] = {names[int(code)]: one for code, one in by_code.items()}
+    if isinstance(records := learned.get("history_"), list):
+        learned["history_"] = [
+            RoundRecord.from_dict({"n_iter": one.get("steps"), **_without(one, "steps")})
+            for one in records
+            if isinstance(one, Mapping)
+        ]

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from semisvm.campaign import CampaignSummary
 from semisvm.decision import Estimate, OperatingPoint, PositiveUnlabeledPoint
 from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.loaded import upgrade_facts
@@ -173,6 +174,8 @@ class FitSummary:
         Sentences for the reader.
     campaigns : tuple of dict
         The ledger of campaigns (`semisvm.Campaign`) that were begun with this model; their risks add up.
+    campaign : CampaignSummary or None
+        What came of the campaign that certified the threshold, or of one that is under way.
     seconds : float
         Duration of the fit.
     versions, machine : dict
@@ -198,6 +201,7 @@ class FitSummary:
     is_fair_sample: bool | None = None
     notes: tuple[str, ...] = ()
     campaigns: tuple[dict[str, Any], ...] = ()
+    campaign: CampaignSummary | None = None
     seconds: float = math.nan
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
@@ -246,6 +250,7 @@ class FitSummary:
             is_fair_sample=values.get("is_fair_sample"),
             notes=tuple(values["notes"]),
             campaigns=tuple(values.get("campaigns", ())),
+            campaign=CampaignSummary.from_dict(values["campaign"]) if values.get("campaign") else None,
             seconds=_float_or_nan(values["seconds"]),
         )
 

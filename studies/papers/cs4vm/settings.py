@@ -59,7 +59,17 @@ CS4VM = LINEAR | {"C_unlabeled": 0.1, "guard": False}
 # column: method and parameters. The paper's five, then ours.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "CS-SVM": ("supervised", LINEAR),
-    "Laplacian SVM": ("laplacian", LINEAR | {"n_neighbors": 6, "laplacian": "normalized", "C_intrinsic": 0.1}),
+    "Laplacian SVM": (
+        "laplacian",
+        LINEAR
+        | {
+            "n_neighbors": 6,
+            "laplacian": "normalized",
+            "graph_weights": "connectivity",
+            "power": 1,
+            "C_intrinsic": 0.1,
+        },
+    ),
     "TSVM": ("transductive", LINEAR | {"costs_on": "labeled"}),
     "CS4VM": ("label-mean", CS4VM),
     "ground truth CS-SVM": ("oracle", LINEAR),

@@ -25,6 +25,7 @@ from semisvm.estimators.class_shares import (
     settle_share,
 )
 from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
+from semisvm.estimators.equal_rows import merge_unlabeled_copies
 from semisvm.estimators.label_mean.cost_matrix import fit_cost_matrix
 from semisvm.estimators.label_mean.search import GuessedMargins, LabelMeans
 from semisvm.estimators.labeling import scheme_of
@@ -94,6 +95,8 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     Of the records in `history_` the first is of the supervised machine and has the fraction; then there is one for
     each time the label means were moved, with the number of guesses that ``changed``; the last is of the final
     machine, with the number of ``opposite`` pieces it needed and of guesses that it ``contradicted``.
+
+    %(notes_on_copies)s
 
     References
     ----------
@@ -167,7 +170,8 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
-        problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
+        problem, expand = merge_unlabeled_copies(problem.with_auto_scheme("ovr"))
+        formula = problem.formula()
         kernel = problem.kernel_rows(formula, few_rows=FEW_ROWS_FOR_LABEL_MEANS)
         fits = self._way_to_fit(problem, formula, kernel)(problem)
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
@@ -176,7 +180,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
             refit = self._way_to_fit(problem, formula, kernel, known=fits)
             shares = self._expected_shares(problem, fits)
             self._constant, self.guard_ = compare_with_constants(problem, self.costs, fits, shares, refit)
-        return MethodFit(fits, formula, scheme_of(problem))
+        return MethodFit([expand(fit) for fit in fits], formula, scheme_of(problem))
 
     def _way_to_fit(
         self,

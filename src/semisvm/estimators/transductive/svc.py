@@ -25,10 +25,11 @@ from semisvm.estimators.class_shares import (
     report_shares,
     settle_share,
 )
-from semisvm.estimators.equal_rows import arrange_by_content
+from semisvm.estimators.equal_rows import arrange_by_content, merge_unlabeled_copies
 from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.streams import StreamProblem, fit_switching, stream_formula
 from semisvm.estimators.transductive.annealing import SoftMachine
 from semisvm.estimators.transductive.cccp import RampMachine
 from semisvm.estimators.transductive.switching import SwitchMachine
@@ -86,6 +87,10 @@ class TransductiveSVC(BaseSVC):
     ProgressiveSVC : Needs no fraction of positives.
     LabelMeanSVC : Uses the means of the unlabeled classes; more robust with few labels.
     sklearn.semi_supervised.SelfTrainingClassifier : Self-training around any classifier.
+
+    Notes
+    -----
+    %(notes_on_copies)s
 
     References
     ----------
@@ -174,12 +179,23 @@ class TransductiveSVC(BaseSVC):
         labels = problem.labels
         check_share_has_one_meaning(self.positive_fraction, labels.n_classes)
         against = "has no form for algorithm='cccp'; use 'switch' or 'anneal'" if self.algorithm == "cccp" else None
-        problem, formula = problem.with_auto_scheme("ovr").settle_form(against), problem.formula()
-        fits = fit_pairs(problem, formula, self._fit_binary)
+        problem = problem.with_auto_scheme("ovr").settle_form(against)
+        distinct, expand = merge_unlabeled_copies(problem)
+        formula = distinct.formula()
+        fits = [expand(fit) for fit in fit_pairs(distinct, formula, self._fit_binary)]
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
         guess = fits[0].guess if len(fits) == 1 else None
         codes = None if guess is None else np.where(guess != 0, guess > 0, -1)
         return MethodFit(fits, formula, problem.multi_class, codes)
+
+    def _fit_stream(self, problem: StreamProblem) -> MethodFit:
+        if self.algorithm != "switch" or self.pairs_per_round != "auto":
+            raise ValueError("Rows that are not in memory need algorithm='switch' and pairs_per_round='auto'.")
+        check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
+        price = self.C if self.C_unlabeled is None else self.C_unlabeled
+        fits = fit_switching(problem, self.C, price, self.positive_fraction)
+        self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
+        return MethodFit(fits, stream_formula(problem.rows), "ovr" if self.multi_class == "auto" else self.multi_class)
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         machine, rounds, share = self._machine(task), Rounds(task), None

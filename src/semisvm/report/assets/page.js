@@ -184,6 +184,42 @@
     });
   }
 
+  /* Evidence against labels, one line per threshold; beside it what each threshold takes. */
+  function drawCampaign(place) {
+    const found = drawn.campaign, done = found.certified_at;
+    const points = found.paths.flatMap((path, k) => path.map((value, i) => ({k, label: found.labels[i], value, is: done[k] !== null})));
+    const dots = done.map((at, k) => ({k, at})).filter(({at}) => at !== null).map(({k, at}) => ({label: at, value: found.paths[k][found.labels.indexOf(at)]}));
+    const bars = found.prices.map((price, k) => ({...price, k: String(k), length: price.is_certified ? 0 : price.need}));
+    const say = (bar) => (bar.is_certified ? "certified" : bar.need === null ? "not in sight" : whole(bar.need) + " more");
+    const most = Math.max(1, ...bars.map((bar) => bar.length || 0));
+    const power = (value) => ({"-3": "1/1000", "-2": "1/100", "-1": "1/10", 0: "enough", 1: "10 ×", 2: "100 ×", 3: "1000 ×"})[value] || "";
+    fill(place, (full) => {
+      const width = full < 640 ? divide(place, full, full, 1) : divide(place, full, 260, 2);
+      return [
+        titled("Evidence, relative to what certifies", Plot.plot({
+          style: FONT, width, height: 260, marginLeft: 64, marginRight: 14, marginTop: 10, marginBottom: 38,
+          x: {label: "Labels →", labelAnchor: "center", ticks: 5}, y: {label: null, ticks: d3.range(-3, 4), tickFormat: power},
+          marks: [
+            Plot.gridY(d3.range(-3, 4), {stroke: "var(--line)", strokeOpacity: 1}),
+            Plot.ruleY([0], {stroke: SOFT, strokeDasharray: "5 4", strokeWidth: 1.5}),
+            Plot.line(points.filter((point) => !point.is), {x: "label", y: "value", z: "k", curve: "step-after", stroke: GREY, strokeWidth: 1.25}),
+            Plot.line(points.filter((point) => point.is), {x: "label", y: "value", z: "k", curve: "step-after", stroke: BLUE, strokeWidth: 2}),
+            Plot.dot(dots, {x: "label", y: "value", fill: BLUE, r: 3.5, stroke: "var(--page)", strokeWidth: 1}),
+          ],
+        })),
+        titled("Labels that are still needed, about", Plot.plot({
+          style: FONT, width, height: 30 + 22 * bars.length, marginLeft: 84, marginRight: 84, marginTop: 4, marginBottom: 24,
+          x: {domain: [0, most], label: null, ticks: 4}, y: {domain: bars.map((bar) => bar.k), type: "band", padding: 0.3, label: null, tickSize: 0, tickFormat: (k) => bars[k].name},
+          marks: [
+            Plot.gridX({ticks: 4, stroke: "var(--line)", strokeOpacity: 1}),
+            Plot.barX(bars.filter((bar) => bar.length), {x: "length", y: "k", fill: GREY}),
+            Plot.text(bars, {x: (bar) => bar.length || 0, y: "k", dx: 6, text: say, textAnchor: "start", fill: INK}),
+          ],
+        })),
+      ];
+    });
+  }
+
   /* The slider of one answer: its position, and everything that shows it. */
   function explore(article, answer) {
     const slider = article.querySelector("[data-slider]"), curve = answer.curve;
@@ -255,6 +291,9 @@
   const rounds = document.querySelector('[data-chart="rounds"]');
   if (rounds && drawn.rounds.length) drawRounds(rounds);
   else if (rounds) rounds.hidden = true;
+
+  const campaign = document.querySelector('[data-chart="campaign"]');
+  if (campaign) drawCampaign(campaign);
 
   const comparison = document.querySelector('[data-chart="comparison"]');
   if (comparison) drawComparison(comparison);

@@ -19,9 +19,11 @@ from semisvm.report.displays.scores import (
     score_estimator,
 )
 from semisvm.report.wording import verdict
+from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.summary import FitSummary
 
 
+@with_shared_docs
 class OperatingPointDisplay:
     """Precision against recall, with the operating point; made by `from_estimator`, `from_summary` or `from_scores`.
 
@@ -38,10 +40,7 @@ class OperatingPointDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
+    %(figure)s
     line_ : matplotlib.lines.Line2D
         The curve.
     point_ : matplotlib.container.ErrorbarContainer or None
@@ -57,6 +56,7 @@ class OperatingPointDisplay:
         self.name = name
 
     @classmethod
+    @with_shared_docs
     def from_scores(
         cls,
         scores: ArrayLike,
@@ -88,10 +88,8 @@ class OperatingPointDisplay:
             Of the intervals.
         name : str, default=""
             For the legend.
-        ax : matplotlib.axes.Axes, optional
-            By default new ones.
-        **line : dict
-            Passed to matplotlib's `plot`.
+        %(axes)s
+        %(line_options)s
 
         Returns
         -------
@@ -113,6 +111,7 @@ class OperatingPointDisplay:
         return display.plot(ax, **line)
 
     @classmethod
+    @with_shared_docs
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: Any = None, **line: Any
     ) -> OperatingPointDisplay:
@@ -124,12 +123,9 @@ class OperatingPointDisplay:
             A fitted `PreferenceSVC`, another classifier with a decision function, or a Pipeline that ends in one.
         X, y : array-like, optional
             Rows and labels; unlabeled rows are left out. By default the rows the operating point was chosen on.
-        positive : label, optional
-            The class to draw; needed for more than two.
-        ax : matplotlib.axes.Axes, optional
-            By default new ones.
-        **line : dict
-            Passed to matplotlib's `plot`.
+        %(drawn_class)s
+        %(axes)s
+        %(line_options)s
 
         Returns
         -------
@@ -139,6 +135,7 @@ class OperatingPointDisplay:
         return cls._from_rows(score_estimator(estimator, X, y, positive=positive), ax, line)
 
     @classmethod
+    @with_shared_docs
     def from_summary(
         cls, summary: FitSummary, *, positive: str | None = None, ax: Any = None, **line: Any
     ) -> OperatingPointDisplay:
@@ -146,14 +143,10 @@ class OperatingPointDisplay:
 
         Parameters
         ----------
-        summary : FitSummary
-            With scores.
-        positive : str, optional
-            The class to draw; needed for more than two.
-        ax : matplotlib.axes.Axes, optional
-            By default new ones.
-        **line : dict
-            Passed to matplotlib's `plot`.
+        %(summary_with_scores)s
+        %(drawn_class)s
+        %(axes)s
+        %(line_options)s
 
         Returns
         -------
@@ -168,17 +161,16 @@ class OperatingPointDisplay:
             rows.scores, rows.sign, point=rows.point, threshold=rows.threshold, name=rows.name, ax=ax, **line
         )
 
+    @with_shared_docs
     def plot(self, ax: Any = None, *, name: str | None = None, **line: Any) -> OperatingPointDisplay:
         """Draw the curve and the operating point.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            By default new ones.
+        %(axes)s
         name : str, optional
             For the legend; by default the display's own.
-        **line : dict
-            Passed to matplotlib's `plot`.
+        %(line_options)s
 
         Returns
         -------

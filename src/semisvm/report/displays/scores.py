@@ -26,6 +26,7 @@ from semisvm.decision import OperatingPoint
 from semisvm.decision.checks import check_scores, check_scores_and_sign
 from semisvm.labels import encode
 from semisvm.report.charts import UsableScores
+from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.summary import FitSummary
 
 BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#7F7F7F", "#1A2027"
@@ -132,6 +133,7 @@ def axes_to_draw_on(ax: Any) -> Any:
     return pyplot().subplots()[1] if ax is None else ax
 
 
+@with_shared_docs
 class ScoresDisplay:
     """Histograms of scores, each group as shares of its own rows; made by the `from_...` methods.
 
@@ -146,10 +148,7 @@ class ScoresDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib.axes.Axes
-        The axes, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
+    %(figure)s
     """
 
     def __init__(self, *, positive, negative, unlabeled, threshold: float = 0.0, name: str = "") -> None:
@@ -160,6 +159,7 @@ class ScoresDisplay:
         self.name = name
 
     @classmethod
+    @with_shared_docs
     def from_scores(
         cls,
         scores: ArrayLike,
@@ -183,10 +183,8 @@ class ScoresDisplay:
             The threshold in use.
         name : str, default=""
             The title.
-        ax : matplotlib.axes.Axes, optional
-            By default new ones.
-        bins : int, default=30
-            Number of bins.
+        %(axes)s
+        %(bins)s
 
         Returns
         -------
@@ -199,6 +197,7 @@ class ScoresDisplay:
         return cls(**groups, threshold=threshold, name=name).plot(ax, bins=bins)
 
     @classmethod
+    @with_shared_docs
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: Any = None, bins: int = 30
     ) -> ScoresDisplay:
@@ -210,12 +209,9 @@ class ScoresDisplay:
             As for `OperatingPointDisplay.from_estimator`.
         X, y : array-like, optional
             Rows and labels. By default the rows the operating point was chosen on.
-        positive : label, optional
-            The class to draw; needed for more than two.
-        ax : matplotlib.axes.Axes, optional
-            By default new ones.
-        bins : int, default=30
-            Number of bins.
+        %(drawn_class)s
+        %(axes)s
+        %(bins)s
 
         Returns
         -------
@@ -225,6 +221,7 @@ class ScoresDisplay:
         return cls._from_rows(score_estimator(estimator, X, y, positive=positive), ax, bins)
 
     @classmethod
+    @with_shared_docs
     def from_summary(
         cls, summary: FitSummary, *, positive: str | None = None, ax: Any = None, bins: int = 30
     ) -> ScoresDisplay:
@@ -232,14 +229,10 @@ class ScoresDisplay:
 
         Parameters
         ----------
-        summary : FitSummary
-            With scores.
-        positive : str, optional
-            The class to draw; needed for more than two.
-        ax : matplotlib.axes.Axes, optional
-            By default new ones.
-        bins : int, default=30
-            Number of bins.
+        %(summary_with_scores)s
+        %(drawn_class)s
+        %(axes)s
+        %(bins)s
 
         Returns
         -------
@@ -254,15 +247,14 @@ class ScoresDisplay:
             rows.scores, rows.sign, rows.unlabeled, threshold=rows.threshold, name=rows.name, ax=ax, bins=bins
         )
 
+    @with_shared_docs
     def plot(self, ax: Any = None, *, bins: int = 30) -> ScoresDisplay:
         """Draw the histograms and the threshold.
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            By default new ones.
-        bins : int, default=30
-            Number of bins.
+        %(axes)s
+        %(bins)s
 
         Returns
         -------

@@ -12,6 +12,7 @@ from semisvm.decision import OperatingPoint
 from semisvm.estimators.progress import RoundRecord
 from semisvm.report.charts import are_candidates, changing_columns, column_title
 from semisvm.report.displays.scores import BLUE, GREY, last_step, pick_class, pyplot
+from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.summary import FitSummary
 
 AUDIT_MEASURES = ("precision", "recall", "f_score")
@@ -37,6 +38,7 @@ class AuditDisplay:
         self.audit = dict(audit)
 
     @classmethod
+    @with_shared_docs
     def from_estimator(cls, estimator: Any, *, positive: Any = None, axes: Any = None) -> AuditDisplay:
         """Draw the audit of a fitted estimator.
 
@@ -44,8 +46,7 @@ class AuditDisplay:
         ----------
         estimator : estimator
             Fitted, with an audit (as `PreferenceSVC` has), or a Pipeline that ends in one.
-        positive : label, optional
-            The class to draw; needed for more than two.
+        %(drawn_class)s
         axes : sequence of three matplotlib.axes.Axes, optional
             By default new ones.
 
@@ -62,6 +63,7 @@ class AuditDisplay:
         return cls(audits[pick_class(audits, positive, "audits")]).plot(axes)
 
     @classmethod
+    @with_shared_docs
     def from_summary(cls, summary: FitSummary, *, positive: str | None = None, axes: Any = None) -> AuditDisplay:
         """Draw the audit that the summary of a fit holds.
 
@@ -69,8 +71,7 @@ class AuditDisplay:
         ----------
         summary : FitSummary
             With audits.
-        positive : str, optional
-            The class to draw; needed for more than two.
+        %(drawn_class)s
         axes : sequence of three matplotlib.axes.Axes, optional
             By default new ones.
 
@@ -137,6 +138,7 @@ class RoundsDisplay:
         self.columns = changing_columns(self.rounds)
 
     @classmethod
+    @with_shared_docs
     def from_estimator(
         cls, estimator: Any, *, columns: Sequence[str] | None = None, axes: Any = None, **line: Any
     ) -> RoundsDisplay:
@@ -150,8 +152,7 @@ class RoundsDisplay:
             Which numbers to draw; by default all that change.
         axes : sequence of matplotlib.axes.Axes, optional
             As many as columns; by default new ones.
-        **line : dict
-            Passed to matplotlib's `plot`.
+        %(line_options)s
 
         Returns
         -------
@@ -165,6 +166,7 @@ class RoundsDisplay:
         return cls(final.history_).plot(columns=columns, axes=axes, **line)
 
     @classmethod
+    @with_shared_docs
     def from_summary(
         cls, summary: FitSummary, *, columns: Sequence[str] | None = None, axes: Any = None, **line: Any
     ) -> RoundsDisplay:
@@ -178,8 +180,7 @@ class RoundsDisplay:
             Which numbers to draw; by default all that change.
         axes : sequence of matplotlib.axes.Axes, optional
             As many as columns; by default new ones.
-        **line : dict
-            Passed to matplotlib's `plot`.
+        %(line_options)s
 
         Returns
         -------
@@ -188,6 +189,7 @@ class RoundsDisplay:
         """
         return cls(summary.rounds).plot(columns=columns, axes=axes, **line)
 
+    @with_shared_docs
     def plot(self, *, columns: Sequence[str] | None = None, axes: Any = None, **line: Any) -> RoundsDisplay:
         """Draw one chart per column.
 
@@ -197,8 +199,7 @@ class RoundsDisplay:
             Which numbers to draw; by default all that change.
         axes : sequence of matplotlib.axes.Axes, optional
             As many as columns; by default new ones.
-        **line : dict
-            Passed to matplotlib's `plot`.
+        %(line_options)s
 
         Returns
         -------

@@ -1,0 +1,216 @@
+"""Rows in a file of numbers: read chunk by chunk in every pass, so that memory does not grow with the rows.
+
+The file is a two-dimensional .npy array, float32 or float64, in the order of C. It is read, not mapped: a chunk at a
+time, the next one by a thread while the last one is worked on. Other formats are decoded once into such a file
+(`ScratchWriter`), because decoding takes longer than everything else that is done with a row.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semisvm.errors import fault
+from semisvm.primal.rows import MemoryRows, Rows
+
+BYTES_PER_CHUNK = 16_000_000
+ROWS_PER_DRAW = 32  # neighbors that a sample takes together: so many times fewer places of the file are visited
+
+
+class FileRows(Rows):
+    """Rows in a .npy file; memory holds two chunks of them, whatever their number.
+
+    Parameters
+    ----------
+    path : str or Path
+        A two-dimensional array of float32 or float64 numbers, as `numpy.save` writes it.
+    codes : ndarray of int of shape (n_rows,), default=None
+        The class of each row as an index into `classes`, -1 for none. One byte per row is enough: int8.
+    weight : ndarray of shape (n_rows,), default=None
+        How many rows each row counts for.
+    classes : ndarray of shape (n_classes,), default=None
+        The class labels.
+    feature_names : ndarray of str of shape (n_features,), default=None
+        The names of the columns.
+
+    See Also
+    --------
+    MemoryRows : Rows in memory.
+
+    Examples
+    --------
+    >>> import numpy as np, os, tempfile
+    >>> from semisvm.primal import FileRows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "rows.npy")
+    ...     np.save(path, np.eye(3, dtype=np.float32))
+    ...     FileRows(path).sum_over(lambda part: part.X.sum(axis=0))
+    array([1., 1., 1.])
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        codes: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
+        classes: np.ndarray | None = None,
+        feature_names: np.ndarray | None = None,
+    ):
+        self.path = Path(path)
+        self.n_rows, self.n_features, self.dtype, self._offset = _read_header(self.path)
+        for name, values in (("codes", codes), ("weight", weight)):
+            if values is not None and np.shape(values) != (self.n_rows,):
+                raise ValueError(f"{name} must have one entry for each of the {self.n_rows} rows of {self.path}.")
+        self.codes, self.weight, self.classes, self.feature_names = codes, weight, classes, feature_names
+        self._is_checked = False
+        row_bytes = self.n_features * self.dtype.itemsize
+        # It depends on the file alone, as sums do.
+        self._chunk_rows = max(BYTES_PER_CHUNK // max(row_bytes, 1), 1)
+
+    def _chunks(self) -> Iterator[MemoryRows]:
+        """The rows, chunk by chunk; the next one is read while the last one is worked on."""
+        starts = range(0, self.n_rows, self._chunk_rows)
+        with ThreadPoolExecutor(1, thread_name_prefix="semisvm-reader") as reader, self.path.open("rb") as file:
+            pending: Future[MemoryRows] | None = reader.submit(self._read, file, 0, self._chunk_rows)
+            for start in starts:
+                assert pending is not None
+                chunk = pending.result()
+                following = start + self._chunk_rows
+                more = following < self.n_rows
+                pending = reader.submit(self._read, file, following, self._chunk_rows) if more else None
+                yield chunk
+
+    def _read(self, file: Any, start: int, n: int) -> MemoryRows:
+        n = min(n, self.n_rows - start)
+        file.seek(self._offset + start * self.n_features * self.dtype.itemsize)
+        X = np.fromfile(file, dtype=self.dtype, count=n * self.n_features)
+        if X.size < n * self.n_features:
+            raise fault(self.path, "the file ends before its last row", "Write it again")
+        if not self._is_checked and not np.isfinite(X).all():
+            row = start + int(np.flatnonzero(~np.isfinite(X))[0]) // self.n_features
+            raise fault(self.path, f"row {row + 1} holds a number that is not finite", "Fill it in, or leave it out")
+        part = slice(start, start + n)
+        return MemoryRows(
+            X.reshape(n, self.n_features),
+            None if self.codes is None else self.codes[part],
+            None if self.weight is None else self.weight[part],
+            first=start,
+        )
+
+    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
+        total: Any = None
+        for chunk in self._chunks():
+            value = chunk.sum_over(function, *broadcast)
+            total = value if total is None else total + value
+        self._is_checked = True  # that all numbers are finite: the first pass looks at each
+        return total
+
+    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
+        for chunk in self._chunks():
+            yield from chunk.map_over(function, *broadcast)
+
+    def _sample(self, n: int, seed: int) -> MemoryRows:
+        """Short runs of neighbors from random places, in the order of the file."""
+        n_runs = max(self.n_rows // ROWS_PER_DRAW, 1)
+        rng = np.random.default_rng(seed)
+        runs = np.sort(rng.choice(n_runs, min(max(n // ROWS_PER_DRAW, 1), n_runs), replace=False))
+        with self.path.open("rb") as file:
+            read = [self._read(file, int(run) * ROWS_PER_DRAW, ROWS_PER_DRAW) for run in runs]
+        rows = np.concatenate([np.arange(part.first, part.first + part.n_rows) for part in read])
+        X = np.concatenate([part.X for part in read])
+        codes = None if self.codes is None else self.codes[rows]
+        return MemoryRows(X, codes, None if self.weight is None else self.weight[rows], origin=rows)
+
+
+class ScratchWriter:
+    """Writes rows, part by part, into a scratch file that is deleted with the `FileRows` that read it.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns.
+    folder : str or Path, default=None
+        Where the file is; by default the folder for temporary files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.primal import ScratchWriter
+    >>> writer = ScratchWriter(2)
+    >>> writer.write(np.ones((3, 2)))
+    >>> writer.write(np.ones((1, 2)))
+    >>> writer.rows().n_rows
+    4
+    """
+
+    def __init__(self, n_features: int, folder: str | Path | None = None):
+        self.n_features, self.n_rows = n_features, 0
+        number, name = tempfile.mkstemp(prefix="semisvm-", suffix=".npy", dir=folder)
+        self.path = Path(name)
+        self._file = os.fdopen(number, "wb")
+        self._clean = weakref.finalize(self, self.path.unlink, missing_ok=True)
+        self._header_bytes = self._write_header()
+
+    def _write_header(self) -> int:
+        self._file.seek(0)
+        # The number of rows is not known yet: numpy leaves room for it to grow.
+        header = {"descr": "<f4", "fortran_order": False, "shape": (self.n_rows, self.n_features)}
+        np.lib.format.write_array_header_1_0(self._file, header)
+        return self._file.tell()
+
+    def write(self, X: Any) -> None:
+        """Append rows, as float32.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+            The rows.
+        """
+        rows = np.ascontiguousarray(X, dtype="<f4")
+        rows.tofile(self._file)
+        self.n_rows += len(rows)
+
+    def rows(self, **attributes: Any) -> FileRows:
+        """End writing and return the rows; the file lives as long as they do.
+
+        Parameters
+        ----------
+        **attributes : object
+            `codes`, `weight`, `classes`, `feature_names` of the rows.
+
+        Returns
+        -------
+        FileRows
+            The rows.
+        """
+        if self._write_header() != self._header_bytes:
+            raise RuntimeError("The header of the scratch file has grown.")
+        self._file.close()
+        found = FileRows(self.path, **attributes)
+        self._clean.detach()
+        weakref.finalize(found, self.path.unlink, missing_ok=True)
+        return found
+
+
+def _read_header(path: Path) -> tuple[int, int, np.dtype, int]:
+    """(n_rows, n_features, dtype, offset of the first number) of a .npy file."""
+    try:
+        with path.open("rb") as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, is_fortran, dtype = read(file)
+            offset = file.tell()
+    except ValueError as error:
+        raise fault(path, f"this is no .npy file ({error})", "Write it by numpy.save") from None
+    if len(shape) != 2 or dtype.kind != "f" or dtype.itemsize not in (4, 8) or is_fortran:
+        found = f"an array of shape {shape} and type {dtype}{' in Fortran order' if is_fortran else ''}"
+        remedy = "Write float32 numbers in two dimensions: np.save(path, np.ascontiguousarray(X, np.float32))"
+        raise fault(path, f"it holds {found}", remedy)
+    return shape[0], shape[1], dtype, offset

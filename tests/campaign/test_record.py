@@ -1,0 +1,125 @@
+"""What people are told about a campaign: answers taken back, the claim in a sentence, how the evidence grew."""
+
+import json
+from dataclasses import asdict
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from semisvm import Campaign
+from semisvm.campaign import CampaignSummary, claim_in_words, first_price, summarize_campaign
+from semisvm.decision import Target
+from semisvm.report import CampaignDisplay
+
+
+def pool(n=2000, noise=0.5, seed=0):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=n) - 1
+    return scores, (scores + noise * rng.normal(size=n) > 0).astype(int)
+
+
+def labeled(n, **asked):
+    scores, truth = pool()
+    campaign = Campaign(scores, seed="01", **asked)
+    while campaign.n_labels < n and (rows := campaign.draw(min(7, n - campaign.n_labels))):
+        campaign.tell(rows, truth[rows])
+    return campaign
+
+
+@pytest.mark.parametrize("asked", [{"min_precision": 0.8}, {"min_recall": 0.8}], ids=str)
+def test_a_withdrawn_answer_is_as_if_it_had_not_been_given(asked):
+    campaign, shorter = labeled(30, **asked), labeled(30, **asked)
+    before = shorter.verdict()
+    extra = shorter.draw(5)
+    shorter.tell(extra, [1, 0, 1, None, 1])
+    shorter.verdict()
+    shorter.withdraw(extra)
+    assert shorter.answers == campaign.answers
+    assert shorter.verdict().table == before.table
+    assert shorter.draw(5) == extra
+    assert [one["to"] for one in shorter.corrections] == ["no answer"] * 5
+    again = Campaign.from_dict(json.loads(json.dumps(shorter.as_dict())))
+    assert again.verdict() == shorter.verdict()
+    shorter.withdraw(extra[0])
+    assert len(shorter.corrections) == 5
+
+
+def test_labels_of_several_classes_are_kept():
+    scores, _ = pool(300)
+    campaign = Campaign(scores, min_precision=0.5, classes=["a", "b", "c"], pos_label="b")
+    campaign.tell([3, 1, 2], ["c", "b", None])
+    campaign.tell(3, "a")
+    again = Campaign.from_dict(json.loads(json.dumps(campaign.as_dict())))
+    assert again.labels == campaign.labels == {1: "b", 2: None, 3: "a"}
+    assert again.corrections == []  # a negative row stays a negative row
+
+
+def test_the_evidence_is_that_of_the_verdicts_along_the_way():
+    campaign = labeled(60, min_precision=0.8)
+    found = summarize_campaign(campaign)
+    assert found.labels == tuple(range(61))
+    half = labeled(0, min_precision=0.8)
+    for n, row in enumerate(campaign.answers, 1):
+        half.tell(row, campaign.labels[row])
+        lines = half.verdict().table
+        assert [path[n] > 0 for path in found.paths] == [line.evidence > line.evidence_hoped for line in lines]
+        assert all(
+            line.is_certified == (at is not None and at <= n)
+            for line, at in zip(lines, found.certified_at, strict=True)
+        )
+    assert CampaignSummary.from_dict(json.loads(json.dumps(asdict(found)))) == found
+    assert found.n_positive == sum(campaign.answers.values())
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"min_precision": 0.8}, "rows of the pool this model accepts"),
+        ({"min_precision": 0.5, "min_recall": 0.3}, "% of these are positive and at least 30% of all rows"),
+        ({"min_f": 0.4}, "have F1 at least 0.4"),
+        ({"min_precision": 0.6, "claim": "new rows"}, "On new rows from the source of this pool, at least 60%"),
+    ],
+)
+def test_the_claim_is_one_plain_sentence(asked, said):
+    campaign = labeled(120, **asked)
+    assert campaign.verdict().certified
+    told = claim_in_words(campaign)
+    assert said in told
+    assert told.endswith("The chance that this is wrong is at most 10%.")
+    assert claim_in_words(labeled(0, **asked)).startswith("Nothing is promised yet")
+
+
+def test_a_model_that_can_not_reach_its_target_is_to_be_improved_and_the_risks_add_up():
+    scores, truth = pool(400, noise=20)
+    campaign = Campaign(scores, min_precision=0.95, after=[{"campaign": 1, "risk": 0.1, "created": "", "target": ""}])
+    while campaign.verdict().forecast is not None and (rows := campaign.draw(10)):
+        campaign.tell(rows, truth[rows])
+    reason = campaign.verdict().reason
+    assert "least sure of (semisvm suggest)" in reason
+    assert "any of the 3 campaigns is wrong is then at most 30%" in reason
+
+
+def test_the_price_is_forecast_from_the_training_labels():
+    scores, truth = pool()
+    own = (scores[:200], np.where(truth[:200] == 1, 1, -1))
+    n = first_price(scores[200:], own, Target(min_precision=0.8))
+    assert 14 <= n <= 40
+    assert first_price(scores[200:], own, Target(min_precision=0.7)) < n
+    rng = np.random.default_rng(0)
+    assert first_price(scores[200:], (own[0], rng.permutation(own[1])), Target(min_precision=0.95)) is None
+
+
+def test_the_display_draws_a_line_per_threshold_and_a_dot_per_certificate():
+    mpl.use("Agg")
+    campaign = labeled(60, min_precision=0.8)
+    display = CampaignDisplay.from_campaign(campaign)
+    n, done = len(display.campaign.paths), [at for at in display.campaign.certified_at if at is not None]
+    assert done
+    assert len(display.axes_[0].lines) == n + len(done) + 1
+    assert len(display.axes_[1].patches) == n
+    with pytest.raises(ValueError, match="2 axes"):
+        display.plot(display.axes_[:1])
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
