@@ -8,6 +8,7 @@ estimator without `refuse_undefined`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -141,12 +142,21 @@ def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:
     if is_finite.all():
         return
     row = int(np.flatnonzero(~is_finite)[0])
-    _, told = _largest_number(X[[row]], names)
+    is_matrix = sparse.issparse(X) or isinstance(X, np.ndarray)
+    told = _largest_number(X[[row]], names)[1] if is_matrix and X.dtype.kind == "f" else "see its columns"
     raise UndefinedError(
         f"Row {row} has no score, because its kernel values are not finite in float64: {told}. Correct the value, or "
         "scale the features.",
         row,
     )
+
+
+def finite_scores(score: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+    """What a function scores rows with; a row whose score is not a finite number is refused."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = score(X)
+    refuse_undefined(scores, X)
+    return scores
 
 
 def kernel_overflow(X: Any, names: Any = None) -> UndefinedError:
