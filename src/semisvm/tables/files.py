@@ -27,7 +27,7 @@ from typing import Any
 
 from semisvm.errors import DataError, fault
 from semisvm.tables.disk import read_bytes, whole_file
-from semisvm.tables.loaded import from_the_line, move_types, name_classes, undefined_number
+from semisvm.tables.loaded import from_the_line, move_types, name_classes, try_empty_row, undefined_number
 from semisvm.tables.summary import FitSummary
 
 FORMAT_VERSION = 2
@@ -127,30 +127,8 @@ def load_table_model(path: str | Path) -> Any:
     if not isinstance(found, Model):
         reason = f"this holds a bare {type(found).__name__}, which knows nothing of the columns of a table"
         raise fault(path, reason, "Use it in Python (semisvm.load), or give a file that semisvm fit wrote")
-    _try_empty_row(path, found)
+    try_empty_row(path, found)
     return found
-
-
-def _try_empty_row(path: str | Path, model: Any) -> None:
-    """Refuse a model whose parts do not fit together: they score a row of empty cells, or they score nothing."""
-    import numpy as np
-    import pandas
-
-    columns = getattr(model.encoder, "columns", None)
-    rows: Any = np.zeros((1, getattr(model.estimator, "n_features_in_", 1)))
-    try:
-        with np.errstate(all="ignore"):
-            if columns is not None:
-                rows = model.encoder.transform(
-                    pandas.DataFrame({column.name: [None] for column in columns}, dtype="str")
-                )
-            scores = np.asarray(model.scores_of(rows), dtype=np.float64)
-    except Exception as error:
-        reason = f"its parts do not fit together ({_first_line(error)})"
-        raise fault(path, reason, "Fit the model again") from None
-    n_scores = scores.shape[1] if scores.ndim == 2 else 2
-    if not np.isfinite(scores).all() or n_scores != len(model.classes.names) or len(scores) != 1:
-        raise fault(path, "it has no score for a row of empty cells", "Fit the model again")
 
 
 def trusted_types() -> list[str]:
