@@ -155,3 +155,48 @@ def _trainers(views: dict[str, Any]) -> dict[str, Callable[..., FamilyFit]]:
 def member_name(family: str, member: str, n_families: int) -> str:
     """The name of a member in the whole: a family of one member has its name."""
     return family if not member else member if n_families == 1 else f"{family}: {member}"
+
+
+# What kernels of a view have in common, in words, by how their names begin.
+KINDS = (
+    ("graph", "neighbor graphs (classes along curves and surfaces)"),
+    ("component", "the main directions of all rows (classes that are clusters)"),
+)
+ORDINARY = "ordinary kernels (the labeled rows alone)"
+WORTH_NAMING = 0.05
+
+
+def explain_weights(weights: dict[str, float], families: dict[str, float]) -> str:
+    """Say which members carried the weight of a fitted `AutoSVC`, in one sentence per level.
+
+    Parameters
+    ----------
+    weights, families : dict of {str: float}
+        `weights_` and `families_`.
+
+    Returns
+    -------
+    text : str
+        For example "The average rests on neighbor graphs (classes along curves and surfaces) by 93%."
+    """
+    told = []
+    if len(families) > 1:
+        told.append(f"The average of AutoSVC rests on {_shares(families)}.")
+    kinds: dict[str, float] = {}
+    for name, weight in weights.items():
+        member = name.partition(": ")[2] if len(families) > 1 else name
+        if member and not name.startswith(("latent", "trees")):  # families with one kind of member
+            kind = next((words for start, words in KINDS if member.startswith(start)), ORDINARY)
+            kinds[kind] = kinds.get(kind, 0.0) + weight
+    total = sum(kinds.values())
+    if total > WORTH_NAMING:
+        subject = "Its kernels rest" if told else "The average of AutoSVC rests"
+        told.append(f"{subject} on {_shares({kind: weight / total for kind, weight in kinds.items()})}.")
+    return " ".join(told)
+
+
+def _shares(weights: dict[str, float]) -> str:
+    """The largest shares in words, the largest first."""
+    named = [(name, weight) for name, weight in weights.items() if weight >= WORTH_NAMING]
+    parts = [f"{name} by {100 * weight:.0f}%" for name, weight in sorted(named, key=lambda item: -item[1])]
+    return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
