@@ -37,9 +37,11 @@ from semisvm.estimators.inputs import (
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
+from semisvm.estimators.streams import decide_lazily, fit_stream, learn_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
 from semisvm.primal import Rows
+from semisvm.primal.dask_rows import is_dask, is_streamed
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
@@ -155,12 +157,8 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
 
     def _fit_rows(self, X, y, sample_weight, sample_cost, store=None, read_labels=encode, random_sample=None) -> Self:
         """Fit; `read_labels` is `encode`, or does the same for a target that only this method can learn from."""
-        if isinstance(X, Rows):
-            if sample_weight is not None or sample_cost is not None or random_sample is not None:
-                raise ValueError("Rows that are not in memory bring their weights: leave everything but y out.")
-            from semisvm.estimators.streams import fit_stream
-
-            return fit_stream(self, X, y)
+        if is_streamed(X):
+            return fit_stream(self, X, y, sample_weight, sample_cost, random_sample)
         X, y = on_host(X), on_host(y)
         if y is not None:
             accepted: Any = False if self._is_precomputed() else "csr"
@@ -246,8 +244,6 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
 
     def _learn_stream(self, problem: Any, found: MethodFit) -> Self:
         """Set what a fit on rows that are not in memory learns: everything but entries per row."""
-        from semisvm.estimators.streams import learn_stream
-
         for name in (*DUAL_ATTRIBUTES, "transduction_", "labeled_iter_"):
             self.__dict__.pop(name, None)
         learn_stream(self, problem, found)
@@ -284,14 +280,14 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         -------
         %(scores)s
         """
+        if is_dask(X):
+            return decide_lazily(self, X)
         return self._decide(self._raw_scores(X))
 
     def _raw_scores(self, X) -> np.ndarray:
         """Check the rows and score them by the binary problems, (n, n_problems)."""
         check_is_fitted(self)
         if isinstance(X, Rows):
-            from semisvm.estimators.streams import scores_of_rows
-
             return scores_of_rows(self, X)
         return self._score_checked(validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
 
