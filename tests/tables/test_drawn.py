@@ -130,7 +130,7 @@ def test_the_command_takes_the_column_and_the_insistence(story, tmp_path):
         return CliRunner().invoke(commands, [*map(str, words)])
 
     data = ("fit", story / "data.csv", story / "unmarked.csv", "--target", "kind", "--positive", "bad")
-    asked = ("--min-recall", "0.8", "--confidence", "0.9")
+    asked = ("--min-recall", "0.8", "--confidence", "0.9", "--details")
     refused = run(*data, *asked, "--out", tmp_path / "a.skops")
     assert refused.exit_code == 1
     assert "No certificate is given" in " ".join(refused.output.split())
@@ -140,7 +140,7 @@ def test_the_command_takes_the_column_and_the_insistence(story, tmp_path):
     suggested = run("suggest", tmp_path / "a.skops", story / "data.csv", "--out", tmp_path / "s.csv")
     assert "semisvm certify start" in suggested.output
     both = (story / "data.csv", story / "more.csv", "--target", "kind", "--positive", "bad", "--drawn", "drawn")
-    done = run("fit", *both, "--out", tmp_path / "c.skops", "--method", "supervised")
+    done = run("fit", *both, "--out", tmp_path / "c.skops", "--method", "supervised", "--details")
     assert "120 labeled rows were not drawn at random" in " ".join(done.output.split())
 
 
