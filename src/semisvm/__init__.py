@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         SemiSupervisedShuffleSplit,
     )
     from semisvm.tables import load, save
+    from semisvm.tables.encode import TableEncoder
+    from semisvm.tables.in_python import compare
 
 __version__ = "0.2.0"
 
@@ -51,20 +53,25 @@ __all__ = [
     "SemiSupervisedKFold",
     "SemiSupervisedShuffleSplit",
     "SupervisedSVC",
+    "TableEncoder",
     "ThresholdClassifier",
     "TransductiveSVC",
     "UnlabeledKernel",
     "all_estimators",
+    "compare",
     "load",
     "save",
+    "write_report",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in ("load", "save"):
-        home = "tables"
+    if name in ("TableEncoder", "compare", "load", "save"):
+        home = {"TableEncoder": "tables.encode", "compare": "tables.in_python"}.get(name, "tables")
+    elif name == "write_report":
+        home = "report"
     elif name in ("Campaign", "ThresholdClassifier"):
         home = "campaign"
     else:

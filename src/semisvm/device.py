@@ -1,25 +1,34 @@
 """Where a problem is solved: on the CPU, or on a CUDA device with torch and Triton.
 
-    "cpu"          compiled pairwise steps (`dual.pairwise`)
+    "cpu"          compiled steps on all cores (`dual.host`)
     "cuda"         blocks on the device (`dual.block`); "cuda:1" for another device than the current one
-    "auto"         "cuda" if torch, Triton and a device are available and the problem is large enough, else "cpu"
+    "auto"         "cuda" if there is a device and the CPU is expected to take longer than starting it, else "cpu"
     "interpreter"  the solver for devices in Triton's interpreter, on the CPU: slow, for tests
 
-Importing torch takes a second or two, so it is not imported on a machine without a device or for a small problem.
+Importing torch and starting a device take several seconds, more than most problems take on the CPU. So "auto" estimates
+the seconds of the CPU first, then asks NVIDIA's driver; torch is imported only where a device will be used.
 """
 
 import ctypes
 import importlib.util
 import os
 import re
+import sys
 from functools import cache
 from typing import Any
 
-DEVICE_PAYS_FROM_ROWS = 5_000  # smaller problems take a few milliseconds on the CPU, less than starting a device
+# Seconds that a device takes to start: importing torch, and then CUDA's own start.
+SECONDS_OF_IMPORT, SECONDS_OF_START = 3.5, 1.5
+# What the CPU is expected to take: so many of all kernel values, each so many seconds plus so many per feature.
+SHARE_OF_VALUES, SECONDS_PER_VALUE, SECONDS_PER_PRODUCT = 0.7, 2e-9, 2e-11
+FEATURES_IF_UNKNOWN = 100
+SOLVES_OF_A_SEQUENCE = 5  # a method with several rounds solves, in effect, so many problems from the beginning
 _DEVICE_NAMES = re.compile(r"cpu|interpreter|cuda(:\d+)?")
 
 
-def resolve(device: str, n_rows: int | None = None) -> str:
+def resolve(
+    device: str, n_rows: int | None = None, n_features: int | None = None, *, n_threads: int = 1, n_solves: int = 1
+) -> str:
     """Return the name of the device to use, or raise an error that says why it can't be used.
 
     Parameters
@@ -28,6 +37,12 @@ def resolve(device: str, n_rows: int | None = None) -> str:
         "cpu", "cuda", "cuda:1", ..., "auto", or "interpreter".
     n_rows : int, default=None
         Number of data rows, for "auto"; None counts as few.
+    n_features : int, default=None
+        Number of features, for "auto"; None counts as a hundred.
+    n_threads : int, default=1
+        Threads that the CPU would use, for "auto".
+    n_solves : int, default=1
+        How many problems will be solved, for "auto".
 
     Returns
     -------
@@ -39,6 +54,10 @@ def resolve(device: str, n_rows: int | None = None) -> str:
     ValueError
         If the name is unknown, torch or Triton is not installed, or there is no such device.
 
+    See Also
+    --------
+    explain_choice : Say why "auto" is which.
+
     Examples
     --------
     >>> from semisvm.device import resolve
@@ -46,13 +65,54 @@ def resolve(device: str, n_rows: int | None = None) -> str:
     'cpu'
     """
     if device == "auto":
-        is_large = n_rows is not None and n_rows >= DEVICE_PAYS_FROM_ROWS
-        return "cuda" if is_large and _has_driver() and _missing_module() is None and _n_devices() > 0 else "cpu"
+        return _weigh(n_rows, n_features, n_threads, n_solves)[0]
     if not _DEVICE_NAMES.fullmatch(str(device)):
         raise ValueError(f"device must be 'cpu', 'cuda' or 'auto', got {device!r}.")
     if device != "cpu":
         _check_usable(device)
     return device
+
+
+def explain_choice(n_rows: int | None, n_features: int | None, *, n_threads: int = 1, n_solves: int = 1) -> str:
+    """Say in a few words which device "auto" is, and why.
+
+    Parameters
+    ----------
+    n_rows, n_features : int or None
+        Size of the data.
+    n_threads : int, default=1
+        Threads that the CPU would use.
+    n_solves : int, default=1
+        How many problems will be solved.
+
+    Returns
+    -------
+    str
+        The device and the reason.
+
+    Examples
+    --------
+    >>> from semisvm.device import explain_choice
+    >>> explain_choice(100, 5)
+    'cpu: expected to take less than 0.1 s, starting a device would take 5.0 s'
+    """
+    return "{}: {}".format(*_weigh(n_rows, n_features, n_threads, n_solves))
+
+
+def _weigh(n_rows: int | None, n_features: int | None, n_threads: int, n_solves: int) -> tuple[str, str]:
+    """The device that "auto" is, and why."""
+    d = FEATURES_IF_UNKNOWN if n_features is None else n_features
+    values = SHARE_OF_VALUES * float(n_rows or 0) ** 2 * n_solves
+    seconds = values * (SECONDS_PER_VALUE + SECONDS_PER_PRODUCT * d) / max(n_threads, 1)
+    start = SECONDS_OF_START + (0.0 if "torch" in sys.modules else SECONDS_OF_IMPORT)
+    expected = f"expected to take {'less than 0.1' if seconds < 0.1 else f'{seconds:.1f}'} s"
+    if seconds < start:
+        return "cpu", f"{expected}, starting a device would take {start:.1f} s"
+    if (missing := _missing_module()) is not None:
+        return "cpu", f"{expected}; {missing} is not installed, which a device needs"
+    if _n_driver_devices() == 0:
+        return "cpu", f"{expected}; there is no CUDA device"
+    return "cuda", f"the CPU is {expected}, starting the device takes {start:.1f} s"
 
 
 def on_host(values: Any) -> Any:
@@ -102,13 +162,15 @@ def _missing_module() -> str | None:
 
 
 @cache
-def _has_driver() -> bool:
-    """Whether the machine has NVIDIA's driver; checking this first avoids importing torch on most machines."""
+def _n_driver_devices() -> int:
+    """How many devices NVIDIA's driver has for this process; asked directly, without torch."""
     try:
-        ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+        driver = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
     except OSError:
-        return False
-    return True
+        return 0
+    count = ctypes.c_int(0)
+    is_there = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+    return count.value if is_there else 0
 
 
 @cache

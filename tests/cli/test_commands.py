@@ -1,16 +1,26 @@
 """The command line: what it prints, and how it ends."""
 
+import io
 import json
 import signal
 import subprocess
 import sys
 
+import click
 import numpy as np
 import pytest
 
 from command_line import run_command
 from semisvm import load
+from semisvm.cli.options import SHARE
 from semisvm.cli.screen import Screen
+
+
+def test_info_with_warm_says_what_was_compiled(capsys, monkeypatch):
+    monkeypatch.setattr("semisvm.dual.warm.compile_all", lambda: {"working sets": 1.25, "scores": 0.5})
+    done = run_command(capsys, "info", "--warm")
+    assert "2 parts in 1.8 s, kept on disk" in done.out
+    assert "working sets" in done.out
 
 
 def test_info_names_versions_memory_and_gpu(capsys):
@@ -155,3 +165,20 @@ def test_progress_is_shown_after_a_second(monkeypatch, capsys):
         screen.tell("Predicting", int(clock[0] * 1000), 10_000, "rows")
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["Predicting: 2,000 of 10,000 rows (2 s)", "Predicting: 8,000 of 10,000 rows (8 s)"]
+
+
+def test_predict_reads_rows_from_stdin(tmp_path, capsys, monkeypatch):
+    data, out = write_rows(tmp_path / "t.csv"), tmp_path / "m.skops"
+    words = ("fit", data, "--target", "y", "--method", "supervised", "--no-tune", "--out", out)
+    assert run_command(capsys, *words).code == 0
+    assert run_command(capsys, "predict", out, data, "--out", tmp_path / "a.csv").code == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data.read_bytes())))
+    assert run_command(capsys, "predict", out, "-", "--out", tmp_path / "b.csv").code == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+@pytest.mark.parametrize(("word", "number"), [("80%", 0.8), ("0.8", 0.8), (" 95 %", 0.95)])
+def test_a_share_may_be_a_percentage(word, number):
+    assert SHARE.convert(word, None, None) == pytest.approx(number)
+    with pytest.raises(click.UsageError, match="is not a number"):
+        SHARE.convert("many%", None, None)

@@ -1,6 +1,9 @@
 """The solver for devices: blocks smaller than the problem, rows that do not fit, many problems at once, limits."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -289,12 +292,29 @@ def test_a_machine_without_a_device_says_so(monkeypatch):
         devices.resolve("cuda")
 
 
-def test_auto_takes_an_available_device_for_large_problems(monkeypatch):
-    for name, answer in {"_missing_module": None, "_has_driver": True, "_n_devices": 1}.items():
+def test_auto_takes_an_available_device_if_the_cpu_would_take_longer_than_starting_it(monkeypatch):
+    for name, answer in {"_missing_module": None, "_n_driver_devices": 1}.items():
         monkeypatch.setattr(devices, name, lambda answer=answer: answer)
-    assert [devices.resolve("auto", n) for n in (None, 100, 50_000)] == ["cpu", "cpu", "cuda"]
-    monkeypatch.setattr(devices, "_has_driver", lambda: False)
-    assert devices.resolve("auto", 50_000) == "cpu"
+    assert [devices.resolve("auto", n) for n in (None, 100, 20_000, 500_000)] == ["cpu", "cpu", "cpu", "cuda"]
+    assert devices.resolve("auto", 60_000, 780, n_threads=1) == "cuda"
+    assert devices.resolve("auto", 60_000, 20, n_threads=16) == "cpu"
+    assert devices.resolve("auto", 60_000, 780, n_threads=4, n_solves=10) == "cuda"
+    assert "no CUDA device" not in devices.explain_choice(500_000, 10)
+    monkeypatch.setattr(devices, "_n_driver_devices", lambda: 0)
+    assert devices.resolve("auto", 500_000) == "cpu"
+    assert devices.explain_choice(500_000, 10).endswith("there is no CUDA device")
+
+
+def test_auto_does_not_import_torch_to_find_out_that_the_cpu_is_better():
+    program = (
+        "import sys; from semisvm.device import resolve; "
+        "print([resolve('auto', n) for n in (100, 50_000, 10**6)], 'torch' in sys.modules)"
+    )
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120, env=environment
+    )
+    assert done.stdout == "['cpu', 'cpu', 'cpu'] False\n"
 
 
 def test_rows_on_a_device_are_not_solved_on_the_cpu(other_device):
@@ -339,12 +359,11 @@ def test_a_device_too_full_for_the_data_or_the_blocks_says_what_to_do(other_devi
 
 def test_auto_stays_on_the_cpu_if_the_device_is_too_full_or_the_kernel_is_a_function(monkeypatch):
     from semisvm.kernels import device_rows
-    from semisvm.kernels import rows as host_rows
 
     def full(*arguments, **settings):
         raise MemoryError
 
-    monkeypatch.setattr(host_rows, "resolve", lambda device, n_rows: "cpu" if device == "cpu" else "cuda")
+    monkeypatch.setattr(choose, "resolve", lambda device, *size, **more: "cpu" if device == "cpu" else "cuda")
     monkeypatch.setattr(device_rows, "device_rows", full)
     X = np.ones((3, 2))
     assert kernel_rows(X, make_formula("linear", X), device="auto").home == "cpu"

@@ -8,7 +8,7 @@ import pytest
 from browser import CONTRAST, UNNAMED
 from report_summaries import EMPTY, binary_summary, make_campaign, make_comparison, multiclass_summary
 from semisvm.estimators.progress import RoundRecord
-from semisvm.report import render_page, write_report
+from semisvm.report import render_page, write_page
 from semisvm.report.charts import UsableScores, tabulate
 from semisvm.tables.summary import ErrorCosts, FeatureSummary, Suggestion
 
@@ -25,7 +25,7 @@ def show(chromium, tmp_path):
         context = chromium.new_context(viewport=viewport, color_scheme=colors, java_script_enabled=scripts)
         contexts.append(context)
         page = context.new_page()
-        path = write_report(summary, tmp_path / "report.html", force=True)
+        path = write_page(summary, tmp_path / "report.html", force=True)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: complaints.append(dialog.message) or dialog.dismiss())

@@ -10,7 +10,7 @@ from report_html import HOSTILE, read_html, without_scripts
 from report_summaries import EMPTY, answer, answers, binary_summary, make_comparison, multiclass_summary
 from semisvm.decision import WITH_UNLABELED, OperatingPoint, choose
 from semisvm.estimators.progress import RoundRecord
-from semisvm.report import render_page, write_report
+from semisvm.report import render_page, write_page
 from semisvm.report.page import SCRIPTS, _asset
 from semisvm.report.wording import verdict
 from semisvm.tables.summary import FitSummary
@@ -231,12 +231,12 @@ def test_the_chart_library_is_the_published_one_with_its_license(name):
 
 def test_a_report_is_written_whole_and_never_over_another_without_force(tmp_path):
     path = tmp_path / "report.html"
-    assert write_report(binary_summary(), path) == path
+    assert write_page(binary_summary(), path) == path
     first = path.read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="exists"):
-        write_report(EMPTY, path)
+        write_page(EMPTY, path)
     assert path.read_text(encoding="utf-8") == first
-    write_report(EMPTY, path, force=True)
+    write_page(EMPTY, path, force=True)
     assert path.read_text(encoding="utf-8") == render_page(EMPTY)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 

@@ -17,6 +17,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from files import npz_bytes, parquet_bytes, write
 from semisvm.errors import DataError
+from semisvm.tables.read import open_rows
 from semisvm.tables.read_arrays import read_libsvm
 from semisvm.tables.read_whole import read_dataset, read_frame
 
@@ -237,3 +238,38 @@ def test_importing_the_readers_imports_neither_pandas_nor_pyarrow():
         "assert not {'pandas', 'pyarrow'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+# ---- spreadsheets ----
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".ods"])
+def test_the_first_sheet_of_a_spreadsheet_is_a_table(tmp_path, suffix):
+    frame = pd.DataFrame(
+        {
+            "size": [1.5, None, 3.0],
+            "count": [1, 2, 3],
+            "when": pd.to_datetime(["2024-01-05", "2024-02-05", None]),
+            "word": ["red", None, "blue"],
+            "flag": [True, False, True],
+        }
+    )
+    path = tmp_path / f"t{suffix}"
+    frame.to_excel(path, index=False, engine={".xlsx": "openpyxl", ".ods": "odf"}[suffix])
+    rows = open_rows(path)
+    assert rows.names == ("size", "count", "when", "word", "flag")
+    (chunk,) = rows.chunks(frozenset({"count"}), frozenset({"size", "count", "when", "word"}))
+    assert [chunk.frame[name].dtype.kind for name in ("size", "count", "when")] == ["f", "f", "M"]
+    assert chunk.frame["word"].isna().tolist() == [False, True, False]
+    with pytest.raises(DataError, match="column 'word' holds 'red' in row 1, where numbers are expected"):
+        list(rows.chunks(frozenset({"word"})))
+
+
+def test_a_spreadsheet_that_is_none_or_has_no_engine_is_refused_with_a_sentence(tmp_path, monkeypatch):
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(b"PK nothing")
+    with pytest.raises(DataError, match="can't be read as a spreadsheet"):
+        open_rows(path)
+    monkeypatch.setattr("semisvm.tables.cells.find_spec", lambda name: None)
+    with pytest.raises(DataError, match=r"needs the package openpyxl, which is not installed\. Install it \(pip"):
+        open_rows(path)

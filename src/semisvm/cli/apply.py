@@ -16,6 +16,7 @@ data_argument = click.argument("data", type=shared.FILE)
 PREDICT_EXAMPLES = (
     "semisvm predict spam.skops new.csv --out labels.csv",
     "semisvm predict spam.skops new.parquet --out labels.parquet --keep id",
+    "zcat new.csv.gz | semisvm predict spam.skops - --out labels.csv",
 )
 
 
@@ -36,10 +37,13 @@ PREDICT_EXAMPLES = (
 def predict_command(
     model: Path, data: Path, out: Path, keep: tuple[str, ...], neutralize: bool, force: bool, as_json: bool
 ) -> None:
-    """Write a label, a score and whether it is above the operating point for every row of DATA.
+    """Write a label, a score, whether it is accepted, and a probability for every row of DATA.
 
     DATA has the columns that MODEL was fitted to, not encoded; other columns are ignored. It is read in parts, so a
-    file of ten million rows needs no more memory than a few thousand rows.
+    file of ten million rows needs no more memory than a few thousand rows. "-" reads CSV from stdin.
+
+    A score is that of the report: rows above 0 are accepted. The probability is that of the positive class, calibrated
+    on labels that the model had not seen; it is left out where there were too few labels, or more than two classes.
 
     Columns that --keep copies are copied as they are. A cell of a stranger's file that begins with =, +, - or @ is run
     as a formula when the output is opened in a spreadsheet, unless --neutralize is given.
@@ -50,9 +54,9 @@ def predict_command(
 
     screen = Screen(as_json)
     check_can_write(out, force=force, inputs=[model, data])
-    with screen.working():
+    with screen.working(), shared.from_stdin(data) as source:
         found = predict_file(
-            load_table_model(model), data, out, keep=keep, force=force, neutralize=neutralize, tell=screen.tell
+            load_table_model(model), source, out, keep=keep, force=force, neutralize=neutralize, tell=screen.tell
         )
     if as_json:
         screen.show_json(asdict(found) | {"out": str(out)})
@@ -168,7 +172,7 @@ def report_command(
     With DATA, the operating point and the scores are measured on its labeled rows, and the rows of it that are worth
     labeling next are listed.
     """
-    from semisvm.report import write_report
+    from semisvm.report import write_page
     from semisvm.tables.disk import check_can_write
     from semisvm.tables.evaluate import summary_on
     from semisvm.tables.files import load_table_model
@@ -177,7 +181,7 @@ def report_command(
     inputs = [model] if data is None else [model, data]
     out = check_can_write(model.with_suffix(".html") if out is None else out, force=force, inputs=inputs)
     with screen.working():
-        write_report(summary_on(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell), out, force=force)
+        write_page(summary_on(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell), out, force=force)
     if as_json:
         screen.show_json({"report": str(out)})
         return

@@ -110,13 +110,13 @@ def _write_campaign_report(campaign: Campaign, state: Path, report: Path, force:
     from dataclasses import replace
 
     from semisvm.campaign import summarize_campaign
-    from semisvm.report import write_report
+    from semisvm.report import write_page
     from semisvm.tables.certify import load_model
     from semisvm.tables.disk import check_can_write
 
     check_can_write(report, force=force, inputs=_files_of(campaign, state, None))
     summary = load_model(campaign.about["model"]).summary
-    write_report(replace(summary, campaign=summarize_campaign(campaign)), report, force=force)
+    write_page(replace(summary, campaign=summarize_campaign(campaign)), report, force=force)
 
 
 def _files_of(campaign: Campaign, state: Path, moved: Path | None) -> list[Path]:

@@ -47,9 +47,10 @@ def commands(debug: bool) -> None:
     """Semi-supervised support vector machines: few labels, many unlabeled rows."""
 
 
-@click.command("info", epilog=list_examples("semisvm info", "semisvm info --json"))
+@click.command("info", epilog=list_examples("semisvm info", "semisvm info --json", "semisvm info --warm"))
+@click.option("--warm", is_flag=True, help="Also compile all that fits need, so that the first one starts at once.")
 @json_option
-def info_command(as_json: bool) -> None:
+def info_command(as_json: bool, warm: bool) -> None:
     """Print versions, threads, memory and GPU, for a bug report."""
     from semisvm.cli.screen import Screen
     from semisvm.kernels.resources import free_bytes
@@ -58,11 +59,18 @@ def info_command(as_json: bool) -> None:
     found = {"python": platform.python_version(), "system": platform.platform()}
     found |= {name: _version(name) for name in REPORTED_PACKAGES}
     found |= {"threads": str(n_threads()), "free memory": f"{free_bytes() / 1e9:.1f} GB", "GPU": _gpu()}
+    if warm:
+        from semisvm.dual.warm import compile_all
+
+        took = compile_all()
+        found["compiled"] = f"{len(took)} parts in {sum(took.values()):.1f} s, kept on disk"
+        found |= {f"  {name}": f"{seconds:.2f} s" for name, seconds in took.items()}
     if as_json:
         Screen(as_json).show_json(found)
         return
+    width = max(14, *(len(name) + 2 for name in found))
     for name, value in found.items():
-        click.echo(f"{name:<14}{value}")
+        click.echo(f"{name:<{width}}{value}")
 
 
 def _version(name: str) -> str:

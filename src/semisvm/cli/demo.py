@@ -39,7 +39,7 @@ def demo_command(seed: int, out: Path | None) -> None:
 
     Writes the tables, the models, the predictions and the report into a new folder; existing files are not changed.
     """
-    from semisvm.report import write_report
+    from semisvm.report import write_page
     from semisvm.tables import save
     from semisvm.tables.certify import keep_campaign, load_model, save_certified_model, start_campaign
     from semisvm.tables.fit import fit_model
@@ -89,7 +89,7 @@ def demo_command(seed: int, out: Path | None) -> None:
     save_certified_model(campaign, certified)
     final = load_model(certified)
     n_six_said = predict_file(final, table, predictions).by_class[POSITIVE]
-    write_report(final.summary, report)
+    write_page(final.summary, report)
     say(
         "",
         "[bold]4. Use it[/]",

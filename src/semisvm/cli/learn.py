@@ -60,7 +60,8 @@ def fit_command(
 ) -> None:
     """Learn from the rows of DATA and write a model file.
 
-    DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, ARFF, LIBSVM/SVMlight text or npz; several files make one table.
+    DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, ARFF, LIBSVM/SVMlight text, npz, or a spreadsheet (.xlsx, .ods);
+    several files make one table.
     A row whose target cell is empty is unlabeled. Columns may hold numbers, categories, dates, free text and empty
     cells; the type of each is detected, and can be set by --type.
 
@@ -71,7 +72,7 @@ def fit_command(
     Ctrl-C keeps the best so far: the model is written, and the exit code is 130. The exit code is 1 if a precision or
     recall was asked for and the labels show that it is not reached; the model is written in this case too.
     """
-    from semisvm.report import write_report
+    from semisvm.report import write_page
     from semisvm.tables import save
     from semisvm.tables.disk import check_can_write
     from semisvm.tables.fit import fit_model
@@ -100,7 +101,7 @@ def fit_command(
         save(fitted.model, out, force=force)
         if report is not None:
             suggestions = tuple(suggest_training_rows(fitted.model, training, N_SUGGESTED))
-            write_report(replace(fitted.model.summary, suggestions=suggestions), report, force=force)
+            write_page(replace(fitted.model.summary, suggestions=suggestions), report, force=force)
     if fitted.checkpoint is not None and not fitted.was_stopped:
         fitted.checkpoint.remove()
     _show_fitted(screen, fitted, out, report, options["data"][0], details)

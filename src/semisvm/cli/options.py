@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,23 @@ class MethodOption(click.Option):
         record = super().get_help_record(ctx)
         listed = ", ".join(names[:-1]) + f" or {names[-1]}"
         return None if record is None else (record[0], record[1].replace("{methods}", listed))
+
+
+@contextmanager
+def from_stdin(data: Path) -> Iterator[Path]:
+    """Give the file to read: the one named, or for "-" a temporary CSV file with what stdin holds."""
+    import shutil
+    import sys
+    import tempfile
+
+    if str(data) != "-":
+        yield data
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "stdin.csv")
+        with open(path, "wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        yield path
 
 
 def list_examples(*lines: str) -> str:

@@ -133,8 +133,8 @@ def _apply_step(gradient, movable, row_up, row_down, step):
     least, most, where, piece = _key(kind(np.inf)), _key(kind(-np.inf)), 0, 0
     for k in range(gradient.shape[0]):
         for start in range(0, n, PASS_BLOCK):
-            part = slice(start, min(start + PASS_BLOCK, n))
-            low, high = _apply_step_to_block(gradient[k, part], movable[k, part], row_up[part], row_down[part], step)
+            size = min(PASS_BLOCK, n - start)
+            low, high = _apply_step_to_block(gradient[k], movable[k], row_up, row_down, step, start, size)
             if low < least:
                 least, where, piece = low, start, k
             most = max(most, high)
@@ -148,11 +148,12 @@ def _apply_step(gradient, movable, row_up, row_down, step):
 
 
 @jit
-def _apply_step_to_block(gradient, movable, row_up, row_down, step):
+def _apply_step_to_block(gradient, movable, row_up, row_down, step, start, size):
     kind = gradient.dtype.type
     infinity, minus_infinity = _key(kind(np.inf)), _key(kind(-np.inf))
     least, most, step = infinity, minus_infinity, kind(step)
-    for j in range(gradient.shape[0]):
+    for i in range(size):
+        j = np.uint64(start + i)  # a signed index might be negative, and the loop would not be vectorized
         # Differences in the gradient's float64: rounding would add up over the steps, and the problems of a sequence.
         moved = gradient[j] + step * (kind(row_up[j]) - kind(row_down[j]))
         gradient[j] = moved
@@ -171,10 +172,8 @@ def _partner(gradient, movable, row_up, diagonal, diagonal_up, lowest, highest):
     best, where, piece = np.int32(-1), 0, 0
     for k in range(gradient.shape[0]):
         for start in range(0, n, PASS_BLOCK):
-            part = slice(start, min(start + PASS_BLOCK, n))
-            found = _best_decrease(
-                gradient[k, part], movable[k, part], row_up[part], diagonal[part], diagonal_up, lowest, scale
-            )
+            size = min(PASS_BLOCK, n - start)
+            found = _best_decrease(gradient[k], movable[k], row_up, diagonal, diagonal_up, lowest, scale, start, size)
             if found > best:
                 best, where, piece = found, start, k
     stop = min(where + PASS_BLOCK, n)
@@ -192,9 +191,10 @@ def _partner(gradient, movable, row_up, diagonal, diagonal_up, lowest, highest):
 
 
 @jit
-def _best_decrease(gradient, movable, row_up, diagonal, diagonal_up, lowest, scale):
+def _best_decrease(gradient, movable, row_up, diagonal, diagonal_up, lowest, scale, start, size):
     best = np.int32(-1)
-    for j in range(gradient.shape[0]):
+    for i in range(size):
+        j = np.uint64(start + i)
         key = _decrease(gradient[j], row_up[j], diagonal[j], diagonal_up, lowest, scale)
         best = max(best, key if movable[j] & FALL else np.int32(-1))
     return best
@@ -219,47 +219,56 @@ def worst_violators(gradient, beta, lower, upper, is_member, lowest, highest, to
     """
     n = gradient.shape[1]
     scale = (VIOLATION_BINS - 1) / (highest - lowest)
-    in_bin = np.zeros((2, VIOLATION_BINS), dtype=np.int64)
+    rising, falling = np.zeros(VIOLATION_BINS, dtype=np.int64), np.zeros(VIOLATION_BINS, dtype=np.int64)
+    n_rising, n_falling = 0, 0
     for v in range(is_member.shape[0]):
-        if not is_member[v]:
-            k, j = v // n, v % n
-            value = gradient[k, j]
-            if beta[k, j] < upper[k, j] and value < highest - tol:
-                in_bin[0, int((highest - value) * scale)] += 1
-            if beta[k, j] > lower[k, j] and value > lowest + tol:
-                in_bin[1, int((value - lowest) * scale)] += 1
-    last, wanted = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
-    first_share = max(count // 2, count - in_bin[1].sum())
-    for side in range(2):
-        left = first_share if side == 0 else count - min(first_share, in_bin[0].sum())
-        at = VIOLATION_BINS - 1
-        while at > 0 and in_bin[side, at] < left:
-            left -= in_bin[side, at]
-            at -= 1
-        last[side], wanted[side] = at, min(left, in_bin[side, at])
-    found, n_found = np.empty(count, dtype=np.int64), 0
-    seen = np.zeros(2, dtype=np.int64)
+        k, j = v // n, v % n
+        value = gradient[k, j]
+        if not is_member[v] and beta[k, j] < upper[k, j] and value < highest - tol:
+            rising[int((highest - value) * scale)] += 1
+            n_rising += 1
+        if not is_member[v] and beta[k, j] > lower[k, j] and value > lowest + tol:
+            falling[int((value - lowest) * scale)] += 1
+            n_falling += 1
+    share = min(n_rising, max(count // 2, count - n_falling))
+    last_rising, left_rising = _last_bin(rising, share)
+    last_falling, left_falling = _last_bin(falling, min(n_falling, count - share))
+    found, n_found, seen_rising, seen_falling = np.empty(count, dtype=np.int64), 0, 0, 0
     for v in range(is_member.shape[0]):
-        if not is_member[v]:
-            k, j = v // n, v % n
-            value, is_taken = gradient[k, j], False
-            for side in range(2):
-                if side == 0:
-                    violates = beta[k, j] < upper[k, j] and value < highest - tol
-                    at = int((highest - value) * scale) if violates else -1
-                else:
-                    violates = beta[k, j] > lower[k, j] and value > lowest + tol
-                    at = int((value - lowest) * scale) if violates else -1
-                if at > last[side]:
-                    is_taken = True
-                elif at == last[side]:
-                    total, s = in_bin[side, at], seen[side]
-                    is_taken = is_taken or (s + 1) * wanted[side] // total > s * wanted[side] // total
-                    seen[side] += 1
-            if is_taken and n_found < count:
-                found[n_found] = v
-                n_found += 1
+        k, j = v // n, v % n
+        value, is_taken = gradient[k, j], False
+        if not is_member[v] and beta[k, j] < upper[k, j] and value < highest - tol:
+            at = int((highest - value) * scale)
+            is_taken = at > last_rising
+            if at == last_rising:
+                is_taken = _is_drawn(seen_rising, left_rising, rising[at])
+                seen_rising += 1
+        if not is_member[v] and beta[k, j] > lower[k, j] and value > lowest + tol:
+            at = int((value - lowest) * scale)
+            is_taken |= at > last_falling
+            if at == last_falling:
+                is_taken |= _is_drawn(seen_falling, left_falling, falling[at])
+                seen_falling += 1
+        if is_taken and n_found < count:
+            found[n_found] = v
+            n_found += 1
     return found[:n_found]
+
+
+@jit
+def _last_bin(in_bin, count):
+    """The bin that is the last to be needed for the `count` largest violations, and how many to take of it."""
+    at = VIOLATION_BINS - 1
+    while at > 0 and in_bin[at] < count:
+        count -= in_bin[at]
+        at -= 1
+    return at, count
+
+
+@jit
+def _is_drawn(seen, wanted, total):
+    """Whether to take the next one, to draw `wanted` of `total` evenly."""
+    return (seen + 1) * wanted // total > seen * wanted // total
 
 
 @jit

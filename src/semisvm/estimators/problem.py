@@ -18,11 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.device import SOLVES_OF_A_SEQUENCE, explain_choice
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.forms import DUAL_FORM, Form, LinearRows, settle_form
 from semisvm.estimators.inputs import needs_float64
 from semisvm.estimators.progress import Progress
 from semisvm.kernels import Formula, kernel_rows, make_formula
+from semisvm.kernels.threads import n_threads
 from semisvm.labels import Labels
 from semisvm.primal import MemoryRows
 
@@ -144,6 +146,9 @@ class TrainingProblem:
         limits = self.limits
         is_rough = limits.tol >= FLOAT32_SUFFICES and self.n_rows > few_rows
         dtype = np.float32 if is_rough and not needs_float64(formula, self.X) else np.float64
+        if limits.device == "auto" and getattr(self.progress.estimator, "verbose", False):
+            n_solves = 1 if is_frugal else SOLVES_OF_A_SEQUENCE
+            print(f"[device] {explain_choice(*self.X.shape, n_threads=n_threads(), n_solves=n_solves)}", flush=True)
         return kernel_rows(
             self.X, formula, cache_size=limits.cache_size, dtype=dtype, is_frugal=is_frugal, device=limits.device
         )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.device import resolve
+from semisvm.device import SOLVES_OF_A_SEQUENCE, resolve
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula
 from semisvm.kernels.interface import KernelRows
 from semisvm.kernels.panel_source import PanelSource, scan_dense
@@ -80,7 +80,9 @@ def kernel_rows(
         )
     # The user's own function runs on the host: on a device it would be called for every pair of rows at once.
     wanted = "cpu" if device == "auto" and formula.function is not None else device
-    if (place := resolve(wanted, X.shape[0])) != "cpu":
+    n_solves = 1 if is_frugal else SOLVES_OF_A_SEQUENCE
+    n_features = None if formula.name == "precomputed" else X.shape[1]
+    if (place := resolve(wanted, X.shape[0], n_features, n_threads=n_threads(), n_solves=n_solves)) != "cpu":
         from semisvm.kernels.device_rows import device_rows
 
         try:
@@ -152,7 +154,9 @@ def scores_of_new_rows(
     """
     n_rows, n_support = X.shape[0], coefficients.shape[1]
     is_large = n_rows * n_support >= DEVICE_PAYS_FROM_VALUES and formula.name not in ("precomputed", "callable")
-    if is_large and (place := resolve(device, n_rows)) != "cpu":
+    # In effect a problem of as many kernel values.
+    n_in_effect = int((n_rows * n_support) ** 0.5)
+    if is_large and (place := resolve(device, n_in_effect, X.shape[1], n_threads=n_threads())) != "cpu":
         from semisvm.kernels.torch_source import scores_on_device
 
         return scores_on_device(X, support_vectors, coefficients, formula, place)

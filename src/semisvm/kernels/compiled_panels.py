@@ -37,7 +37,7 @@ def make_kernel_rows(counter, values, slots, rows, source):
             finish_dots(sums, panel_squares, squares[row], formula)
             if start <= row < stop:
                 sums[row - start] = diagonal[row]  # rounding of |x|^2 + |x|^2 - 2<x, x> is largest there
-            values[slots[r], start:stop] = sums[: stop - start]
+            _store(values[slots[r]], sums, start, stop - start)
         _clear(panel, indptr, indices, start, stop)
         start = PANEL_WIDTH * next_piece(counter)
 
@@ -49,19 +49,17 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
     Rows that are made go to values[slots[r]] too where slots[r] >= 0. One piece is `width` columns.
     """
     indptr, indices, data, squares, diagonal, formula, n_features = source
-    n, total = change.shape[0], np.empty(width)
+    n, total, part = change.shape[0], np.zeros(width), np.empty(PANEL_WIDTH)
     panel, panel_squares, sums = _empty_panel(n_features, data)
-    part = np.empty(PANEL_WIDTH)
     start = width * next_piece(counter)
     while start < n:
         stop = min(start + width, n)
-        total[:] = 0.0
-        _add_stored(total[: stop - start], values, stored_slots, stored_moves, start, stop)
+        _add_stored(total, values, stored_slots, stored_moves, start, stop - start)
         for first in range(start, stop if rows.shape[0] else start, PANEL_WIDTH):
             last = min(first + PANEL_WIDTH, stop)
             _lay_out(panel, panel_squares, indptr, indices, data, squares, first, last)
             for b in range(PANEL_WIDTH):
-                part[b] = total[first - start + b]
+                part[b] = total[np.uint64(first - start + b)]
             for r in range(rows.shape[0]):
                 row, move = rows[r], moves[r]
                 _dots_with_panel(sums, panel, indptr, indices, data, row)
@@ -71,12 +69,20 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
                 for b in range(PANEL_WIDTH):
                     part[b] += move * np.float64(sums[b])
                 if slots[r] >= 0:
-                    values[slots[r], first:last] = sums[: last - first]
+                    _store(values[slots[r]], sums, first, last - first)
             for b in range(PANEL_WIDTH):
-                total[first - start + b] = part[b]
+                total[np.uint64(first - start + b)] = part[b]
             _clear(panel, indptr, indices, first, last)
-        change[start:stop] = total[: stop - start]
+        for i in range(stop - start):
+            change[np.uint64(start + i)] = total[i]
         start = width * next_piece(counter)
+
+
+@jit
+def _store(row, sums, start, size):
+    """row[start : start + size] = sums."""
+    for b in range(size):
+        row[np.uint64(start + b)] = sums[b]
 
 
 @jit
@@ -85,30 +91,32 @@ def spread_stored(counter, change, values, slots, moves, width):
     n, total = change.shape[0], np.empty(width)
     start = width * next_piece(counter)
     while start < n:
-        stop = min(start + width, n)
-        total[:] = 0.0
-        _add_stored(total[: stop - start], values, slots, moves, start, stop)
-        change[start:stop] = total[: stop - start]
+        size = min(width, n - start)
+        _add_stored(total, values, slots, moves, start, size)
+        for i in range(size):
+            change[np.uint64(start + i)] = total[i]
         start = width * next_piece(counter)
 
 
 @jit
-def _add_stored(total, values, slots, moves, start, stop):
-    """total += sum_k moves[k] values[slots[k], start:stop]; four rows at a time use each sum once."""
+def _add_stored(total, values, slots, moves, start, size):
+    """total = sum_k moves[k] values[slots[k], start : start + size]; four rows at a time use each sum once."""
     k, n_rows = 0, slots.shape[0]
+    for i in range(size):
+        total[i] = 0.0
     while k + 4 <= n_rows:
-        row0, row1 = values[slots[k], start:stop], values[slots[k + 1], start:stop]
-        row2, row3 = values[slots[k + 2], start:stop], values[slots[k + 3], start:stop]
+        row0, row1, row2, row3 = values[slots[k]], values[slots[k + 1]], values[slots[k + 2]], values[slots[k + 3]]
         move0, move1, move2, move3 = moves[k], moves[k + 1], moves[k + 2], moves[k + 3]
-        for j in range(total.shape[0]):
-            total[j] += (move0 * np.float64(row0[j]) + move1 * np.float64(row1[j])) + (
+        for i in range(size):
+            j = np.uint64(start + i)  # a signed index might be negative, and the loop would not be vectorized
+            total[i] += (move0 * np.float64(row0[j]) + move1 * np.float64(row1[j])) + (
                 move2 * np.float64(row2[j]) + move3 * np.float64(row3[j])
             )
         k += 4
     while k < n_rows:
-        row, move = values[slots[k], start:stop], moves[k]
-        for j in range(total.shape[0]):
-            total[j] += move * np.float64(row[j])
+        row, move = values[slots[k]], moves[k]
+        for i in range(size):
+            total[i] += move * np.float64(row[np.uint64(start + i)])
         k += 1
 
 
@@ -130,7 +138,8 @@ def fill_gram(counter, G, order, n_known, row, source):
         last = min(first + PANEL_WIDTH, n)
         end = min(begin + GRAM_PART, last)  # the rest is computed with the panels that follow
         if begin < end:
-            panel_rows[:] = -1
+            for b in range(last - first, PANEL_WIDTH):
+                panel_rows[b] = -1
             for b in range(last - first):
                 i = row[order[first + b]]
                 panel_rows[b], panel_squares[b] = i, squares[i]
@@ -164,11 +173,11 @@ def _write_tile(G, tile, order, first, last, start, stop):
     at, other = order[start], order[first]
     if stop <= first and order[stop - 1] - at == height - 1 and order[last - 1] - other == width - 1:
         for w in range(height):
-            G[at + w, other : other + width] = tile[w, :width]
+            _store(G[at + w], tile[w], other, width)
         for b in range(width):
-            to = G[other + b, at : at + height]
+            to = G[other + b]
             for w in range(height):
-                to[w] = tile[w, b]
+                to[np.uint64(at + w)] = tile[w, b]
         return
     for w in range(start, stop):
         to = G[order[w]]

@@ -9,6 +9,7 @@ from semisvm.kernels.threads import new_counter, team
 
 # Beyond this size the dense panel of data rows does not fit the caches, and SciPy's sparse product is faster.
 LARGEST_PANEL_BYTES = 32_000_000
+FEW_NUMBERS = 1_000_000  # so many are scanned by NumPy before compiled code is loaded
 SCIPY_ROWS = 64  # rows per sparse product of SciPy
 
 
@@ -117,6 +118,9 @@ def _squares(indptr: np.ndarray, data: np.ndarray) -> np.ndarray:
 
 def scan_dense(X) -> tuple[np.ndarray, np.ndarray, float]:
     """The number of non-zeros of each dense row, the mean row, and the mean squared norm."""
+    if X.size <= FEW_NUMBERS:
+        mean = X.mean(axis=0, dtype=np.float64) if len(X) else np.zeros(X.shape[1])
+        return np.count_nonzero(X, axis=1), mean, float(np.square(X, dtype=np.float64).sum()) / max(len(X), 1)
     from semisvm.kernels.compiled_panels import SCANNED_ROWS, scan_rows
 
     n, n_pieces = len(X), -(-len(X) // SCANNED_ROWS)

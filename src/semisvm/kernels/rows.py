@@ -160,7 +160,9 @@ class CachedRows:
         """Return K @ coefficients in float64; rows that are not in memory are made and not kept."""
         used = np.flatnonzero(coefficients)
         present, absent = used[self.slot[used] >= 0], used[self.slot[used] < 0]
-        scores = np.empty(self.n_rows)
+        scores = np.zeros(self.n_rows)
+        if len(used) == 0:
+            return scores
         if len(absent) and (rest := self.source.weighted_sum(absent, coefficients[absent])) is not None:
             spread_rows(scores, self.values, self.slot[present], coefficients[present])
             return scores + rest

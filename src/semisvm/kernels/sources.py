@@ -103,6 +103,9 @@ def gather_gram(
 
 def spread_rows(change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves: np.ndarray) -> None:
     """change = moves @ values[slots] in float64, on every core."""
+    if len(slots) == 0:  # a cold start: nothing to compile
+        change[:] = 0.0
+        return
     from semisvm.kernels.compiled_panels import spread_stored
 
     counter = new_counter()

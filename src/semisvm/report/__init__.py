@@ -4,7 +4,7 @@ Both are functions of a `semisvm.tables.summary.FitSummary`; the Displays also r
 """
 
 from semisvm.report.displays import AuditDisplay, CampaignDisplay, OperatingPointDisplay, RoundsDisplay, ScoresDisplay
-from semisvm.report.page import render_page, write_report
+from semisvm.report.page import render_page, write_page, write_report
 
 __all__ = [
     "AuditDisplay",
@@ -13,5 +13,6 @@ __all__ = [
     "RoundsDisplay",
     "ScoresDisplay",
     "render_page",
+    "write_page",
     "write_report",
 ]

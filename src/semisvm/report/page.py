@@ -40,6 +40,7 @@ from semisvm.report.wording import (
 )
 from semisvm.tables.disk import whole_file
 from semisvm.tables.first_screen import first_screen
+from semisvm.tables.in_python import summarize_estimator
 from semisvm.tables.summary import ComparisonSummary, DataSummary, FitSummary, Suggestion
 
 SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
@@ -52,7 +53,7 @@ _NO_CHARACTERS = "".join(chr(plane << 16 | last) for plane in range(17) for last
 _FORBIDDEN = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_NO_CHARACTERS}]")
 
 
-def write_report(summary: FitSummary, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+def write_page(summary: FitSummary, path: str | os.PathLike[str], *, force: bool = False) -> Path:
     """Write the report of a fit to a file.
 
     Parameters
@@ -73,6 +74,53 @@ def write_report(summary: FitSummary, path: str | os.PathLike[str], *, force: bo
     with whole_file(path, force=force) as unfinished:
         unfinished.write_text(render_page(summary), encoding="utf-8", newline="\n")
     return path
+
+
+def write_report(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: str | os.PathLike[str] = "report.html",
+    *,
+    unlabeled: Any = -1,
+    force: bool = False,
+) -> Path:
+    """Write a report of a fitted classifier on some rows: one HTML file that works offline.
+
+    Parameters
+    ----------
+    model : classifier or Model
+        Any fitted estimator of this library, any classifier of scikit-learn with scores or probabilities, or a model
+        that `semisvm.load` has read.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        Rows as the model takes them, best of all rows that it was not fitted to.
+    y : array-like of shape (n_samples,)
+        Their labels, the marker `unlabeled` where there is none.
+    path : path-like, default="report.html"
+        The file to write. It is written completely or not at all.
+    unlabeled : number, string or None, default=-1
+        The marker of rows without a label.
+    force : bool, default=False
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The path.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import make_moons
+    >>> import semisvm
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> model = semisvm.SupervisedSVC().fit(X[:50], y[:50])
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> semisvm.write_report(model, X[50:], y[50:], folder / "moons.html").name
+    'moons.html'
+    """
+    return write_page(summarize_estimator(model, X, y, unlabeled=unlabeled), path, force=force)
 
 
 def render_page(summary: FitSummary) -> str:

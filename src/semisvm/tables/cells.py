@@ -1,4 +1,4 @@
-"""Cells as values: numbers as people write them, dates, text; and the columns of Parquet files.
+"""Cells as values: numbers as people write them, dates, text; and the columns of Parquet files and spreadsheets.
 
 A column of numbers is float64, of dates datetime64, and everything else is text; an empty cell is NaN, NaT or "". In a
 Parquet file truth values and categories are text as well; a column of lists, of records or of bytes can't be a feature
@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,52 @@ def _dates(column: Column, cells: pandas.Series) -> np.ndarray:
     if len(wrong):
         raise CellError(column.name, int(wrong[0]), str(cells.iloc[wrong[0]]), "date")
     return dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
+
+
+# ---- spreadsheets ----
+
+SHEET_ENGINES = {"xlsx": ("openpyxl", "openpyxl"), "ods": ("odf", "odfpy")}  # pandas' engine, and its package
+
+
+def read_sheet(path: Path, kind: str) -> pandas.DataFrame:
+    """Read the first sheet of a spreadsheet; its first row names the columns."""
+    import pandas
+
+    if not path.is_file() or path.stat().st_size == 0:
+        read_bytes(path)  # says what is wrong with it
+    engine, package = SHEET_ENGINES[kind]
+    if find_spec(engine) is None:
+        reason = f"reading .{kind} files needs the package {package}, which is not installed"
+        raise fault(path, reason, f"Install it (pip install {package}), or save the sheet as CSV")
+    try:
+        frame = pandas.read_excel(path, engine=engine, sheet_name=0)  # type: ignore[call-overload]
+    except Exception as error:  # the engines raise many unrelated types on bad bytes
+        complaint = (str(error).splitlines() or [type(error).__name__])[0]
+        raise fault(path, f"can't be read as a spreadsheet ({complaint})", "Copy or write it again") from None
+    unnamed = [number for number, name in enumerate(frame.columns, 1) if str(name).startswith("Unnamed:")]
+    if unnamed:
+        raise fault(path, f"column {unnamed[0]} has no name", "Name it in the first row, or delete the column", line=1)
+    if not len(frame):
+        raise fault(path, "no rows in the first sheet", "Add rows below the names of the columns")
+    return frame.rename(columns=lambda name: str(name).strip())
+
+
+def sheet_columns(path: Path, frame: pandas.DataFrame, numbers: frozenset[str], start: int) -> pandas.DataFrame:
+    """Return the columns of a sheet, each of one kind; columns in `numbers` must be numbers."""
+    import pandas
+
+    found = {}
+    for name in frame.columns:
+        cells = as_read(frame[name])
+        if name in numbers and cells.dtype.kind != "f":
+            plain = pandas.to_numeric(cells, errors="coerce")
+            wrong = np.flatnonzero((plain.isna() & cells.notna()).to_numpy())
+            if len(wrong):
+                reason = f"column {name!r} holds {str(cells.iloc[wrong[0]])!r} in row {start + int(wrong[0]) + 1}"
+                raise fault(path, f"{reason}, where numbers are expected", "Correct the cell, or leave it empty")
+            cells = plain.astype("float64")
+        found[name] = cells
+    return pandas.DataFrame(found)
 
 
 # ---- Parquet ----

@@ -35,6 +35,8 @@ SUFFIXES = {
     ".npz": "npz",
     ".parquet": "parquet",
     ".arff": "arff",
+    ".xlsx": "xlsx",
+    ".ods": "ods",
 }
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 UNFINISHED = ".unfinished"

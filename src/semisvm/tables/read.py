@@ -29,7 +29,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from semisvm.errors import fault, suggest
-from semisvm.tables.cells import open_parquet, read_parquet_columns
+from semisvm.tables.cells import SHEET_ENGINES, open_parquet, read_parquet_columns, read_sheet, sheet_columns
 from semisvm.tables.delimited import (
     MISSING_SPELLINGS,
     DelimitedText,
@@ -93,7 +93,7 @@ def open_rows(path: str | Path, *, n_features: int | None = None, format: str | 
     Parameters
     ----------
     path : str or Path
-        A .csv, .tsv, .arff, .parquet, .libsvm or .npz file; text may be compressed (.gz, .bz2, .xz).
+        A .csv, .tsv, .arff, .parquet, .xlsx, .ods, .libsvm or .npz file; text may be compressed (.gz, .bz2, .xz).
     n_features : int, optional
         The number of features of LIBSVM text, whose rows do not tell it.
     format : str, optional
@@ -112,6 +112,10 @@ def open_rows(path: str | Path, *, n_features: int | None = None, format: str | 
         names = tuple(map(str, open_parquet(path).schema_arrow.names))
         require_different(path, names)
         return ParquetReader(path, names)
+    if kind in SHEET_ENGINES:
+        frame = read_sheet(path, kind)
+        require_different(path, tuple(frame.columns), line=1)
+        return SheetReader(path, tuple(frame.columns), frame)
     if kind == "arff":
         return TextReader(path, open_arff(path).names, is_arff=True)
     names, delimiter = _read_header(path, "\t" if kind == "tsv" else None)
@@ -269,6 +273,22 @@ class ParquetReader(RowReader):
 
     def guess_rows(self, chunk: Chunk) -> int | None:
         return int(open_parquet(self.path).metadata.num_rows)
+
+
+# ---- spreadsheets ----
+
+
+@dataclass(frozen=True)
+class SheetReader(RowReader):
+    """The first sheet of a spreadsheet, which is read whole."""
+
+    sheet: Any = None
+
+    def chunks(self, numbers: frozenset[str] = frozenset(), only: frozenset[str] | None = None) -> Iterator[Chunk]:
+        frame = self.sheet[[name for name in self.sheet.columns if only is None or name in only]]
+        for start in range(0, len(frame), ROWS_AT_A_TIME):
+            part = frame.iloc[start : start + ROWS_AT_A_TIME]
+            yield Chunk(start, frame=sheet_columns(self.path, part, numbers, start).reset_index(drop=True))
 
 
 # ---- bare numbers ----

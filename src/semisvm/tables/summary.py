@@ -121,6 +121,18 @@ class ComparisonSummary:
     was_stopped: bool = False
     baseline: str = "supervised"
 
+    def __str__(self) -> str:
+        sign = -1 if self.measure == "cost" else 1
+        lines = [f"{'method':<20}{self.measure:>18}   gain over {self.baseline} (90%)"]
+        for one in self.methods:
+            gap = one.difference
+            gain = "" if one.name == self.baseline else f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
+            mark = "   chosen" if one.name == self.chosen else ""
+            lines.append(f"{one.name:<20}{sign * one.merit.value:>18.3f}   {gain}{mark}".rstrip())
+        return "\n".join(
+            [*lines, *(f"{name} was left out: {why}" for name, why in self.left_out.items()), self.verdict]
+        )
+
 
 @dataclass(frozen=True)
 class Suggestion:

@@ -1,0 +1,90 @@
+"""The command's work in Python: comparing methods on rows in memory, and reports of any fitted classifier."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, make_moons
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import precision_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import semisvm
+from semisvm.errors import DataError
+from semisvm.model_selection import SemiSupervisedKFold
+from semisvm.tables.in_python import summarize_estimator, training_of
+
+
+@pytest.fixture(scope="module")
+def moons():
+    X, y = make_moons(200, noise=0.3, random_state=0)
+    hidden = y.copy()
+    hidden[60:] = -1
+    return X, y, hidden
+
+
+def test_two_classes_are_compared_by_the_area_under_the_roc_curve(moons):
+    X, _, hidden = moons
+    X = StandardScaler().fit_transform(X)
+    found = semisvm.compare(X, hidden, methods=["supervised", "self-training"], tune=False, random_state=3)
+    scores = np.empty(200)
+    for train, test in SemiSupervisedKFold(5, shuffle=True, random_state=3).split(X, hidden):
+        model = semisvm.SupervisedSVC(kernel="rbf").fit(X[train], hidden[train])
+        scores[test] = model.decision_function(X[test])
+    labeled = hidden >= 0
+    assert found.methods[0].merit.value == pytest.approx(roc_auc_score(hidden[labeled], scores[labeled]), abs=0.02)
+    assert "self-training" in str(found)
+    assert found.verdict in str(found)
+
+
+def test_the_rarer_label_is_positive_and_labels_keep_their_names():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = np.array(["b"] * 10 + ["a"] * 4 + [""] * 26)
+    training = training_of(X, y, unlabeled="")
+    assert training.classes.names == ("b", "a")
+    assert training.class_counts == {"b": 10, "a": 4}
+    assert training_of(X, y, pos_label="b").classes.names == ("a", "b")
+    with pytest.raises(ValueError, match="pos_label='c' is not a label"):
+        training_of(X, y, pos_label="c")
+
+
+def test_a_frame_of_mixed_columns_is_compared_as_the_command_would():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 120)
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(size=120) + y,
+            "color": np.where(rng.random(120) < 0.8, np.array(["red", "blue"])[y], "green"),
+            "row": np.arange(1, 121),
+        }
+    )
+    training = training_of(frame, np.where(rng.random(120) < 0.5, y, -1))
+    assert [column.type for column in training.columns] == ["number", "category"]
+    assert training.left_out == {"row": "numbers the rows"}
+
+
+@pytest.mark.parametrize("make", [lambda: semisvm.SupervisedSVC(), lambda: LogisticRegression(), lambda: SVC()])
+def test_the_report_of_any_classifier_has_its_figures(tmp_path, moons, make):
+    X, y, _ = moons
+    model = make_pipeline(make()).fit(X[:100], y[:100])
+    labels = np.where(np.arange(200) < 180, y, -1)
+    summary = summarize_estimator(model, X[100:], labels[100:])
+    expected = precision_score(y[100:180], model.predict(X[100:180]))
+    assert summary.operating_points["1"].precision.value == pytest.approx(expected)
+    assert (summary.data.labeled, summary.data.unlabeled) == (80, 20)
+    path = semisvm.write_report(model, X[100:], labels[100:], tmp_path / "r.html")
+    assert "Looking for: 1" in path.read_text()
+
+
+def test_several_classes_and_targets_of_the_fit_are_reported(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    summary = summarize_estimator(LogisticRegression(max_iter=1000).fit(X[::2], y[::2]), X[1::2], y[1::2])
+    assert list(summary.operating_points) == ["0", "1", "2"]
+    moons, labels = make_moons(300, noise=0.2, random_state=0)
+    model = semisvm.PreferenceSVC(min_recall=0.9, random_state=0).fit(moons[:100], labels[:100])
+    assert summarize_estimator(model, moons[100:], labels[100:]).operating_points["1"].target.min_recall == 0.9
+    with pytest.raises(DataError, match="y holds the label '7', which the model does not know"):
+        summarize_estimator(model, moons[:2], np.array([7, 1]))
+    with pytest.raises(DataError, match="No row of class '2' has a label"):
+        summarize_estimator(LogisticRegression(max_iter=1000).fit(X, y), X, np.where(y == 2, -1, y))
