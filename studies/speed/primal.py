@@ -1,0 +1,235 @@
+"""The primal form against LIBLINEAR at equal objective, and how both and SGD grow with the rows.
+
+    equal    SupervisedSVC(kernel="linear", solver="primal") to a certified gap of 1e-3; then LinearSVC at falling
+             tolerances until its objective is as low, its bias replaced by the best one for its weights (LIBLINEAR
+             regularizes its own, which is another problem). The ratio is ours over the first run that is as good.
+    growth   dense rows with 50 features, 10^4 to 10^7 of them, hinge: ours in memory, ours from a file (10^7 only),
+             LinearSVC (40 epochs at most from 10^6 rows on), and averaged SGD (five epochs); objectives over ours.
+
+Rows are Gaussian, or texts made at random (60 of 20,000 words each, labels by a random direction with 5% flipped). Each
+run is a process of its own on one thread, after a warm-up; seconds are of the processor.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize_scalar
+
+from studies.harness.figures import draw_growth
+from studies.harness.fresh_process import measured
+from studies.harness.pool import ONE_THREAD
+from studies.harness.tables import markdown_table
+from studies.speed.runs import machine_line, make_parser, run_by_turns
+
+SETS = ("dense 20,000 x 50", "dense 100,000 x 50", "adult", "reuters-train", "texts 20,000", "texts 100,000")
+LOSSES = ("hinge", "squared_hinge")
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+TOLERANCES = 10.0 ** np.arange(0, -6.1, -0.5)
+
+
+def gaussian_rows(n, d=50, seed=0, dtype=np.float64):
+    """Return isotropic rows, classes by a noisy direction."""
+    rng = np.random.default_rng(seed)
+    direction = rng.standard_normal(d) / np.sqrt(d)
+    X = rng.standard_normal((n, d), dtype=dtype)
+    return X, (X @ direction + 0.5 * rng.standard_normal(n) > 0).astype(int)
+
+
+def random_texts(n, d=20_000, words=60, seed=0):
+    """Return rows of unit length with some of many words, the first words more frequent."""
+    rng = np.random.default_rng(seed)
+    columns = np.minimum((d * rng.random((n, words)) ** 2).astype(np.int32), d - 1)
+    rows = np.repeat(np.arange(n, dtype=np.int32), words)
+    X = sparse.csr_array((rng.random(n * words) + 0.1, (rows, columns.ravel())), shape=(n, d))
+    X.sum_duplicates()
+    X = sparse.csr_array(sparse.diags_array(1 / np.sqrt(X.multiply(X).sum(axis=1))) @ X)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    scores = X @ rng.standard_normal(d)
+    y = (scores > np.median(scores) + 0.2).astype(int)
+    return X, np.where(rng.random(n) < 0.05, 1 - y, y)
+
+
+def rows_of_set(name):
+    """Return the rows and classes of a set."""
+    if name.startswith("dense"):
+        return gaussian_rows(int(name.split()[1].replace(",", "")))
+    if name.startswith("texts"):
+        return random_texts(int(name.split()[1].replace(",", "")))
+    from semisvm.datasets import load
+
+    data = load(name)
+    X = data.X.toarray() if name == "adult" else sparse.csr_array(data.X)
+    return X, np.asarray(data.y)
+
+
+def objective_of(X, y, w, loss, C=1.0):
+    """Return the objective at w with its best bias."""
+    scores, sign = X @ w, np.where(y == y.max(), 1.0, -1.0)
+    power = 2 if loss == "squared_hinge" else 1
+
+    def losses(bias):
+        return C * float((np.maximum(0, 1 - sign * (scores + bias)) ** power).sum())
+
+    edge = np.abs(scores).max() + 1
+    return 0.5 * float(w @ w) + minimize_scalar(losses, (-edge, edge), method="golden", tol=1e-12).fun
+
+
+def compare_once(task, repeat):
+    """Fit ours, then LIBLINEAR until it is as good; return seconds and objectives."""
+    from sklearn.svm import LinearSVC
+
+    from semisvm import SupervisedSVC
+
+    warnings.simplefilter("ignore")
+    X, y = rows_of_set(task["set"])
+    loss, took = task["loss"], {}
+    SupervisedSVC(kernel="linear", solver="primal", loss=loss).fit(X[:1500], y[:1500])
+    with measured(took):
+        model = SupervisedSVC(kernel="linear", solver="primal", loss=loss).fit(X, y)
+    ours = objective_of(X, y, model.coef_[0], loss)
+    found = {"ours_s": took["cpu_s"], "objective": ours, "gap": float(model.gap_.max()), "mib": took["rss_peak_mib"]}
+    for tol in TOLERANCES:
+        peer = LinearSVC(loss=loss, dual=loss == "hinge" or "auto", tol=tol, max_iter=2_000, random_state=repeat)
+        took = {}
+        with measured(took):
+            peer.fit(X, y)
+        theirs = objective_of(X, y, peer.coef_[0], loss)
+        found |= {"theirs_s": took["cpu_s"], "theirs": theirs, "theirs_mib": took["rss_peak_mib"]}
+        if theirs <= ours * (1 + 1e-6) or took["cpu_s"] > 60:
+            break
+    return found | {"ratio": found["ours_s"] / found["theirs_s"]}
+
+
+def write_rows(path, n):
+    """Write n dense rows into a file; return their classes as codes."""
+    rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, 50))
+    codes = np.empty(n, dtype=np.int8)
+    direction = np.random.default_rng(0).standard_normal(50) / np.sqrt(50)
+    for start in range(0, n, 500_000):
+        rng = np.random.default_rng(start + 1)
+        X = rng.standard_normal((min(500_000, n - start), 50), dtype=np.float32)
+        rows[start : start + len(X)] = X
+        codes[start : start + len(X)] = X @ direction + 0.5 * rng.standard_normal(len(X)) > 0
+    rows.flush()
+    return codes
+
+
+def grow_once(task, repeat):
+    """Fit one method on so many dense rows; return what it took and its objective."""
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.svm import LinearSVC
+
+    from semisvm import SupervisedSVC
+    from semisvm.primal import FileRows
+
+    warnings.simplefilter("ignore")
+    n, method, took = task["rows"], task["method"], {}
+    SupervisedSVC(kernel="linear").fit(*gaussian_rows(3000))
+    if method == "ours, from a file":
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.npy"
+            codes = write_rows(path, n)
+            rows = FileRows(path, codes, classes=np.array([0, 1]))
+            with measured(took):
+                model = SupervisedSVC(kernel="linear").fit(rows, None)
+        return took | {"gap": float(model.gap_[0])}
+    X, y = gaussian_rows(n, dtype=np.float32 if n > 1_000_000 else np.float64)
+    models = {
+        "ours": SupervisedSVC(kernel="linear"),
+        "LIBLINEAR": LinearSVC(loss="hinge", max_iter=1000 if n < 1_000_000 else 40),
+        "SGD": SGDClassifier(alpha=1.0 / n, average=True, max_iter=5, tol=None, random_state=repeat),
+    }
+    with measured(took):
+        model = models[method].fit(X, y)
+    return took | {"objective": objective_of(X, y, model.coef_[0].astype(np.float64), "hinge")}
+
+
+def main(argv=None):
+    """Measure and print; return the exit status."""
+    parser = make_parser("primal", __doc__)
+    parser.add_argument("--parts", nargs="+", choices=("equal", "growth"), default=["equal", "growth"])
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), metavar="SET")
+    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), metavar="N")
+    parser.add_argument("--repeats", type=int, default=3, metavar="N")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="write the growth of seconds as SVG")
+    options = parser.parse_args(argv)
+    print(f"{machine_line()}; one thread, medians of {options.repeats} runs\n")
+    if "equal" in options.parts:
+        tasks = [{"part": "equal", "set": name, "loss": loss} for name in options.sets for loss in LOSSES]
+        run = run_by_turns(
+            "studies.speed.primal:compare_once", tasks, options.repeats, options.out, environment=ONE_THREAD
+        )
+        head = ["set", "loss", "ours s", "LIBLINEAR s", "ratio", "objective", "LIBLINEAR's", "gap", "MiB", "its MiB"]
+        print(markdown_table(head, list(equal_lines(tasks, run)), n_text=2), "\n")
+    if "growth" in options.parts:
+        tasks = [{"part": "growth", "rows": n, "method": name} for n in options.sizes for name in methods_at(n)]
+        run = run_by_turns(
+            "studies.speed.primal:grow_once", tasks, options.repeats, options.out, environment=ONE_THREAD
+        )
+        head = ["rows", "method", "CPU-s", "wall s", "peak MiB", "before MiB", "objective over ours"]
+        print(markdown_table(head, list(growth_lines(tasks, run)), n_text=2))
+        if options.figure is not None:
+            options.figure.write_bytes(draw_seconds(tasks, run))
+    return 0
+
+
+def _run(name, tasks, options):
+    function = f"studies.speed.primal:{name}"
+    return run_by_turns(function, tasks, options.repeats, options.out, environment=ONE_THREAD)
+
+
+def methods_at(n):
+    """What is run at so many rows: from ten million on, only what reads them from a file."""
+    return ["ours, from a file"] if n >= 10_000_000 else ["ours", "LIBLINEAR", "SGD"]
+
+
+def equal_lines(tasks, run):
+    """One line of the table per set and loss."""
+    for task, took in zip(tasks, run, strict=True):
+        if took is not None:
+            yield [
+                *(
+                    task["set"],
+                    task["loss"],
+                    f"{took['ours_s']:.3f}",
+                    f"{took['theirs_s']:.3f}",
+                    f"{took['ratio']:.2f}",
+                ),
+                *(f"{took['objective']:.2f}", f"{took['theirs']:.2f}", f"{took['gap']:.1e}"),
+                *(f"{took['mib']:,.0f}", f"{took['theirs_mib']:,.0f}"),
+            ]
+
+
+def growth_lines(tasks, run):
+    """One line of the table per size and method."""
+    ours = {
+        task["rows"]: took["objective"]
+        for task, took in zip(tasks, run, strict=True)
+        if took is not None and task["method"] == "ours"
+    }
+    for task, took in zip(tasks, run, strict=True):
+        if took is None:
+            continue
+        over = f"{took['objective'] / ours[task['rows']] - 1:.1e}" if "objective" in took else f"gap {took['gap']:.1e}"
+        seconds = f"{took['cpu_s']:.2f}", f"{took['wall_s']:.2f}"
+        memory = f"{took['rss_peak_mib']:,.0f}", f"{took['rss_before_mib']:,.0f}"
+        yield [f"{task['rows']:,}", task["method"], *seconds, *memory, over]
+
+
+def draw_seconds(tasks, run):
+    """The picture of seconds by rows."""
+    values: dict[str, dict[int, float]] = {}
+    for task, took in zip(tasks, run, strict=True):
+        if took is not None:
+            values.setdefault(task["method"], {})[task["rows"]] = took["cpu_s"]
+    return draw_growth(values, "rows", "processor seconds", "Hinge machines on rows with 50 features")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Tables of numbers on disk: the rows and classes of the table, from a file or a folder, with errors that say where."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from semisvm import SupervisedSVC, TransductiveSVC
+from semisvm.errors import DataError
+from semisvm.tables import rows_on_disk
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 600)
+    X = rng.standard_normal((600, 4)) + 2 * np.eye(3, 4)[kind]
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    frame["kind"] = np.where(rng.random(600) < 0.3, None, np.array(["ham", "offer", "spam"])[kind])
+    return frame
+
+
+def write(frame, folder, form):
+    if form == "parquet folder":
+        for number in range(3):
+            frame[200 * number : 200 * (number + 1)].to_parquet(folder / f"part-{number}.parquet")
+        return folder
+    if form == "parquet":
+        frame.to_parquet(folder / "all.parquet")
+        return folder / "all.parquet"
+    frame.to_csv(folder / "all.csv", index=False)
+    return folder / "all.csv"
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "parquet folder"])
+def test_rows_classes_and_fits_are_those_of_the_table(frame, tmp_path, form):
+    rows = rows_on_disk(write(frame, tmp_path, form), target="kind")
+    assert rows.classes.tolist() == ["ham", "offer", "spam"]
+    assert rows.feature_names.tolist() == ["a", "b", "c", "d"]
+    assert rows.codes.dtype == np.int8
+    expected = frame["kind"].map({"ham": 0, "offer": 1, "spam": 2}).fillna(-1).to_numpy(dtype=int)
+    assert_array_equal(rows.codes, expected)
+    assert_allclose(np.load(rows.path), frame[list("abcd")].to_numpy(), rtol=1e-6)
+    model = SupervisedSVC(kernel="linear", tol=1e-6).fit(rows, None)
+    y = frame["kind"].fillna("").to_numpy(dtype=str)
+    peer = SupervisedSVC(kernel="linear", tol=1e-6, solver="primal").fit(frame[list("abcd")], y)
+    assert_allclose(model.coef_, peer.coef_, atol=1e-2)
+    assert (model.predict(frame[list("abcd")]) == peer.predict(frame[list("abcd")])).mean() >= 0.995
+    assert TransductiveSVC(kernel="linear", C_unlabeled=0.1).fit(rows, None).coef_.shape == (3, 4)
+
+
+def test_columns_can_be_chosen_and_need_no_target(frame, tmp_path):
+    rows = rows_on_disk(write(frame, tmp_path, "csv"), features=["d", "a"])
+    assert rows.classes is None
+    assert_allclose(np.load(rows.path), frame[["d", "a"]].to_numpy(), rtol=1e-6)
+
+
+def test_targets_that_are_numbers_stay_numbers(frame, tmp_path):
+    frame["kind"] = np.where(frame["kind"].isna(), None, frame["a"] > 1)
+    frame["kind"] = frame["kind"].map({True: 1, False: 0})
+    assert rows_on_disk(write(frame, tmp_path, "csv"), target="kind").classes.tolist() == [0, 1]
+
+
+def test_what_can_not_be_used_is_named(frame, tmp_path):
+    frame.loc[7, "b"] = np.nan
+    path = write(frame, tmp_path, "csv")
+    with pytest.raises(DataError, match=r"all\.csv: column 'b' has no finite number in row 8"):
+        rows_on_disk(path, target="kind")
+    with pytest.raises(DataError, match="there is no column 'sort'"):
+        rows_on_disk(path, target="sort")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="the folder holds no table"):
+        rows_on_disk(tmp_path / "empty")
