@@ -30,7 +30,7 @@ suppress_warnings = ["config.cache"]
 extlinks = {"doi": ("https://doi.org/%s", "doi:%s")}  # :doi:`10.1000/1` in docstrings
 
 # ---- pages ----
-myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_block", "attrs_inline"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 
@@ -134,6 +134,7 @@ sphinx_gallery_conf = {
 }
 
 # ---- the look: nothing is loaded from another server ----
+html_context = {"default_mode": "auto"}
 html_theme = "pydata_sphinx_theme"
 html_title = f"semisvm {version}"
 html_static_path = ["assets"]
@@ -143,7 +144,7 @@ html_copy_source = False
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 5,
     "navbar_align": "left",
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],

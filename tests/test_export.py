@@ -62,6 +62,11 @@ def test_every_kernel_that_onnx_has_gives_the_same_scores(kernel):
     check_same(SupervisedSVC(kernel=kernel, gamma=0.02, coef0=0.5, degree=2).fit(X, y), X)
 
 
+def test_a_linear_machine_of_the_primal_form():
+    X, y = cancer()
+    check_same(SupervisedSVC(kernel="linear", solver="primal").fit(X, y), X)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [

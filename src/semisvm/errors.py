@@ -29,7 +29,12 @@ class UndefinedError(ValueError):
 
 
 class RowsLostError(RuntimeError):
-    """Rows that were there when the fit began can't be reached any more: their cluster or their file is gone."""
+    """Rows that were there when the fit began can't be reached any more: their cluster or their file is gone.
+
+    `solution` is what a solver had reached, or None.
+    """
+
+    solution: object = None
 
 
 def fault(path: str | Path, reason: str, remedy: str, *, line: int | None = None) -> DataError:

@@ -263,14 +263,13 @@ def _winner(model: Any, decision: Any, op: _Operators) -> Any:
 
 
 def _svm_decision(model: BaseSVC, X: Any, op: _Operators) -> Any:
-    formula, vectors = model._formula, model.support_vectors_
-    dense: Any = vectors.toarray() if sparse.issparse(vectors) else vectors  # type: ignore[union-attr]
-    vectors = np.asarray(dense, dtype=np.float64)
-    coefficients = np.asarray(model.dual_coef_, dtype=np.float64).T
+    formula = model._formula
     if formula.name == "linear":
-        products = op.MatMul(X, vectors.T @ coefficients)
+        products = op.MatMul(X, np.asarray(model.coef_, dtype=np.float64).T.copy())
     else:
-        products = op.MatMul(_kernel(formula, X, vectors, op), coefficients)
+        vectors: Any = model.support_vectors_
+        dense = np.asarray(vectors.toarray() if sparse.issparse(vectors) else vectors, dtype=np.float64)
+        products = op.MatMul(_kernel(formula, X, dense, op), np.asarray(model.dual_coef_, dtype=np.float64).T.copy())
     scores = _beyond_thresholds(model, op.Add(products, np.asarray(model.intercept_, dtype=np.float64)), op)
     if len(model.classes_) == 2:
         decision = op.Reshape(scores, np.array([-1], dtype=np.int64))

@@ -32,7 +32,7 @@ PARTS: dict[str, tuple[Callable, list[tuple]]] = {
         simulated.judge_world,
         [(number, seed) for number in range(len(simulated.WORLDS)) for seed in range(PER_WORLD)],
     ),
-    "groups": (simulated.judge_groups, [(size, seed) for size in simulated.GROUP_SIZES for seed in range(PER_WORLD)]),
+    "groups": (simulated.judge_groups, [(size, seed) for seed in range(PER_WORLD) for size in simulated.GROUP_SIZES]),
     "draws": (
         real.judge_draw,
         [(name, n, seed, None, "all") for n in (1000, 200, 50) for name in real.SETS for seed in real.SEEDS],

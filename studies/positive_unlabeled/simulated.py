@@ -22,7 +22,7 @@ WORLDS = [  # labeled positives, unlabeled rows, prior, gap, recall asked for
     (100, 500, 0.05, 3.0, 0.9),
     (200, 400, 0.2, 1.0, 0.9),
 ]
-GROUP_SIZES = (1, 2, 5, 10)
+GROUP_SIZES = (1, 2, 5)
 NOISE_IN_GROUP = 0.2
 GRID = np.linspace(-7.0, 11.0, 3601)
 

@@ -13,7 +13,7 @@ from sklearn.metrics import average_precision_score
 from threadpoolctl import threadpool_limits
 
 from semisvm import AutoSVC, load, save
-from semisvm.estimators.auto import members, trees
+from semisvm.estimators.auto import explain_weights, members, trees
 from semisvm.estimators.auto.average import LabeledTarget
 from semisvm.estimators.auto.members import (
     FamilySettings,
@@ -265,3 +265,15 @@ def test_rows_of_another_kind_are_refused():
     frame.loc[3, "amount"] = 1e200
     with pytest.raises(ValueError, match="'amount' holds 1e\\+200 in row 3"):
         AutoSVC().fit(frame, hidden)
+
+
+def test_the_weights_are_explained_in_words(of_cancer):
+    told = explain_weights(of_cancer.weights_, of_cancer.families_)
+    largest = max(of_cancer.families_, key=of_cancer.families_.get)
+    assert told.startswith(f"The average of AutoSVC rests on {largest} by {100 * of_cancer.families_[largest]:.0f}%")
+    assert "Its kernels rest on" in told
+    points = {"rbf": 0.1, "graph 3 smooth": 0.6, "graph 15 smooth": 0.28, "component rbf": 0.02}
+    assert explain_weights(points, {"rows": 1.0}) == (
+        "The average of AutoSVC rests on neighbor graphs (classes along curves and surfaces) by 88% and ordinary "
+        "kernels (the labeled rows alone) by 10%."
+    )

@@ -64,19 +64,20 @@ def pairwise_steps(values, slot, last_used, clock, diagonal, gradient, beta, low
 
 @jit
 def survey_gradient(gradient, beta, lower, upper):
-    """The least gradient of those that may rise, the largest of those that may fall, and the largest magnitude."""
-    lowest, highest, largest = np.inf, -np.inf, 0.0
+    """The least gradient of those that may rise, the largest of those that may fall, and the largest magnitude.
+
+    The last is infinity if a value is not finite, which its bits tell: fast math may take anything for finite.
+    """
+    infinity, minus_infinity = _key(np.inf), _key(-np.inf)
+    least, most, largest = infinity, minus_infinity, np.int64(0)
     for k in range(beta.shape[0]):
         for j in range(beta.shape[1]):
             value = gradient[k, j]
-            if np.float64(value).view(np.int64) & _EXPONENT == _EXPONENT:  # fast math may take no number for finite
-                return lowest, highest, np.inf
-            largest = max(largest, abs(value))
-            if beta[k, j] < upper[k, j]:
-                lowest = min(lowest, value)
-            if beta[k, j] > lower[k, j]:
-                highest = max(highest, value)
-    return lowest, highest, largest
+            key = _key(value)
+            least = min(least, key if beta[k, j] < upper[k, j] else infinity)
+            most = max(most, key if beta[k, j] > lower[k, j] else minus_infinity)
+            largest = max(largest, np.float64(value).view(np.int64) & _MAGNITUDE)
+    return _value_of(least), _value_of(most), np.int64(min(largest, _EXPONENT)).view(np.float64)
 
 
 @jit
@@ -221,37 +222,37 @@ def worst_violators(gradient, beta, lower, upper, is_member, lowest, highest, to
     scale = (VIOLATION_BINS - 1) / (highest - lowest)
     rising, falling = np.zeros(VIOLATION_BINS, dtype=np.int64), np.zeros(VIOLATION_BINS, dtype=np.int64)
     n_rising, n_falling = 0, 0
-    for v in range(is_member.shape[0]):
-        k, j = v // n, v % n
-        value = gradient[k, j]
-        if not is_member[v] and beta[k, j] < upper[k, j] and value < highest - tol:
-            rising[int((highest - value) * scale)] += 1
-            n_rising += 1
-        if not is_member[v] and beta[k, j] > lower[k, j] and value > lowest + tol:
-            falling[int((value - lowest) * scale)] += 1
-            n_falling += 1
+    for k in range(gradient.shape[0]):
+        for j in range(n):
+            value = gradient[k, j]
+            if value < highest - tol and beta[k, j] < upper[k, j] and not is_member[k * n + j]:
+                rising[int((highest - value) * scale)] += 1
+                n_rising += 1
+            if value > lowest + tol and beta[k, j] > lower[k, j] and not is_member[k * n + j]:
+                falling[int((value - lowest) * scale)] += 1
+                n_falling += 1
     share = min(n_rising, max(count // 2, count - n_falling))
     last_rising, left_rising = _last_bin(rising, share)
     last_falling, left_falling = _last_bin(falling, min(n_falling, count - share))
     found, n_found, seen_rising, seen_falling = np.empty(count, dtype=np.int64), 0, 0, 0
-    for v in range(is_member.shape[0]):
-        k, j = v // n, v % n
-        value, is_taken = gradient[k, j], False
-        if not is_member[v] and beta[k, j] < upper[k, j] and value < highest - tol:
-            at = int((highest - value) * scale)
-            is_taken = at > last_rising
-            if at == last_rising:
-                is_taken = _is_drawn(seen_rising, left_rising, rising[at])
-                seen_rising += 1
-        if not is_member[v] and beta[k, j] > lower[k, j] and value > lowest + tol:
-            at = int((value - lowest) * scale)
-            is_taken |= at > last_falling
-            if at == last_falling:
-                is_taken |= _is_drawn(seen_falling, left_falling, falling[at])
-                seen_falling += 1
-        if is_taken and n_found < count:
-            found[n_found] = v
-            n_found += 1
+    for k in range(gradient.shape[0]):
+        for j in range(n):
+            value, is_taken = gradient[k, j], False
+            if value < highest - tol and beta[k, j] < upper[k, j] and not is_member[k * n + j]:
+                at = int((highest - value) * scale)
+                is_taken = at > last_rising
+                if at == last_rising:
+                    is_taken = _is_drawn(seen_rising, left_rising, rising[at])
+                    seen_rising += 1
+            if value > lowest + tol and beta[k, j] > lower[k, j] and not is_member[k * n + j]:
+                at = int((value - lowest) * scale)
+                is_taken |= at > last_falling
+                if at == last_falling:
+                    is_taken |= _is_drawn(seen_falling, left_falling, falling[at])
+                    seen_falling += 1
+            if is_taken and n_found < count:
+                found[n_found] = k * n + j
+                n_found += 1
     return found[:n_found]
 
 

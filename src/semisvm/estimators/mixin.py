@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.estimators.binary import winning_codes
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
+from semisvm.primal.dask_data import map_lazily
+from semisvm.primal.dask_rows import is_dask
 from semisvm.shared_docs import with_shared_docs
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ class SemiSupervisedMixin(LabeledRowsScoreMixin):
         -------
         %(predicted)s
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            return map_lazily(self.predict, X, None, self.classes_.dtype)
         decision = self.decision_function(X)
         return self.classes_[winning_codes(decision)]
 

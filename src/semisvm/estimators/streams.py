@@ -25,6 +25,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.dual import Status
+from semisvm.errors import RowsLostError
 from semisvm.estimators.binary import USABLE, BinaryFit, MethodFit, Pair, pairs
 from semisvm.estimators.class_shares import PositiveShare, settle_share
 from semisvm.estimators.costs import read_costs
@@ -34,6 +35,8 @@ from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode
 from semisvm.primal import ClassPrices, FileRows, MemoryRows, PrimalProblem, PrimalSolution, Rows, solve_primal
+from semisvm.primal.dask_data import map_lazily, read_dask
+from semisvm.primal.dask_rows import is_dask
 from semisvm.primal.problem import Loss
 from semisvm.primal.ranks import (
     RankPrices,
@@ -58,6 +61,7 @@ class StreamProblem:
 
     labels   one row per class, whose codes are the classes
     price    (n_classes,) what multiplies C for the rows of each class
+    unfinished   the last solution of each binary problem of a fit that lost its rows, where the next fit begins
     """
 
     name: str
@@ -69,6 +73,7 @@ class StreamProblem:
     limits: Limits
     progress: Progress
     gathered: MemoryRows | None = field(default=None)
+    unfinished: dict[str, PrimalSolution] = field(default_factory=dict)
 
     def tasks(self, auto: str) -> list[Pair]:
         """The binary problems; `auto` is what multi_class="auto" means for the method."""
@@ -101,20 +106,32 @@ class StreamProblem:
         limits = self.limits.of_solve(n_iter, callback=watch.look)
         own = {name: limits[name] for name in ("max_iter", "time_limit", "callback")}
         problem = PrimalProblem(self.rows if rows is None else rows, prices, self.loss)
-        return solve_primal(problem, start, tol=max(tol, limits["tol"]), **own)
+        start = self.unfinished.pop(watch.name, None) if start is None else start
+        try:
+            return solve_primal(problem, start, tol=max(tol, limits["tol"]), **own)
+        except RowsLostError as lost:
+            if isinstance(lost.solution, PrimalSolution):
+                self.unfinished[watch.name] = lost.solution
+            raise
 
 
-def fit_stream(estimator: Any, rows: Rows, y: Any) -> Any:
+def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: Any, random_sample: Any) -> Any:
     """Fit an estimator on rows that are not in memory; y None: the rows bring their class codes."""
     name = type(estimator).__name__
     if not hasattr(estimator, "_fit_stream"):
         raise ValueError(
-            f"{name} can't be fitted on rows that are not in memory; SupervisedSVC and TransductiveSVC can."
+            f"{name} can't be fitted on rows that are not in memory; SupervisedSVC and TransductiveSVC can. If they "
+            "fit into memory, pass them as an array."
         )
+    if sample_cost is not None or random_sample is not None or (isinstance(X, Rows) and sample_weight is not None):
+        raise ValueError("Rows that are not in memory bring their weights: leave everything but y out.")
     asked = Form("primal" if estimator.solver == "auto" else estimator.solver, estimator.loss)
     if not settle_form(asked, estimator.kernel, None, reason_against=None, device="cpu").is_primal:
         raise ValueError("Rows that are not in memory need solver='primal' or 'auto'.")
-    rows, labels = _with_codes(rows, y, estimator.unlabeled)
+    if is_dask(X):
+        rows, labels = read_dask(X, y, sample_weight, estimator.unlabeled)
+    else:
+        rows, labels = _with_codes(X, y, estimator.unlabeled)
     deadline = None if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     problem = StreamProblem(
         name=name,
@@ -125,12 +142,17 @@ def fit_stream(estimator: Any, rows: Rows, y: Any) -> Any:
         loss=estimator.loss,
         limits=Limits(estimator.tol, estimator.max_iter, deadline),
         progress=Progress(estimator),
+        unfinished=estimator.__dict__.pop("_unfinished", {}),
     )
     estimator.classes_, estimator.n_features_in_ = labels.classes, rows.n_features
     estimator.__dict__.pop("feature_names_in_", None)
     if rows.feature_names is not None:
         estimator.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
-    found: MethodFit = estimator._fit_stream(problem)
+    try:
+        found: MethodFit = estimator._fit_stream(problem)
+    except RowsLostError:
+        estimator._unfinished = problem.unfinished  # where the next fit begins
+        raise
     return estimator._learn_stream(problem, found)
 
 
@@ -298,3 +320,10 @@ def scores_of_rows(estimator: Any, rows: Rows) -> np.ndarray:
     if rows.n_features != estimator.n_features_in_:
         raise ValueError(f"The rows have {rows.n_features} features, and the model has {estimator.n_features_in_}.")
     return np.concatenate(list(rows.map_over(score_part, estimator._coef, estimator.intercept_)))
+
+
+def decide_lazily(estimator: Any, X: Any) -> Any:
+    """What `decision_function` gives for a Dask collection, as lazy as the collection is."""
+    check_is_fitted(estimator)
+    n_columns = None if len(estimator.classes_) == 2 else len(estimator.classes_)
+    return map_lazily(estimator.decision_function, X, n_columns, np.float64)

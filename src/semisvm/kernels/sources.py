@@ -117,7 +117,7 @@ def spread_rows(change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves
 
 def columns_per_piece(n_rows: int) -> int:
     """How many columns a thread takes at a time: by the number of rows alone, so that sums do not depend on threads."""
-    return 128 if n_rows < 16_384 else 256 if n_rows < 65_536 else 512
+    return 128 if n_rows < 32_768 else 256 if n_rows < 131_072 else 512
 
 
 class BlasSource(KernelSource):

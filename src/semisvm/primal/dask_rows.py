@@ -32,6 +32,11 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
 
 
+def is_streamed(X: Any) -> bool:
+    """Whether the rows of X are not in memory."""
+    return isinstance(X, Rows) or is_dask(X)
+
+
 class DaskRows(Rows):
     """Rows of a Dask array or data frame, on the workers of the current client.
 
@@ -63,6 +68,9 @@ class DaskRows(Rows):
     """
 
     def __init__(self, X: Any, codes: Any = None, weight: Any = None):
+        names = list(getattr(X, "columns", []))
+        if names and all(isinstance(name, str) for name in names):
+            self.feature_names = np.asarray(names, dtype=object)
         X = as_dask_array(X)
         self.n_rows, self.n_features = (int(size) for size in X.shape)
         self.is_sparse = sparse.issparse(X._meta)
@@ -100,14 +108,14 @@ class DaskRows(Rows):
         level = [take(group, function, shared) for group in self._groups]
         while len(level) > 1:
             level = [add(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
-        return _compute(level)[0]
+        return compute_on_cluster(level)[0]
 
     def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
         from dask import delayed
 
         take = delayed(_map_group, pure=False)
         groups = zip(self._groups, self.starts, strict=False)
-        for found in _compute([take(group, start, function, broadcast) for group, start in groups]):
+        for found in compute_on_cluster([take(group, start, function, broadcast) for group, start in groups]):
             yield from found
 
     def _sample(self, n: int, seed: int) -> MemoryRows:
@@ -135,7 +143,7 @@ class DaskRows(Rows):
             for group, start, first, last in zip(self._groups, self.starts, places, places[1:], strict=False)
             if last > first
         ]
-        found = _compute(wanted)
+        found = compute_on_cluster(wanted)
         X, codes, weight = (None if parts[0] is None else _stack(list(parts)) for parts in zip(*found, strict=True))
         return MemoryRows(X, codes, weight, origin=rows)
 
@@ -239,7 +247,7 @@ def _current_client() -> Any:
         return None
 
 
-def _compute(values: list[Any]) -> list[Any]:
+def compute_on_cluster(values: list[Any]) -> list[Any]:
     """The values, with failures of the cluster told from failures of the program."""
     import dask
 
@@ -259,8 +267,8 @@ def _compute(values: list[Any]) -> list[Any]:
         ) from error
     except (CommClosedError, CancelledError, OSError) as error:
         raise RowsLostError(
-            f"The connection to the Dask scheduler was lost ({type(error).__name__}). Start the cluster again and "
-            "fit again; the coefficients reached so far are kept where a checkpoint folder was given."
+            f"The connection to the Dask scheduler was lost ({type(error).__name__}). Start the cluster again, and fit "
+            "the same estimator again: it goes on from the coefficients that it has reached."
         ) from error
     except BaseException:  # Ctrl-C among them: the workers need not go on
         client.cancel(futures)

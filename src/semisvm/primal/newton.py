@@ -18,13 +18,14 @@ a curvature, and by preconditioned conjugate gradients elsewhere. A cold start o
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from semisvm.dual import Status
+from semisvm.errors import RowsLostError
 from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
 from semisvm.primal.polish import pieces_near_margin, polish
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
@@ -71,32 +72,25 @@ class Watcher:
 def solve_newton(problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher) -> PrimalSolution:
     """Solve from a start, or from the solution of a sample."""
     began = time.perf_counter()
+    widening = WARM_FACTOR
     if start is None and problem.rows.n_rows >= SAMPLED_SHARE * FEWEST_SAMPLED:
         start = _solve_sample(problem, watcher)
+        if start is not None:  # nearly the same problem: begin with the zone that its gap asks for
+            widening = float(np.clip(np.sqrt(MU_OF_GAP * watcher.tol / max(start.gap, 1e-300)), MOST_NARROWING, 1.0))
     d = problem.rows.n_features
     w = np.zeros(d) if start is None else np.array(start.w, dtype=np.float64)
     bias = 0.0 if start is None else start.bias
     mu = 0.0
     if not problem.is_squared:
-        mu = FIRST_MU if start is None or start.smoothing <= 0 else min(FIRST_MU, WARM_FACTOR * start.smoothing)
+        mu = FIRST_MU if start is None or start.smoothing <= 0 else min(FIRST_MU, widening * start.smoothing)
     descent = _Descent(passes_of(problem), watcher, Sums(w, bias, mu, np.empty(0), FULL))
-    status = descent.run()
-    best, passes = descent.best, descent.passes
-    values = None
-    if isinstance(passes, MemoryPasses):
-        values = passes.rows.scores(best.w) + best.bias
-    return PrimalSolution(
-        w=best.w,
-        bias=best.bias,
-        objective=best.objective,
-        bound=descent.bound,
-        gap=relative_gap(best.objective, descent.bound),
-        n_iter=watcher.n_iter,
-        status=status,
-        seconds=time.perf_counter() - began,
-        smoothing=best.mu,
-        values=values,
-    )
+    try:
+        status = descent.run()
+    except RowsLostError as lost:
+        reached = descent.solution(Status.INTERRUPTED, time.perf_counter() - began)
+        lost.solution = replace(reached, smoothing=descent.here.mu / WARM_FACTOR)  # the same problem goes on from it
+        raise
+    return descent.solution(status, time.perf_counter() - began)
 
 
 class _Descent:
@@ -107,6 +101,24 @@ class _Descent:
         self.here = self.best = passes.at(at.w, at.bias, at.mu)
         self.bound = max(self.here.bounds[0], 0.0)
         self.narrowest, self.n_in_zone = MOST_NARROWING, 0
+
+    def solution(self, status: Status, seconds: float) -> PrimalSolution:
+        """The best point so far."""
+        best, passes, values = self.best, self.passes, None
+        if isinstance(passes, MemoryPasses):
+            values = passes.rows.scores(best.w) + best.bias
+        return PrimalSolution(
+            w=best.w,
+            bias=best.bias,
+            objective=best.objective,
+            bound=self.bound,
+            gap=relative_gap(best.objective, self.bound),
+            n_iter=self.watcher.n_iter,
+            status=status,
+            seconds=seconds,
+            smoothing=best.mu,
+            values=values,
+        )
 
     def run(self) -> Status:
         since_progress, smallest = 0, np.inf

@@ -119,7 +119,7 @@ class ClassPrices:
 
 @dataclass(frozen=True)
 class PrimalProblem:
-    """Minimize 1/2 |w|^2 and the losses of rows with two prices each; see the formula in `semisvm.primal.problem`.
+    """Minimize ``1/2 |w|^2`` and the losses of rows with two prices each; see the formula in `semisvm.primal.problem`.
 
     Parameters
     ----------

@@ -45,6 +45,16 @@ def _weight_of(part: RowPart) -> np.ndarray:
     return np.ones(part.X.shape[0]) if part.weight is None else np.asarray(part.weight, dtype=np.float64)
 
 
+def count_bad_values(part: RowPart) -> np.ndarray:
+    """How many values of each column are not finite, and last how many weights are no weights."""
+    if isinstance(part.X, np.ndarray):
+        counts = np.count_nonzero(~np.isfinite(part.X), axis=0)
+    else:
+        counts = np.bincount(part.X.indices[~np.isfinite(part.X.data)], minlength=part.X.shape[1])
+    weight = _weight_of(part)
+    return np.append(counts, np.count_nonzero(~(np.isfinite(weight) & (weight >= 0)))).astype(np.float64)
+
+
 def count_classes(part: RowPart, n_classes: int) -> np.ndarray:
     """How many rows each class has."""
     codes = np.asarray(part.codes)

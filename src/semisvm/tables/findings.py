@@ -19,6 +19,7 @@ import numpy as np
 
 from semisvm.campaign import first_price
 from semisvm.decision import Audit, OperatingPoint, PositiveUnlabeledPoint, changed_by_unlabeled
+from semisvm.estimators.auto import explain_weights
 from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.registry import Method
 from semisvm.tables.compare import BASELINE, MethodTrial
@@ -108,6 +109,8 @@ def find_out(
     found.scores = {name: replace(one, n_unlabeled=training.n_unlabeled) for name, one in found.scores.items()}
     if len(training.classes.names) > 2 and method.sets_threshold and settings.has_target:
         found.notes.append(ABOVE)
+    if hasattr(estimator, "families_"):
+        found.notes.append(explain_weights(estimator.weights_, estimator.families_))
     found.notes += [point.reason for point in found.points.values() if not point.reached and point.reason]
     if len(training.classes.names) == 2 or not method.sets_threshold:  # else the scores of a class are no leads
         found.notes += _advise_campaign(found)

@@ -111,6 +111,8 @@ def make_estimator(method: Method, settings: Settings) -> Any:
     }
     if sets_thresholds(method, settings):
         wanted |= {"min_precision": settings.min_precision, "min_recall": settings.min_recall}
+    if not method.sets_threshold:  # its threshold is chosen here, on held-out scores
+        known = [name for name in known if name not in ("min_precision", "min_recall", "confidence")]
     given = {name: value for name, value in wanted.items() if value is not None and name in known}
     return method.estimator_class(**given)
 

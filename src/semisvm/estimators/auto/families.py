@@ -35,6 +35,7 @@ from semisvm.estimators.auto.members import (
 from semisvm.estimators.auto.preparation import Views, make_views
 from semisvm.estimators.auto.stacking import Stacked, stack
 from semisvm.estimators.auto.trees import grow_leaf_shares
+from semisvm.estimators.inputs import refuse_undefined
 from semisvm.estimators.progress import RoundRecord
 
 ROWS_AT_ONCE = 20_000  # of which the views are held while new rows are scored
@@ -104,6 +105,7 @@ class FamiliesFit:
         ]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # scores that are not finite are refused
 def fit_families(X: Any, weight: np.ndarray, target: LabeledTarget, settings: FamilySettings) -> FamiliesFit:
     """Train all families that the kind of rows calls for, and weigh them."""
     makers = make_views(X)
@@ -124,11 +126,13 @@ def fit_families(X: Any, weight: np.ndarray, target: LabeledTarget, settings: Fa
         gap=max(stacked.gap, *(one.gap for one in of_members)),
     )
     weights = dict(zip(fits, stacked.weights.tolist(), strict=True))
+    scores = np.tensordot(stacked.weights, np.stack([fit.scores for fit in fits.values()]), 1)
+    refuse_undefined(scores, X)
     return FamiliesFit(
         FamilyAverage(makers, {name: fit.family for name, fit in fits.items()}, weights),
         fits,
         np.tensordot(stacked.weights, left_out, 1),
-        np.tensordot(stacked.weights, np.stack([fit.scores for fit in fits.values()]), 1),
+        scores,
         stacked,
         any(fit.members.was_stopped for fit in fits.values()),
     )
@@ -155,3 +159,48 @@ def _trainers(views: dict[str, Any]) -> dict[str, Callable[..., FamilyFit]]:
 def member_name(family: str, member: str, n_families: int) -> str:
     """The name of a member in the whole: a family of one member has its name."""
     return family if not member else member if n_families == 1 else f"{family}: {member}"
+
+
+# What kernels of a view have in common, in words, by how their names begin.
+KINDS = (
+    ("graph", "neighbor graphs (classes along curves and surfaces)"),
+    ("component", "the main directions of all rows (classes that are clusters)"),
+)
+ORDINARY = "ordinary kernels (the labeled rows alone)"
+WORTH_NAMING = 0.05
+
+
+def explain_weights(weights: dict[str, float], families: dict[str, float]) -> str:
+    """Say which members carried the weight of a fitted `AutoSVC`, in one sentence per level.
+
+    Parameters
+    ----------
+    weights, families : dict of {str: float}
+        `weights_` and `families_`.
+
+    Returns
+    -------
+    text : str
+        For example "The average rests on neighbor graphs (classes along curves and surfaces) by 93%."
+    """
+    told = []
+    if len(families) > 1:
+        told.append(f"The average of AutoSVC rests on {_shares(families)}.")
+    kinds: dict[str, float] = {}
+    for name, weight in weights.items():
+        member = name.partition(": ")[2] if len(families) > 1 else name
+        if member and not name.startswith(("latent", "trees")):  # families with one kind of member
+            kind = next((words for start, words in KINDS if member.startswith(start)), ORDINARY)
+            kinds[kind] = kinds.get(kind, 0.0) + weight
+    total = sum(kinds.values())
+    if total > WORTH_NAMING:
+        subject = "Its kernels rest" if told else "The average of AutoSVC rests"
+        told.append(f"{subject} on {_shares({kind: weight / total for kind, weight in kinds.items()})}.")
+    return " ".join(told)
+
+
+def _shares(weights: dict[str, float]) -> str:
+    """The largest shares in words, the largest first."""
+    named = [(name, weight) for name, weight in weights.items() if weight >= WORTH_NAMING]
+    parts = [f"{name} by {100 * weight:.0f}%" for name, weight in sorted(named, key=lambda item: -item[1])]
+    return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]

@@ -1,8 +1,7 @@
 """The classifier that looks for the kind of structure that helps: kernels of all rows, and one average of machines.
 
-Kernels are made from all rows, labeled or not (`library`); on each a least-squares SVM is trained on the labeled rows,
-whose leave-one-out scores come in closed form (`stacking`); from those come the weights of one average
-with a pull towards what the rows themselves suggest (`structure`) that fades as labels grow.
+Kernels are made from all rows (`library`); on each a least-squares SVM is trained on the labeled rows, whose scores of
+rows left out come in closed form (`stacking`); they give the weights of one average.
 """
 
 from __future__ import annotations
@@ -20,10 +19,11 @@ from semisvm.device import on_host
 from semisvm.estimators.auto.average import check_neighbors, choose_rows, labeled_target
 from semisvm.estimators.auto.families import FamiliesFit, fit_families
 from semisvm.estimators.auto.members import FamilySettings
+from semisvm.estimators.auto.operating import TARGET_CONSTRAINTS, OperatingMixin, crossed_scores
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.inputs import check_every_class_is_used, row_weights
+from semisvm.estimators.inputs import check_every_class_is_used, finite_scores, read_random_sample, row_weights
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.labels import Labels, encode
@@ -34,7 +34,7 @@ CLOSE_ENOUGH = 1e-6  # how far the objective of the weights may be from its mini
 
 
 @with_shared_docs
-class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
+class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
     """The default for few labels and many unlabeled rows: nothing to choose, nothing to tune.
 
     Rows may help in several ways: classes may be clusters, may lie along curved surfaces, or may differ in directions
@@ -71,6 +71,12 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         Most rows that kernels are made from: the labeled ones and a random sample of the others. The rest are predicted
         like new rows. At most half of them are labeled; where there are more labels, a sample of those is learned from,
         with a warning. Memory and time grow with the square and the cube of it.
+    min_precision, min_recall : float or dict {class: float}, default=None
+        The precision and recall to keep: those of the second of two classes, or of each of several against the rest.
+        The threshold is chosen on scores that have not seen the labels of their rows. None: the largest score wins.
+    confidence : float, default=None
+        Ask for a certificate: half of the labels are kept out of the fit, and prove the threshold. With 0.9 the target
+        holds with probability 90 percent over their draw. None: no certificate.
     %(costs)s
         Only their ratios matter. A matrix between more than two classes is accepted only where each line holds one
         cost.
@@ -101,10 +107,16 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         The score of each labeled row by machines that have not seen its label, or by the trees of a forest that have
         not, in the form of `decision_function`; NaN for other rows. The weights of the average have seen it: with few
         labels their error is too low.
+    threshold_ : ndarray of shape (n_problems,)
+        What is subtracted from the scores where a target is asked for.
+    operating_points_ : dict {class: OperatingPoint}
+        The precision and recall to expect, with intervals, from labels left out; the positive class alone with two.
+    operating_point_ : OperatingPoint
+        That of the positive class; only with two classes.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: its own, or the one that the fit gives it.
     labeled_iter_ : ndarray of shape (n_samples,)
-        0 for the labels in y, -1 for rows that are only predicted.
+        0 for the labels in y, -1 for other rows.
     history_ : list of RoundRecord
         One record per trained kernel: its leave-one-out squared error (`objective`), and in the details its
         leave-one-out error, its belief before the labels were looked at, and its weight.
@@ -162,6 +174,7 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         "metric": [StrOptions({"auto", "euclidean", "cosine"})],
         "columns": [StrOptions({"auto", "points", "table"}), dict],
         "max_rows": [Interval(Integral, 10, None, closed="left")],
+        **TARGET_CONSTRAINTS,
         "costs": [dict, "array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "unlabeled": "no_validation",
@@ -179,6 +192,9 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         metric: Literal["auto", "euclidean", "cosine"] = "auto",
         columns: Any = "auto",
         max_rows: int = 3000,
+        min_precision: float | dict | None = None,
+        min_recall: float | dict | None = None,
+        confidence: float | None = None,
         costs: Any = None,
         class_weight: Any = None,
         unlabeled: Any = -1,
@@ -192,6 +208,9 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         self.metric = metric
         self.columns = columns
         self.max_rows = max_rows
+        self.min_precision = min_precision
+        self.min_recall = min_recall
+        self.confidence = confidence
         self.costs = costs
         self.class_weight = class_weight
         self.unlabeled = unlabeled
@@ -200,7 +219,10 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> Self:
+    @with_shared_docs
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None, random_sample: Any = None
+    ) -> Self:
         """Learn from labeled and unlabeled rows.
 
         Parameters
@@ -209,16 +231,13 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             The rows: points, a table, or texts.
         y : array-like of shape (n_samples,)
             A label for each row, the marker `unlabeled` where there is none.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How many rows each row counts for. A row of weight 0 is left out.
-        sample_cost : array-like of shape (n_samples,), (n_samples, n_classes) or \
-(n_samples, n_classes, n_classes), default=None
-            What errors on each row cost, in place of `costs`.
+        %(sample_weight)s
+        %(sample_cost)s
+        %(random_sample)s
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         X, y = on_host(X), on_host(y)
         if y is not None:
@@ -226,6 +245,8 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
+        plan = self._make_plan(labels, in_use, read_random_sample(random_sample, X.shape[0]))
+        in_use &= ~plan.certifies
         check_every_class_is_used(labels, in_use)
         n_neighbors = check_neighbors(self.n_neighbors)
         costs = read_costs(self.costs, sample_cost, self.class_weight, labels, in_use).by_class(type(self).__name__)
@@ -241,19 +262,29 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
                 strength=self.prior_strength,
                 tell=watch.round_done,
             )
-            found = fit_families(X[rows], weight[rows], labeled_target(labels, costs, weight, rows), settings)
+            target = labeled_target(labels, costs, weight, rows)
+            found = fit_families(X[rows], weight[rows], target, settings)
         self.classes_ = labels.classes
         self._learn(found, labels, rows)
-        guessed = np.full(len(weight), -1)
-        guessed[rows] = winning_codes(_decision(found.scores))
-        self._transduce(X, labels, guessed)
+        crossed = crossed_scores(found.fits, target, self.prior_strength)
+        outside = np.setdiff1d(np.flatnonzero(~labels.is_labeled), rows)
+        others = self._average_scores(X[outside]) if len(outside) else None
+        self._settle(crossed, target.Y, plan.measures[rows[target.labeled]], plan)
+        self._certify(plan, labels, X, (crossed, target.Y), others)
+        codes = labels.codes.copy()
+        is_open = ~labels.is_labeled[rows]
+        codes[rows[is_open]] = winning_codes(self._decide(found.scores))[is_open]
+        if others is not None:
+            codes[outside] = winning_codes(self._decide(others))
+        self.transduction_ = labels.decode(codes)
+        self._warn_of_targets()
         return self
 
     def _learn(self, found: FamiliesFit, labels: Labels, rows: np.ndarray) -> None:
         self._average = found.average
         self.weights_, self.families_ = found.weights, found.average.weights
         self.structure_ = found.structure
-        left_out = _decision(found.left_out)
+        left_out = found.left_out[:, 0] if found.left_out.shape[1] == 1 else found.left_out
         self.loo_scores_ = np.full((len(labels.codes), *left_out.shape[1:]), np.nan)
         self.loo_scores_[rows[labels.is_labeled[rows]]] = left_out
         self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
@@ -270,13 +301,13 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             )
             warn_caller(ConvergenceWarning(message))
 
-    def _transduce(self, X: Any, labels: Labels, guessed: np.ndarray) -> None:
-        """Keep the labels, take the guesses, and predict the rows that the kernels were not made from."""
-        codes = np.where(labels.is_labeled, labels.codes, guessed)
-        outside = np.flatnonzero(codes < 0)
-        if len(outside):
-            codes[outside] = winning_codes(_decision(self._average.scores_of_rows(X[outside])))
-        self.transduction_ = labels.decode(codes)
+    def _average_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
+        return finite_scores(self._average.scores_of_rows, X)
+
+    def _raw_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
+        """Check rows and score them without thresholds, (n, n_problems)."""
+        check_is_fitted(self)
+        return self._average_scores(read_rows(self, on_host(X), reset=False))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return signed scores; the largest wins.
@@ -291,32 +322,9 @@ class AutoSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             With two classes one score per row, above 0 for the second; with more, one per row and class.
         """
-        check_is_fitted(self)
-        X = read_rows(self, on_host(X), reset=False)
-        return _decision(self._average.scores_of_rows(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        decision = self.decision_function(X)
-        return self.classes_[winning_codes(decision)]
+        return self._decide(self._raw_scores(X))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _decision(scores: np.ndarray) -> np.ndarray:
-    """One column is one score per row."""
-    return scores[:, 0] if scores.shape[1] == 1 else scores

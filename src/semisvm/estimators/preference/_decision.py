@@ -243,11 +243,16 @@ class PreferenceMixin:
         %(probabilities)s
         """
         check_is_fitted(self)
-        positive = expit(self._raw_scores(X) * self._sigmoids[:, 0] + self._sigmoids[:, 1])
-        if len(self.classes_) == 2:
-            return np.hstack([1 - positive, positive])
-        total = positive.sum(axis=1, keepdims=True)
-        return np.divide(positive, total, out=np.full_like(positive, 1 / positive.shape[1]), where=total > 0)
+        return probabilities_of(self._raw_scores(X), self._sigmoids)
+
+
+def probabilities_of(scores: np.ndarray, sigmoids: np.ndarray) -> np.ndarray:
+    """One column per class, from scores of the binary problems (n, n_problems) by their sigmoids (n_problems, 2)."""
+    positive = expit(scores * sigmoids[:, 0] + sigmoids[:, 1])
+    if positive.shape[1] == 1:
+        return np.hstack([1 - positive, positive])
+    total = positive.sum(axis=1, keepdims=True)
+    return np.divide(positive, total, out=np.full_like(positive, 1 / positive.shape[1]), where=total > 0)
 
 
 def warn_unless_reached(points: dict[Any, OperatingPoint | None]) -> None:

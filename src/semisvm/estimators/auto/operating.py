@@ -1,0 +1,188 @@
+"""From the leave-one-out scores of an average to thresholds, certificates and probabilities.
+
+The members' leave-one-out (or out-of-bag) scores have not seen the labels of their rows, but the weights of the average
+have. So thresholds and probabilities come from *crossed* scores: the labeled rows are dealt to folds, and the rows of
+each fold are averaged with the weights that the other folds give, at both levels.
+
+    precision, recall asked    the threshold of one class against the rest is chosen on crossed scores
+    confidence                 a part of the labels is kept out of the fit, kernels included, and proves the threshold
+    probabilities              Platt's sigmoid of the crossed scores, one per class
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from semisvm.decision import OperatingPoint, Target, certify, choose_for, measure
+from semisvm.estimators.auto.average import LabeledTarget
+from semisvm.estimators.auto.members import FamilyFit
+from semisvm.estimators.auto.stacking import stack
+from semisvm.estimators.preference._common import Plan, make_plan
+from semisvm.estimators.preference._decision import (
+    fit_sigmoid,
+    probabilities_of,
+    scores_beyond,
+    warn_unless_reached,
+)
+from semisvm.labels import Labels
+from semisvm.shared_docs import with_shared_docs
+from semisvm.sklearn_private import Interval
+
+MOST_CROSSINGS = 20
+CERTIFICATE_SHARE = 0.5  # of the labels, where a certificate is asked for
+TARGET_CONSTRAINTS: dict[str, Any] = {
+    "min_precision": [Interval(Real, 0, 1, closed="right"), dict, None],
+    "min_recall": [Interval(Real, 0, 1, closed="right"), dict, None],
+    "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+}
+
+
+def crossed_scores(fits: dict[str, FamilyFit], target: LabeledTarget, strength: float) -> np.ndarray:
+    """The scores (l, c) of the labeled rows, with weights that have not seen their labels."""
+    Y, count = target.Y, target.count
+    codes = Y[:, 0] if Y.shape[1] == 1 else Y.argmax(axis=1)
+    fold = np.empty(len(Y), dtype=int)
+    fold[np.argsort(codes, kind="stable")] = np.arange(len(Y)) % min(MOST_CROSSINGS, len(Y))
+    members = [_left_out_of_members(fit) for fit in fits.values()]
+    found = np.empty_like(Y)
+    for own in range(fold.max() + 1):
+        kept, out = fold != own, fold == own
+        families = []
+        for scores, prior in members:
+            weights = stack(scores[:, kept], Y[kept], count[kept], prior, strength=strength).weights
+            families.append(np.tensordot(weights, scores, 1))
+        both = np.stack(families)
+        alike = np.full(len(both), 1 / len(both))
+        weights = stack(both[:, kept], Y[kept], count[kept], alike, strength=strength).weights
+        found[out] = np.tensordot(weights, both[:, out], 1)
+    return found
+
+
+def _left_out_of_members(fit: FamilyFit) -> tuple[np.ndarray, np.ndarray]:
+    """The leave-one-out scores of the trained members of a family, (J, l, c), and their weights before labels speak."""
+    machines = list(fit.members.machines.values())
+    if not machines:  # a forest
+        return fit.members.left_out[None], np.ones(1)
+    belief = np.array([record.details["belief"] for record in fit.members.history])
+    return np.stack([machine.left_out for machine in machines]), belief / belief.sum()
+
+
+class OperatingMixin:
+    """Thresholds, operating points and probabilities of `AutoSVC`, which brings `_raw_scores`, (n, n_problems)."""
+
+    min_precision: Any
+    min_recall: Any
+    confidence: float | None
+    random_state: Any
+    classes_: np.ndarray
+    threshold_: np.ndarray
+    operating_points_: dict[Any, OperatingPoint]
+    _sigmoids: np.ndarray  # (n_problems, 2): slope and offset
+    _raw_scores: Callable[[Any], np.ndarray]
+
+    @property
+    def _has_target(self) -> bool:
+        return self.min_precision is not None or self.min_recall is not None
+
+    def _make_plan(self, labels: Labels, in_use: np.ndarray, random_sample: np.ndarray | None) -> Plan:
+        """What is asked of each class, and which labels are kept for the certificate."""
+        used = Labels(labels.classes, np.where(in_use, labels.codes, -1))
+        if self._has_target:
+            counts = np.bincount(used.codes[used.is_labeled], minlength=labels.n_classes)
+            rarest = int(np.argmin(counts))
+            if counts[rarest] < 2:
+                raise ValueError(
+                    f"A precision or recall is measured on labels left out, so each class needs at least two, and "
+                    f"class {labels.classes.tolist()[rarest]!r} has {counts[rarest]}: label more rows of it."
+                )
+        return make_plan(
+            used,
+            min_precision=self.min_precision,
+            min_recall=self.min_recall,
+            confidence=self.confidence,
+            calibration="full",
+            calibration_size=CERTIFICATE_SHARE,
+            random_state=self.random_state,
+            random_sample=random_sample,
+        )
+
+    def _settle(self, scores: np.ndarray, Y: np.ndarray, measures: np.ndarray, plan: Plan) -> None:
+        """Set thresholds, operating points and sigmoids from crossed scores; `measures` says which rows may."""
+        fair, sign = scores[measures], Y[measures]
+        names = self.classes_.tolist()[1 if len(self.classes_) == 2 else 0 :]
+        self.operating_points_ = {}
+        for number, (name, target) in enumerate(zip(names, plan.targets, strict=True)):
+            own, of_class = fair[:, number], sign[:, number]
+            if self._has_target:
+                point = choose_for(target, own, of_class, level="cross-fitted")
+            else:  # what the largest score gives
+                lead = own if len(names) == 1 else own - np.delete(fair, number, axis=1).max(axis=1)
+                point = measure(lead, of_class, 0.0, target=Target(), level="cross-fitted")
+            self.operating_points_[name] = point
+        self.threshold_ = np.array([point.threshold for point in self.operating_points_.values()])
+        self._sigmoids = np.array([fit_sigmoid(fair[:, k], sign[:, k]) for k in range(sign.shape[1])])
+
+    def _certify(self, plan: Plan, labels: Labels, X: Any, pilot: tuple[np.ndarray, np.ndarray], others: Any) -> None:
+        """Replace the operating points by ones that the labels kept apart prove; `others` are scores like theirs."""
+        if not plan.certifies.any():
+            return
+        scores = self._average_scores(X[plan.certifies])
+        for number, (name, target) in enumerate(zip(self.operating_points_, plan.targets, strict=True)):
+            if target.is_constrained:
+                sign = labels.sign(1 if scores.shape[1] == 1 else number)[plan.certifies]
+                reference = others[:, number] if others is not None and len(others) >= len(sign) else None
+                own_pilot = pilot[0][:, number], pilot[1][:, number]
+                self.operating_points_[name] = certify(
+                    scores[:, number],
+                    sign,
+                    target,
+                    confidence=self.confidence or 0.9,
+                    reference=reference,
+                    pilot=own_pilot,
+                )
+        self.threshold_ = np.array([point.threshold for point in self.operating_points_.values()])
+
+    _average_scores: Callable[[Any], np.ndarray]
+
+    def _warn_of_targets(self) -> None:
+        if self._has_target:
+            warn_unless_reached(dict(self.operating_points_))
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        """From the scores of the average, (n, c), to what `decision_function` returns: above 0 is accepted."""
+        if self._has_target:
+            columns = [scores_beyond(own, threshold) for own, threshold in zip(scores.T, self.threshold_, strict=True)]
+            scores = np.stack(columns, axis=1)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    @property
+    def operating_point_(self) -> OperatingPoint:
+        """The operating point of the positive class; only with two classes."""
+        if len(self.operating_points_) > 1:
+            raise AttributeError(
+                "operating_point_ is only available with two classes; with more, operating_points_ has one per class."
+            )
+        return next(iter(self.operating_points_.values()))
+
+    @with_shared_docs
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, by Platt's sigmoid of scores that have not seen the labels.
+
+        `predict` takes the class with the largest score, or that of the thresholds, which is not always the most
+        probable one.
+
+        Parameters
+        ----------
+        %(new_rows)s
+
+        Returns
+        -------
+        %(probabilities)s
+        """
+        check_is_fitted(self)
+        return probabilities_of(self._raw_scores(X), self._sigmoids)
