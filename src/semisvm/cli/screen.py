@@ -109,6 +109,20 @@ def _progress_count(done: int | None, total: int | None, unit: str) -> str:
     return "" if not done else f"{done:,} " + ("" if total is None else f"of {total:,} ") + (f"{unit} " if unit else "")
 
 
+# ---- compiling ----
+
+
+def is_compiled() -> bool:
+    """Whether a run before this one has left machine code on disk."""
+    import os
+    from pathlib import Path
+
+    import semisvm.dual
+
+    folder = os.environ.get("NUMBA_CACHE_DIR") or Path(semisvm.dual.__file__).parent
+    return next(Path(folder).rglob("*.nbi"), None) is not None
+
+
 # ---- results ----
 
 
@@ -229,6 +243,11 @@ def show_evaluation(console: Console, found: Evaluation) -> None:
 
     unlabeled = f" ({found.unlabeled:,} unlabeled rows are not judged)" if found.unlabeled else ""
     console.print(f"{found.rows:,} labeled rows{unlabeled}. Accuracy {found.accuracy:.3f}.")
+    if found.not_at_random:
+        console.print(
+            f"{found.not_at_random:,} labeled rows were not drawn at random: nothing is measured on them, because they "
+            "do not stand for the others."
+        )
     if found.below_all:
         console.print(
             f"{found.below_all:,} rows are below the operating point of every class and get the label of the nearest "
