@@ -83,5 +83,8 @@ bench-gpu: $(VENV)/.test $(VENV)/.gpu  ## the GPU solver on the papers' sets, on
 reproduce: $(VENV)/.test  ## the published tables in small, ours and theirs (ARGS="ptsvm" for a whole paper, "ssl-book" for the book's sets)
 	$(BIN)/python -m $(if $(filter ssl-book,$(ARGS)),studies.ssl_book $(filter-out ssl-book,$(ARGS)),studies.papers $(or $(ARGS),--quick))
 
+fuzz: $(VENV)/.test  ## random inputs, files and faults (ARGS="--minutes 30 --seed 1 --workers 8")
+	$(BIN)/python -m studies.fuzz $(ARGS)
+
 clean:  ## remove the environment and everything made
 	rm -rf $(VENV) $(OLDEST) build dist studies-out docs/_build docs/gallery docs/reference .pytest_cache .ruff_cache .mypy_cache .hypothesis

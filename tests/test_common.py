@@ -196,6 +196,39 @@ def test_the_order_of_the_rows_does_not_matter(case):
     assert_same_model(case.make(tol=1e-8).fit(X, y), case.make(tol=1e-8).fit(X[order], y[order]), X)
 
 
+def tied_rows(n_classes):
+    """Classes along one axis, in steps: many rows are equal, and many scores are."""
+    truth = np.arange(45) % n_classes
+    X = truth[:, None] + 0.5 * np.random.default_rng(0).integers(-1, 2, (45, 1))
+    return X, np.where(np.arange(45) < 12, truth, -1)
+
+
+@each_case(only=lambda case: not draws_by_place(case) or case.class_name == "ClusterSVC")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_order_of_the_rows_does_not_matter_where_scores_are_tied(case):
+    for n_classes in {2, case.most_classes}:
+        X, y = tied_rows(n_classes)
+        one = case.make().fit(X, y)
+        for seed in range(3):
+            order = np.random.default_rng(seed).permutation(len(y))
+            other = case.make().fit(X[order], y[order])
+            assert_array_equal(other.predict(X), one.predict(X))
+            assert_array_equal(np.sort(other.transduction_), np.sort(one.transduction_))
+
+
+@each_case(only=lambda case: not draws_by_place(case) or case.class_name == "ClusterSVC")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_names_of_two_classes_do_not_matter_where_scores_are_tied(case):
+    X = np.random.default_rng(1).integers(0, 4, (60, 2)).astype(float)
+    y = np.where(np.arange(60) < 14, (X[:, 0] + 0.3 * X[:, 1] > 1.8).astype(int), -1)
+    if case.class_name in ("SelfTrainingSVC", "LabelMeanSVC") or str(case) == "TransductiveSVC":
+        return  # a tie trains as the first class, or as the rows come; switching begins with a price of its own
+    one, other = (case.make().fit(X, target) for target in (y, np.where(y == -1, -1, 1 - y)))
+    is_clear = np.abs(one.decision_function(X)) > 1e-8  # a score of 0 is the first class, whatever its name
+    assert is_clear.mean() > 0.5
+    assert_array_equal(other.predict(X)[is_clear], 1 - one.predict(X)[is_clear])
+
+
 def weights_and_repetitions(which):
     """Rows with weights 1, 2 and 3, and the same rows given so many times."""
     X, y, _ = few_labels(seed=1)

@@ -54,6 +54,14 @@ def test_private_names_of_scikit_learn_are_imported_in_one_file():
     assert not {name: found for name, found in users.items() if found}
 
 
+def test_the_page_for_contributors_names_modules_that_exist():
+    text = (REPOSITORY / "docs" / "contributing.md").read_text(encoding="utf-8")
+    rooms = "|".join(path.name for path in PACKAGE.iterdir() if path.is_dir())
+    named = set(re.findall(rf"`((?:{rooms})/[a-z_/0-9]+)(?:\.py)?`", text))
+    assert len(named) > 30
+    assert not {name for name in named if not (PACKAGE / f"{name}.py").exists() and not (PACKAGE / name).is_dir()}
+
+
 # ---- language ----
 
 UNITS = (

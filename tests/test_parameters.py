@@ -2,69 +2,31 @@
 
 import itertools
 import warnings
-from numbers import Integral
 
 import numpy as np
 import pytest
 
 from every_estimator import CASES
-from semisvm.sklearn_private import Interval, StrOptions
+from studies.fuzz.parameters import choices_of, make_estimator
 
-# Values where the constraint names none, or where those of the constraint need data of their own.
-OWN_VALUES = {
-    "kernel": ["linear", "rbf", "poly", "sigmoid", "precomputed", lambda left, right: np.asarray(left @ right.T)],
-    "costs": [None, {0: 1.0, 1: 5.0}, [[0.0, 2.0], [3.0, 0.0]]],
-    "class_weight": [None, "balanced", {0: 1.0, 1: 2.0}],
-    "unlabeled": [-1],
-    "device": ["auto", "cpu"],
-    "random_state": [None, 0, np.random.RandomState(1)],
-    "verbose": [False, True, 1],
-    "estimator": [],
-    "clusterer": [None],
-    "confidence": [None],
-    "max_iter": [None, 1, 1000],
-    "time_limit": [None, 60.0],
-}
 PAIRED = ("algorithm",)  # parameters whose values meet those of all others
-
-
-def values_of(name, constraints):
-    """The values that a constraint names, and those at the ends of its intervals."""
-    if name in OWN_VALUES:
-        return OWN_VALUES[name]
-    found = [(3, 15)] if isinstance(constraints, list) and tuple in constraints else []
-    for one in constraints if isinstance(constraints, list) else []:
-        if isinstance(one, StrOptions):
-            found += sorted(one.options)
-        elif one is None or one == "boolean":
-            found += [None] if one is None else [False, True]
-        elif isinstance(one, Interval):
-            whole = issubclass(one.type, Integral)
-            low = 0 if one.left is None else one.left
-            ends = [low + (1 if whole else 1e-3)] + ([low] if one.closed in ("left", "both") else [])
-            ends += [one.right] if one.right is not None and one.closed in ("right", "both") else []
-            found += [int(end) if whole else float(end) for end in ends]
-    return found
+PAIRS_PER_CLASS = 40  # of any two values, drawn; the harness of random inputs (make fuzz) draws more
 
 
 def grid():
-    """One (case, parameters) for each value of each parameter, and for each pair with a value in PAIRED."""
+    """Each value of each parameter, alone and with each value in PAIRED; then pairs of any values."""
     seen = set()
     for case in CASES:
-        known = case.estimator_class._parameter_constraints
-        names = [name for name in case.make().get_params(deep=False) if name in known]
-        choices = {name: values_of(name, known[name]) for name in names}
-        for name in names:
-            for value in choices[name]:
-                others = [
-                    (other, that) for other in PAIRED if other in choices and other != name for that in choices[other]
-                ]
-                for extra in [(), *others]:
-                    given = {name: value} | (dict([extra]) if extra else {})
-                    key = (case.class_name, *sorted((key, repr(value)) for key, value in given.items()))
-                    if key not in seen:
-                        seen.add(key)
-                        yield case, given
+        choices = choices_of(case.class_name)
+        alone = [{name: value} for name, values in choices.items() for value in values]
+        beside = [{name: value} for name in PAIRED for value in choices.get(name, ())]
+        random = np.random.default_rng(0)
+        drawn = [alone[i] | alone[j] for i, j in random.integers(0, len(alone), (PAIRS_PER_CLASS, 2))]
+        for given in [*alone, *(one | other for one in alone for other in beside), *drawn]:
+            key = (case.class_name, *sorted((key, repr(value)) for key, value in given.items()))
+            if key not in seen:
+                seen.add(key)
+                yield case, given
 
 
 GRID = list(grid())
@@ -90,7 +52,7 @@ def test_every_documented_value_of_every_parameter_fits_and_predicts(class_name,
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                model = case.make(**parameters).fit(rows, y)
+                model = make_estimator(class_name, case.make().get_params(deep=False) | parameters).fit(rows, y)
                 assert np.isin(model.predict(rows), [0, 1]).all()
                 if hasattr(model, "decision_function"):
                     assert np.isfinite(model.decision_function(rows)).all()

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -67,7 +68,9 @@ METHODS: dict[str, Scores] = {
     "extra trees": _supervised(lambda _: ExtraTreesClassifier(500, min_samples_leaf=2, random_state=0)),
     "gradient boosting": _supervised(lambda _: HistGradientBoostingClassifier(min_samples_leaf=5, random_state=0)),
     "LabelSpreading": _semi_supervised(LabelSpreading("knn", n_neighbors=7)),
-    "SelfTrainingClassifier": _semi_supervised(SelfTrainingClassifier(SVC(probability=True, random_state=0))),
+    "SelfTrainingClassifier": _semi_supervised(
+        SelfTrainingClassifier(CalibratedClassifierCV(SVC(), ensemble=False, cv=2))
+    ),
 }
 NOT_FOR_TEXT = ("gradient boosting",)  # it takes no sparse rows
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.device import on_host
 from semisvm.dual import Status
@@ -32,6 +32,7 @@ from semisvm.estimators.inputs import (
     row_weights,
     square_kernel,
     usable_rows,
+    validated,
     widened,
 )
 from semisvm.estimators.mixin import SemiSupervisedMixin
@@ -162,7 +163,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         X, y = on_host(X), on_host(y)
         if y is not None:
             accepted: Any = False if self._is_precomputed() else "csr"
-            X = validate_data(self, dense_if_kernel(X) if not accepted else X, accept_sparse=accepted, dtype=FLOATS)
+            X = validated(self, dense_if_kernel(X) if not accepted else X, accept_sparse=accepted, dtype=FLOATS)
             X = square_kernel(X) if not accepted else usable_rows(X, self._names_of_columns())
         labels = read_labels(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
@@ -189,20 +190,24 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             form=Form(self.solver, self.loss) if hasattr(self, "solver") else DUAL_FORM,
         )
         self.classes_ = labels.classes
-        problem = whole.select(in_use)
+        rows, problem = self._arranged(whole, np.flatnonzero(in_use))
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
                 found = self._fit(problem)
         except UndefinedError:
-            raise kernel_overflow(problem.X, self._names_of_columns()) from None
+            raise kernel_overflow(X, self._names_of_columns()) from None
         if not all(fit.is_finite for fit in found.fits):
-            raise kernel_overflow(problem.X, self._names_of_columns())
-        self._learn(X, np.flatnonzero(in_use), labels, found)
+            raise kernel_overflow(X, self._names_of_columns())
+        self._learn(X, rows, labels, found)
         for warning in (*found.warnings, *ended_early(problem, found)):
             warn_caller(warning)
         if self.termination_condition_ == Status.INTERRUPTED:
             pass_interrupt_on()
         return self
+
+    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+        """The rows in use and the problem they are; a method that settles ties by the order of rows has its own."""
+        return rows, whole if len(rows) == whole.n_rows else whole.take(rows)
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
@@ -289,7 +294,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         check_is_fitted(self)
         if isinstance(X, Rows):
             return scores_of_rows(self, X)
-        return self._score_checked(validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
+        return self._score_checked(validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
 
     def _score_checked(self, X) -> np.ndarray:
         """Score rows that were checked, by the binary problems, (n, n_problems); all scores are finite."""

@@ -92,6 +92,17 @@ def report_shares(shares: list[PositiveShare | None]) -> tuple[np.ndarray, np.nd
     return np.array([share.value for share in known]), np.array([(share.low, share.high) for share in known])
 
 
+def unlabeled_rows(sign: np.ndarray) -> np.ndarray:
+    """The rows without a label, in the order in which ties are settled.
+
+    It is the order of the rows, or the opposite one if the first label is negative: so the classes may change their
+    names, and every row still gets the same one.
+    """
+    rows = np.flatnonzero(sign == 0)
+    labeled = sign[sign != 0]
+    return rows[::-1] if len(labeled) and labeled[0] < 0 else rows
+
+
 def rank_rows(scores: np.ndarray, rows: np.ndarray, *, rounding: float = 0.0) -> np.ndarray:
     """These rows, largest score first; scores that differ by no more than `rounding` of the largest tie.
 
@@ -103,7 +114,9 @@ def rank_rows(scores: np.ndarray, rows: np.ndarray, *, rounding: float = 0.0) ->
     order = np.argsort(-values)  # the fastest sort there is: what ties is put in order below
     falls = -np.diff(values[order]) > rounding * np.abs(values).max(initial=0.0)
     if not falls.all():
-        order = order[np.lexsort((order, np.append(0, np.cumsum(falls))))]
+        group = np.empty(len(order), dtype=np.intp)
+        group[order] = np.append(0, np.cumsum(falls))
+        order = np.argsort(group, kind="stable")
     return rows[order]
 
 

@@ -102,6 +102,20 @@ def merge_unlabeled_copies(problem: TrainingProblem) -> tuple[TrainingProblem, C
     return problem, lambda fit: fit
 
 
+def arrange_by_content(whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+    """These rows in an order that depends on what they hold and not on where they are, and the problem they are.
+
+    Some methods settle ties by the order of rows: in this order, other places of the same rows change nothing. Labels
+    come last, so that other names of the classes change the order of equal rows only. Rows of a precomputed kernel stay
+    where they are: all that is known of them is how they relate to each other.
+    """
+    if not whole.kernel.is_precomputed:
+        X = whole.X[rows]
+        fingerprint = _fingerprint(_canonical(X) if sparse.issparse(X) else X)
+        rows = rows[np.lexsort((whole.labels.codes[rows], whole.weight[rows], fingerprint))]
+    return rows, whole.take(rows)
+
+
 def find_equal_rows(X: Any) -> EqualRows:
     """Group the rows of X that are equal."""
     lookup = _Lookup(X, np.zeros(X.shape[0], dtype=np.intp))

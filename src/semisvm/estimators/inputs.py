@@ -8,10 +8,12 @@ estimator without `refuse_undefined`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import validate_data
 
 from semisvm.errors import UndefinedError
 from semisvm.kernels import Formula
@@ -19,15 +21,30 @@ from semisvm.labels import Labels
 from semisvm.sklearn_private import check_sample_weight
 
 LARGEST = 1e150  # a sum of squares of a million such numbers is finite in float64
+LARGEST_WEIGHT = 1e30  # of a row, and the inverse of the smallest
 SAFE_IN_FLOAT32 = 1e12  # largest magnitude, and the inverse of the smallest, whose squares are far from the limits
 SAFE_KERNEL_VALUE = 1e30  # in float32, with room for sums of several
 
 
+def validated(estimator: Any, X: Any, **how: Any) -> Any:
+    """What scikit-learn's `validate_data` returns; its sum over huge numbers warns nobody of an overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return validate_data(estimator, X, **how)
+
+
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray:
-    """One weight per row, 1 where none were passed; negative, NaN and all-zero weights are refused."""
+    """One weight per row, 1 where none were passed; negative, NaN, extreme and all-zero weights are refused."""
     if sample_weight is None:
         return np.ones(X.shape[0])
-    return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    is_extreme = (weight > LARGEST_WEIGHT) | ((weight > 0) & (weight < 1 / LARGEST_WEIGHT))
+    if is_extreme.any():
+        row = int(np.argmax(is_extreme))
+        raise ValueError(
+            f"sample_weight is {weight[row]:g} in row {row}: weights must be 0 or between {1 / LARGEST_WEIGHT:g} and "
+            f"{LARGEST_WEIGHT:g}. Divide them by their mean."
+        )
+    return weight
 
 
 def read_random_sample(random_sample: Any, n_rows: int) -> np.ndarray | None:
@@ -125,12 +142,21 @@ def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:
     if is_finite.all():
         return
     row = int(np.flatnonzero(~is_finite)[0])
-    _, told = _largest_number(X[[row]], names)
+    is_matrix = sparse.issparse(X) or isinstance(X, np.ndarray)
+    told = _largest_number(X[[row]], names)[1] if is_matrix and X.dtype.kind == "f" else "see its columns"
     raise UndefinedError(
         f"Row {row} has no score, because its kernel values are not finite in float64: {told}. Correct the value, or "
         "scale the features.",
         row,
     )
+
+
+def finite_scores(score: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+    """What a function scores rows with; a row whose score is not a finite number is refused."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = score(X)
+    refuse_undefined(scores, X)
+    return scores
 
 
 def kernel_overflow(X: Any, names: Any = None) -> UndefinedError:

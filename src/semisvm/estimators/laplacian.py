@@ -33,7 +33,7 @@ from semisvm.estimators.auto.average import SMALLEST_PRICE
 from semisvm.estimators.auto.stacking import fit_least_squares
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, MethodFit
-from semisvm.estimators.equal_rows import EqualRows, find_equal_rows
+from semisvm.estimators.equal_rows import EqualRows, arrange_by_content, find_equal_rows
 from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.neighbor_graph import LINK_WEIGHTS, graph_laplacian, link_nearest, link_nearest_by_kernel
 from semisvm.estimators.problem import TrainingProblem
@@ -181,6 +181,9 @@ class LaplacianSVC(BaseSVC):
         self.n_neighbors = n_neighbors
         self.graph_weights = graph_weights
         self.laplacian = laplacian
+
+    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+        return arrange_by_content(whole, rows)
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         problem, formula = problem.with_auto_scheme("ovr"), problem.formula()

@@ -21,13 +21,19 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.dual import Status
 from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
-from semisvm.estimators.inputs import check_every_class_is_used, refuse_too_large, refuse_undefined, row_weights
+from semisvm.estimators.inputs import (
+    check_every_class_is_used,
+    refuse_too_large,
+    refuse_undefined,
+    row_weights,
+    validated,
+)
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.progress import Progress, pass_interrupt_on, warn_caller
 from semisvm.labels import Labels, encode
@@ -172,7 +178,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         %(fitted_self)s
         """
         if y is not None:
-            X = validate_data(self, X, dtype=np.float64)
+            X = validated(self, X, dtype=np.float64)
             refuse_too_large(X, getattr(self, "feature_names_in_", None))
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
@@ -180,7 +186,10 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         check_every_class_is_used(labels, in_use)
         self.classes_ = labels.classes
         self._cost_matrix = None if self.costs is None else cost_matrix(self.costs, labels.classes)
-        with Progress(self).whole_fit("mixture") as watch:
+        with (
+            Progress(self).whole_fit("mixture") as watch,
+            np.errstate(over="ignore", invalid="ignore", divide="ignore"),  # what is not finite is refused
+        ):
             em = EM(self, X[in_use], Labels(labels.classes, labels.codes[in_use]), weight[in_use], watch)
             em.begin()
             ended_by = em.run()
@@ -271,7 +280,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
 
     def _checked_log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validated(self, X, dtype=np.float64, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
             log_joint = self._log_joint(X)
         is_possible = np.isfinite(log_joint).any(axis=1) & ~np.isnan(log_joint).any(axis=1)

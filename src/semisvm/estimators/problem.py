@@ -100,18 +100,18 @@ class TrainingProblem:
 
     def select(self, rows: np.ndarray) -> TrainingProblem:
         """The same problem on some of the rows, given as a mask."""
-        if rows.all():
-            return self
+        return self if rows.all() else self.take(np.flatnonzero(rows))
+
+    def take(self, rows: np.ndarray) -> TrainingProblem:
+        """The same problem on these rows, given by their numbers, in this order."""
         X = self.X[np.ix_(rows, rows)] if self.kernel.is_precomputed else self.X[rows]
-        labels = Labels(self.labels.classes, self.labels.codes[rows])
-        random_sample = None if self.random_sample is None else self.random_sample[rows]
         return replace(
             self,
             X=X,
-            labels=labels,
+            labels=Labels(self.labels.classes, self.labels.codes[rows]),
             weight=self.weight[rows],
             costs=self.costs.select(rows),
-            random_sample=random_sample,
+            random_sample=None if self.random_sample is None else self.random_sample[rows],
         )
 
     def with_auto_scheme(self, scheme: str) -> TrainingProblem:

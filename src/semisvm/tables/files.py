@@ -27,7 +27,7 @@ from typing import Any
 
 from semisvm.errors import DataError, fault
 from semisvm.tables.disk import read_bytes, whole_file
-from semisvm.tables.loaded import from_the_line, move_types, name_classes, undefined_number
+from semisvm.tables.loaded import from_the_line, move_types, name_classes, try_empty_row, undefined_number
 from semisvm.tables.summary import FitSummary
 
 FORMAT_VERSION = 2
@@ -127,6 +127,7 @@ def load_table_model(path: str | Path) -> Any:
     if not isinstance(found, Model):
         reason = f"this holds a bare {type(found).__name__}, which knows nothing of the columns of a table"
         raise fault(path, reason, "Use it in Python (semisvm.load), or give a file that semisvm fit wrote")
+    try_empty_row(path, found)
     return found
 
 

@@ -23,11 +23,13 @@ import math
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from semisvm.errors import fault
 from semisvm.estimators.progress import RoundRecord
 
 SCHEMA = "schema.json"
@@ -80,6 +82,27 @@ def undefined_number(loaded: Any) -> str | None:
             else:
                 pending.append(value)
     return None
+
+
+def try_empty_row(path: str | Path, model: Any) -> None:
+    """Refuse a model whose parts do not fit together: they score a row of empty cells, or they score nothing."""
+    import pandas
+
+    columns = getattr(model.encoder, "columns", None)
+    rows: Any = np.zeros((1, getattr(model.estimator, "n_features_in_", 1)))
+    try:
+        with np.errstate(all="ignore"):
+            if columns is not None:
+                rows = model.encoder.transform(
+                    pandas.DataFrame({column.name: [None] for column in columns}, dtype="str")
+                )
+            scores = np.asarray(model.scores_of(rows), dtype=np.float64)
+    except Exception as error:
+        reason = f"its parts do not fit together ({type(error).__name__})"
+        raise fault(path, reason, "Fit the model again") from None
+    n_scores = scores.shape[1] if scores.ndim == 2 else 2
+    if not np.isfinite(scores).all() or n_scores != len(model.classes.names) or len(scores) != 1:
+        raise fault(path, "it has no score for a row of empty cells", "Fit the model again")
 
 
 # ---- version 0.1 ----

@@ -175,7 +175,11 @@ class Model:
                 is_finite = np.isfinite(X.data).all() if sparse.issparse(X) else np.isfinite(X).all(axis=1)
                 if not np.all(is_finite):
                     raise UndefinedError("", 0 if sparse.issparse(X) else int(np.flatnonzero(~is_finite)[0]))
-            return self.scores_of(X)
+            scores = self.scores_of(X)
+            is_finite = np.isfinite(scores).reshape(len(scores), -1).all(axis=1)
+            if not is_finite.all():
+                raise UndefinedError("", int(np.argmin(is_finite)))
+            return scores
         except UndefinedError as error:
             row = error.row or 0
             reason = f"row {chunk.start + row + 1}: no score can be computed{_name_largest(chunk, row)}"

@@ -35,6 +35,7 @@ from semisvm.estimators.auto.members import (
 from semisvm.estimators.auto.preparation import Views, make_views
 from semisvm.estimators.auto.stacking import Stacked, stack
 from semisvm.estimators.auto.trees import grow_leaf_shares
+from semisvm.estimators.inputs import refuse_undefined
 from semisvm.estimators.progress import RoundRecord
 
 ROWS_AT_ONCE = 20_000  # of which the views are held while new rows are scored
@@ -104,6 +105,7 @@ class FamiliesFit:
         ]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # scores that are not finite are refused
 def fit_families(X: Any, weight: np.ndarray, target: LabeledTarget, settings: FamilySettings) -> FamiliesFit:
     """Train all families that the kind of rows calls for, and weigh them."""
     makers = make_views(X)
@@ -124,11 +126,13 @@ def fit_families(X: Any, weight: np.ndarray, target: LabeledTarget, settings: Fa
         gap=max(stacked.gap, *(one.gap for one in of_members)),
     )
     weights = dict(zip(fits, stacked.weights.tolist(), strict=True))
+    scores = np.tensordot(stacked.weights, np.stack([fit.scores for fit in fits.values()]), 1)
+    refuse_undefined(scores, X)
     return FamiliesFit(
         FamilyAverage(makers, {name: fit.family for name, fit in fits.items()}, weights),
         fits,
         np.tensordot(stacked.weights, left_out, 1),
-        np.tensordot(stacked.weights, np.stack([fit.scores for fit in fits.values()]), 1),
+        scores,
         stacked,
         any(fit.members.was_stopped for fit in fits.values()),
     )

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.device import on_host
 from semisvm.estimators.auto.average import check_neighbors, fit_average, labeled_target
@@ -20,6 +20,7 @@ from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.library import make_library
 from semisvm.estimators.base import FLOATS
 from semisvm.estimators.costs import Costs
+from semisvm.estimators.inputs import validated
 from semisvm.labels import encode
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
@@ -125,7 +126,7 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         X, y = on_host(X), on_host(y)
         if y is not None:
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+            X = validated(self, X, accept_sparse="csr", dtype=FLOATS)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         n_rows = X.shape[0]
         if n_rows > MOST_KERNEL_ROWS:
@@ -167,7 +168,7 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             The kernel matrix, for ``kernel="precomputed"``.
         """
         check_is_fitted(self)
-        X = validate_data(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
         place, parts = self._average.library.place, chunks_of(X.shape[0], len(self._node))
         return np.concatenate([self._average.kernel(place(X[part]), self._node) for part in parts])
 

@@ -23,9 +23,9 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
-from sklearn.utils.validation import validate_data
 
 from semisvm.estimators.base import FLOATS
+from semisvm.estimators.inputs import refuse_too_large, validated
 from semisvm.sklearn_private import num_samples
 
 GROUPS = ("number", "category", "text")
@@ -76,12 +76,15 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     if groups == {}:
         raise ValueError(f"{type(estimator).__name__} was fitted on strings, and is given {type(X).__name__}.")
     if groups is None:
-        return validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
+        X = validated(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
+        if reset:
+            refuse_too_large(X, getattr(estimator, "feature_names_in_", None))
+        return X
     if is_frame(X):
-        validate_data(estimator, X, skip_check_array=True, reset=reset)
+        validated(estimator, X, skip_check_array=True, reset=reset)
     else:
         X = X.toarray() if sparse.issparse(X) else X
-        X = validate_data(estimator, X, dtype=FLOATS, ensure_all_finite="allow-nan", reset=reset)
+        X = validated(estimator, X, dtype=FLOATS, ensure_all_finite="allow-nan", reset=reset)
     return _read_table(X, groups, getattr(estimator, "feature_names_in_", None))
 
 

@@ -23,7 +23,7 @@ from semisvm.estimators.auto.operating import TARGET_CONSTRAINTS, OperatingMixin
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.inputs import check_every_class_is_used, read_random_sample, row_weights
+from semisvm.estimators.inputs import check_every_class_is_used, finite_scores, read_random_sample, row_weights
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.labels import Labels, encode
@@ -302,7 +302,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
             warn_caller(ConvergenceWarning(message))
 
     def _average_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
-        return self._average.scores_of_rows(X)
+        return finite_scores(self._average.scores_of_rows, X)
 
     def _raw_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
         """Check rows and score them without thresholds, (n, n_problems)."""

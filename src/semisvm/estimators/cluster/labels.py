@@ -57,7 +57,7 @@ def label_clusters(
     has_votes = votes.any(axis=1)
     if not has_votes.any():
         raise ValueError("No cluster holds a labeled row: the clusterer left every labeled row outside.")
-    majority = _argmax_at_random(votes, rng)
+    majority = _argmax_at_random(votes, rng, order_of_appearance(codes, n_classes))
     if empty == "drop":
         return np.where(has_votes, majority, -1)
     if empty == "nearest" and not has_votes.all():
@@ -92,11 +92,19 @@ def cluster_centers(features: Any, clusters: np.ndarray, weight: np.ndarray, n_c
     return sparse.diags_array(1 / np.where(sizes > 0, sizes, 1)) @ member @ features
 
 
-def _argmax_at_random(votes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def order_of_appearance(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """The classes in the order of their first labeled rows: draws in this order do not depend on their names."""
+    first = np.full(n_classes, len(codes))
+    rows = np.flatnonzero(codes >= 0)[::-1]
+    first[codes[rows]] = rows
+    return np.argsort(first, kind="stable")
+
+
+def _argmax_at_random(votes: np.ndarray, rng: np.random.Generator, classes: np.ndarray) -> np.ndarray:
     """The class with most votes in each row; among equals (up to the rounding of weights) one at random."""
     most = votes.max(axis=1, keepdims=True)
-    is_among = votes >= most * (1 - 1e-12)
-    return np.where(is_among, rng.random(votes.shape), -1.0).argmax(axis=1)
+    is_among = (votes >= most * (1 - 1e-12))[:, classes]
+    return classes[np.where(is_among, rng.random(votes.shape), -1.0).argmax(axis=1)]
 
 
 class ClusterLabeler:
@@ -228,7 +236,7 @@ def deal_folds(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A fold for each labeled row, -1 for rows that are never hidden; every class is spread over the folds."""
     fold = np.full(len(codes), -1)
     n_dealt = 0
-    for code in range(codes.max() + 1):
+    for code in order_of_appearance(codes, codes.max() + 1):
         rows = rng.permutation(np.flatnonzero(codes == code))
         if len(rows) > 1:
             fold[rows] = (n_dealt + np.arange(len(rows))) % N_FOLDS

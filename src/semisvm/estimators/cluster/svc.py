@@ -33,6 +33,7 @@ from semisvm.estimators.cluster.labels import (
     check_clusterer,
     choose_clusters,
 )
+from semisvm.estimators.equal_rows import arrange_by_content
 from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord
@@ -223,6 +224,9 @@ class ClusterSVC(BaseSVC):
         self.least_eigenvalue = least_eigenvalue
         self.eigen_solver = eigen_solver
         self.random_state = random_state
+
+    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+        return arrange_by_content(whole, rows)
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         self._check_parameters()

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from semisvm.estimators.binary import pairs, winning_codes
-from semisvm.estimators.inputs import check_every_class_is_used, read_random_sample, row_weights
+from semisvm.estimators.inputs import check_every_class_is_used, read_random_sample, row_weights, validated
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome
@@ -220,7 +220,7 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """The rows as an array or CSR matrix; NaN is allowed where the estimator takes it."""
         tags = get_tags(self.estimator).input_tags
-        return validate_data(
+        return validated(
             self,
             X,
             accept_sparse="csr" if tags.sparse else False,

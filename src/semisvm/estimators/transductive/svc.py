@@ -25,7 +25,7 @@ from semisvm.estimators.class_shares import (
     report_shares,
     settle_share,
 )
-from semisvm.estimators.equal_rows import merge_unlabeled_copies
+from semisvm.estimators.equal_rows import arrange_by_content, merge_unlabeled_copies
 from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
@@ -171,6 +171,9 @@ class TransductiveSVC(BaseSVC):
         self.positive_fraction = positive_fraction
         self.pairs_per_round = pairs_per_round
         self.ramp = ramp
+
+    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+        return arrange_by_content(whole, rows)
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         labels = problem.labels

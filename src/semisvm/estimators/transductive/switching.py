@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.estimators.binary import BinaryFit, BinaryTask
-from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows
+from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows, unlabeled_rows
 from semisvm.estimators.forms import LinearRows, lower_bound
 from semisvm.estimators.rounds import Rounds, Solution, hinge_problem, losses_at, primal_objective
 from semisvm.primal import PrimalSolution
@@ -100,7 +100,7 @@ class SwitchMachine:
 
 def guess_share(task: BinaryTask, decision_values: np.ndarray, share: PositiveShare) -> np.ndarray:
     """The user's signs, and by rank +1 for that share of the unlabeled rows, counted by weight, -1 for the others."""
-    ranked = rank_rows(decision_values, np.flatnonzero(task.sign == 0))
+    ranked = rank_rows(decision_values, unlabeled_rows(task.sign))
     return label_by_rank(task.sign, ranked, share.nearest(task.counts[ranked]))
 
 

@@ -1,0 +1,79 @@
+"""The harness of random inputs: repeatable, able to see what it looks for, and failures are made small."""
+
+import json
+
+import numpy as np
+import pytest
+
+from studies.fuzz import __main__ as fuzz
+from studies.fuzz import arrays, command, estimators, faults, models
+from studies.fuzz.verdict import Verdict, minimize, of_error, random_of
+
+CATEGORIES = {"estimators": estimators, "arrays": arrays, "command": command, "models": models, "faults": faults}
+
+
+@pytest.mark.parametrize("name", CATEGORIES)
+def test_recipes_are_repeatable_and_json(name):
+    for number in range(20):
+        one, other = (CATEGORIES[name].make(random_of(7, name, number)) for _ in range(2))
+        assert json.dumps(one) == json.dumps(other)
+    assert CATEGORIES[name].make(random_of(7, name, 0)) != CATEGORIES[name].make(random_of(8, name, 0))
+
+
+def test_a_cell_counts_what_it_tried():
+    record = fuzz.run_cell(("estimators", 0, 0, 3))
+    assert sum(record["kinds"].values()) == 3
+    assert record["failures"] == []
+    assert "| estimators | 3 |" in fuzz.summary_table([record])
+
+
+def test_a_failure_is_made_small():
+    recipe = estimators.make(random_of(0, "estimators", 1)) | {"parameters": {"C": 2.0, "tol": 0.1}, "weights": "nan"}
+
+    def check(candidate):
+        return Verdict("nan", "it") if candidate["weights"] == "nan" else Verdict("done")
+
+    small = minimize(recipe, check(recipe), check, estimators.simpler)
+    assert small == {**estimators.PLAIN, "estimator": recipe["estimator"], "parameters": {}, "weights": "nan"}
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ValueError("class 'a' has one row: label more"), "refused"),
+        (ValueError(""), "traceback"),
+        (ValueError("operands could not be broadcast together"), "unhelpful"),
+        (IndexError("3"), "traceback"),
+        (MemoryError(), "memory"),
+        (RuntimeWarning("overflow"), "warning"),
+    ],
+)
+def test_errors_are_told_apart(error, kind):
+    assert of_error(error).kind == kind
+
+
+def test_what_a_command_must_not_do_is_seen(tmp_path):
+    (tmp_path / "p.csv").write_text("label,score,above\nham,nan,false\n")
+    assert command._judge(tmp_path, ["predict", "m", "d", "--out", "p.csv"], 0, "", "", {}).kind == "nan"
+    assert command._judge(tmp_path, ["info"], 1, "", "Traceback (most recent", {}).kind == "traceback"
+    assert command._judge(tmp_path, ["info"], 5, "", "", {}).kind == "exit code"
+    assert command._judge(tmp_path, ["fit", "--out", "m"], 0, "", "", {}).kind == "lost file"
+    assert command._judge(tmp_path, ["info"], 0, "", "", {"p.csv": b"before"}).kind == "lost file"
+
+
+def test_model_files_are_changed_with_a_right_digest_or_a_wrong_one():
+    recipe = {"method": "supervised", "kind": "array", "what": "nan", "times": 1, "is_signed": True, "seed": 1}
+    assert models.tampered(recipe) != models.model_bytes("supervised")
+    assert models.check(recipe).kind in ("refused", "done")
+    assert models.check({**recipe, "is_signed": False}).kind == "refused"
+
+
+def test_half_a_file_is_seen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.csv").write_text("label,score\nham,")
+    recipe = {"fault": "SIGKILL", "command": "predict", "has_old": False}
+    assert faults._judge(recipe, -9, "").kind == "half a file"
+    assert faults._judge({**recipe, "fault": "SIGTERM"}, 99, "").kind == "exit code"
+    (tmp_path / "p.csv").unlink()
+    assert faults._judge({**recipe, "has_old": True}, -9, "").kind == "lost file"
+    assert np.isin(faults._judge(recipe, -9, "").kind, ["done"])
