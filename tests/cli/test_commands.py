@@ -182,3 +182,11 @@ def test_a_share_may_be_a_percentage(word, number):
     assert SHARE.convert(word, None, None) == pytest.approx(number)
     with pytest.raises(click.UsageError, match="is not a number"):
         SHARE.convert("many%", None, None)
+
+
+def test_fit_says_when_it_has_to_compile(tmp_path, capsys, monkeypatch):
+    data = write_rows(tmp_path / "t.csv")
+    words = ("fit", data, "--target", "y", "--method", "supervised", "--no-tune", "--force", "--out")
+    assert "Compiling once" not in run_command(capsys, *words, tmp_path / "m.skops").err
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
+    assert "Compiling once" in run_command(capsys, *words, tmp_path / "m.skops").err

@@ -60,6 +60,7 @@ def test_around_an_svm_it_is_the_preference_svm(calibration, monkeypatch):
     """Both have the same rounds: with scikit-learn's SVC inside, always refitted, the decisions are the same."""
     X, y, _ = overlapping(0, n=160)
     monkeypatch.setattr(_unlabeled, "N_DRAWS", 1)
+    monkeypatch.setattr("semisvm.estimators.preference.classifier.FEW_CANDIDATES", _unlabeled.CANDIDATES)
     how = {"calibration": calibration, "random_state": 4, "min_recall": 0.85}
     ours = PreferenceSVC(C=2, gamma=0.3, tol=1e-9, **how).fit(X, y)
     wrapped = PreferenceClassifier(SVC(C=2, gamma=0.3, tol=1e-9), **how).fit(X, y)
@@ -167,3 +168,13 @@ def test_warnings_point_at_the_line_that_called_fit():
     with pytest.warns(UserWarning, match="No threshold gives") as told:
         PreferenceClassifier(GaussianNB(), min_precision=0.99, min_recall=0.99, random_state=0).fit(X, y)
     assert told[0].filename == __file__
+
+
+def test_folds_in_parallel_give_the_same_model_with_few_trainings():
+    X, y, _ = overlapping(0, n=160)
+    one, two = (
+        PreferenceClassifier(LogisticRegression(), min_recall=0.85, random_state=0, n_jobs=n_jobs).fit(X, y)
+        for n_jobs in (None, 2)
+    )
+    assert_array_equal(one.decision_function(X), two.decision_function(X))
+    assert one.n_iter_ == two.n_iter_ <= 18

@@ -72,6 +72,7 @@ def fit_command(
     Ctrl-C keeps the best so far: the model is written, and the exit code is 130. The exit code is 1 if a precision or
     recall was asked for and the labels show that it is not reached; the model is written in this case too.
     """
+    from semisvm.cli.screen import is_compiled
     from semisvm.report import write_page
     from semisvm.tables import save
     from semisvm.tables.disk import check_can_write
@@ -85,6 +86,8 @@ def fit_command(
         check_can_write(report, force=force, inputs=[*inputs, out])
     if resume and checkpoint is None:
         raise click.UsageError("--resume continues a checkpoint: say which one by --checkpoint DIR.")
+    if not is_compiled():
+        screen.warn("Compiling once (about 10 seconds; semisvm info --warm does it beforehand).")
     with screen.working():
         screen.tell("Reading the rows")
         training, settings = shared.read_training_options(options)

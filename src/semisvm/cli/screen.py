@@ -109,6 +109,20 @@ def _progress_count(done: int | None, total: int | None, unit: str) -> str:
     return "" if not done else f"{done:,} " + ("" if total is None else f"of {total:,} ") + (f"{unit} " if unit else "")
 
 
+# ---- compiling ----
+
+
+def is_compiled() -> bool:
+    """Whether a run before this one has left machine code on disk."""
+    import os
+    from pathlib import Path
+
+    import semisvm.dual
+
+    folder = os.environ.get("NUMBA_CACHE_DIR") or Path(semisvm.dual.__file__).parent
+    return next(Path(folder).rglob("*.nbi"), None) is not None
+
+
 # ---- results ----
 
 

@@ -72,14 +72,17 @@ class Watcher:
 def solve_newton(problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher) -> PrimalSolution:
     """Solve from a start, or from the solution of a sample."""
     began = time.perf_counter()
+    widening = WARM_FACTOR
     if start is None and problem.rows.n_rows >= SAMPLED_SHARE * FEWEST_SAMPLED:
         start = _solve_sample(problem, watcher)
+        if start is not None:  # nearly the same problem: begin with the zone that its gap asks for
+            widening = float(np.clip(np.sqrt(MU_OF_GAP * watcher.tol / max(start.gap, 1e-300)), MOST_NARROWING, 1.0))
     d = problem.rows.n_features
     w = np.zeros(d) if start is None else np.array(start.w, dtype=np.float64)
     bias = 0.0 if start is None else start.bias
     mu = 0.0
     if not problem.is_squared:
-        mu = FIRST_MU if start is None or start.smoothing <= 0 else min(FIRST_MU, WARM_FACTOR * start.smoothing)
+        mu = FIRST_MU if start is None or start.smoothing <= 0 else min(FIRST_MU, widening * start.smoothing)
     descent = _Descent(passes_of(problem), watcher, Sums(w, bias, mu, np.empty(0), FULL))
     try:
         status = descent.run()

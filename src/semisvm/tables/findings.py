@@ -45,7 +45,7 @@ from semisvm.tables.summary import (
 from semisvm.tables.training import Training, take_rows
 
 MOST_SCORES = 5_000
-MOST_SCORED = 20_000  # unlabeled rows that are scored to show what is accepted of them
+MOST_SCORED = 5_000  # unlabeled rows that are scored to show what is accepted of them
 PACKAGES = ("semisvm", "numpy", "scipy", "scikit-learn", "numba", "pandas", "pyarrow", "skops")
 UNUSED = (
     "The unlabeled rows were tried and are not used: the held-out labels do not show that they help. The result comes "

@@ -42,7 +42,7 @@ from semisvm.tables.training import RowForms, take_rows
 
 N_COMPARISON_FOLDS = 5
 MOST_UNLABELED = 5_000
-MOST_IN_KERNELS = 1_000  # rows that kernels of all rows are made from, in a comparison: a bound on the time
+MOST_IN_KERNELS = 700  # rows that kernels of all rows are made from, in a comparison: a bound on the time
 MERIT_CONFIDENCE = 0.9
 RANKING, ACCURACY, COST = "ranking", "balanced accuracy", "cost"
 

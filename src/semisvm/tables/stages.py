@@ -40,6 +40,7 @@ AUTO = "auto"
 FACTORS_OF_GAMMA = (0.1, 0.3, 1.0, 3.0)
 VALUES_OF_C = (0.3, 3.0, 30.0)
 MOST_TUNED = 400  # labeled rows that settings are tuned on: a bound on the time
+LARGE_TABLE, MOST_IN_KERNELS_OF_MANY = 5_000, 2_000  # beyond so many rows, fewer are in kernels of all rows
 PREFERRED = "AutoSVC"  # what "auto" takes unless another is better by more than two standard errors
 
 
@@ -122,7 +123,9 @@ class Stages:
     def fit(self, method: Method) -> Any:
         """Fit the method to all rows."""
         X = self.views.for_method(method, self.settings)
-        estimator = make_estimator(method, replace(self.settings, columns=self.views.groups))
+        most = MOST_IN_KERNELS_OF_MANY if len(self.views) > LARGE_TABLE else None
+        settings = replace(self.settings, columns=self.views.groups, max_rows=self.settings.max_rows or most)
+        estimator = make_estimator(method, settings)
         what = f"Fitting {method.name} to {X.shape[0]} rows"
         self.tell(what)
         try:

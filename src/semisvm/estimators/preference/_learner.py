@@ -19,6 +19,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
@@ -117,7 +118,9 @@ class ClassifierLearner(Learner):
         *,
         problem: str,
         verbose: bool,
+        n_jobs: int | None = None,
     ):
+        self.n_jobs = n_jobs
         self.takes_weight = has_fit_parameter(estimator, "sample_weight")
         if weight is not None and not self.takes_weight:
             raise ValueError(f"{type(estimator).__name__} takes no sample_weight: leave it out.")
@@ -129,6 +132,20 @@ class ClassifierLearner(Learner):
         self.history: list[RoundRecord] = []
 
     def train(self, sign: np.ndarray, share: np.ndarray, sequence: Hashable) -> np.ndarray:
+        return self._keep(sequence, *self._fit_and_score(sign, share))
+
+    def train_many(self, trainings: Sequence[TrainingCall]) -> list[np.ndarray]:
+        """Train in several independent sequences, in parallel processes or threads as joblib is set up."""
+        fitted = Parallel(self.n_jobs)(delayed(self._fit_and_score)(sign, share) for sign, share, _ in trainings)
+        return [self._keep(sequence, *found) for (*_, sequence), found in zip(trainings, fitted, strict=True)]
+
+    def _keep(self, sequence: Hashable, model: Any, scores: np.ndarray) -> np.ndarray:
+        if sequence == ALL_LABELS:
+            self.model = model
+        self.n_iter += 1
+        return scores
+
+    def _fit_and_score(self, sign: np.ndarray, share: np.ndarray) -> tuple[Any, np.ndarray]:
         price = share * self.price
         in_use = (sign != 0) & (price > 0)
         if self.lot is not None:
@@ -136,10 +153,7 @@ class ClassifierLearner(Learner):
         rows = np.flatnonzero(in_use)
         weights = {"sample_weight": price[rows]} if self.takes_weight and (price[rows] != 1).any() else {}
         model = clone(self.estimator).fit(safe_indexing(self.X, rows), (sign[rows] > 0).astype(int), **weights)
-        if sequence == ALL_LABELS:
-            self.model = model
-        self.n_iter += 1
-        return scores_of_classifier(model, self.X)
+        return model, scores_of_classifier(model, self.X)
 
     def done(self, **details: Any) -> None:
         seconds = time.perf_counter() - self.began

@@ -69,6 +69,7 @@ class Candidate:
 
 SUPERVISED_CANDIDATE = Candidate()
 CANDIDATES = tuple(Candidate(share, is_half, 1) for is_half in (False, True) for share in SHARES)
+FEW_CANDIDATES = (Candidate(SHARES[len(SHARES) // 2], True, 1),)  # where a training may be expensive
 
 
 @dataclass(frozen=True)

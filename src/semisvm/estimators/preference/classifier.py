@@ -7,7 +7,7 @@ whose log-odds are used.
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome
 from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin, warn_unless_reached
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
+from semisvm.estimators.preference._unlabeled import FEW_CANDIDATES
 from semisvm.labels import Labels, encode
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import HasMethods, Interval, fit_context, safe_indexing
@@ -35,8 +36,11 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
     ----------
     estimator : classifier
         With `decision_function` or `predict_proba`. It is cloned and trained on two classes, 0 and 1; with more
-        classes on each against the rest. For each class it is trained about ten times with calibration="part" and forty
-        times with "cross".
+        classes on each against the rest. For each class it is trained about ten times with calibration="part" and 10 to
+        17 times with "cross": on five folds with the labels alone, on the same folds with soft labels, if these help a
+        second time with better ones, and once or twice on all labels.
+    n_jobs : int, default=None
+        How many folds are trained at the same time, as in scikit-learn.
     unlabeled_weight : float, default=1.0
         The weight of a row with a soft label, relative to a labeled row. Where `estimator.fit` takes no
         `sample_weight`, a row of weight w below 1 is trained on with probability w instead.
@@ -90,6 +94,7 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PREFERENCE_CONSTRAINTS,
         "estimator": [HasMethods(["fit", "decision_function"]), HasMethods(["fit", "predict_proba"])],
+        "n_jobs": [Integral, None],
         "unlabeled_weight": [Interval(Real, 0, 1, closed="right")],
         "unlabeled": "no_validation",
         "verbose": ["verbose"],
@@ -99,6 +104,7 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         self,
         estimator: Any,
         *,
+        n_jobs: int | None = None,
         unlabeled_weight: float = 1.0,
         min_precision: float | dict | None = None,
         min_recall: float | dict | None = None,
@@ -113,6 +119,7 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         verbose: bool = False,
     ):
         self.estimator = estimator
+        self.n_jobs = n_jobs
         self.unlabeled_weight = unlabeled_weight
         self.min_precision = min_precision
         self.min_recall = min_recall
@@ -164,10 +171,19 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         for number, pair in enumerate(pairs(labels.n_classes, "ovr")):
             sign, name = labels.sign(pair.positive), pair.name(labels.classes)
             learner = ClassifierLearner(
-                self.estimator, own_X, own_weight, price, plan.random, problem=name, verbose=self.verbose
+                self.estimator,
+                own_X,
+                own_weight,
+                price,
+                plan.random,
+                problem=name,
+                verbose=self.verbose,
+                n_jobs=self.n_jobs,
             )
-            # One draw of folds: trainings of other classifiers may be expensive.
+            # One draw of folds and one way to use unlabeled rows: trainings of other classifiers may be expensive.
             run = self._make_run(plan, number, learner, sign[rows], plan.measures[plan.learns], n_draws=1)
+            if isinstance(run, CrossFitted):
+                run.candidates = FEW_CANDIDATES
             run.run()
             outcome = run.outcome()
             if len(certificate):
