@@ -167,9 +167,9 @@ def list_other_pages(app, name, source):
     """Put the pages that no list names at the end of the list of "Behind the methods", so that none is out of reach."""
     if name == "depth":
         named = "".join((HERE / page).read_text(encoding="utf-8") for page in ("index.md", "guide.md", "depth.md"))
-        others = [
-            page.stem for page in sorted(HERE.glob("*.md")) if not re.search(rf"^{page.stem}$", named, re.MULTILINE)
-        ]
+        named += "\nindex\napi\n"  # api is in the list of the reference
+        pages = [page.stem for page in sorted(HERE.glob("*.md"))]
+        others = [page for page in pages if not re.search(rf"^{page}$", named, re.MULTILINE)]
         source[0] = source[0].replace("contributing\n", "\n".join(["contributing", *others, ""]))
 
 
