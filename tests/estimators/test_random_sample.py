@@ -119,3 +119,42 @@ def test_a_mask_that_can_not_be_used_is_refused(make):
     for calibration in ("cross", "part", "full"):
         with pytest.raises(ValueError, match=r"random_sample leaves 0 of class .* label more rows drawn at random"):
             make(calibration=calibration).fit(X, y, random_sample=y == 1)
+
+
+# ---- the check of what the default claims ----
+
+
+def labels_chosen_by_score(seed=0):
+    """300 rows of which the 80 farthest to the right are labeled: anything but a random sample."""
+    X, y, truth = overlapping(seed, n=300, n_labeled=300)
+    rows = np.argsort(X[:, 0])[-80:]
+    chosen = np.full(len(y), -1)
+    chosen[rows] = truth[rows]
+    return X, chosen
+
+
+@pytest.mark.parametrize(
+    "make",
+    [PreferenceSVC, lambda **asked: PreferenceClassifier(LogisticRegression(), **asked)],
+    ids=["svc", "classifier"],
+)
+def test_labels_that_are_no_random_sample_get_no_certificate_unless_one_insists(make):
+    X, y = labels_chosen_by_score()
+    asked = {"min_recall": 0.5, "confidence": 0.9, "random_state": 0}
+    with pytest.warns(UserWarning, match="do not look like a random sample.*No certificate is given"):
+        model = make(**asked).fit(X, y)
+    assert not model.fair_sample_.is_fair
+    assert model.operating_point_.level == "cross-fitted"
+    insisted = make(**asked).fit(X, y, random_sample=np.ones(len(y), dtype=bool))
+    assert insisted.fair_sample_ is None
+    assert insisted.operating_point_.level == "certified"
+
+
+def test_random_labels_pass_the_check_and_nothing_is_checked_without_a_certificate():
+    X, y, _ = overlapping(3, n=300, n_labeled=120)
+    model = PreferenceSVC(min_recall=0.5, confidence=0.9, random_state=0).fit(X, y)
+    assert model.fair_sample_.is_fair
+    assert (model.fair_sample_.n_labeled, model.operating_point_.level) == (120, "certified")
+    assert PreferenceSVC(min_recall=0.5, random_state=0).fit(X, y).fair_sample_ is None
+    everything = PreferenceSVC(min_recall=0.5, confidence=0.9, random_state=0).fit(X[y != -1], y[y != -1])
+    assert everything.fair_sample_ is None  # there is nothing to compare with

@@ -136,11 +136,11 @@ def test_the_command_takes_the_column_and_the_insistence(story, tmp_path):
     assert "No certificate is given" in " ".join(refused.output.split())
     assert "say so (--trust-labels)" in " ".join(refused.output.split())
     insisted = run(*data, *asked, "--trust-labels", "--out", tmp_path / "b.skops")
-    assert "It rests on your word" in " ".join(insisted.output.split())
+    assert "rests on your word" in " ".join(insisted.output.split())
     suggested = run("suggest", tmp_path / "a.skops", story / "data.csv", "--out", tmp_path / "s.csv")
     assert "semisvm certify start" in suggested.output
     both = (story / "data.csv", story / "more.csv", "--target", "kind", "--positive", "bad", "--drawn", "drawn")
-    done = run("fit", *both, "--out", tmp_path / "c.skops", "--method", "supervised")
+    done = run("fit", *both, "--out", tmp_path / "c.skops", "--method", "supervised", "--details")
     assert "120 labeled rows were not drawn at random" in " ".join(done.output.split())
 
 

@@ -47,6 +47,24 @@ def test_of_several_classes_what_was_asked_is_measured_on_the_rows_above_each_th
     assert "A row that is above none still gets the label of the nearest class" in " ".join(model.summary.notes)
 
 
+def test_nothing_is_measured_on_rows_that_were_not_drawn_at_random(three, tmp_path):
+    model, path = three
+    frame = pd.read_csv(path, keep_default_na=False)
+    chosen = np.arange(len(frame)) % 3 == 0
+    marked = frame.assign(drawn=np.where(chosen, np.where(chosen.cumsum() % 2, "by doubt", "by campaign"), ""))
+    marked.to_csv(tmp_path / "marked.csv", index=False)
+    frame[~chosen].to_csv(tmp_path / "random.csv", index=False)
+    found, fair = evaluate_file(model, tmp_path / "marked.csv"), evaluate_file(model, tmp_path / "random.csv")
+    assert found.points == fair.points
+    assert found.not_at_random == (chosen & (frame["y"] != "")).sum()
+    assert found.unlabeled == (frame["y"] == "").sum()
+    assert (
+        f"({found.not_at_random} more were not drawn at random)" in summary_on(model, tmp_path / "marked.csv").notes[0]
+    )
+    marked.assign(drawn="left").to_csv(tmp_path / "other.csv", index=False)  # another meaning: the column is ignored
+    assert evaluate_file(model, tmp_path / "other.csv").points == evaluate_file(model, path).points
+
+
 def test_a_report_on_other_rows_says_which_figures_are_of_the_fit(three):
     model, path = three
     summary = summary_on(model, path)

@@ -243,6 +243,11 @@ def show_evaluation(console: Console, found: Evaluation) -> None:
 
     unlabeled = f" ({found.unlabeled:,} unlabeled rows are not judged)" if found.unlabeled else ""
     console.print(f"{found.rows:,} labeled rows{unlabeled}. Accuracy {found.accuracy:.3f}.")
+    if found.not_at_random:
+        console.print(
+            f"{found.not_at_random:,} labeled rows were not drawn at random: nothing is measured on them, because they "
+            "do not stand for the others."
+        )
     if found.below_all:
         console.print(
             f"{found.below_all:,} rows are below the operating point of every class and get the label of the nearest "

@@ -10,6 +10,8 @@ import numpy as np
 
 from semisvm.decision import OperatingPoint, Target, measure
 from semisvm.errors import DataError, fault
+from semisvm.tables.classes import label_texts
+from semisvm.tables.drawn import DRAWN_COLUMNS, read_ways
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.findings import now, sample_scores
 from semisvm.tables.held_out import Merit, judge
@@ -35,6 +37,8 @@ class Evaluation:
         The class names.
     rows, unlabeled : int
         Labeled rows, which are judged, and unlabeled rows, which are not.
+    not_at_random : int
+        Labeled rows that are marked as drawn by doubt or by a campaign: nothing is measured on them.
     below_all : int
         Rows that are above the operating point of no class; they are predicted to be of the nearest class.
     confusion : ndarray of shape (k, k)
@@ -52,6 +56,7 @@ class Evaluation:
     classes: tuple[str, ...]
     rows: int
     unlabeled: int
+    not_at_random: int
     below_all: int
     confusion: np.ndarray
     points: dict[str, OperatingPoint]
@@ -73,6 +78,7 @@ class Evaluation:
         return {
             "rows": self.rows,
             "unlabeled": self.unlabeled,
+            "not_at_random": self.not_at_random,
             "below_all": self.below_all,
             "classes": list(self.classes),
             "accuracy": self.accuracy,
@@ -94,23 +100,38 @@ def evaluate_file(
             also = (rows.require(model.target),)
         except DataError as error:
             raise NoLabelsError(str(error)) from None
-    scores, codes = [], []
+    way = _drawn_column(model, rows)
+    also += () if way is None else (way,)
+    scores, codes, ways = [], [], []
     n_rows = 0
     for chunk in model.chunks(rows, also):
+        if way is not None and chunk.frame is not None:
+            ways += list(label_texts(chunk.frame[way]))
         codes.append(read_codes(model, rows, chunk, unlabeled))
         scores.append(model.score(rows, chunk))
         n_rows += len(chunk)
         tell("Evaluating", n_rows, None, "rows")
-    return _evaluate(model, rows, np.concatenate(scores), np.concatenate(codes))
+    at_random = None if way is None else read_ways(rows.path, way, ways, must_be=False)
+    return _evaluate(model, rows, np.concatenate(scores), np.concatenate(codes), at_random)
 
 
-def _evaluate(model: Model, rows: RowReader, scores: np.ndarray, codes: np.ndarray) -> Evaluation:
+def _drawn_column(model: Model, rows: RowReader) -> str | None:
+    """The column of a file that may say how its rows were drawn: no feature of the model, and not the target."""
+    used = {model.target, *(model.encoder.names if isinstance(model.encoder, TableEncoder) else ())}
+    return next((name for name in DRAWN_COLUMNS if rows.names and name in rows.names and name not in used), None)
+
+
+def _evaluate(
+    model: Model, rows: RowReader, scores: np.ndarray, codes: np.ndarray, at_random: np.ndarray | None
+) -> Evaluation:
     classes = model.classes.names
-    is_labeled = codes >= 0
-    missing = [name for code, name in enumerate(classes) if not (codes == code).any()]
+    is_unlabeled = codes < 0
+    is_labeled = ~is_unlabeled if at_random is None else ~is_unlabeled & at_random
+    missing = [name for code, name in enumerate(classes) if not (codes[is_labeled] == code).any()]
     if missing:
         where = f"column {model.target!r}" if rows.names is not None else "the file"
-        reason = f"no row of class {missing[0]!r} is labeled in {where} ({int(is_labeled.sum())} labeled rows)"
+        counted = f"{int(is_labeled.sum())} labeled rows" + (", drawn at random" if at_random is not None else "")
+        reason = f"no row of class {missing[0]!r} is labeled in {where} ({counted})"
         raise NoLabelsError(str(fault(rows.path, reason, "Evaluate on rows that have labels of every class")))
     labeled, true = scores[is_labeled], codes[is_labeled]
     predicted = predict_codes(labeled)
@@ -119,14 +140,15 @@ def _evaluate(model: Model, rows: RowReader, scores: np.ndarray, codes: np.ndarr
     return Evaluation(
         classes=classes,
         rows=int(is_labeled.sum()),
-        unlabeled=int((~is_labeled).sum()),
+        unlabeled=int(is_unlabeled.sum()),
+        not_at_random=int((~is_unlabeled & ~is_labeled).sum()),
         below_all=int((model.lead_of(labeled) < 0).sum()) if scores.ndim > 1 else 0,
         confusion=confusion,
         points=_points(model, labeled, predicted, true),
         merit=judge(predicted, true, classes),
         scores=labeled,
         codes=true,
-        pool=scores[~is_labeled],
+        pool=scores[is_unlabeled],
     )
 
 
@@ -173,8 +195,9 @@ def summary_on(
         }
         summary = replace(summary, operating_points=seen.points, scores=scores)
         notes = (
-            f"The operating point and the scores are measured on the {seen.rows} labeled rows of {name}; the audit, "
-            "the method and the model card are those of the fit.",
+            f"The operating point and the scores are measured on the {seen.rows} labeled rows of {name}"
+            + (f" ({seen.not_at_random} more were not drawn at random)" if seen.not_at_random else "")
+            + "; the audit, the method and the model card are those of the fit.",
             *(f"About the fit: {note}" for note in notes),
         )
     try:

@@ -145,6 +145,7 @@ def trusted_types() -> list[str]:
     from semisvm.estimators.progress import RoundRecord
     from semisvm.estimators.registry import METHODS
     from semisvm.kernels import Formula
+    from semisvm.model_selection import FairSampleCheck
     from semisvm.tables.columns import Column
     from semisvm.tables.encode import DateParts, LatentText
     from semisvm.tables.model import Model
@@ -161,6 +162,7 @@ def trusted_types() -> list[str]:
         RoundRecord,
         Formula,
         Costs,
+        FairSampleCheck,
         Gaussians,
         Guard,
         KernelAverage,

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from semisvm.decision import OperatingPoint, changed_by_unlabeled
+from semisvm.tables.drawn import INSISTED, REFUSED
 from semisvm.tables.summary import FitSummary
 
 MOST_WORDS_SHOWN = 120
@@ -182,6 +183,10 @@ def _checks(summary: FitSummary) -> str:
     said = []
     if summary.is_fair_sample is False:
         said.append("Careful: the labeled rows do not look like a random sample of all rows.")
+        if REFUSED in summary.notes:
+            said.append("No certificate is given. If they are one, say so (`trust_labels`).")
+        elif INSISTED in summary.notes:
+            said.append("The certificate rests on your word that they are one.")
     doubtful = [feature.name for feature in summary.data.features if feature.remark]
     if doubtful:
         said.append(f"Please check {_listed(doubtful)} (`details`).")

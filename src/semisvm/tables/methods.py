@@ -174,8 +174,10 @@ def fit_quietly(
     random sample, for methods that set thresholds; None: all of them.
     """
     sample: dict[str, Any] = {}
-    is_chosen = (labels.codes >= 0) & ~random_sample if random_sample is not None else np.zeros(1, dtype=bool)
-    if is_chosen.any() and has_fit_parameter(estimator, "random_sample"):
+    # A mask is taken at its word: a table's labels are checked once, before anything is fitted (`tables.drawn`).
+    is_needed = getattr(estimator, "confidence", None) is not None
+    is_needed |= random_sample is not None and bool(((labels.codes >= 0) & ~random_sample).any())
+    if is_needed and random_sample is not None and has_fit_parameter(estimator, "random_sample"):
         sample["random_sample"] = random_sample
     estimator.set_callbacks(RoundProgress(tell, what))
     with warnings.catch_warnings(record=True) as caught:

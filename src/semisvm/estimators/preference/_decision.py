@@ -22,6 +22,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
@@ -35,6 +36,7 @@ from semisvm.estimators.preference._common import Outcome, Plan, make_plan, spli
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
+from semisvm.model_selection import FairSampleCheck, check_fair_sample
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
@@ -49,6 +51,20 @@ PREFERENCE_CONSTRAINTS: dict[str, Any] = {
     "max_rounds": [Interval(Integral, 1, None, closed="left")],
     "random_state": ["random_state"],
 }
+
+
+REFUSED_CERTIFICATE = (
+    "No certificate is given. If you know that these labels are a random sample of all rows, say so: random_sample is "
+    "a mask of them."
+)
+
+
+def is_checkable(labels: Labels, X: Any) -> bool:
+    """Whether it can be checked that the labels are a random sample: other rows to compare with, and plain numbers."""
+    if labels.is_labeled.all() or X is None:
+        return False
+    values = X.data if sparse.issparse(X) else X
+    return isinstance(values, np.ndarray) and values.dtype.kind in "fiub" and bool(np.isfinite(values).all())
 
 
 def _has_honest_probabilities(estimator: PreferenceMixin) -> bool:
@@ -77,6 +93,7 @@ class PreferenceMixin:
     adjust: str | None
     max_rounds: int
     random_state: Any
+    fair_sample_: FairSampleCheck | None
     classes_: np.ndarray
     threshold_: np.ndarray
     operating_points_: dict[Any, OperatingPoint | None]
@@ -86,12 +103,20 @@ class PreferenceMixin:
     _sigmoids: np.ndarray  # (n_problems, 2): slope and offset; NaN where there are no held-out scores
     _raw_scores: Callable[[Any], np.ndarray]
 
-    def _make_plan(self, labels: Labels, random_sample: np.ndarray | None) -> Plan:
+    def _make_plan(self, labels: Labels, random_sample: np.ndarray | None, X: Any) -> Plan:
+        """Draw the rows that are kept apart; no certificate is planned where the labels are no random sample."""
+        confidence = self.confidence
+        self.fair_sample_ = None
+        if confidence is not None and random_sample is None and is_checkable(labels, X):
+            self.fair_sample_ = check_fair_sample(X, labels.is_labeled, random_state=0)
+            if not self.fair_sample_.is_fair:
+                confidence = None
+                warn_caller(UserWarning(f"{self.fair_sample_.sentence} {REFUSED_CERTIFICATE}"))
         return make_plan(
             labels,
             min_precision=self.min_precision,
             min_recall=self.min_recall,
-            confidence=self.confidence,
+            confidence=confidence,
             calibration=self.calibration,
             calibration_size=self.calibration_size,
             random_state=self.random_state,

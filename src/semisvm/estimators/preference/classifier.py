@@ -160,7 +160,8 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         self.classes_ = labels.classes
         in_use = np.flatnonzero(weight > 0)
         sample = read_random_sample(random_sample, X.shape[0])
-        plan = self._make_plan(Labels(labels.classes, labels.codes[in_use]), None if sample is None else sample[in_use])
+        own_labels = Labels(labels.classes, labels.codes[in_use])
+        plan = self._make_plan(own_labels, None if sample is None else sample[in_use], safe_indexing(X, in_use))
         rows, certificate = in_use[plan.learns], in_use[plan.certifies]
         own_X, certificate_X = safe_indexing(X, rows), safe_indexing(X, certificate)
         is_unlabeled = ~labels.is_labeled[rows]

@@ -211,7 +211,8 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         return self._fit_rows(X, y, sample_weight, None, store, random_sample=random_sample)
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        plan = self._make_plan(problem.labels, problem.random_sample)
+        rows = None if isinstance(self.kernel, str) and self.kernel == "precomputed" else problem.X
+        plan = self._make_plan(problem.labels, problem.random_sample, rows)
         part = problem.select(plan.learns)
         # The labels of the certificate have no part in the machine, not even in class_weight="balanced".
         own_costs = read_costs(self.costs, None, self.class_weight, part.labels, np.ones(part.n_rows, dtype=bool))
