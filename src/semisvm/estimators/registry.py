@@ -95,7 +95,7 @@ def all_estimators(type_filter: str | None = None) -> list[tuple[str, type]]:
     --------
     >>> from semisvm import all_estimators
     >>> [name for name, _ in all_estimators("transformer")]
-    ['UnlabeledKernel']
+    ['TableEncoder', 'UnlabeledKernel']
     """
     from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
