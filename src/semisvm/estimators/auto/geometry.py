@@ -19,6 +19,7 @@ from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 
+from semisvm.errors import UndefinedError
 from semisvm.estimators.equal_rows import find_equal_rows
 
 CHUNK_NUMBERS = 4_000_000  # of the distances that are held at a time while new rows are scored: 32 MB
@@ -160,6 +161,8 @@ def _centered_products(A: Any, B: Any, mean: np.ndarray) -> np.ndarray:
 
 def largest_eigenpairs(matrix: Any, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues (r,), largest first, and orthonormal vectors (n, r) of a dense or sparse symmetric matrix."""
+    if not np.isfinite(matrix.data if sparse.issparse(matrix) else matrix).all():
+        raise UndefinedError("Distances between these rows are not finite in float64. Scale the features to near 1.")
     n = matrix.shape[0]
     n_vectors = min(n_vectors, n)
     is_few = n_vectors <= FEW_VECTORS and n > 10 * FEW_VECTORS
