@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -162,5 +163,16 @@ def skip_inherited(app, what, name, value, skip, options):
     return True if not home.startswith("semisvm") else None
 
 
+def list_other_pages(app, name, source):
+    """Put the pages that no list names at the end of the list of "Behind the methods", so that none is out of reach."""
+    if name == "depth":
+        named = "".join((HERE / page).read_text(encoding="utf-8") for page in ("index.md", "guide.md", "depth.md"))
+        named += "\nindex\napi\n"  # api is in the list of the reference
+        pages = [page.stem for page in sorted(HERE.glob("*.md"))]
+        others = [page for page in pages if not re.search(rf"^{page}$", named, re.MULTILINE)]
+        source[0] = source[0].replace("contributing\n", "\n".join(["contributing", *others, ""]))
+
+
 def setup(app):
     app.connect("autodoc-skip-member", skip_inherited)
+    app.connect("source-read", list_other_pages)
