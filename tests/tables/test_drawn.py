@@ -16,6 +16,8 @@ from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
 from semisvm.tables.suggest import suggest_rows, write_suggestions
 
+UNTUNED = {"C": 1.0, "gamma": 0.1}  # tuning is not what these tests are about, and takes its time
+
 
 def write_cancer(path, n_labeled=150, seed=0):
     """The breast-cancer rows with labels at random places; return the frame with all labels."""
@@ -34,7 +36,7 @@ def story(tmp_path_factory):
     folder = tmp_path_factory.mktemp("drawn")
     whole = write_cancer(folder / "data.csv")
     training = read_training([folder / "data.csv"], "kind", positive="bad")
-    fitted = fit_model(training, Settings(), method="supervised")
+    fitted = fit_model(training, Settings(**UNTUNED), method="supervised")
     found = suggest_rows(fitted.model, folder / "data.csv", 120)
     write_suggestions(fitted.model, found, folder / "more.csv", force=False)
     more = pandas.read_csv(folder / "more.csv")
@@ -55,7 +57,7 @@ def test_suggest_says_how_its_rows_were_drawn_and_fit_understands_it(story):
     assert "drawn" not in [name for name, *_ in training.features()]
     assert any("120 labeled rows were not drawn at random" in note for note in training.notes)
     for method in ("preference", "supervised", "transductive"):
-        fitted = fit_model(training, Settings(min_recall=0.8), method=method)
+        fitted = fit_model(training, Settings(min_recall=0.8, **UNTUNED), method=method)
         summary = fitted.model.summary
         assert summary.operating_points["bad"].counts.rows == 150
         assert {point.counts.rows for point in summary.audits["bad"].values()} == {150}
@@ -73,20 +75,20 @@ def test_without_the_marks_the_check_speaks_up_and_no_certificate_is_given(story
     training = read(story, "data.csv", "unmarked.csv")
     assert int(training.measures.sum()) == 270
     asked = {"min_recall": 0.8, "confidence": 0.9}
-    refused = fit_model(training, Settings(**asked))
+    refused = fit_model(training, Settings(**asked, **UNTUNED))
     notes = " ".join(refused.model.summary.notes)
     assert "do not look like a random sample of the pool" in notes
     assert "Certify by sampling instead" in notes
     assert "No certificate is given" in notes
     assert refused.model.summary.operating_points["bad"].level == "cross-fitted"
     assert not refused.reached
-    insisted = fit_model(training, Settings(**asked, trust_labels=True))
+    insisted = fit_model(training, Settings(**asked, **UNTUNED, trust_labels=True))
     assert insisted.model.summary.operating_points["bad"].level == "certified"
     assert any("It rests on your word" in note for note in insisted.model.summary.notes)
 
 
 def test_with_the_marks_a_certificate_rests_on_half_of_the_random_rows(story):
-    fitted = fit_model(read(story, "data.csv", "more.csv"), Settings(min_recall=0.8, confidence=0.9))
+    fitted = fit_model(read(story, "data.csv", "more.csv"), Settings(min_recall=0.8, confidence=0.9, **UNTUNED))
     assert not fitted.was_refused
     point = fitted.model.summary.operating_points["bad"]
     assert point.level == "certified"
@@ -130,7 +132,7 @@ def test_the_command_takes_the_column_and_the_insistence(story, tmp_path):
         return CliRunner().invoke(commands, [*map(str, words)])
 
     data = ("fit", story / "data.csv", story / "unmarked.csv", "--target", "kind", "--positive", "bad")
-    asked = ("--min-recall", "0.8", "--confidence", "0.9")
+    asked = ("--min-recall", "0.8", "--confidence", "0.9", "--C", "1", "--gamma", "0.1")
     refused = run(*data, *asked, "--out", tmp_path / "a.skops")
     assert refused.exit_code == 1
     assert "No certificate is given" in " ".join(refused.output.split())
