@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-gpu test-oldest docs lint format bench bench-gpu reproduce release clean
+.PHONY: help demo test test-gpu test-oldest docs lint format bench bench-cores bench-gpu reproduce release clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -72,10 +72,13 @@ format: $(VENV)/.lint  ## put the code in house style
 	$(BIN)/ruff format .
 
 # The papers' data: SEMISVM_DATA, else ../shared/data where it exists.
-bench bench-gpu reproduce: export SEMISVM_DATA ?= $(wildcard ../shared/data)
+bench bench-cores bench-gpu reproduce: export SEMISVM_DATA ?= $(wildcard ../shared/data)
 
 bench: $(VENV)/.test $(VENV)/.bench  ## ours compared with LIBSVM and oneDAL on the papers' sets (ARGS="--quick")
 	$(BIN)/python -m studies.speed.supervised $(ARGS)
+
+bench-cores: $(VENV)/.test $(VENV)/.bench  ## ours and oneDAL on 1, 2, 4, 8, 16 cores (ARGS="--cores 2 1 --before FOLDER/src")
+	$(BIN)/python -m studies.speed.cores $(ARGS)
 
 bench-gpu: $(VENV)/.test $(VENV)/.gpu  ## the GPU solver on the papers' sets, on a million rows, and its roofline
 	$(BIN)/python -m studies.speed.gpu $(ARGS)

@@ -83,9 +83,7 @@ def in_working_sets(monkeypatch, size=24) -> None:
     """Let the CPU solve small problems as it solves large ones, by sets so small that there are many rounds."""
     monkeypatch.setattr(host, "WHOLE_GRAM_BYTES", -1)
     monkeypatch.setattr(host, "PAIRWISE_WARM_ROWS", -1)
-    monkeypatch.setattr(working_set, "SMALL_SET", size)
-    monkeypatch.setattr(working_set, "LARGE_SET", 4 * size)
-    monkeypatch.setattr(working_set, "LARGE_SET_PAYS_FROM", 200)
+    monkeypatch.setattr(working_set, "SET_SIZES", ((200, 4 * size), (0, size)))
 
 
 @pytest.fixture(params=[*DEVICES[:1], WORKING_SETS, *DEVICES[1:]])

@@ -78,6 +78,28 @@ def test_a_kernel_that_overflows_is_refused_with_the_name_of_the_largest_feature
         SupervisedSVC(kernel="poly", degree=50, gamma=1.0).fit(X * 1e30, y)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        LaplacianSVC(kernel="poly", degree=0.001),
+        ClusterSVC(kernel="poly", coef0=-1e300),
+        SupervisedSVC(kernel="poly", degree=0.5),
+    ],
+    ids=str,
+)
+def test_a_kernel_that_is_not_finite_inside_a_library_is_refused_in_the_same_words(model, rows):
+    X, y = rows
+    with pytest.raises(ValueError, match=r"kernel of these rows is not finite in float64: feature"):
+        model.fit(X - 2, y)
+
+
+def test_extreme_weights_are_refused_with_the_row(rows):
+    X, y = rows
+    for value in (1e300, 1e-300):
+        with pytest.raises(ValueError, match=r"sample_weight is .* in row 3: weights must be 0 or between"):
+            SupervisedSVC().fit(X, y, sample_weight=np.where(np.arange(12) == 3, value, 1.0))
+
+
 def test_many_rows_of_large_numbers_keep_their_kernel_in_float64():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 1200)

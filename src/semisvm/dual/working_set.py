@@ -18,8 +18,7 @@ import numpy as np
 from semisvm.dual.host import SolverState
 from semisvm.kernels import CachedRows
 
-SMALL_SET, LARGE_SET = 512, 1024  # variables in a set,
-LARGE_SET_PAYS_FROM = 5_000  # for problems with fewer rows than this, and for others
+SET_SIZES = ((12_000, 2048), (5_000, 1024), (0, 512))  # variables in a set, from so many rows on
 STAYING_SHARE = 0.5  # of a set that stays for the next round
 SET_GAP_SHARE = 0.3  # the gap of a set is closed to this share of the problem's gap,
 SET_GAP_FLOOR = 0.5  # but not below this share of tol, so that the last rounds do not end just above it
@@ -46,7 +45,7 @@ class WorkingSets:
     def __init__(self, state: SolverState):
         self.state = state
         kernel, n_variables = state.kernel, state.beta.size
-        size = min(n_variables, LARGE_SET if kernel.n_rows >= LARGE_SET_PAYS_FROM else SMALL_SET)
+        size = min(n_variables, next(size for n_rows, size in SET_SIZES if kernel.n_rows >= n_rows))
         self.member = np.full(size, -1)
         self.row, self.joined = np.zeros(size, dtype=np.intp), np.zeros(size, dtype=np.int64)
         self.G = np.zeros((size, size + PADDING), dtype=kernel.dtype)

@@ -194,7 +194,9 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
                 found = self._fit(problem)
-        except UndefinedError:
+        except ValueError as error:
+            if not isinstance(error, UndefinedError | np.linalg.LinAlgError) and "infs or NaNs" not in str(error):
+                raise
             raise kernel_overflow(X, self._names_of_columns()) from None
         if not all(fit.is_finite for fit in found.fits):
             raise kernel_overflow(X, self._names_of_columns())
