@@ -30,7 +30,7 @@ def pressed(monkeypatch):
         solves.append(1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pairwise, "_bring_in", interrupt)
+    monkeypatch.setattr(pairwise.PairwiseSteps, "_bring_in", interrupt)
     return solves
 
 

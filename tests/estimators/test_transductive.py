@@ -398,12 +398,12 @@ def test_one_unlabeled_row_gets_a_label(algorithm, fraction):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_duplicate_rows_forced_apart_do_not_switch_for_ever(algorithm):
+def test_equal_rows_get_one_label_and_do_not_switch_for_ever(algorithm):
     X = np.array([[0.0, 0], [4, 4], [2, 2], [2, 2], [2, 2], [2, 2]])
     model = TransductiveSVC(kernel="linear", algorithm=algorithm).fit(X, [0, 1, -1, -1, -1, -1])
     assert model.termination_condition_ == "converged"
     if algorithm != "cccp":
-        assert sorted(model.transduction_[2:]) == [0, 0, 1, 1]
+        assert len(set(model.transduction_[2:])) == 1
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

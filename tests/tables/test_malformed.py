@@ -30,7 +30,8 @@ MALFORMED = [
     ("t.csv", "a,b\n1,2\n".encode("utf-16"), {}, "encoded as UTF-16. Save it as UTF-8"),
     ("t.csv", "a,b\n1,2\n".encode("utf-32"), {}, "encoded as UTF-32"),
     ("t.csv", b"a,b\n1,\x002\n", {}, "line 2: a zero byte: this is not a text file"),
-    ("t.xlsx", b"PK", {}, r"the suffix '\.xlsx' tells no format\. Rename it, known are \.csv, .*format="),
+    ("t.doc", b"PK", {}, r"the suffix '\.doc' tells no format\. Rename it, known are \.csv, .*format="),
+    ("t.xlsx", b"PK", {}, r"can't be read as a spreadsheet \(.*\)\. Copy or write it again"),
     ("table", b"a,b\n1,2\n", {}, "the name has no suffix to tell the format"),
     ("t.csv", b"a,b\n1,2\n", {"format": "cvs"}, "no format 'cvs'. Perhaps 'csv' is meant"),
     # delimited text
