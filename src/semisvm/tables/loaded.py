@@ -93,9 +93,7 @@ def try_empty_row(path: str | Path, model: Any) -> None:
     try:
         with np.errstate(all="ignore"):
             if columns is not None:
-                rows = model.encoder.transform(
-                    pandas.DataFrame({column.name: [None] for column in columns}, dtype="str")
-                )
+                rows = model.prepare(pandas.DataFrame({column.name: [None] for column in columns}, dtype="str"))
             scores = np.asarray(model.scores_of(rows), dtype=np.float64)
     except Exception as error:
         reason = f"its parts do not fit together ({type(error).__name__})"
