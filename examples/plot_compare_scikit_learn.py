@@ -27,7 +27,7 @@ methods = {
     "LabelSpreading, 7 neighbors (scikit-learn)": LabelSpreading(kernel="knn", n_neighbors=7),
     "SupervisedSVC, labels only": SupervisedSVC(C=10),
     "SelfTrainingSVC": SelfTrainingSVC(C=10),
-    "LaplacianSVC": LaplacianSVC(C=10, C_intrinsic="auto"),
+    "LaplacianSVC": LaplacianSVC(C=10, C_intrinsic=10),
     "AutoSVC": AutoSVC(),
 }
 
