@@ -58,7 +58,9 @@ for n in sizes:
 
 figure, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
 ax.plot(sizes, seconds, "o-", color="#2f6db3")
-ax.set(xlabel="rows in the file", ylabel="CPU seconds to fit", ylim=(0, None), xlim=(0, None))
+ax.set(
+    xlabel="rows in the file", ylabel="CPU seconds to fit", ylim=(0, None), xlim=(0, None), xticks=[0, 100_000, 200_000]
+)
 ax.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
 plt.show()
 folder.cleanup()

@@ -30,7 +30,7 @@ y[labeled] = truth[labeled]
 methods = [
     SupervisedSVC(C=10),
     AutoSVC(),
-    LaplacianSVC(C=10, C_intrinsic=100, gamma=5),
+    LaplacianSVC(C=10, C_intrinsic="auto"),
     ClusterSVC(C=10, n_clusters=12, random_state=0),
     TransductiveSVC(C=10, C_unlabeled=1, gamma=3),
     LabelMeanSVC(C=10),

@@ -289,6 +289,7 @@ def _judge(
     if code == 2 and len(complaint.strip()) < 20:
         return Verdict("unhelpful", shown)
     may_change = {words[words.index("--out") + 1]} if "--force" in words and "--out" in words else set()
+    may_change |= {words[2]} if words[0] == "certify" else set()  # the model keeps the ledger of its campaigns
     changed = [name for name, content in inputs.items() if (folder / name).read_bytes() != content]
     if set(changed) - may_change or {name for name in changed if name.startswith(("data", "new"))}:
         return Verdict("lost file", f"{changed} changed by {words[0]}")

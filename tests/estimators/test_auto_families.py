@@ -24,6 +24,10 @@ from semisvm.estimators.auto.members import (
 from semisvm.estimators.auto.preparation import make_views, read_rows, settle_groups
 from semisvm.estimators.auto.stacking import fit_least_squares, stack
 from semisvm.estimators.auto.trees import grow_leaf_shares, trees_of
+from semisvm.tables.files import load_table_model
+from semisvm.tables.fit import fit_model
+from semisvm.tables.methods import Settings
+from semisvm.tables.read_training import read_training
 
 TABLE_FAMILIES = [
     "standardized columns",
@@ -194,6 +198,18 @@ def test_a_table_of_numbers_categories_and_texts(tmp_path):
     assert np.isfinite(scores).all()
     save(model, tmp_path / "model.skops")
     assert_array_equal(load(tmp_path / "model.skops").decision_function(new), scores)
+
+
+def test_the_command_fits_and_predicts_a_table_with_it(tmp_path):
+    frame, y, _ = mixed_table()
+    frame["class"] = np.where(np.arange(120) < 60, np.array(["no", "yes"])[y], None)
+    path = tmp_path / "table.csv"
+    frame.to_csv(path, index=False)
+    found = fit_model(read_training([path], "class"), Settings(), method="auto-kernel")
+    save(found.model, tmp_path / "model.skops")
+    model = load_table_model(tmp_path / "model.skops")
+    assert np.mean(model.predict(frame.drop(columns="class"))[60:] == np.array(["no", "yes"])[y[60:]]) > 0.85
+    assert any("rests on" in note for note in found.model.summary.notes)
 
 
 def test_the_kinds_of_columns_are_read_off_or_named():

@@ -226,7 +226,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         costs = self._cost_matrix
         if len(self.classes_) == 2:
             log_odds = log_joint[:, 1] - log_joint[:, 0]
-            return log_odds if costs is None else log_odds + np.log(costs[1, 0] / costs[0, 1])
+            return log_odds if costs is None else log_odds + np.log(costs[1, 0]) - np.log(costs[0, 1])
         log_posterior = log_joint - logsumexp(log_joint, axis=1, keepdims=True)
         return log_posterior if costs is None else -(np.exp(log_posterior) @ costs)
 

@@ -21,12 +21,13 @@ solved and no inverse is computed. There are two ways:
   The residual bounds the error: |K~ - found| <= |r|_K sqrt(k(x, x)) at any row x.
 """
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
 
 from semisvm.kernels.interface import KernelRows
 
@@ -96,7 +97,9 @@ def _directly(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarra
     K = _whole_matrix(kernel)
     system = penalty @ K
     system[np.diag_indices_from(system)] += 1
-    Z = lu_solve(lu_factor(system, overwrite_a=True), _identity(len(K), columns), overwrite_b=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinAlgWarning)  # what is not finite is refused
+        Z = lu_solve(lu_factor(system, overwrite_a=True), _identity(len(K), columns), overwrite_b=True)
     return Deformed(Z, K @ Z, 0, 0.0)
 
 

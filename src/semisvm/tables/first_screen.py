@@ -181,9 +181,7 @@ def _unlabeled(summary: FitSummary, name: str) -> str:
 
 def _checks(summary: FitSummary) -> str:
     said = []
-    if any(note.startswith("No certificate is given") for note in summary.notes):
-        said.append("No certificate is given: the labeled rows do not look like a random sample of all rows.")
-    elif summary.is_fair_sample is False:
+    if summary.is_fair_sample is False:
         said.append("Careful: the labeled rows do not look like a random sample of all rows.")
         if REFUSED in summary.notes:
             said.append("No certificate is given. If they are one, say so (`trust_labels`).")

@@ -277,7 +277,9 @@ def fit_sigmoid(scores: np.ndarray, sign: np.ndarray) -> tuple[float, float]:
     """Platt's slope and offset; the slope is not negative, so that a higher score is never less probable."""
     n_positive, n_negative = int((sign > 0).sum()), int((sign < 0).sum())
     target = np.where(sign > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    center, scale = float(scores.mean()), float(scores.std()) or 1.0
+    center = float(scores.mean())
+    largest = float(np.abs(scores - center).max()) or 1.0  # the squares of huge scores would overflow
+    scale = largest * float(((scores - center) / largest).std()) or 1.0
     z = (scores - center) / scale
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
