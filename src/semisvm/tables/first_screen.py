@@ -102,7 +102,7 @@ def _why_useless(summary: FitSummary, name: str, point: OperatingPoint) -> str:
     if (
         sample is not None
         and sample.level != "empirical"
-        and not _ranks(np.array(sample.labeled), np.array(sample.sign))
+        and not _ranks(np.array(sample.labeled, dtype=float), np.array(sample.sign))
     ):
         return f"This model is of no use: the labels can't tell it from guessing. To do: {what}."
     return ""
@@ -110,6 +110,8 @@ def _why_useless(summary: FitSummary, name: str, point: OperatingPoint) -> str:
 
 def _ranks(scores: np.ndarray, sign: np.ndarray) -> bool:
     """Whether positive rows have higher scores than negative ones, beyond chance (Mann and Whitney's test, 5%)."""
+    is_number = np.isfinite(scores)  # rows without a score are stored as empty
+    scores, sign = scores[is_number], sign[is_number]
     n, m = int((sign > 0).sum()), int((sign < 0).sum())
     if min(n, m) == 0:
         return True
@@ -155,7 +157,7 @@ def _accepted(summary: FitSummary, name: str) -> str:
     sample = summary.scores.get(name)
     if sample is None or not sample.unlabeled or not sample.labeled:
         return ""
-    own, other = (float(np.mean(np.array(part) > 0)) for part in (sample.labeled, sample.unlabeled))
+    own, other = (float(np.mean(np.array(part, dtype=float) > 0)) for part in (sample.labeled, sample.unlabeled))
     line = f"It accepts {_percent(own)} of the labeled and {_percent(other)} of the unlabeled rows."
     pooled = (own * len(sample.labeled) + other * len(sample.unlabeled)) / (len(sample.labeled) + len(sample.unlabeled))
     error = math.sqrt(max(pooled * (1 - pooled), 1e-12) * (1 / len(sample.labeled) + 1 / len(sample.unlabeled)))
