@@ -6,9 +6,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from playwright.sync_api import sync_playwright
 
-import browser
 from semisvm.tables import load
 
 
@@ -68,26 +66,19 @@ def test_all_but_eighty_labels_are_hidden(made):
     assert [labels.count(label) for label in ("", "six", "other")] == [1717, 7, 73]
 
 
-def test_its_report_opens_without_an_error_or_a_request(made):
-    found = browser.find()
-    if found is None:
-        pytest.skip(browser.NONE)
+def test_its_report_opens_without_an_error_or_a_request(made, chromium):
     complaints, address = [], (made.out / "report.html").as_uri()
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(
-            executable_path=found, args=browser.ARGUMENTS, env=browser.environment(found)
-        )
-        page = running.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: request.url == address or complaints.append(request.url))
-        page.goto(address)
-        assert "precision at least 0.9" in page.locator("h1").inner_text()
-        before = page.locator("td[data-now=precision]").inner_text()
-        page.locator("[data-slider]").fill("5")
-        assert page.locator("td[data-now=precision]").inner_text() != before
-        page.locator("[data-chart=rounds] svg, [data-chart=bins] svg").first.wait_for()
-        running.close()
+    page = chromium.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: request.url == address or complaints.append(request.url))
+    page.goto(address)
+    assert "precision at least 0.9" in page.locator("h1").inner_text()
+    before = page.locator("td[data-now=precision]").inner_text()
+    page.locator("[data-slider]").fill("5")
+    assert page.locator("td[data-now=precision]").inner_text() != before
+    page.locator("[data-chart=rounds] svg, [data-chart=bins] svg").first.wait_for()
+    page.close()
     assert complaints == []
 
 
