@@ -9,6 +9,7 @@ import semisvm
 from command_line import run_command
 from semisvm.errors import DataError
 from semisvm.model_selection import PositiveUnlabeledKFold, pu_auc
+from semisvm.tables.first_screen import first_screen
 from semisvm.tables.fit import compare_on, fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.positives_only import LOGISTIC, MACHINE, RankTrial, share_below
@@ -39,6 +40,9 @@ def test_one_label_and_empty_cells_go_to_the_method_for_them(table, tmp_path):
     assert summary.positives_only == fitted.model.estimator.operating_point_
     assert summary.notes[0].startswith("All of this assumes that the labeled positives are a random sample")
     assert [note for note in summary.notes if note.startswith("Precision depends on the prior, which is not known")]
+    screen = " ".join(first_screen(summary).lines)
+    assert "It takes the labeled rows for a random sample of all fraud" in screen
+    assert "They differ much" not in screen
     assert fitted.reached
     back = semisvm.load(semisvm.save(fitted.model, tmp_path / "m.skops"))
     assert set(back.predict(rows.rows)) == {"not fraud", "fraud"}

@@ -62,6 +62,9 @@ def first_screen(summary: FitSummary, model: str = "MODEL", data: str | None = N
     lines = [_looking_for(summary, name)]
     if summary.positives_only is not None:
         lines.append(f"Only {name} is labeled, so how much of what it accepts is {name} can't be measured.")
+        lines.append(
+            f"It takes the labeled rows for a random sample of all {name}; label a few random rows to check that."
+        )
         lines += [_accepted(summary, name), f"Next: label some rows that it accepts: semisvm predict {model} {data}"]
         return FirstScreen("none", tuple(line for line in lines if line))
     if point is None:
@@ -162,7 +165,8 @@ def _accepted(summary: FitSummary, name: str) -> str:
     pooled = (own * len(sample.labeled) + other * len(sample.unlabeled)) / (len(sample.labeled) + len(sample.unlabeled))
     error = math.sqrt(max(pooled * (1 - pooled), 1e-12) * (1 / len(sample.labeled) + 1 / len(sample.unlabeled)))
     ratio = max(own, other) / max(min(own, other), 1e-12)
-    if abs(own - other) > CLEAR_GAP * error and ratio > LARGE_RATIO:
+    is_alike_expected = summary.positives_only is None  # labels of one class are unlike the pool by nature
+    if is_alike_expected and abs(own - other) > CLEAR_GAP * error and ratio > LARGE_RATIO:
         line += " They differ much: the labeled rows may not be like the others."
     return line
 
