@@ -38,7 +38,7 @@ from semisvm.estimators.inputs import (
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
-from semisvm.estimators.streams import decide_lazily, fit_stream, learn_stream, scores_of_rows
+from semisvm.estimators.streams import decide_lazily, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
 from semisvm.primal import Rows
@@ -201,11 +201,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         if not all(fit.is_finite for fit in found.fits):
             raise kernel_overflow(X, self._names_of_columns())
         self._learn(X, rows, labels, found)
-        for warning in (*found.warnings, *ended_early(problem, found)):
-            warn_caller(warning)
-        if self.termination_condition_ == Status.INTERRUPTED:
-            pass_interrupt_on()
-        return self
+        return self._end_fit(problem, found)
 
     def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
         """The rows in use and the problem they are; a method that settles ties by the order of rows has its own."""
@@ -220,22 +216,13 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
 
     def _learn(self, X, rows_in_use: np.ndarray, labels: Labels, found: MethodFit) -> None:
         """Set the learned attributes from the fits of all binary problems."""
-        self._formula, self._scheme = found.formula, found.scheme
-        for name in (*DUAL_ATTRIBUTES, "_coef"):
-            self.__dict__.pop(name, None)  # of an earlier fit in the other form
-        if found.is_primal:
-            self._coef = found.weights_of_features
-        else:
+        self._learn_machines(found)
+        if not found.is_primal:
             row_beta = np.stack([fit.row_beta for fit in found.fits])
             is_support = (row_beta != 0).any(axis=0)
             self.support_ = rows_in_use[is_support]
             self.support_vectors_ = np.empty((0, 0)) if found.formula.name == "precomputed" else X[self.support_]
             self.dual_coef_ = row_beta[:, is_support]
-        self.intercept_ = np.array([fit.bias for fit in found.fits])
-        self.gap_ = np.array([fit.gap for fit in found.fits])
-        self.n_iter_ = max(1, sum(fit.n_iter for fit in found.fits))
-        self.termination_condition_ = found.termination_condition
-        self.history_ = [record for fit in found.fits for record in fit.history]
         for name, values in found.per_row.items():
             wide = np.full(len(labels.codes), np.nan if values.dtype.kind == "f" else -1, dtype=values.dtype)
             wide[rows_in_use] = values
@@ -249,12 +236,22 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             if fit.rounds is not None:
                 self.labeled_iter_[rows_in_use] = np.maximum(self.labeled_iter_[rows_in_use], fit.rounds)
 
-    def _learn_stream(self, problem: Any, found: MethodFit) -> Self:
-        """Set what a fit on rows that are not in memory learns: everything but entries per row."""
-        for name in (*DUAL_ATTRIBUTES, "transduction_", "labeled_iter_"):
-            self.__dict__.pop(name, None)
-        learn_stream(self, problem, found)
-        for warning in ended_early(problem, found):
+    def _learn_machines(self, found: MethodFit) -> None:
+        """Set what the machines are and how they came about, without an entry per row."""
+        self._formula, self._scheme = found.formula, found.scheme
+        for name in (*DUAL_ATTRIBUTES, "_coef"):
+            self.__dict__.pop(name, None)  # of an earlier fit in the other form
+        if found.is_primal:
+            self._coef = found.weights_of_features
+        self.intercept_ = np.array([fit.bias for fit in found.fits])
+        self.gap_ = np.array([fit.gap for fit in found.fits])
+        self.n_iter_ = max(1, sum(fit.n_iter for fit in found.fits))
+        self.termination_condition_ = found.termination_condition
+        self.history_ = [record for fit in found.fits for record in fit.history]
+
+    def _end_fit(self, problem: Any, found: MethodFit) -> Self:
+        """Say what the user has to know, and pass an interrupt on to a loop around the fit."""
+        for warning in (*found.warnings, *ended_early(problem, found)):
             warn_caller(warning)
         if self.termination_condition_ == Status.INTERRUPTED:
             pass_interrupt_on()

@@ -37,6 +37,10 @@ class PositiveShare:
         """What the history says of it."""
         return {"positive_fraction": self.value, "interval": (self.low, self.high)}
 
+    def towards(self, value: float) -> PositiveShare:
+        """The share inside the interval that is nearest to a value."""
+        return PositiveShare(float(np.clip(value, self.low, self.high)), self.low, self.high)
+
     def nearest(self, weight: np.ndarray) -> int:
         """How many rows, in the order given, come nearest to this share of the weight."""
         middle = np.cumsum(weight) - weight / 2
@@ -70,16 +74,20 @@ def settle_share(
     asked: str | float, sign: np.ndarray, decision_values: np.ndarray, counts: np.ndarray
 ) -> PositiveShare:
     """Settle what `positive_fraction` asks for; decision values are those of the supervised machine."""
+    is_labeled = sign != 0
+    n_labeled = int(np.count_nonzero(is_labeled))
+    share = float(np.average(sign[is_labeled] > 0, weights=counts[is_labeled]))
+    found = share_of_labels(asked, share, n_labeled)
+    if asked != "estimated" or n_labeled == len(sign):
+        return found
+    return found.towards(float(np.average(decision_values[~is_labeled] > 0, weights=counts[~is_labeled])))
+
+
+def share_of_labels(asked: str | float, share: float, n_labeled: int) -> PositiveShare:
+    """The number asked for, or the share of positives among the labeled rows with the interval that they allow."""
     if not isinstance(asked, str):
         return PositiveShare(float(asked), float(asked), float(asked))
-    is_labeled = sign != 0
-    n_labeled = np.count_nonzero(is_labeled)
-    share = float(np.average(sign[is_labeled] > 0, weights=counts[is_labeled]))
-    low, high = map(float, binomial_interval(share * n_labeled, n_labeled, CONFIDENCE))
-    if asked == "labeled" or n_labeled == len(sign):
-        return PositiveShare(share, low, high)
-    called_positive = np.average(decision_values[~is_labeled] > 0, weights=counts[~is_labeled])
-    return PositiveShare(float(np.clip(called_positive, low, high)), low, high)
+    return PositiveShare(share, *map(float, binomial_interval(share * n_labeled, n_labeled, CONFIDENCE)))
 
 
 def report_shares(shares: list[PositiveShare | None]) -> tuple[np.ndarray, np.ndarray]:

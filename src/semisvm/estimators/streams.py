@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.dual import Status
 from semisvm.errors import RowsLostError
 from semisvm.estimators.binary import USABLE, BinaryFit, MethodFit, Pair, pairs
-from semisvm.estimators.class_shares import PositiveShare, settle_share
+from semisvm.estimators.class_shares import PositiveShare, share_of_labels
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.forms import Form, settle_form
 from semisvm.estimators.problem import Limits
@@ -59,14 +59,16 @@ TOL_BEFORE_LAST_PRICE = 1e-2
 class StreamProblem:
     """What a method is given of rows that are not in memory.
 
-    labels   one row per class, whose codes are the classes
-    price    (n_classes,) what multiplies C for the rows of each class
-    unfinished   the last solution of each binary problem of a fit that lost its rows, where the next fit begins
+    labels      one row per class, whose codes are the classes
+    n_of_class  (n_classes,) how many labeled rows each class has
+    price       (n_classes,) what multiplies C for the rows of each class
+    unfinished  the last solution of each binary problem of a fit that lost its rows, where the next fit begins
     """
 
     name: str
     rows: Rows
     labels: Labels
+    n_of_class: np.ndarray
     price: np.ndarray
     multi_class: str
     loss: Loss
@@ -82,8 +84,7 @@ class StreamProblem:
     def labeled_rows(self) -> Rows:
         """The labeled rows, in memory where they are few."""
         if self.gathered is None:
-            n = int(self.rows.sum_over(count_classes, self.labels.n_classes).sum())
-            if n * self.rows.n_features > FEW_LABELED_NUMBERS:
+            if self.n_of_class.sum() * self.rows.n_features > FEW_LABELED_NUMBERS:
                 return self.rows
             found = [part for part in self.rows.map_over(take_labeled) if part[0].shape[0]]
             stack = sparse.vstack if self.rows.is_sparse else np.vstack
@@ -132,12 +133,14 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
         rows, labels = read_dask(X, y, sample_weight, estimator.unlabeled)
     else:
         rows, labels = _with_codes(X, y, estimator.unlabeled)
+    n_of_class = rows.sum_over(count_classes, labels.n_classes)
     deadline = None if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     problem = StreamProblem(
         name=name,
         rows=rows,
         labels=labels,
-        price=_price_of_classes(estimator, rows, labels),
+        n_of_class=n_of_class,
+        price=_price_of_classes(estimator, labels, n_of_class),
         multi_class=getattr(estimator, "multi_class", "ovr"),
         loss=estimator.loss,
         limits=Limits(estimator.tol, estimator.max_iter, deadline),
@@ -153,7 +156,10 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
     except RowsLostError:
         estimator._unfinished = problem.unfinished  # where the next fit begins
         raise
-    return estimator._learn_stream(problem, found)
+    estimator._learn_machines(found)
+    for attribute in ("transduction_", "labeled_iter_"):
+        estimator.__dict__.pop(attribute, None)  # of an earlier fit in memory
+    return estimator._end_fit(problem, found)
 
 
 def _with_codes(rows: Rows, y: Any, unlabeled: Any) -> tuple[Rows, Labels]:
@@ -177,12 +183,12 @@ def _with_codes(rows: Rows, y: Any, unlabeled: Any) -> tuple[Rows, Labels]:
     return rows, Labels(classes, np.arange(len(classes)))
 
 
-def _price_of_classes(estimator: Any, rows: Rows, labels: Labels) -> np.ndarray:
+def _price_of_classes(estimator: Any, labels: Labels, n_of_class: np.ndarray) -> np.ndarray:
     """What multiplies C for each class: costs and class weights."""
     class_weight, n_classes = estimator.class_weight, labels.n_classes
     if isinstance(class_weight, str):  # "balanced"
-        total = rows.sum_over(count_classes, n_classes)
-        class_weight = dict(zip(labels.classes, total.sum() / (n_classes * np.maximum(total, 1e-300)), strict=True))
+        balanced = n_of_class.sum() / (n_classes * np.maximum(n_of_class, 1e-300))
+        class_weight = dict(zip(labels.classes, balanced, strict=True))
     costs = read_costs(estimator.costs, None, class_weight, labels, np.ones(n_classes, dtype=bool))
     if costs.matrix is not None:
         raise ValueError("Rows that are not in memory take a dictionary of costs, not a matrix for several classes.")
@@ -222,6 +228,7 @@ class _Switching:
         self.labeled = ClassPrices(pair.positive, pair.negative, C * problem.price)
         rest = [code for code in range(problem.labels.n_classes) if code != pair.positive]
         others = rest if pair.negative is None else [pair.negative]
+        self.classes = [pair.positive, *others]
         self.cost_of = {+1: problem.price[pair.positive], -1: float(np.mean(problem.price[others]))}
         self.began, self.n_iter, self.history = time.perf_counter(), 0, list[RoundRecord]()
 
@@ -259,20 +266,14 @@ class _Switching:
         return found
 
     def _share(self, asked: Any, found: PrimalSolution) -> PositiveShare:
-        rows, pair = self.problem.labeled_rows(), self.pair
-        total = rows.sum_over(weigh_classes, self.problem.labels.n_classes)
-        n = int(rows.sum_over(count_classes, self.problem.labels.n_classes).sum())
-        part = total[pair.positive] / (
-            total.sum() if pair.negative is None else total[[pair.positive, pair.negative]].sum()
-        )
-        sign = np.where(np.arange(n) < round(part * n), 1.0, -1.0)
-        share = settle_share("labeled" if asked == "estimated" else asked, sign, sign, np.ones(n))
+        problem, classes = self.problem, self.classes
+        weight = problem.labeled_rows().sum_over(weigh_classes, problem.labels.n_classes)[classes]
+        share = share_of_labels(asked, float(weight[0] / weight.sum()), int(problem.n_of_class[classes].sum()))
         if asked != "estimated":
             return share
-        above, below = self.problem.rows.sum_over(weigh_unlabeled, found.w, np.array([-np.inf, -found.bias, np.inf]))[
-            ::-1
-        ]
-        return PositiveShare(float(np.clip(above / (above + below), share.low, share.high)), share.low, share.high)
+        edges = np.array([-np.inf, -found.bias, np.inf])
+        below, above = problem.rows.sum_over(weigh_unlabeled, found.w, edges)
+        return share.towards(float(above / (above + below)))
 
     def _has_changed(self, before: tuple[np.ndarray, float, float], line: float, found: PrimalSolution) -> bool:
         """Whether any guess changes from the last model and line to these."""
@@ -292,17 +293,6 @@ def _fit_of(
 ) -> BinaryFit:
     nothing, ended = np.empty(0), status or found.status
     return BinaryFit(nothing, found.bias, nothing, n_iter, found.gap, ended, history, outcome=outcome, w=found.w)
-
-
-def learn_stream(estimator: Any, problem: StreamProblem, found: MethodFit) -> None:
-    """Set the learned attributes: those of a fit in memory, without an entry per row."""
-    estimator._formula, estimator._scheme = found.formula, found.scheme
-    estimator._coef = found.weights_of_features
-    estimator.intercept_ = np.array([fit.bias for fit in found.fits])
-    estimator.gap_ = np.array([fit.gap for fit in found.fits])
-    estimator.n_iter_ = max(1, sum(fit.n_iter for fit in found.fits))
-    estimator.termination_condition_ = found.termination_condition
-    estimator.history_ = [record for fit in found.fits for record in fit.history]
 
 
 def stream_formula(rows: Rows) -> Any:
