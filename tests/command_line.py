@@ -71,3 +71,13 @@ def write_rows(path, n=80, share_labeled=0.5, names=("ham", "spam")):
     colors = rng.choice(["red", "blue"], n)
     rows = (f"{a:.3f},{b:.3f},{color},{y}\n" for (a, b), color, y in zip(X, colors, cells, strict=True))
     return write(path.parent, path.name, "a,b,c,y\n" + "".join(rows))
+
+
+def copy_fitted_mails(capsys, folder, own):
+    """Copy mails.csv of a folder into a test's own, with a model of it that is fitted once."""
+    model = folder / "spam.skops"
+    if not model.exists():
+        words = ("--target", "label", "--positive", "spam", "--method", "supervised", "--out", model)
+        assert run_command(capsys, "fit", folder / "mails.csv", *words).code == 0
+    for name in ("mails.csv", "spam.skops"):
+        (own / name).write_bytes((folder / name).read_bytes())

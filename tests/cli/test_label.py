@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from browser import CONTRAST, UNNAMED
-from command_line import run_command, write_messy
+from command_line import copy_fitted_mails, run_command, write_messy
 from semisvm import load
 from semisvm.campaign import Campaign
 from semisvm.cli.label import ask_in_terminal, printable
@@ -36,12 +36,7 @@ def fitted(tmp_path_factory):
 def mails(fitted, tmp_path, capsys):
     """The mails and the model in a folder of the test's own: (folder, truth)."""
     folder, truth = fitted
-    model = folder / "spam.skops"
-    if not model.exists():
-        words = ("--target", "label", "--positive", "spam", "--method", "supervised", "--out", model)
-        assert run_command(capsys, "fit", folder / "mails.csv", *words).code == 0
-    for name in ("mails.csv", "spam.skops"):
-        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    copy_fitted_mails(capsys, folder, tmp_path)
     return tmp_path, truth
 
 

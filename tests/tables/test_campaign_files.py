@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from command_line import run_command, write_messy
+from command_line import copy_fitted_mails, run_command, write_messy
 from semisvm import load
 from semisvm.tables.certify import file_digest, load_campaign
 from semisvm.tables.files import model_digest
@@ -19,7 +19,6 @@ def fitted(tmp_path_factory):
     """Mails, their true labels, and a model: (folder, truth)."""
     folder = tmp_path_factory.mktemp("mails")
     truth = write_messy(folder / "mails.csv", n_rows=900, share_labeled=0.12)
-
     return folder, truth
 
 
@@ -27,12 +26,7 @@ def fitted(tmp_path_factory):
 def mails(fitted, tmp_path, capsys):
     """A copy of the mails and the model in a folder of the test's own: (folder, truth)."""
     folder, truth = fitted
-    model = folder / "spam.skops"
-    if not model.exists():
-        words = ("--target", "label", "--positive", "spam", "--method", "supervised", "--out", model)
-        assert run_command(capsys, "fit", folder / "mails.csv", *words).code == 0
-    for name in ("mails.csv", "spam.skops"):
-        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    copy_fitted_mails(capsys, folder, tmp_path)
     return tmp_path, truth
 
 
