@@ -25,11 +25,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.dual import Status
-from semisvm.errors import RowsLostError
+from semisvm.errors import RowsLostError, UndefinedError
 from semisvm.estimators.binary import USABLE, BinaryFit, MethodFit, Pair, pairs
 from semisvm.estimators.class_shares import PositiveShare, share_of_labels
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.forms import Form, settle_form
+from semisvm.estimators.inputs import row_weights
 from semisvm.estimators.problem import Limits
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import make_formula
@@ -133,7 +134,7 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
         rows, labels = read_dask(X, y, sample_weight, estimator.unlabeled)
     else:
         rows, labels = _with_codes(X, y, estimator.unlabeled)
-    n_of_class = rows.sum_over(count_classes, labels.n_classes)
+    n_of_class = _count_labels(rows, labels)
     deadline = None if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     problem = StreamProblem(
         name=name,
@@ -152,10 +153,13 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
     if rows.feature_names is not None:
         estimator.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
     try:
-        found: MethodFit = estimator._fit_stream(problem)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            found: MethodFit = estimator._fit_stream(problem)
     except RowsLostError:
         estimator._unfinished = problem.unfinished  # where the next fit begins
         raise
+    if not all(fit.is_finite for fit in found.fits):
+        raise UndefinedError("The model is not finite in float64: scale the features and the costs to near 1.")
     estimator._learn_machines(found)
     for attribute in ("transduction_", "labeled_iter_"):
         estimator.__dict__.pop(attribute, None)  # of an earlier fit in memory
@@ -181,6 +185,28 @@ def _with_codes(rows: Rows, y: Any, unlabeled: Any) -> tuple[Rows, Labels]:
     else:
         classes = np.asarray(rows.classes)
     return rows, Labels(classes, np.arange(len(classes)))
+
+
+def _count_labels(rows: Rows, labels: Labels) -> np.ndarray:
+    """How many labeled rows each class has; codes of no class, odd weights and classes without rows are refused."""
+    if isinstance(rows, FileRows | MemoryRows):
+        codes = np.asarray(rows.codes)
+        if codes.dtype.kind not in "iu":
+            raise ValueError(f"codes must be whole numbers, -1 for a row without a label; got the type {codes.dtype}.")
+        if codes.size and not -1 <= codes.min() <= codes.max() < labels.n_classes:
+            wrong = codes.max() if codes.max() >= labels.n_classes else codes.min()
+            raise ValueError(
+                f"codes holds {wrong}: with {labels.n_classes} classes, codes are -1 to {labels.n_classes - 1}."
+            )
+        if rows.weight is not None:
+            row_weights(rows.weight, codes[:, np.newaxis])
+    n_of_class = rows.sum_over(count_classes, labels.n_classes)
+    if labels.n_classes < 2 or not n_of_class.all():
+        found = ", ".join(f"{n:g} of {name!r}" for name, n in zip(labels.classes.tolist(), n_of_class, strict=True))
+        raise ValueError(
+            f"A fit needs labeled rows of at least two classes, and of each class; there are {found or 'none'}."
+        )
+    return n_of_class
 
 
 def _price_of_classes(estimator: Any, labels: Labels, n_of_class: np.ndarray) -> np.ndarray:
