@@ -30,7 +30,7 @@ from semisvm.estimators.binary import USABLE, BinaryFit, MethodFit, Pair, pairs
 from semisvm.estimators.class_shares import PositiveShare, share_of_labels
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.forms import Form, settle_form
-from semisvm.estimators.inputs import row_weights
+from semisvm.estimators.inputs import check_class_counts, check_codes
 from semisvm.estimators.problem import Limits
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import make_formula
@@ -134,7 +134,10 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
         rows, labels = read_dask(X, y, sample_weight, estimator.unlabeled)
     else:
         rows, labels = _with_codes(X, y, estimator.unlabeled)
-    n_of_class = _count_labels(rows, labels)
+    if isinstance(rows, FileRows | MemoryRows):
+        check_codes(rows.codes, rows.weight, labels.n_classes)
+    n_of_class = rows.sum_over(count_classes, labels.n_classes)
+    check_class_counts(labels, n_of_class)
     deadline = None if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     problem = StreamProblem(
         name=name,
@@ -185,28 +188,6 @@ def _with_codes(rows: Rows, y: Any, unlabeled: Any) -> tuple[Rows, Labels]:
     else:
         classes = np.asarray(rows.classes)
     return rows, Labels(classes, np.arange(len(classes)))
-
-
-def _count_labels(rows: Rows, labels: Labels) -> np.ndarray:
-    """How many labeled rows each class has; codes of no class, odd weights and classes without rows are refused."""
-    if isinstance(rows, FileRows | MemoryRows):
-        codes = np.asarray(rows.codes)
-        if codes.dtype.kind not in "iu":
-            raise ValueError(f"codes must be whole numbers, -1 for a row without a label; got the type {codes.dtype}.")
-        if codes.size and not -1 <= codes.min() <= codes.max() < labels.n_classes:
-            wrong = codes.max() if codes.max() >= labels.n_classes else codes.min()
-            raise ValueError(
-                f"codes holds {wrong}: with {labels.n_classes} classes, codes are -1 to {labels.n_classes - 1}."
-            )
-        if rows.weight is not None:
-            row_weights(rows.weight, codes[:, np.newaxis])
-    n_of_class = rows.sum_over(count_classes, labels.n_classes)
-    if labels.n_classes < 2 or not n_of_class.all():
-        found = ", ".join(f"{n:g} of {name!r}" for name, n in zip(labels.classes.tolist(), n_of_class, strict=True))
-        raise ValueError(
-            f"A fit needs labeled rows of at least two classes, and of each class; there are {found or 'none'}."
-        )
-    return n_of_class
 
 
 def _price_of_classes(estimator: Any, labels: Labels, n_of_class: np.ndarray) -> np.ndarray:
