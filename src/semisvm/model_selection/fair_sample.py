@@ -43,7 +43,7 @@ MOST_OTHERS = 400
 FEWEST_TESTED = 4  # rows of either kind; with fewer there is nothing to test
 N_SCORE_FOLDS = 4
 MOST_TRAINED = 1_000  # labeled rows that train and are scored for the second test: a bound on the time
-MOST_SCORED = 2_000  # other rows
+MOST_OTHERS_SCORED = 2_000  # other rows
 RIDGE = 1.0
 TIE_DIGITS = 9  # predictions that differ by rounding only are equal
 
@@ -209,7 +209,7 @@ def labeled_fold_scores(
     """
     random = check_random_state(random_state)
     tested = np.sort(random.permutation(np.flatnonzero(is_tested))[:MOST_TRAINED])
-    others = np.sort(random.permutation(np.flatnonzero(~is_tested))[:MOST_SCORED])
+    others = np.sort(random.permutation(np.flatnonzero(~is_tested))[:MOST_OTHERS_SCORED])
     own = np.full(len(codes), UNLABELED_CODE)
     own[tested] = codes[tested]
     counts = np.bincount(codes[tested], minlength=codes.max(initial=0) + 1)
