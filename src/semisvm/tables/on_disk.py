@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas
 
 READABLE = (".csv", ".tsv", ".parquet", ".arff", ".gz", ".bz2", ".xz")
-LARGEST = float(np.finfo(np.float32).max)
+LARGEST_STORED = float(np.finfo(np.float32).max)
 
 
 def rows_on_disk(
@@ -108,7 +108,7 @@ def _frames(reader: RowReader, names: list[str], target: str | None) -> Iterator
 
 def _matrix_of(reader: RowReader, chunk: Chunk, frame: pandas.DataFrame, names: list[str]) -> np.ndarray:
     X = frame[names].to_numpy(dtype=np.float64)
-    is_bad = ~(np.abs(X) <= LARGEST)
+    is_bad = ~(np.abs(X) <= LARGEST_STORED)
     if is_bad.any():
         row, column = (int(place[0]) for place in np.nonzero(is_bad))
         what = (
