@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pandas
 
 READABLE = (".csv", ".tsv", ".parquet", ".arff", ".gz", ".bz2", ".xz")
+LARGEST_STORED = float(np.finfo(np.float32).max)
 LINES_LOOKED_AT = 1 << 16  # bytes of a text file that may be a header and nothing else
 
 
@@ -125,7 +126,7 @@ def require_column(file: RowReader, name: str, first: Path) -> None:
 
 def _with_kinds(frame: pandas.DataFrame, known: dict[str, tuple[str, Path]]) -> pandas.DataFrame:
     """Give columns that are empty here the kind that they have in other files."""
-    types = {NUMBERS: "float64", DATES: "datetime64[us]"}
+    types: dict[str, Any] = {NUMBERS: "float64", DATES: "datetime64[us]"}
     for name, (kind, _) in known.items():
         if kind in types and KINDS.get(frame[name].dtype.kind, TEXT) != kind:
             frame = frame.assign(**{name: frame[name].astype(types[kind])})
@@ -223,9 +224,15 @@ def _frames(reader: RowReader, names: list[str], target: str | None) -> Iterator
 
 def _matrix_of(reader: RowReader, chunk: Chunk, frame: pandas.DataFrame, names: list[str]) -> np.ndarray:
     X = frame[names].to_numpy(dtype=np.float64)
-    if not np.isfinite(X).all():
-        row, column = (int(place[0]) for place in np.nonzero(~np.isfinite(X)))
-        reason = f"column {names[column]!r} has no finite number in row {chunk.start + row + 1}"
+    is_bad = ~(np.abs(X) <= LARGEST_STORED)
+    if is_bad.any():
+        row, column = (int(place[0]) for place in np.nonzero(is_bad))
+        what = (
+            f"the number {X[row, column]:g}, too large for float32,"
+            if np.isfinite(X[row, column])
+            else "no finite number"
+        )
+        reason = f"column {names[column]!r} has {what} in row {chunk.start + row + 1}"
         raise fault(reader.path, reason, "Fill it in, leave the row out, or leave the column out of features")
     return X
 
