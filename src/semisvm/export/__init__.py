@@ -6,6 +6,7 @@ preference, of positives and unlabeled rows, of a campaign) and the guard's cons
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -18,7 +19,7 @@ from semisvm.estimators.auto import AutoSVC
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.preference import PreferenceClassifier
 from semisvm.estimators.registry import available
-from semisvm.export.graphs import EXPORTED, Operators, decision_of, winner_of
+from semisvm.export.graphs import EXPORTED, decision_of, winner_of
 
 __all__ = ["model_card", "to_onnx"]
 
@@ -219,8 +220,39 @@ def _set_shapes(operator: Any) -> None:
     operator.outputs[1].type.shape = [n_rows] if len(model.classes_) == 2 else [n_rows, len(model.classes_)]
 
 
+class _Operators:
+    """ONNX's operators of one version: ``op.MatMul(a, b)``."""
+
+    def __init__(self, container: Any):
+        self._container, self.opset = container, container.target_opset
+
+    def __getattr__(self, name: str) -> Any:
+        from skl2onnx.algebra import onnx_ops
+
+        return partial(getattr(onnx_ops, f"Onnx{name}"), op_version=self.opset)
+
+    def of_estimator(self, model: Any, X: Any, **options: Any) -> Any:
+        """The outputs of skl2onnx's graph of a fitted estimator; options as skl2onnx has them."""
+        from skl2onnx.algebra.onnx_operator import OnnxSubEstimator
+        from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+        # Trees of scikit-learn round their rows to float32.
+        is_tree = hasattr(model, "tree_") or hasattr(model, "estimators_")
+        rows = (FloatTensorType if is_tree else DoubleTensorType)([None, int(model.n_features_in_)])
+        X = self.as_type(X, "FLOAT" if is_tree else "DOUBLE")
+        # Parsers ask the scope for options, converters the container.
+        self._container.options = {**(self._container.options or {}), id(model): options}
+        return OnnxSubEstimator(model, X, op_version=self.opset, options=options or None, input_types=[rows])
+
+    def as_type(self, value: Any, name: str) -> Any:
+        """Cast to the type of this name: "DOUBLE", "FLOAT", "INT64"."""
+        from onnx import TensorProto
+
+        return self.Cast(value, to=getattr(TensorProto, name))
+
+
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    model, op = operator.raw_operator, Operators(container)
+    model, op = operator.raw_operator, _Operators(container)
     decision = decision_of(model, op.as_type(operator.inputs[0], "DOUBLE"), op)
     names = model.classes_
     names = names.astype(np.int64) if names.dtype.kind in "iub" else names.astype(str).astype(object)
