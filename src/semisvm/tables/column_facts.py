@@ -45,7 +45,7 @@ _LIKE_NUMBER = re.compile(rf"\s*{_BEFORE}?\s*[-+]?\s*{_BEFORE}?\s*\d[\d.,'’\s]
 MOST_AFFIXES = 3  # different currencies or units in a column of numbers
 SHARE_LIKE_NUMBERS = 0.95
 NUMBERS, DATES, TEXT = "numbers", "dates", "text"  # what readers give
-KINDS = {"f": NUMBERS, "M": DATES}  # by the letter of a column's type; others are text
+KIND_OF_LETTER = {"f": NUMBERS, "M": DATES}  # by the letter of a column's type; others are text
 MOST_STRAYS = 1_000
 WORDS_LOOKED_AT = 1_000
 HASHES = 1 << 16
@@ -146,7 +146,7 @@ def _some_of(words: dict[str, float]) -> dict[str, float]:
 
 def facts_of(cells: pandas.Series, decimal: str | None = None) -> ColumnFacts:
     """Return the facts about a column, or about a part of it."""
-    kind, given = KINDS.get(cells.dtype.kind, TEXT), cells.dropna()
+    kind, given = KIND_OF_LETTER.get(cells.dtype.kind, TEXT), cells.dropna()
     if not len(given):
         return ColumnFacts(kind)
     known = ColumnFacts(kind, len(given), given.iloc[0], bool((given == given.iloc[0]).all()))

@@ -24,7 +24,7 @@ from semisvm.errors import fault, shorten
 from semisvm.labels import encode
 from semisvm.primal import FileRows, ScratchWriter
 from semisvm.tables.cells import open_parquet
-from semisvm.tables.column_facts import DATES, KINDS, NUMBERS, TEXT
+from semisvm.tables.column_facts import DATES, KIND_OF_LETTER, NUMBERS, TEXT
 from semisvm.tables.disk import open_stream
 from semisvm.tables.read import Chunk, RowReader, open_rows
 from semisvm.tables.read_whole import labels_from_text
@@ -73,7 +73,7 @@ def _is_empty(file: Path) -> bool:
 
 def kind_of(cells: pandas.Series) -> str | None:
     """Return what a column holds, in words; None where all cells are empty."""
-    return None if bool(cells.isna().all()) else KINDS.get(cells.dtype.kind, TEXT)
+    return None if bool(cells.isna().all()) else KIND_OF_LETTER.get(cells.dtype.kind, TEXT)
 
 
 def require_kind(file: Path, name: str, kind: str, known: dict[str, tuple[str, Path]]) -> None:
@@ -128,7 +128,7 @@ def _with_kinds(frame: pandas.DataFrame, known: dict[str, tuple[str, Path]]) -> 
     """Give columns that are empty here the kind that they have in other files."""
     types: dict[str, Any] = {NUMBERS: "float64", DATES: "datetime64[us]"}
     for name, (kind, _) in known.items():
-        if kind in types and KINDS.get(frame[name].dtype.kind, TEXT) != kind:
+        if kind in types and KIND_OF_LETTER.get(frame[name].dtype.kind, TEXT) != kind:
             frame = frame.assign(**{name: frame[name].astype(types[kind])})
     return frame
 
