@@ -169,7 +169,11 @@ class StoredCampaign:
         ValueError
             If the file is not that of a campaign, is damaged or newer, or if the scores have changed.
         """
-        found = cls.from_dict(read_campaign(path))
+        content = read_campaign(path)
+        try:
+            found = cls.from_dict(content)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError, zlib.error):
+            raise ValueError(_damaged(path)) from None
         if scores is not None:
             found.check_scores(scores)
         return found
@@ -251,8 +255,9 @@ def write_campaign(content: dict[str, Any], path: str | Path) -> Path:
     """Write a campaign; the file is complete or stays as it was."""
     path = Path(path)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    plain = json.loads(json.dumps(content, allow_nan=False))  # as it will be read
     try:
-        unfinished.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
+        unfinished.write_text(json.dumps(plain | {"sha256": digest_of_content(plain)}), encoding="utf-8")
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -278,9 +283,23 @@ def read_campaign(path: str | Path) -> dict[str, Any]:
             f"{path}: written in version {content.get('version')} of the format, and this semisvm reads version "
             f"{CAMPAIGN_VERSION}. Upgrade semisvm."
         )
-    if digest_of_bands(unpack_bands(content["plan"])) != content["digests"]["scores"]:
-        raise ValueError(f"{path}: the file was damaged or edited: its digest is wrong. Copy it again.")
+    told = content.pop("sha256", None)  # files of earlier versions have none
+    try:
+        is_whole = digest_of_bands(unpack_bands(content["plan"])) == content["digests"]["scores"]
+    except (KeyError, TypeError, ValueError, zlib.error):
+        is_whole = False
+    if not is_whole or told not in (None, digest_of_content(content)):
+        raise ValueError(_damaged(path))
     return content
+
+
+def _damaged(path: str | Path) -> str:
+    return f"{path}: the file was damaged or edited: its digest is wrong. Copy it again."
+
+
+def digest_of_content(content: dict[str, Any]) -> str:
+    """Return the digest of all that a campaign's file holds."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def plan_as_dict(plan: SamplingPlan) -> dict[str, Any]:
