@@ -7,7 +7,6 @@ they must put every row in the same place.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import os
@@ -20,12 +19,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from semisvm.campaign.draws import AnswerLog, DrawOrder
+from semisvm.campaign.draws import AnswerLog, DrawOrder, plan_as_dict, plan_from_dict, unpack_bands
 from semisvm.campaign.sequence import ClaimSequence, Standing
 from semisvm.decision import Target
 from semisvm.decision.checks import check_scores
 from semisvm.decision.evidence import SamplingClaim
-from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan
+from semisvm.decision.sampling_plan import SamplingPlan
 
 CAMPAIGN_KIND = "semisvm campaign"
 CAMPAIGN_VERSION = 1
@@ -300,33 +299,6 @@ def _damaged(path: str | Path) -> str:
 def digest_of_content(content: dict[str, Any]) -> str:
     """Return the digest of all that a campaign's file holds."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def plan_as_dict(plan: SamplingPlan) -> dict[str, Any]:
-    """Return a plan as plain JSON values."""
-    return {
-        "bands": base64.b64encode(zlib.compress(plan.bands.tobytes(), 6)).decode("ascii"),
-        "sizes": plan.sizes.tolist(),
-        "speeds": plan.speeds.tolist(),
-        "beliefs": plan.beliefs.tolist(),
-        "thresholds": [vars(one) for one in plan.thresholds],
-    }
-
-
-def plan_from_dict(values: dict[str, Any]) -> SamplingPlan:
-    """Return the plan that `plan_as_dict` wrote."""
-    return SamplingPlan(
-        unpack_bands(values),
-        np.array(values["sizes"]),
-        np.array(values["speeds"]),
-        np.array(values["beliefs"]),
-        tuple(PlannedThreshold(**one) for one in values["thresholds"]),
-    )
-
-
-def unpack_bands(plan: dict[str, Any]) -> np.ndarray:
-    """Return the band of each row."""
-    return np.frombuffer(zlib.decompress(base64.b64decode(plan["bands"])), dtype=np.uint8)
 
 
 def join_ledgers(ledgers: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:

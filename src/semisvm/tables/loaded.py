@@ -266,7 +266,7 @@ def _is_of(value: Any, hint: Any) -> bool:
         return value in typing.get_args(hint)
     if kind in (typing.Union, types.UnionType):
         return any(_is_of(value, one) for one in typing.get_args(hint))
-    if not isinstance(kind, type):
+    if kind is typing.Any or not isinstance(kind, type):
         return True
     if kind is int:
         return isinstance(value, numbers.Integral) and not isinstance(value, bool) and abs(int(value)) < 2**62
