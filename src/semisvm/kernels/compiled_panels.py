@@ -171,6 +171,24 @@ def fill_gram(counter, G, order, n_known, row, source):
 
 
 @jit
+def write_gram(counter, G, block, order, n_known):
+    """G[i, j] = G[j, i] = block[p, w] for positions i = order[n_known + p] and j = order[w]."""
+    n = order.shape[0]
+    tile = np.empty((TILE_HEIGHT, PANEL_WIDTH), dtype=block.dtype)
+    first = n_known + PANEL_WIDTH * next_piece(counter)
+    while first < n:
+        last = min(first + PANEL_WIDTH, n)
+        for start in range(0, last, TILE_HEIGHT):
+            stop = min(start + TILE_HEIGHT, last)
+            for b in range(last - first):
+                of = block[first - n_known + b]
+                for w in range(start, stop):
+                    tile[w - start, b] = of[w]
+            _write_tile(G, tile, order, first, last, start, stop)
+        first = n_known + PANEL_WIDTH * next_piece(counter)
+
+
+@jit
 def _write_tile(G, tile, order, first, last, start, stop):
     """Write a tile on both sides of the diagonal; of two positions of its panel, each pair once.
 
