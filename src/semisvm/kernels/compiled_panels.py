@@ -26,6 +26,7 @@ from semisvm.kernels.resources import jit
 SCANNED_ROWS = 256  # dense rows per piece of a pass over the data
 GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
 VECTOR_BYTES = 64  # of one vector; where registers are shorter, the compiler splits it
+WORTH_FILLING = 8  # from one number in so many on, setting a whole panel to 0 is faster than its numbers one by one
 TILE_HEIGHT = 64  # of which so many at a time are written, from the first-level cache
 
 
@@ -234,6 +235,10 @@ def _lay_out(panel, panel_squares, indptr, indices, data, squares, start, stop):
 @jit
 def _clear(panel, indptr, indices, start, stop):
     """Set what data rows start..stop have put into the panel to 0 again."""
+    if WORTH_FILLING * (indptr[stop] - indptr[start]) > panel.shape[0]:
+        for at in range(panel.shape[0]):
+            panel[at] = 0
+        return
     for i in range(start, stop):
         for k in range(indptr[i], indptr[i + 1]):
             panel[np.uint64(indices[k] * PANEL_WIDTH + (i - start))] = 0
