@@ -23,7 +23,6 @@ from numba.extending import intrinsic
 from semisvm.kernels.compiled import PANEL_WIDTH, finish_dots, next_piece
 from semisvm.kernels.resources import jit
 
-SCANNED_ROWS = 256  # dense rows per piece of a pass over the data
 GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
 VECTOR_BYTES = 64  # of one vector; where registers are shorter, the compiler splits it
 WORTH_FILLING = 8  # from one number in so many on, setting a whole panel to 0 is faster than its numbers one by one
@@ -302,51 +301,3 @@ _dots_of_terms: Any = intrinsic(_dots)
 def _dots_with_panel(sums, panel, indptr, indices, data, row):
     """sums[b] = <data row `row`, column b of the panel>."""
     _dots_of_terms(sums, panel, indices, data, indptr[row], indptr[row + 1])
-
-
-@jit
-def scan_rows(counter, X, n_nonzeros, column_sums, square_sums):
-    """Count the non-zeros of each row, and sum columns and squares per piece of SCANNED_ROWS rows."""
-    n = X.shape[0]
-    piece = next_piece(counter)
-    while piece < square_sums.shape[0]:
-        start, total = SCANNED_ROWS * piece, 0.0
-        for i in range(start, min(start + SCANNED_ROWS, n)):
-            count = 0
-            for k in range(X.shape[1]):
-                x = np.float64(X[i, k])
-                count += 1 if x != 0 else 0
-                column_sums[piece, k] += x
-                total += x * x
-            n_nonzeros[i] = count
-        square_sums[piece] = total
-        piece = next_piece(counter)
-
-
-@jit
-def fill_csr(counter, X, indptr, indices, data):
-    """Write the non-zeros of dense rows where `indptr` says."""
-    n = X.shape[0]
-    start = SCANNED_ROWS * next_piece(counter)
-    while start < n:
-        for i in range(start, min(start + SCANNED_ROWS, n)):
-            at = indptr[i]
-            for k in range(X.shape[1]):
-                if X[i, k] != 0:
-                    indices[at], data[at] = k, X[i, k]
-                    at += 1
-        start = SCANNED_ROWS * next_piece(counter)
-
-
-@jit
-def fill_squares(counter, squares, indptr, data):
-    """squares[i] = |row i|^2, summed in float64."""
-    n = squares.shape[0]
-    start = SCANNED_ROWS * next_piece(counter)
-    while start < n:
-        for i in range(start, min(start + SCANNED_ROWS, n)):
-            square = 0.0
-            for k in range(indptr[i], indptr[i + 1]):
-                square += np.float64(data[k]) * np.float64(data[k])
-            squares[i] = square
-        start = SCANNED_ROWS * next_piece(counter)
