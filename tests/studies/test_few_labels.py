@@ -97,6 +97,7 @@ def test_the_book_page_is_made_from_records(tmp_path, capsys, monkeypatch):
     assert text.endswith("| AutoSVC() | 43.00 |  |  | 1 |")
 
 
+@pytest.mark.filterwarnings("ignore:.*rounds of ProgressiveSVC")
 @pytest.mark.parametrize("method", sorted(SETTINGS))
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_every_method_of_the_book_labels_all_rows(method, form):
