@@ -118,7 +118,7 @@ def solve(device):
 
 
 def pytest_collection_modifyitems(items) -> None:
-    """On the interpreter, where a step takes milliseconds, run only the first case of each test; on Windows no POSIX."""
+    """On the interpreter, where a step takes milliseconds, run the first case of each test; on Windows no POSIX."""
     seen = set()
     kept = []
     for item in items:
