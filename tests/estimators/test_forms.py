@@ -12,7 +12,7 @@ import semisvm
 from killed_fits import training
 from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
-from semisvm.estimators.forms import Form, settle_form
+from semisvm.estimators.forms import Form, choose_solver, settle_form
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 
@@ -130,6 +130,31 @@ def test_auto_takes_the_primal_form_where_it_is_faster(n, d, form, expected):
     assert settle_form(Form("dual"), "linear", X, reason_against=None, device="auto").solver == "dual"
     squared = settle_form(Form("auto", "squared_hinge"), "linear", X, reason_against=None, device="auto")
     assert (squared.solver, squared.loss) == ("primal", "squared_hinge")
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "is_sparse", "expected"),
+    [
+        (1_900, 3, False, ("dual", "1,900 dense rows with 3 features: dual form (primal from 2,000 rows on).")),
+        (9_000, 3_000, False, ("dual", "because the primal form of dense rows is for up to 2,000.")),
+        (9_000, 3_000, True, ("primal", "linear in the rows (from 5,000 rows on).")),
+    ],
+)
+def test_the_choice_of_a_form_says_why(n, d, is_sparse, expected):
+    solver, reason = choose_solver(n, d, is_sparse=is_sparse)
+    assert solver == expected[0]
+    assert expected[1] in reason
+
+
+def test_verbose_says_which_form_was_chosen(capsys):
+    X, y, _ = blobs(n=2400, n_labeled=2400, spread=1.0)
+    SupervisedSVC(kernel="linear", verbose=True).fit(X, y)
+    assert "[form] 2,400 dense rows with 4 features: primal form" in capsys.readouterr().out
+    SupervisedSVC(kernel="linear", verbose=True, device="cpu").fit(X[:300], y[:300])
+    assert "[form] 300 dense rows with 4 features: dual form" in capsys.readouterr().out
+    SupervisedSVC(kernel="linear", solver="primal", verbose=True).fit(X, y)
+    SupervisedSVC(verbose=True).fit(X[:300], y[:300])
+    assert "[form]" not in capsys.readouterr().out
 
 
 def test_a_fit_of_many_rows_is_in_the_primal_form_by_itself():
