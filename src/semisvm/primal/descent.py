@@ -1,16 +1,17 @@
-"""Dual coordinate descent with the exact bias, for the hinge on sparse rows in memory.
+"""Dual coordinate descent with the exact bias, for sparse rows in memory.
 
-    maximize    sum(alpha) - 1/2 |w|^2                    w = sum_v side_v alpha_v x_v
+    maximize    sum(alpha) - 1/2 |w|^2 - 1/2 sum_v soft_v alpha_v^2           w = sum_v side_v alpha_v x_v
     subject to  0 <= alpha_v <= price_v,   sum_v side_v alpha_v = 0
 
-One variable per piece. Coordinate descent can't keep the last constraint, so it is moved into the objective (the
+One variable per piece of price c. The hinge has price c and soft 0, the squared hinge no upper bound and soft 1 / (2 c). Coordinate descent can't keep the last constraint, so it is moved into the objective (the
 augmented Lagrangian): with u = sum side alpha, a penalty s and the multiplier b the decision value of a row is
 
     f = <w, x> + b + s u,      alpha_v <- clip(alpha_v - (side_v f - 1) / (|x|^2 + s), 0, price_v)
 
 and b is raised by s u from time to time. Every few epochs the solution is certified: for the objective, the best bias
-for w is a weighted quantile; for the bound, the sum constraint is repaired on the variables whose gradient is the
-smallest, which costs the least.
+for w is a weighted quantile (of the squared hinge, a weighted mean of the rows short of their margins); for the bound,
+the sum constraint is repaired on the variables whose gradient is the smallest, which costs the least (of the squared
+hinge, by scaling the larger side down).
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from semisvm.primal.compiled import BIAS, HIGHEST, IMBALANCE, LOWEST, N_STATE, P
 from semisvm.primal.newton import POLISHED_TOL, Watcher
 from semisvm.primal.polish import polish
 from semisvm.primal.problem import PrimalProblem, PrimalSolution, relative_gap
-from semisvm.primal.rows import MemoryRows
+from semisvm.primal.rows import MemoryRows, csr_arrays
 
 FIRST_CHECK, MOST_EPOCHS_BETWEEN = 4, 16
 EPOCHS_PER_MULTIPLIER = 5
 ORDER_SEED = 0
+MOST_BIAS_STEPS = 60
 
 
 def solve_descent(problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher) -> PrimalSolution:
@@ -63,13 +65,13 @@ class _CoordinateDescent:
         positive, negative = np.flatnonzero(self.p > 0), np.flatnonzero(self.q > 0)
         self.row = np.concatenate([positive, negative]).astype(np.int32)
         self.side = np.repeat([1.0, -1.0], [len(positive), len(negative)])
+        self.is_squared = problem.is_squared
         self.price = np.concatenate([self.p[positive], self.q[negative]])
-        self.arrays = (
-            X.data,
-            X.indices.view(f"u{X.indices.itemsize}"),
-            X.indptr.view(f"u{X.indptr.itemsize}"),
-        )  # no negative indices
-        self.square = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        self.soft = np.zeros(len(self.row))
+        if self.is_squared:
+            self.soft, self.price = 0.5 / self.price, np.full(len(self.row), np.inf)
+        self.arrays = csr_arrays(X)
+        self.square = rows.square_norms
         self.alpha = np.zeros(len(self.row))
         self.state = np.zeros(N_STATE)
         self.state[PENALTY] = max(float(self.square[self.row].mean()) if len(self.row) else 1.0, 1e-12)
@@ -105,6 +107,7 @@ class _CoordinateDescent:
                     self.row,
                     self.side,
                     self.price,
+                    self.soft,
                     self.alpha,
                     self.square,
                     *self.arrays,
@@ -137,12 +140,14 @@ class _CoordinateDescent:
     def certify(self) -> None:
         """Note the objective at w with its best bias, and the bound of the repaired variables."""
         scores = self.rows.scores(self.w)
-        bias = best_bias(scores, self.p, self.q)
+        find = best_bias_of_squares if self.is_squared else best_bias
+        bias = find(scores, self.p, self.q)
         self._propose(self.w, bias, scores)
-        alpha = self._balanced(scores + bias)
+        alpha = self._scaled() if self.is_squared else self._balanced(scores + bias)
         change = np.bincount(self.row, self.side * (alpha - self.alpha), minlength=self.rows.n_rows)
         v = self.w + self.rows.times(change)
-        self.bound = max(self.bound, float(alpha.sum()) - 0.5 * float(v @ v))
+        value = float(alpha.sum()) - 0.5 * float(v @ v) - 0.5 * float(self.soft @ alpha**2)
+        self.bound = max(self.bound, value)
 
     def _polish(self) -> None:
         """Propose the exact solution for the variables that are between their bounds."""
@@ -158,10 +163,18 @@ class _CoordinateDescent:
         self._propose(w, bias, self.rows.scores(w))
 
     def _propose(self, w: np.ndarray, bias: float, scores: np.ndarray) -> None:
-        losses = self.p @ np.maximum(0, 1 - scores - bias) + self.q @ np.maximum(0, 1 + scores + bias)
+        short, power = (np.maximum(0, 1 - scores - bias), np.maximum(0, 1 + scores + bias)), 1 + self.is_squared
+        losses = self.p @ short[0] ** power + self.q @ short[1] ** power
         objective = 0.5 * float(w @ w) + float(losses)
         if objective < self.objective:
             self.objective, self.best_w, self.best_bias = objective, w.copy(), bias
+
+    def _scaled(self) -> np.ndarray:
+        """The variables with sum(side alpha) = 0, the larger side scaled down."""
+        is_positive = self.side > 0
+        total = np.array([self.alpha[~is_positive].sum(), self.alpha[is_positive].sum()])
+        factor = np.divide(total.min(), total, out=np.zeros(2), where=total > 0)
+        return self.alpha * factor[is_positive.astype(np.intp)]
 
     def _balanced(self, f: np.ndarray) -> np.ndarray:
         """The variables with sum(side alpha) = 0: the larger side gives up those with the smallest gradients."""
@@ -189,3 +202,22 @@ def best_bias(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
     order = np.argsort(places)
     slope = np.cumsum(price[order]) - p[positive].sum()
     return float(places[order[min(int(np.searchsorted(slope, 0.0)), len(order) - 1)]])
+
+
+def best_bias_of_squares(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
+    """The bias that minimizes the squared hinge losses at these scores: Newton's method, exact once rows stay apart."""
+    low, high, bias = -np.inf, np.inf, 0.0
+    for _ in range(MOST_BIAS_STEPS):
+        own_p, own_q = np.where(scores + bias < 1, p, 0.0), np.where(scores + bias > -1, q, 0.0)
+        weight = float(own_p.sum() + own_q.sum())
+        slope = float(own_q @ (1 + scores + bias) - own_p @ (1 - scores - bias))
+        if slope == 0 or weight == 0:
+            break
+        low, high = (bias, high) if slope < 0 else (low, bias)
+        step = bias - slope / weight
+        if not low < step < high:
+            step = 0.5 * (low + high)
+        if abs(step - bias) <= 1e-14 * max(1.0, abs(bias)):
+            break
+        bias = step
+    return bias

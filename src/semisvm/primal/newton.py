@@ -83,7 +83,10 @@ def solve_newton(problem: PrimalProblem, start: PrimalSolution | None, watcher: 
     mu = 0.0
     if not problem.is_squared:
         mu = FIRST_MU if start is None or start.smoothing <= 0 else min(FIRST_MU, widening * start.smoothing)
-    descent = _Descent(passes_of(problem), watcher, Sums(w, bias, mu, np.empty(0), FULL))
+    passes = passes_of(problem)
+    if start is not None and start.values is not None and isinstance(passes, MemoryPasses):
+        passes.know(w, bias, start.values)
+    descent = _Descent(passes, watcher, Sums(w, bias, mu, np.empty(0), FULL))
     try:
         status = descent.run()
     except RowsLostError as lost:
@@ -99,14 +102,13 @@ class _Descent:
     def __init__(self, passes: Passes, watcher: Watcher, at: Sums):
         self.passes, self.watcher = passes, watcher
         self.here = self.best = passes.at(at.w, at.bias, at.mu)
+        self.best_values = passes.f if isinstance(passes, MemoryPasses) else None
         self.bound = max(self.here.bounds[0], 0.0)
         self.narrowest, self.n_in_zone = MOST_NARROWING, 0
 
     def solution(self, status: Status, seconds: float) -> PrimalSolution:
         """The best point so far."""
-        best, passes, values = self.best, self.passes, None
-        if isinstance(passes, MemoryPasses):
-            values = passes.rows.scores(best.w) + best.bias
+        best = self.best
         return PrimalSolution(
             w=best.w,
             bias=best.bias,
@@ -117,7 +119,7 @@ class _Descent:
             status=status,
             seconds=seconds,
             smoothing=best.mu,
-            values=values,
+            values=self.best_values,
         )
 
     def run(self) -> Status:
@@ -141,9 +143,14 @@ class _Descent:
 
     def _move(self, sums: Sums) -> None:
         self.here = sums
+        self._offer(sums)
+        self.bound = max(self.bound, sums.bounds[0])
+
+    def _offer(self, sums: Sums) -> None:
+        """Keep a point that was looked at last, if it is the best so far."""
         if sums.objective <= self.best.objective:
             self.best = sums
-        self.bound = max(self.bound, sums.bounds[0])
+            self.best_values = self.passes.f if isinstance(self.passes, MemoryPasses) else None
 
     def _is_at_rest(self) -> bool:
         """Whether the smoothed problem is solved as far as rounding allows, at the narrowest zone there is."""
@@ -180,8 +187,7 @@ class _Descent:
         w, bias, bound = found
         proposed = passes.at(w, bias, here.mu)
         self.bound = max(self.bound, bound)
-        if proposed.objective <= self.best.objective:
-            self.best = proposed
+        self._offer(proposed)
         return relative_gap(self.best.objective, self.bound) <= self.watcher.tol
 
     def _direction(self) -> np.ndarray:

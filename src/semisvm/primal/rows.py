@@ -15,7 +15,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,39 @@ class RowPart:
         ndarray of shape (m,)
             One number per row.
         """
-        return self.X @ w
+        if isinstance(self.X, np.ndarray):
+            return self.X @ w
+        from semisvm.primal.compiled import csr_scores
+
+        out = np.empty(self.X.shape[0])
+        csr_scores(*csr_arrays(self.X), w, out)
+        return out
+
+    def times(self, net: np.ndarray) -> np.ndarray:
+        """Return the sum of the rows, each times its own number.
+
+        Parameters
+        ----------
+        net : ndarray of shape (m,)
+            One number per row.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The sum.
+        """
+        if isinstance(self.X, np.ndarray):
+            return self.X.T @ net
+        from semisvm.primal.compiled import csr_times
+
+        out = np.zeros(self.X.shape[1])
+        csr_times(*csr_arrays(self.X), net, out)
+        return out
+
+
+def csr_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The arrays of CSR rows as compiled functions take them; indices are never negative."""
+    return X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr.view(f"u{X.indptr.itemsize}")
 
 
 class Rows(abc.ABC):
@@ -237,6 +269,15 @@ class MemoryRows(Rows):
         """
         return self._parts
 
+    @cached_property
+    def square_norms(self) -> np.ndarray:
+        """|x|^2 of each row, of sparse rows."""
+        from semisvm.primal.compiled import csr_squares
+
+        (data, _, starts), out = csr_arrays(self.X), np.empty(self.n_rows)
+        csr_squares(data, starts, out)
+        return out
+
     def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
         parts = self._parts
         n_blocks = min(MOST_BLOCKS, len(parts))
@@ -318,11 +359,11 @@ class MemoryRows(Rows):
 
 
 def _weighted_sum(part: RowPart, net: np.ndarray) -> np.ndarray:
-    return part.X.T @ net[part.span]
+    return part.times(net[part.span])
 
 
 def widen(part: RowPart) -> RowPart:
-    """The part with features in float64, in which everything is added up."""
-    if part.X.dtype == np.float64:
+    """The part with dense features in float64, in which everything is added up; sparse ones stay as they are."""
+    if part.X.dtype == np.float64 or not isinstance(part.X, np.ndarray):
         return part
     return RowPart(part.X.astype(np.float64), part.codes, part.weight, part.span)

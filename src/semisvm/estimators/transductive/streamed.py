@@ -32,7 +32,7 @@ from semisvm.estimators.transductive.annealing import (
     MOST_TURNS,
     SETTLED,
 )
-from semisvm.estimators.transductive.switching import FIRST_PRICE, ROUGH_TOL, TOL_ON_THE_WAY
+from semisvm.estimators.transductive.switching import FACTOR_OF_MANY, FIRST_PRICE, ROUGH_TOL, TOL_ON_THE_WAY
 from semisvm.primal import ClassPrices, PrimalSolution, Rows
 from semisvm.primal.ranks import (
     RankPrices,
@@ -46,7 +46,6 @@ from semisvm.primal.ranks import (
     weigh_unlabeled,
 )
 
-PRICE_FACTOR = 10.0
 MOST_TURNS_PER_PRICE = 20
 
 Guess = tuple[np.ndarray, float, float]  # w, bias, line
@@ -106,7 +105,7 @@ class _StreamedMachine:
         price = FIRST_PRICE * self.C_unlabeled
         while price < self.C_unlabeled * (1 - 1e-9):
             yield price
-            price *= PRICE_FACTOR
+            price *= FACTOR_OF_MANY
 
     def _guess(self, share: PositiveShare) -> Guess:
         """Labels by rank: the line that leaves the share of positives above it."""

@@ -37,6 +37,8 @@ from semisvm.estimators.transductive.switching import SwitchMachine
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
+MOST_ARRANGED = 100_000
+
 
 @with_shared_docs
 class TransductiveSVC(BaseSVC):
@@ -174,7 +176,8 @@ class TransductiveSVC(BaseSVC):
         self.ramp = ramp
 
     def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        return arrange_by_content(whole, rows)
+        # Among so many rows ties decide nothing that could be noticed, and other orders take a copy of all rows.
+        return super()._arranged(whole, rows) if len(rows) > MOST_ARRANGED else arrange_by_content(whole, rows)
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         labels = problem.labels
