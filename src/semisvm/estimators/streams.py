@@ -115,7 +115,7 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
     asked = Form("primal" if estimator.solver == "auto" else estimator.solver, estimator.loss)
     if not settle_form(asked, estimator.kernel, None, reason_against=None, device="cpu").is_primal:
         raise ValueError("Rows that are not in memory need solver='primal' or 'auto'.")
-    rows, labels = read_rows(X, y, sample_weight, estimator.unlabeled)
+    rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
     n_of_class = rows.sum_over(count_classes, labels.n_classes)
     deadline = None if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     problem = StreamProblem(
@@ -163,7 +163,7 @@ class Gathered:
 
 def fit_gathered(estimator: Any, X: Any, y: Any, sample_weight: Any, random_sample: Any) -> Any:
     """Fit an estimator that has a bounded pool of unlabeled rows: they and the labeled rows come into memory."""
-    rows, labels = read_rows(X, y, sample_weight, estimator.unlabeled)
+    rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
     gathered = _gather(rows, labels, estimator._draw_pool, type(estimator).__name__)
     if random_sample is not None:
         marks = np.asarray(random_sample.compute() if is_dask(random_sample) else random_sample)
@@ -194,7 +194,7 @@ def _gather(rows: Rows, labels: Labels, draw_pool: Callable[[int], np.ndarray | 
     return Gathered(X, Labels(labels.classes, codes), weight, None, origin)
 
 
-def read_rows(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[Rows, Labels]:
+def read_streamed(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[Rows, Labels]:
     """The rows with class codes, and the classes."""
     if is_dask(X):
         return read_dask(X, y, sample_weight, unlabeled)
@@ -276,8 +276,10 @@ def _score_by(part: RowPart, estimator: Any) -> np.ndarray:
     return np.asarray(estimator._score_checked(part.X))
 
 
-def decide_lazily(estimator: Any, X: Any) -> Any:
-    """What `decision_function` gives for a Dask collection, as lazy as the collection is."""
+def decide(estimator: Any, X: Any) -> Any:
+    """What `decision_function` gives; for a Dask collection it is as lazy as the collection is."""
+    if not is_dask(X):
+        return estimator._decide(estimator._raw_scores(X))
     check_is_fitted(estimator)
     n_columns = None if len(estimator.classes_) == 2 else len(estimator.classes_)
     return map_lazily(estimator.decision_function, X, n_columns, np.float64)

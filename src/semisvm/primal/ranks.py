@@ -27,7 +27,7 @@ from semisvm.primal.problem import ClassPrices, Loss
 from semisvm.primal.rows import RowPart, Rows
 
 BINS_OF_SCORES = 4_096
-MOST_NEWTON_STEPS, LEVEL_TOL = 6, 1e-9
+MOST_LEVEL_STEPS, LEVEL_TOL = 6, 1e-9
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def soft_level(rows: Rows, soft: SoftLabels, share: float) -> SoftLabels:
     level = brentq(
         lambda at: float(weight @ expit((at - g) / T)) - share * weight.sum(), g.min() + room[0], g.max() + room[1]
     )
-    for _ in range(MOST_NEWTON_STEPS):
+    for _ in range(MOST_LEVEL_STEPS):
         soft = replace(soft, level=float(level))
         total, slope, _, _, whole = rows.sum_over(sum_soft, soft, None)
         if abs(total / whole - share) <= LEVEL_TOL or slope <= 0:

@@ -23,10 +23,10 @@ from semisvm.estimators.preference._common import Outcome
 from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin, warn_unless_reached
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
 from semisvm.estimators.preference._unlabeled import FEW_CANDIDATES
-from semisvm.estimators.streams import Gathered, decide_lazily, fit_gathered, scores_of_rows
+from semisvm.estimators.streams import Gathered, decide, fit_gathered, scores_of_rows
 from semisvm.labels import Labels, encode
 from semisvm.primal import Rows
-from semisvm.primal.dask_rows import is_dask, is_streamed
+from semisvm.primal.dask_rows import is_streamed
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import HasMethods, Interval, fit_context, safe_indexing
 
@@ -236,9 +236,7 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         -------
         %(scores)s
         """
-        if is_dask(X):
-            return decide_lazily(self, X)
-        return self._decide(self._raw_scores(X))
+        return decide(self, X)
 
     def _raw_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
         """Check the rows and score them without thresholds, (n, n_problems)."""

@@ -23,6 +23,7 @@ from semisvm.dual import Status
 from semisvm.estimators.binary import USABLE, BinaryFit, Pair
 from semisvm.estimators.class_shares import PositiveShare, share_of_labels
 from semisvm.estimators.progress import RoundRecord, Watch
+from semisvm.estimators.rounds import EndedEarlyError
 from semisvm.estimators.streams import StreamProblem, fit_of
 from semisvm.estimators.transductive.annealing import (
     ANNEALING_TOL,
@@ -64,10 +65,6 @@ def fit_streamed(
     return fits
 
 
-class _EndedEarlyError(Exception):
-    """A limit was reached or someone asked to stop."""
-
-
 class _StreamedMachine:
     """One binary problem; `found` is the last solution that is complete."""
 
@@ -96,7 +93,7 @@ class _StreamedMachine:
                     for price in self._prices_on_the_way():
                         self._switch_at(price, share, tol=TOL_ON_THE_WAY)
                 self._compare_with(first, self._switch_at(self.C_unlabeled, share), share)
-        except _EndedEarlyError:
+        except EndedEarlyError:
             pass
         assert self.found is not None
         return fit_of(self.found, self.history, self.n_iter, status=self.ended_by, outcome=share)
@@ -173,14 +170,14 @@ class _StreamedMachine:
             self.found = found
         if found.status not in USABLE:
             self.ended_by = found.status
-            raise _EndedEarlyError
+            raise EndedEarlyError
         seconds, number = time.perf_counter() - self.began, len(self.history)
         self.history.append(
             RoundRecord(self.watch.name, number, self.n_iter, found.gap, seconds, found.objective, details)
         )
         if self.watch.round_done(self.history[-1]):
             self.ended_by = Status.STOPPED
-            raise _EndedEarlyError
+            raise EndedEarlyError
 
     def _share(self, asked: Any, found: PrimalSolution) -> PositiveShare:
         problem, classes = self.problem, self.classes
