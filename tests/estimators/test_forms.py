@@ -4,8 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import make_blobs, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_blobs,
+    make_classification,
+)
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
 
 import semisvm
@@ -50,6 +59,42 @@ def test_the_supervised_machine_is_the_same_with_costs_and_weights(seed):
         sample_weight=weight,
     )
     assert_one_model(dual, primal, X)
+
+
+def small_sets():
+    """Ten small sets of two classes, dense and sparse, one of them with columns on scales from 0.1 to 10."""
+    digits, wine, iris = load_digits(return_X_y=True), load_wine(return_X_y=True), load_iris(return_X_y=True)
+    generated = make_classification(400, 8, flip_y=0.1, random_state=0)
+    texts = sparse.random_array((300, 500), density=0.03, format="csr", rng=np.random.default_rng(0))
+    return {
+        "breast cancer": load_breast_cancer(return_X_y=True),
+        "digits, 3 or 8": [part[np.isin(digits[1], [3, 8])] for part in digits],
+        "digits, even": (digits[0][:600], digits[1][:600] % 2),
+        "diabetes": (lambda X, y: (X, y > np.median(y)))(*load_diabetes(return_X_y=True)),
+        "wine, 0 or not": (wine[0], wine[1] == 0),
+        "wine, 1 or not": (wine[0], wine[1] == 1),
+        "iris, 1 or 2": [part[50:] for part in iris],
+        "generated": generated,
+        "uneven scales": (scale(generated[0]) * np.logspace(-1, 1, 8), generated[1]),
+        "sparse": (texts, texts @ np.random.default_rng(1).standard_normal(500) > 0),
+    }
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+@pytest.mark.parametrize("name", small_sets())
+def test_objectives_and_predictions_of_both_forms_on_ten_small_sets(name, C):
+    X, y = small_sets()[name]
+    X, y = X if sparse.issparse(X) or name == "uneven scales" else scale(X), np.asarray(y).astype(int)
+    sign = np.where(y == y.max(), 1.0, -1.0)
+
+    def objective(model):
+        w, f = model.coef_[0], model.decision_function(X)
+        return 0.5 * w @ w + C * np.maximum(0, 1 - sign * f).sum()
+
+    models = in_both_forms(lambda solver: SupervisedSVC(C=C, kernel="linear", solver=solver, tol=1e-7), X, y)
+    assert objective(models[1]) == pytest.approx(objective(models[0]), rel=1e-5)
+    assert (models[0].predict(X) == models[1].predict(X)).mean() >= 0.999
+    assert models[1].gap_[0] <= 1e-7
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])

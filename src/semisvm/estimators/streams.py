@@ -32,8 +32,7 @@ from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode
 from semisvm.primal import ClassPrices, FileRows, MemoryRows, PrimalProblem, PrimalSolution, RowPart, Rows, solve_primal
-from semisvm.primal.dask_data import map_lazily, read_dask
-from semisvm.primal.dask_rows import is_dask
+from semisvm.primal.dask_rows import is_dask, map_lazily, read_dask
 from semisvm.primal.problem import Loss
 from semisvm.primal.ranks import count_classes, count_open, score_part, take_labeled, take_some
 

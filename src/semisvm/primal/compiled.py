@@ -156,7 +156,8 @@ def run_epoch(order, n_active, row, side, price, soft, alpha, square, data, colu
     """One epoch over the first `n_active` variables of `order`; returns how many are left, and the violation.
 
     Variable v is a piece of row[v] with alpha[v] in [0, price[v]] and soft[v] alpha[v]^2 / 2 in its objective; w and
-    state[IMBALANCE] follow alpha. A variable at a bound whose gradient is past those of the last epoch goes to the end of `order` and is left out, as in LIBLINEAR.
+    state[IMBALANCE] follow alpha. A variable at a bound whose gradient is past those of the last epoch goes to the end
+    of `order` and is left out, as in LIBLINEAR.
     """
     imbalance, bias, penalty = state[IMBALANCE], state[BIAS], state[PENALTY]
     old_high, old_low = state[HIGHEST], state[LOWEST]

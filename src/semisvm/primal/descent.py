@@ -3,34 +3,52 @@
     maximize    sum(alpha) - 1/2 |w|^2 - 1/2 sum_v soft_v alpha_v^2           w = sum_v side_v alpha_v x_v
     subject to  0 <= alpha_v <= price_v,   sum_v side_v alpha_v = 0
 
-One variable per piece of price c. The hinge has price c and soft 0, the squared hinge no upper bound and soft 1 / (2 c). Coordinate descent can't keep the last constraint, so it is moved into the objective (the
-augmented Lagrangian): with u = sum side alpha, a penalty s and the multiplier b the decision value of a row is
+One variable per piece of price c. The hinge has price c and soft 0, the squared hinge no upper bound and soft
+1 / (2 c). Coordinate descent can't keep the last constraint, so it is moved into the objective (the augmented
+Lagrangian): with u = sum side alpha, a penalty s and the multiplier b the decision value of a row is
 
-    f = <w, x> + b + s u,      alpha_v <- clip(alpha_v - (side_v f - 1) / (|x|^2 + s), 0, price_v)
+    f = <w, x> + b + s u
+    alpha_v <- clip(alpha_v - (side_v f - 1 + soft_v alpha_v) / (|x|^2 + s + soft_v), 0, price_v)
 
 and b is raised by s u from time to time. Every few epochs the solution is certified: for the objective, the best bias
 for w is a weighted quantile (of the squared hinge, a weighted mean of the rows short of their margins); for the bound,
 the sum constraint is repaired on the variables whose gradient is the smallest, which costs the least (of the squared
 hinge, by scaling the larger side down).
+
+`polish` finds the last digits of a hinge solution in memory. It solves for the rows on the margin exactly.
+
+Near the optimum each piece is past its margin (its dual variable is 0), short of it (the variable is at its price) or
+on it. Given which is which, (beta, bias) of the pieces on the margin solve a linear system,
+
+    <w, x_i> + bias = side_i    for i on the margin,     sum(beta) = 0,     w = sum_i beta_i x_i,
+
+and the pieces that it puts on another side than assumed are moved there: a primal-dual active-set method. It ends at
+the exact optimum after a few rounds from a point where few pieces are misplaced, and is given up elsewhere. Its
+answer is only proposed: what counts is the gap that it has.
 """
 
 from __future__ import annotations
 
 import time
+import warnings
 
 import numpy as np
+from scipy.linalg import LinAlgError, LinAlgWarning, solve
 
 from semisvm.dual import Status
 from semisvm.primal.compiled import BIAS, HIGHEST, IMBALANCE, LOWEST, N_STATE, PENALTY, run_epoch, shuffle
-from semisvm.primal.newton import POLISHED_TOL, Watcher
-from semisvm.primal.polish import polish
-from semisvm.primal.problem import PrimalProblem, PrimalSolution, relative_gap
-from semisvm.primal.rows import MemoryRows, csr_arrays
+from semisvm.primal.problem import PrimalProblem, PrimalSolution, csr_arrays, relative_gap
+from semisvm.primal.rows import MemoryRows
+from semisvm.primal.solve import Watcher
 
 FIRST_CHECK, MOST_EPOCHS_BETWEEN = 4, 16
 EPOCHS_PER_MULTIPLIER = 5
 ORDER_SEED = 0
 MOST_BIAS_STEPS = 60
+POLISHED_TOL = 1e-5
+MOST_ON_MARGIN = 1_000
+MOST_REPAIRS = 12
+OFF_MARGIN = 1e-9
 
 
 def solve_descent(problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher) -> PrimalSolution:
@@ -221,3 +239,68 @@ def best_bias_of_squares(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> fl
             break
         bias = step
     return bias
+
+
+def pieces_near_margin(p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
+    """Two masks of (2 n,) pieces, positive ones first: on the margin, and short of it by at least mu."""
+    short = np.concatenate([1.0 - f, 1.0 + f])
+    in_use = np.concatenate([p, q]) > 0
+    return in_use & (short > 0) & (short < mu), in_use & (short >= mu)
+
+
+def polish(
+    rows: MemoryRows, p: np.ndarray, q: np.ndarray, on: np.ndarray, full: np.ndarray
+) -> tuple[np.ndarray, float, float] | None:
+    """(w, bias, bound) of the exact optimum, None where it was not found; `on` and `full` say where pieces are."""
+    price, n = np.concatenate([p, q]), len(p)
+    side, in_use = np.repeat([1.0, -1.0], n), np.concatenate([p, q]) > 0
+    found = None
+    for _ in range(MOST_REPAIRS):
+        places = np.flatnonzero(on)
+        if not 0 < len(places) <= MOST_ON_MARGIN:
+            return found
+        net = side * np.where(full, price, 0.0)
+        v = rows.times(net[:n] + net[n:])
+        answer = _on_margin(rows, places % n, side[places], v, net.sum())
+        if answer is None:
+            return found
+        beta, w, bias = answer
+        f = rows.scores(w) + bias
+        short = 1.0 - side * np.concatenate([f, f])
+        alpha = side[places] * beta
+        is_low, is_high = alpha < -OFF_MARGIN * price[places], alpha > (1 + OFF_MARGIN) * price[places]
+        joins = in_use & ~on & np.where(full, short < -OFF_MARGIN, short > OFF_MARGIN)
+        if not is_low.any() and not is_high.any():
+            bound = float(np.where(full, price, 0.0).sum() + alpha.sum() - 0.5 * (w @ w))
+            found = (w, bias, bound)
+            if not joins.any():
+                return found
+        on[places[is_low | is_high]] = False
+        full[places[is_high]] = True
+        on |= joins
+        full &= ~joins
+    return found
+
+
+def _on_margin(
+    rows: MemoryRows, places: np.ndarray, side: np.ndarray, v: np.ndarray, total: float
+) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """(beta, w, bias) with the rows at these places on their margins; v and total are of the other rows."""
+    X, m = rows.X[places].astype(np.float64, copy=False), len(places)
+    K = X @ X.T
+    K = K if isinstance(K, np.ndarray) else K.toarray()
+    system = np.ones((m + 1, m + 1))
+    system[:m, :m] = K
+    system[np.arange(m), np.arange(m)] += 1e-13 * max(float(K.trace()) / m, 1e-300)  # rows may be equal
+    system[m, m] = 0.0
+    right = np.append(side - X @ v, -total)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", LinAlgWarning)
+            answer = solve(system, right, assume_a="sym", check_finite=False)
+    except (LinAlgError, LinAlgWarning):
+        return None
+    if not np.isfinite(answer).all():
+        return None
+    beta = answer[:m]
+    return beta, v + X.T @ beta, float(answer[m])

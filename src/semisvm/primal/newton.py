@@ -18,7 +18,7 @@ a curvature, and by preconditioned conjugate gradients elsewhere. A cold start o
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,11 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from semisvm.dual import Status
 from semisvm.errors import RowsLostError
+from semisvm.primal.descent import POLISHED_TOL, pieces_near_margin, polish
 from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
-from semisvm.primal.polish import pieces_near_margin, polish
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
 from semisvm.primal.rows import MemoryRows
+from semisvm.primal.solve import Watcher
 
 FIRST_MU = 4.0
 SOLVED_SHARE = 0.3
@@ -41,32 +42,9 @@ SAMPLED_SHARE, FEWEST_SAMPLED, SAMPLE_TOL = 16, 2_000, 3e-3
 MOST_SAMPLED_NUMBERS = 1 << 22  # of rows that are not in memory
 MOST_GRAM_ROWS = 1_000
 CG_TOL, CG_STEPS = 0.1, 250
-POLISHED_TOL, POLISHED_MU = 1e-5, 0.05
+POLISHED_MU = 0.05
 MOST_STEPS_PER_ZONE = 12
 STEPS_WITHOUT_PROGRESS = 12  # steps without progress of the gap or of the smoothed objective: rounding allows no more
-
-
-@dataclass
-class Watcher:
-    """Limits of one solve, and who may end it."""
-
-    tol: float
-    max_iter: int | None
-    deadline: float | None
-    callback: Any
-    n_iter: int = 0
-
-    def ended(self, gap: float) -> Status | None:
-        """Why the solve ends here, None where it goes on."""
-        if gap <= self.tol:
-            return Status.CONVERGED
-        if self.max_iter is not None and self.n_iter >= self.max_iter:
-            return Status.MAX_ITER
-        if self.deadline is not None and time.perf_counter() >= self.deadline:
-            return Status.TIME_LIMIT
-        if self.callback is not None and self.callback(self.n_iter, gap):
-            return Status.STOPPED
-        return None
 
 
 def solve_newton(problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher) -> PrimalSolution:

@@ -41,8 +41,8 @@ from semisvm.primal.compiled import (
     csr_curvature_times,
     slope_along,
 )
-from semisvm.primal.problem import Prices, PrimalProblem
-from semisvm.primal.rows import MemoryRows, RowPart, Rows, csr_arrays
+from semisvm.primal.problem import Prices, PrimalProblem, RowPart, csr_arrays
+from semisvm.primal.rows import MemoryRows, Rows
 
 NOTHING, DIAGONAL, FULL = "nothing", "diagonal", "full"  # how much of the curvature a pass adds up
 WIDEST_HESSIAN = 2_000  # features; above it products with the Hessian take its place
@@ -135,7 +135,6 @@ def sum_scored(
     f: np.ndarray,
     mu: float,
     curvature: str,
-    alpha: np.ndarray | None = None,
 ) -> np.ndarray:
     """The sums of one part whose decision values are known."""
     X, m, d = part.X, len(f), part.X.shape[1]
@@ -186,10 +185,6 @@ def _times_curved(part: RowPart, curved: np.ndarray, direction: np.ndarray) -> n
     out = np.zeros(len(direction))
     csr_curvature_times(*csr_arrays(part.X), curved, direction, out)
     return out
-
-
-def _times_kept(part: RowPart, curved: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    return _times_curved(part, curved[part.span], direction)
 
 
 def slopes_along(part: RowPart, prices: Prices, points: np.ndarray, steps: np.ndarray, mu: float) -> np.ndarray:
@@ -245,8 +240,7 @@ class StreamPasses:
 
         return times
 
-    def curved_rows(self, here: Sums, most: int) -> None:
-        return None
+    def curved_rows(self, here: Sums, most: int) -> None: ...
 
 
 class MemoryPasses:
@@ -260,12 +254,7 @@ class MemoryPasses:
         assert isinstance(problem.rows, MemoryRows)
         rows = problem.rows
         prices = [problem.prices(part) for part in rows.parts()]
-        self.p = np.concatenate(
-            [np.broadcast_to(p, part.X.shape[0]) for (p, _), part in zip(prices, rows.parts(), strict=True)]
-        )
-        self.q = np.concatenate(
-            [np.broadcast_to(q, part.X.shape[0]) for (_, q), part in zip(prices, rows.parts(), strict=True)]
-        )
+        self.p, self.q = (np.concatenate([pair[side] for pair in prices]) for side in (0, 1))
         self.rows, self.kind = rows, curvature_kind(rows)
         self.f = np.zeros(rows.n_rows)
         self._point: tuple[np.ndarray, float] | None = None
@@ -332,6 +321,10 @@ class MemoryPasses:
 
 def _sum_kept(part: RowPart, p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float, kind: str) -> np.ndarray:
     return sum_scored(part, p[part.span], q[part.span], f[part.span], mu, kind)
+
+
+def _times_kept(part: RowPart, curved: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    return _times_curved(part, curved[part.span], direction)
 
 
 Passes = StreamPasses | MemoryPasses

@@ -23,8 +23,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from semisvm.primal.problem import ClassPrices, Loss
-from semisvm.primal.rows import RowPart, Rows
+from semisvm.primal.problem import ClassPrices, Loss, RowPart
+from semisvm.primal.rows import Rows
 
 BINS_OF_SCORES = 4_096
 MOST_LEVEL_STEPS, LEVEL_TOL = 6, 1e-9

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,79 +21,10 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.kernels.threads import for_each
+from semisvm.primal.problem import RowPart, csr_arrays, widen
 
 NUMBERS_PER_PART = 1 << 18  # two megabytes: they stay in the processor's cache from one use to the next
 MOST_BLOCKS = 8  # of parts that threads take; a constant, so that sums do not depend on the number of threads
-
-
-@dataclass(frozen=True)
-class RowPart:
-    """Some consecutive rows.
-
-    Attributes
-    ----------
-    X : {ndarray, csr_array} of shape (m, n_features)
-        The features, in float64.
-    codes : ndarray of int of shape (m,) or None
-        Class codes where the rows bring them, -1 for none.
-    weight : ndarray of shape (m,) or None
-        How many rows each row counts for; None: 1.
-    span : slice
-        Which of all rows these are.
-
-    """
-
-    X: Any
-    codes: np.ndarray | None
-    weight: np.ndarray | None
-    span: slice
-
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        """Return <w, x> for each row.
-
-        Parameters
-        ----------
-        w : ndarray of shape (n_features,)
-            Weights of the features.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            One number per row.
-        """
-        if isinstance(self.X, np.ndarray):
-            return self.X @ w
-        from semisvm.primal.compiled import csr_scores
-
-        out = np.empty(self.X.shape[0])
-        csr_scores(*csr_arrays(self.X), w, out)
-        return out
-
-    def times(self, net: np.ndarray) -> np.ndarray:
-        """Return the sum of the rows, each times its own number.
-
-        Parameters
-        ----------
-        net : ndarray of shape (m,)
-            One number per row.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-            The sum.
-        """
-        if isinstance(self.X, np.ndarray):
-            return self.X.T @ net
-        from semisvm.primal.compiled import csr_times
-
-        out = np.zeros(self.X.shape[1])
-        csr_times(*csr_arrays(self.X), net, out)
-        return out
-
-
-def csr_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The arrays of CSR rows as compiled functions take them; indices are never negative."""
-    return X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr.view(f"u{X.indptr.itemsize}")
 
 
 class Rows(abc.ABC):
@@ -360,10 +290,3 @@ class MemoryRows(Rows):
 
 def _weighted_sum(part: RowPart, net: np.ndarray) -> np.ndarray:
     return part.times(net[part.span])
-
-
-def widen(part: RowPart) -> RowPart:
-    """The part with dense features in float64, in which everything is added up; sparse ones stay as they are."""
-    if part.X.dtype == np.float64 or not isinstance(part.X, np.ndarray):
-        return part
-    return RowPart(part.X.astype(np.float64), part.codes, part.weight, part.span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,29 @@ from semisvm.primal.rows import MemoryRows
 FEW_SPARSE_ROWS = 1_000  # for so many Newton's method solves its system exactly, whatever the number of features
 FEW_DIGITS = 1e-4
 MOST_IN_USE = 0.7  # where fewer rows have a price, they are solved apart from the others
+
+
+@dataclass
+class Watcher:
+    """Limits of one solve, and who may end it."""
+
+    tol: float
+    max_iter: int | None
+    deadline: float | None
+    callback: Any
+    n_iter: int = 0
+
+    def ended(self, gap: float) -> Status | None:
+        """Why the solve ends here, None where it goes on."""
+        if gap <= self.tol:
+            return Status.CONVERGED
+        if self.max_iter is not None and self.n_iter >= self.max_iter:
+            return Status.MAX_ITER
+        if self.deadline is not None and time.perf_counter() >= self.deadline:
+            return Status.TIME_LIMIT
+        if self.callback is not None and self.callback(self.n_iter, gap):
+            return Status.STOPPED
+        return None
 
 
 def solve_primal(
@@ -96,7 +119,7 @@ def _solve_used(problem: PrimalProblem, start: PrimalSolution | None, limits: di
 
 
 def _solve(problem: PrimalProblem, start: PrimalSolution | None, limits: dict[str, Any]) -> PrimalSolution:
-    from semisvm.primal.newton import Watcher, solve_newton
+    from semisvm.primal.newton import solve_newton
 
     rows = problem.rows
     # A first solve to few digits: that is what the squared hinge has coordinate descent for.

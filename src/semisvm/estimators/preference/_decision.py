@@ -37,8 +37,7 @@ from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
 from semisvm.model_selection import FairSampleCheck, check_fair_sample
-from semisvm.primal.dask_data import map_lazily
-from semisvm.primal.dask_rows import is_dask
+from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
