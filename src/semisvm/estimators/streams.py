@@ -23,10 +23,11 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.dual import Status
-from semisvm.errors import RowsLostError
+from semisvm.errors import RowsLostError, UndefinedError
 from semisvm.estimators.binary import BinaryFit, MethodFit, Pair, pairs
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.forms import Form, settle_form
+from semisvm.estimators.inputs import check_class_counts, check_codes
 from semisvm.estimators.problem import Limits
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import make_formula
@@ -116,6 +117,7 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
         raise ValueError("Rows that are not in memory need solver='primal' or 'auto'.")
     rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
     n_of_class = rows.sum_over(count_classes, labels.n_classes)
+    check_class_counts(labels, n_of_class)
     deadline = None if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     problem = StreamProblem(
         name=name,
@@ -131,10 +133,13 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
     )
     estimator.classes_ = labels.classes
     try:
-        found: MethodFit = estimator._fit_stream(problem)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            found: MethodFit = estimator._fit_stream(problem)
     except RowsLostError:
         estimator._unfinished = problem.unfinished  # where the next fit begins
         raise
+    if not all(fit.is_finite for fit in found.fits):
+        raise UndefinedError("The model is not finite in float64: scale the features and the costs to near 1.")
     estimator._learn_machines(found)
     _forget_rows(estimator, rows)
     return estimator._end_fit(problem, found)
@@ -199,7 +204,10 @@ def read_streamed(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[R
         return read_dask(X, y, sample_weight, unlabeled)
     if sample_weight is not None:
         raise ValueError("Rows in files bring their weights: leave sample_weight out.")
-    return _with_codes(X, y, unlabeled)
+    rows, labels = _with_codes(X, y, unlabeled)
+    if isinstance(rows, FileRows | MemoryRows):
+        check_codes(rows.codes, rows.weight, labels.n_classes)
+    return rows, labels
 
 
 def _with_codes(rows: Rows, y: Any, unlabeled: Any) -> tuple[Rows, Labels]:
