@@ -38,7 +38,7 @@ from semisvm.estimators.inputs import (
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
-from semisvm.estimators.streams import decide, fit_stream, scores_of_rows
+from semisvm.estimators.streams import decide_rows, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
 from semisvm.primal import Rows
@@ -284,7 +284,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         -------
         %(scores)s
         """
-        return decide(self, X)
+        return decide_rows(self, X)
 
     def _raw_scores(self, X) -> np.ndarray:
         """Check the rows and score them by the binary problems, (n, n_problems)."""

@@ -283,7 +283,7 @@ def _score_by(part: RowPart, estimator: Any) -> np.ndarray:
     return np.asarray(estimator._score_checked(part.X))
 
 
-def decide(estimator: Any, X: Any) -> Any:
+def decide_rows(estimator: Any, X: Any) -> Any:
     """What `decision_function` gives; for a Dask collection it is as lazy as the collection is."""
     if not is_dask(X):
         return estimator._decide(estimator._raw_scores(X))

@@ -29,7 +29,7 @@ from semisvm.estimators.preference._decision import (
 )
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
 from semisvm.estimators.preference._unlabeled import FEW_CANDIDATES
-from semisvm.estimators.streams import Gathered, decide, fit_gathered, scores_of_rows
+from semisvm.estimators.streams import Gathered, decide_rows, fit_gathered, scores_of_rows
 from semisvm.labels import Labels, encode
 from semisvm.primal import Rows
 from semisvm.primal.dask_rows import is_streamed
@@ -250,7 +250,7 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         -------
         %(scores)s
         """
-        return decide(self, X)
+        return decide_rows(self, X)
 
     def _raw_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
         """Check the rows and score them without thresholds, (n, n_problems)."""

@@ -26,7 +26,7 @@ from semisvm.estimators.rounds import Rounds, Solution, hinge_problem, losses_at
 from semisvm.primal import PrimalSolution
 
 FIRST_PRICE = 1e-5
-MANY_ROWS, FACTOR_OF_MANY = 50_000, 10.0
+ROWS_FOR_FEW_PRICES, FACTOR_OF_MANY = 50_000, 10.0
 # Switching at a fixed f promises a gain, and the new optimum has to keep the promise. Where a solution shows less
 # than this share of it, its tolerance hides the rest: it is solved again, this much more tightly.
 KEPT_PROMISE = 0.5
@@ -84,7 +84,7 @@ class SwitchMachine:
         rounds.label(is_unlabeled)
         weight = {s: float(self.task.counts[is_unlabeled & (sign == s)].sum()) for s in (-1, +1)}
         is_linear = isinstance(self.task.kernel, LinearRows)
-        factor = FACTOR_OF_MANY if is_linear and len(sign) >= MANY_ROWS else 2.0
+        factor = FACTOR_OF_MANY if is_linear and len(sign) >= ROWS_FOR_FEW_PRICES else 2.0
         levels = [Level(self.task, self.C, price) for price in rising_prices(self.C_unlabeled, weight, factor)]
         if is_linear:
             # On the way to the last price, which starts from what they leave, rough solutions rank the rows as well.
