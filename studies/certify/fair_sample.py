@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import scale
 
 from semisvm import SupervisedSVC
-from semisvm.tables.drawn import check_sample
+from semisvm.tables.held_out import check_sample
 from semisvm.tables.methods import Settings
 
 

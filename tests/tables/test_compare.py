@@ -10,12 +10,11 @@ from sklearn.metrics import balanced_accuracy_score
 from killed_fits import training
 from semisvm.decision import Estimate, measure
 from semisvm.estimators.registry import find_method
-from semisvm.tables.compare import Comparison, MethodTrial, compare_methods
+from semisvm.tables.compare import Comparison, MethodTrial, compare_methods, tune_settings
 from semisvm.tables.findings import say_gain
 from semisvm.tables.fit import compare_on, fit_model
 from semisvm.tables.held_out import HeldOutScores, judge, make_bench, score_held_out
 from semisvm.tables.methods import Settings, lead_per_class
-from semisvm.tables.stages import tune
 
 THREE = ("low", "mid", "high")
 TWO = ("no", "yes")
@@ -168,7 +167,7 @@ def test_costs_are_what_auto_lowers():
 def test_tuning_takes_what_predicts_held_out_labels_best():
     rows = training(300)
     bench = make_bench(rows.rows.to_numpy(), rows.labels)
-    tuned = tune(bench, Settings(kernel="rbf"))
+    tuned = tune_settings(bench, Settings(kernel="rbf"))
     before, after = (
         compare_methods(bench, settings, ["supervised"]).baseline.merit.mean
         for settings in (Settings(kernel="rbf"), tuned)

@@ -13,11 +13,11 @@ from semisvm.tables.cells import CellError, typed_column
 from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
 from semisvm.tables.columns import Column, Unused, remark_on, settle_column
 from semisvm.tables.encode import TableEncoder
+from semisvm.tables.evaluate import suggest_rows
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.read import open_rows
 from semisvm.tables.read_training import read_training
-from semisvm.tables.suggest import suggest_rows
 
 
 def settle(*cells, name="c", wanted=None):

@@ -20,6 +20,8 @@ A merit is a weighted mean over rows:
 A weighted mean has a standard error within each class, and so has the difference of two methods on the same rows. For
 the standard error each class gets two more rows, half the span of its values above and below its mean: with few
 labels, a method that made no error yet is not a method without errors.
+
+`check_sample` asks whether the labels that are taken for a random sample look like one: held-out results rest on that.
 """
 
 from __future__ import annotations
@@ -35,9 +37,15 @@ from sklearn.base import clone
 
 from semisvm.decision import Estimate
 from semisvm.estimators.costs import cost_matrix
-from semisvm.estimators.registry import Method
-from semisvm.model_selection import SemiSupervisedKFold, cross_fit
-from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows
+from semisvm.estimators.registry import Method, find_method
+from semisvm.model_selection import (
+    FairSampleCheck,
+    SemiSupervisedKFold,
+    check_fair_sample,
+    cross_fit,
+    random_fold_scores,
+)
+from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows, shape_for
 from semisvm.tables.training import RowForms, take_rows
 
 N_COMPARISON_FOLDS = 5
@@ -45,6 +53,19 @@ MOST_UNLABELED = 5_000
 MOST_IN_KERNELS = 700  # rows that kernels of all rows are made from, in a comparison: a bound on the time
 MERIT_CONFIDENCE = 0.9
 RANKING, ACCURACY, COST = "ranking", "balanced accuracy", "cost"
+
+
+REFUSED = (
+    "No certificate is given: it would rest on labeled rows that do not look like a random sample. If you know that "
+    "they are one, say so (`trust_labels`)."
+)
+INSISTED = (
+    "The certificate was asked for all the same. It rests on your word that the labeled rows are a random sample of "
+    "the pool, which the check contradicts."
+)
+N_CHECK_FOLDS = 4
+MOST_CHECKED = 1_000  # labeled rows that train and are scored for the check: a bound on the time
+MOST_COMPARED = 2_000  # other rows
 
 
 @dataclass(frozen=True)
@@ -226,3 +247,69 @@ def _standard_error(values: np.ndarray, weights: np.ndarray, codes: np.ndarray, 
 def _interval(mean: float, error: float) -> Estimate:
     reach = float(ndtri(0.5 + MERIT_CONFIDENCE / 2)) * error
     return Estimate(mean, mean - reach, mean + reach)
+
+
+# ---- is the sample fair? ----
+
+
+def check_sample(
+    X: Any, labels: Any, measures: np.ndarray, settings: Settings, tell: Tell = say_nothing
+) -> FairSampleCheck | None:
+    """Check whether the rows that count as a random sample look like all others.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n, d)
+        The encoded rows.
+    labels : pandas Categorical of length n
+        The classes, missing where a row is unlabeled.
+    measures : ndarray of bool of shape (n,)
+        The labeled rows that count as a random sample.
+    settings : Settings
+        Kernel and parameters of the supervised method that scores the rows.
+    tell : callable
+        Called with the progress.
+
+    Returns
+    -------
+    FairSampleCheck or None
+        None if there are no unlabeled rows to compare with.
+    """
+    codes = np.asarray(labels.codes, dtype=np.intp)
+    if not (codes < 0).any() or not measures.any():
+        return None
+    tell("Checking whether the labeled rows are a random sample")
+    random = np.random.default_rng(settings.seed)
+    # Rows chosen by doubt belong to the others: they were in the pool that the random sample was drawn from. For the
+    # same reason they do not train here, so that they are scored as the other rows are.
+    tested = _some(np.flatnonzero(measures), MOST_CHECKED, random)
+    others = _some(np.flatnonzero(~measures), MOST_COMPARED, random)
+    rarest = int(np.bincount(codes[tested], minlength=len(labels.categories)).min())
+    scores = None
+    if rarest >= 2:
+        splitter = SemiSupervisedKFold(min(N_CHECK_FOLDS, rarest), shuffle=True, random_state=settings.seed)
+        folds = [(tested[train], tested[test]) for train, test in splitter.split(tested, codes[tested])]
+        baseline = find_method("supervised")
+        rows = shape_for(baseline, X)
+
+        def fit_and_score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+            estimator = make_estimator(baseline, settings)
+            fit_quietly(estimator, rows[train], labels[train], say_nothing, "")
+            return score_rows(estimator, rows[test])
+
+        scores = random_fold_scores(fit_and_score, folds, others, len(codes), random_state=settings.seed)
+    return check_fair_sample(X, measures, scores, random_state=settings.seed)
+
+
+def may_certify(found: FairSampleCheck | None, settings: Settings) -> tuple[bool, list[str]]:
+    """Return whether a held-out certificate may be given, and notes that say what the check found."""
+    if found is None or found.is_fair:
+        return True, []
+    if settings.confidence is None:
+        return True, [found.sentence]
+    return settings.trust_labels, [found.sentence, INSISTED if settings.trust_labels else REFUSED]
+
+
+def _some(rows: np.ndarray, most: int, random: np.random.Generator) -> np.ndarray:
+    """At most so many of the rows, drawn at random."""
+    return rows if len(rows) <= most else np.sort(random.choice(rows, most, replace=False))

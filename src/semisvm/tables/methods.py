@@ -174,7 +174,7 @@ def fit_quietly(
     random sample, for methods that set thresholds; None: all of them.
     """
     sample: dict[str, Any] = {}
-    # A mask is taken at its word: a table's labels are checked once, before anything is fitted (`tables.drawn`).
+    # A mask is taken at its word: a table's labels are checked once, before anything is fitted (`tables.held_out`).
     is_needed = getattr(estimator, "confidence", None) is not None
     is_needed |= random_sample is not None and bool(((labels.codes >= 0) & ~random_sample).any())
     if is_needed and random_sample is not None and has_fit_parameter(estimator, "random_sample"):

@@ -3,17 +3,28 @@
 A form of the rows (encoded in one of several ways, or as columns of numbers and text) is made when it is first asked
 for, from all rows, and parts of it are taken for folds. Nothing in it looks at labels, so it may be made once for all
 folds.
+
+How each labeled row came to be labeled is in the column "drawn" of a table, which is never a feature:
+
+    at random     a random sample of all rows, as labels without such a cell are taken to be
+    by doubt      `suggest` chose the row because the model was unsure of it
+    by campaign   a campaign drew the row: at random, but mostly among rows that the model accepts
+
+Only rows drawn at random set thresholds and enter intervals, audits, comparisons and held-out certificates; the others
+train.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from semisvm.errors import fault
 from semisvm.estimators.registry import Method
 from semisvm.tables.classes import Classes
 from semisvm.tables.columns import Column
@@ -25,6 +36,9 @@ Encoder = TableEncoder | MatrixEncoder
 COLUMNS = "columns"  # the form of a method that prepares the columns itself
 SHARE_SKEWED = 0.2  # of the number columns, from which on quantiles are worth a try
 LEAST_SKEW = 1.5
+DRAWN_COLUMNS = ("drawn", "how_drawn", "semisvm_drawn")  # `suggest` writes the first that is no feature
+AT_RANDOM, BY_DOUBT, BY_CAMPAIGN = "at random", "by doubt", "by campaign"
+WAYS = (AT_RANDOM, BY_DOUBT, BY_CAMPAIGN)
 
 
 @dataclass
@@ -204,3 +218,33 @@ def _is_skewed(X: np.ndarray) -> bool:
         centered = X - np.nanmean(X, axis=0)
         skew = np.nanmean(centered**3, axis=0) / np.nanmean(centered**2, axis=0) ** 1.5
     return bool(np.mean(np.abs(np.nan_to_num(skew)) > LEAST_SKEW) >= SHARE_SKEWED)
+
+
+# ---- how rows were drawn ----
+
+
+def name_drawn_column(features: Collection[str]) -> str:
+    """Return the name of the column to write, one that no feature has."""
+    return next((name for name in DRAWN_COLUMNS if name not in features), DRAWN_COLUMNS[-1] + "_")
+
+
+def read_ways(path: Path, column: str, texts: list[str], *, must_be: bool) -> np.ndarray | None:
+    """Return which rows are drawn at random; None where the column says something else.
+
+    Parameters
+    ----------
+    path, column : Path, str
+        The file and the name of the column, for messages.
+    texts : list of str
+        The cells; an empty one means "at random".
+    must_be : bool
+        Whether another word is an error, because the user named the column.
+    """
+    for row, words in enumerate(texts):
+        if words and words not in WAYS:
+            if not must_be:
+                return None
+            spelled = ", ".join(map(repr, WAYS))
+            reason = f"row {row + 1}: {words!r} in column {column!r} does not say how the row was drawn"
+            raise fault(path, reason, f"Write one of {spelled}, or leave the cell empty (at random)")
+    return np.array([words in ("", AT_RANDOM) for words in texts], dtype=bool)
