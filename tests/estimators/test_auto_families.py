@@ -13,17 +13,16 @@ from sklearn.metrics import average_precision_score
 from threadpoolctl import threadpool_limits
 
 from semisvm import AutoSVC, load, save
-from semisvm.estimators.auto import explain_weights, members, trees
-from semisvm.estimators.auto.average import LabeledTarget
+from semisvm.estimators.auto import explain_weights, members
+from semisvm.estimators.auto.average import FamilySettings, LabeledTarget, fit_least_squares, stack
 from semisvm.estimators.auto.members import (
-    FamilySettings,
     find_latent_directions,
+    grow_leaf_shares,
     train_features,
     train_forest,
+    trees_of,
 )
 from semisvm.estimators.auto.preparation import make_views, read_rows, settle_groups
-from semisvm.estimators.auto.stacking import fit_least_squares, stack
-from semisvm.estimators.auto.trees import grow_leaf_shares, trees_of
 from semisvm.tables.files import load_table_model
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
@@ -47,7 +46,7 @@ def few_trees():
     """Growing hundreds of trees takes seconds, and says no more."""
     with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
         patch.setattr(members, "N_FOREST_TREES", N_TREES)
-        patch.setattr(trees, "N_LEAF_TREES", N_TREES)
+        patch.setattr(members, "N_LEAF_TREES", N_TREES)
         yield
 
 

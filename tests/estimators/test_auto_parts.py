@@ -7,16 +7,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_moons
 
-from semisvm.estimators.auto.embedding import make_graph
+from semisvm.estimators.auto.average import fit_least_squares, stack
 from semisvm.estimators.auto.geometry import (
-    largest_eigenpairs,
     make_geometry,
+    make_graph,
     median_distance2,
     nearest_rows,
     squared_distances_between,
 )
 from semisvm.estimators.auto.library import make_library
-from semisvm.estimators.auto.stacking import fit_least_squares, stack
+from semisvm.kernels.spectrum import largest_eigenpairs
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ in which this is the supervised machine of the labeled rows (`kernels.deformed` 
 literature's symbols, with l labeled rows of n: C = 1 / (2 gamma_A l) and C_intrinsic = gamma_I / (gamma_A n^2).
 
 C_intrinsic="auto" tries a few values, and takes the one in whose kernel a least-squares SVM has the least leave-one-out
-error, which is known in closed form (`auto.stacking`). Large values shrink the deformed kernel: it is then scaled to
+error, which is known in closed form (`auto.average`). Large values shrink the deformed kernel: it is then scaled to
 the mean diagonal that the kernel itself has at the labeled rows, so that C keeps its meaning.
 """
 
@@ -29,8 +29,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.dual import Status
-from semisvm.estimators.auto.average import SMALLEST_PRICE
-from semisvm.estimators.auto.stacking import fit_least_squares
+from semisvm.estimators.auto.average import SMALLEST_PRICE, fit_least_squares
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.equal_rows import EqualRows, arrange_by_content, find_equal_rows

@@ -38,13 +38,8 @@ from sklearn.base import clone
 from semisvm.decision import Estimate
 from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.registry import Method, find_method
-from semisvm.model_selection import (
-    FairSampleCheck,
-    SemiSupervisedKFold,
-    check_fair_sample,
-    cross_fit,
-    random_fold_scores,
-)
+from semisvm.model_selection import SemiSupervisedKFold, cross_fit
+from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample, labeled_fold_scores
 from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows, shape_for
 from semisvm.tables.training import RowForms, take_rows
 
@@ -63,9 +58,6 @@ INSISTED = (
     "The certificate was asked for all the same. It rests on your word that the labeled rows are a random sample of "
     "the pool, which the check contradicts."
 )
-N_CHECK_FOLDS = 4
-MOST_CHECKED = 1_000  # labeled rows that train and are scored for the check: a bound on the time
-MOST_COMPARED = 2_000  # other rows
 
 
 @dataclass(frozen=True)
@@ -279,25 +271,17 @@ def check_sample(
     if not (codes < 0).any() or not measures.any():
         return None
     tell("Checking whether the labeled rows are a random sample")
-    random = np.random.default_rng(settings.seed)
+    baseline = find_method("supervised")
+    rows = shape_for(baseline, X)
+
+    def fit_and_score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+        estimator = make_estimator(baseline, settings)
+        fit_quietly(estimator, rows[train], labels[train], say_nothing, "")
+        return score_rows(estimator, rows[test])
+
     # Rows chosen by doubt belong to the others: they were in the pool that the random sample was drawn from. For the
     # same reason they do not train here, so that they are scored as the other rows are.
-    tested = _some(np.flatnonzero(measures), MOST_CHECKED, random)
-    others = _some(np.flatnonzero(~measures), MOST_COMPARED, random)
-    rarest = int(np.bincount(codes[tested], minlength=len(labels.categories)).min())
-    scores = None
-    if rarest >= 2:
-        splitter = SemiSupervisedKFold(min(N_CHECK_FOLDS, rarest), shuffle=True, random_state=settings.seed)
-        folds = [(tested[train], tested[test]) for train, test in splitter.split(tested, codes[tested])]
-        baseline = find_method("supervised")
-        rows = shape_for(baseline, X)
-
-        def fit_and_score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-            estimator = make_estimator(baseline, settings)
-            fit_quietly(estimator, rows[train], labels[train], say_nothing, "")
-            return score_rows(estimator, rows[test])
-
-        scores = random_fold_scores(fit_and_score, folds, others, len(codes), random_state=settings.seed)
+    scores = labeled_fold_scores(fit_and_score, codes, measures, random_state=settings.seed)
     return check_fair_sample(X, measures, scores, random_state=settings.seed)
 
 
@@ -308,8 +292,3 @@ def may_certify(found: FairSampleCheck | None, settings: Settings) -> tuple[bool
     if settings.confidence is None:
         return True, [found.sentence]
     return settings.trust_labels, [found.sentence, INSISTED if settings.trust_labels else REFUSED]
-
-
-def _some(rows: np.ndarray, most: int, random: np.random.Generator) -> np.ndarray:
-    """At most so many of the rows, drawn at random."""
-    return rows if len(rows) <= most else np.sort(random.choice(rows, most, replace=False))

@@ -18,25 +18,25 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.utils import check_random_state
 
-from semisvm.estimators.auto.average import LabeledTarget
+from semisvm.estimators.auto.average import FamilySettings, LabeledTarget, Stacked, stack
 from semisvm.estimators.auto.members import (
     WEAK_RIDGE,
     FamilyFit,
-    FamilySettings,
     FeatureFamily,
     ForestFamily,
     KernelFamily,
     find_latent_directions,
+    grow_leaf_shares,
     train_features,
     train_forest,
     train_kernels,
 )
 from semisvm.estimators.auto.preparation import Views, make_views
-from semisvm.estimators.auto.stacking import Stacked, stack
-from semisvm.estimators.auto.trees import grow_leaf_shares
 from semisvm.estimators.inputs import refuse_undefined
-from semisvm.estimators.progress import RoundRecord
+from semisvm.estimators.progress import RoundRecord, warn_caller
+from semisvm.labels import Labels
 
 ROWS_AT_ONCE = 20_000  # of which the views are held while new rows are scored
 
@@ -159,6 +159,27 @@ def _trainers(views: dict[str, Any]) -> dict[str, Callable[..., FamilyFit]]:
 def member_name(family: str, member: str, n_families: int) -> str:
     """The name of a member in the whole: a family of one member has its name."""
     return family if not member else member if n_families == 1 else f"{family}: {member}"
+
+
+def choose_rows(labels: Labels, in_use: np.ndarray, max_rows: int, random_state: Any) -> np.ndarray:
+    """The rows that kernels are made from, ascending: the labeled ones and a sample of the others."""
+    rows = np.flatnonzero(in_use)
+    if len(rows) <= max_rows:
+        return rows
+    rng = check_random_state(random_state)
+    is_labeled = labels.is_labeled[rows]
+    labeled, others = rng.permutation(rows[is_labeled]), rng.permutation(rows[~is_labeled])
+    most = max(max_rows // 2, max_rows - len(others), labels.n_classes)
+    if len(labeled) > most:
+        first = np.unique(labels.codes[labeled], return_index=True)[1]  # one row of each class, whatever is drawn
+        labeled = np.concatenate([labeled[first], np.delete(labeled, first)])
+        message = (
+            f"AutoSVC learns from a sample of {most} of the {len(labeled)} labeled rows: raise max_rows, at the price "
+            "of time and memory, or use SupervisedSVC, which takes them all."
+        )
+        warn_caller(UserWarning(message))
+        labeled = labeled[:most]
+    return np.sort(np.concatenate([labeled, others[: max(max_rows - len(labeled), 0)]]))
 
 
 # What kernels of a view have in common, in words, by how their names begin.

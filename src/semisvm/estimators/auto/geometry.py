@@ -6,6 +6,27 @@
     squares   (n,)    squared lengths after the mean is subtracted
 
 Inner products are taken after the mean is subtracted; squared distances follow from them, and sparse rows stay sparse.
+
+**Components**, each row counted by its mass:
+
+    K0        (n, n)  exp(-D2 / (2 median D2)), or the inner products with the cosine metric
+    Kc        (n, n)  K0 with the mean of the mapped rows subtracted
+    values    (r,)    the largest eigenvalues of M^1/2 Kc M^1/2, M the diagonal matrix of masses
+    vectors   (n, r)  its eigenvectors divided by M^1/2: the whitened components of the rows, sum_i mass_i v_i^2 = 1
+
+A new row x has the components Kc(x, .) M v / value.
+
+**The smoothest functions on a graph of nearest rows**:
+
+    W        (n, n)  sparse: W_ij = exp(-D2_ij / (2 s^2)) where j is one of the k nearest rows of i, or i of j
+    s                the mean length of the links, those of a row counted by its mass
+    degree   (n,)    d_i = sum_j W_ij mass_j
+    lam      (r,)    the smallest eigenvalues of I - M^1/2 D^-1/2 W D^-1/2 M^1/2, ascending; M the masses
+    vectors  (n, r)  its eigenvectors divided by M^1/2: functions of the rows, sum_i mass_i u_i^2 = 1
+
+With all masses 1 this is the normalized Laplacian. A new row x is linked to its k nearest rows, and
+
+    u(x) = sum_j w(x, j) mass_j u_j / sqrt(d(x) d_j) / (1 - lam)        where lam < 0.9; other functions are 0 there
 """
 
 from __future__ import annotations
@@ -16,15 +37,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import eigh
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.csgraph import connected_components
 
-from semisvm.errors import UndefinedError
 from semisvm.estimators.equal_rows import find_equal_rows
+from semisvm.kernels.spectrum import largest_eigenpairs
 
 CHUNK_NUMBERS = 4_000_000  # of the distances that are held at a time while new rows are scored: 32 MB
-FEW_VECTORS = 20  # so few are found by Lanczos with products of the dense matrix
-MOST_ROWS_EIGH = 2000
 
 
 @dataclass(frozen=True)
@@ -159,18 +177,144 @@ def _centered_products(A: Any, B: Any, mean: np.ndarray) -> np.ndarray:
     return products
 
 
-def largest_eigenpairs(matrix: Any, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues (r,), largest first, and orthonormal vectors (n, r) of a dense or sparse symmetric matrix."""
-    if not np.isfinite(matrix.data if sparse.issparse(matrix) else matrix).all():
-        raise UndefinedError("Distances between these rows are not finite in float64. Scale the features to near 1.")
-    n = matrix.shape[0]
-    n_vectors = min(n_vectors, n)
-    is_few = n_vectors <= FEW_VECTORS and n > 10 * FEW_VECTORS
-    if (is_few and not sparse.issparse(matrix)) or (n > MOST_ROWS_EIGH and n > 4 * n_vectors):
-        start = np.random.default_rng(0).standard_normal(n)
-        values, vectors = eigsh(matrix, k=n_vectors, which="LA", v0=start, ncv=min(n - 1, 2 * n_vectors + 40))
+# ---- components and functions on a graph ----
+
+SMALLEST_VALUE = 1e-10  # of the largest eigenvalue: below it, components are rounding errors
+MOST_VECTORS = 200
+SMALLEST_LINK = 1e-9  # rows far from all others are still linked, however weakly
+EXTENDED_BELOW = 0.9  # functions with a larger eigenvalue can't be continued to new rows
+SAME_VALUE = 1e-8
+
+
+@dataclass(frozen=True)
+class KernelComponents:
+    """See the module's docstring.
+
+    median        the median squared distance, the width of K0; None with the cosine metric
+    column_mean   (n,) mean of each column of K0; `mean` is that of all its entries
+    trace         of Kc, each row counted by its mass
+    white_median  the median squared distance between rows in the whitened components
+    """
+
+    median: float | None
+    column_mean: np.ndarray
+    mean: float
+    trace: float
+    values: np.ndarray
+    vectors: np.ndarray
+    white_median: float
+
+    def kernel(self, products: np.ndarray, distances2: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Kc between some rows and those of the fit."""
+        if self.median is None:
+            return products
+        K = _gaussian(distances2, self.median)
+        K -= (K @ mass / mass.sum())[:, None]
+        K -= self.column_mean
+        K += self.mean
+        return K
+
+    def place(self, kernel: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """The components of rows from their lines of Kc."""
+        return kernel @ (mass[:, None] * self.vectors / self.values)
+
+
+def make_components(
+    geometry: Geometry, products: np.ndarray, distances2: np.ndarray, n_components: int
+) -> tuple[KernelComponents, np.ndarray]:
+    """The components, and Kc between the rows of the fit."""
+    mass, total = geometry.mass, geometry.total
+    if geometry.is_cosine:
+        median, column_mean, mean, kernel = None, np.zeros(len(mass)), 0.0, products
     else:
-        dense = matrix.toarray() if sparse.issparse(matrix) else matrix
-        values, vectors = eigh(dense, subset_by_index=(n - n_vectors, n - 1))
-    order = np.argsort(-values, kind="stable")
-    return values[order], vectors[:, order]
+        median = median_distance2(distances2, mass)
+        kernel = _gaussian(distances2, median)
+        column_mean = mass @ kernel / total
+        mean = float(mass @ column_mean / total)
+        kernel -= column_mean
+        kernel -= column_mean[:, None]
+        kernel += mean
+    values, vectors = whitened_components(kernel, mass, n_components)
+    white_median = median_distance2(squared_distances_between(vectors, vectors), mass)
+    trace = float(mass @ np.diagonal(kernel))
+    return KernelComponents(median, column_mean, mean, trace, values, vectors, white_median), kernel
+
+
+def whitened_components(kernel: np.ndarray, mass: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
+    """The eigenvalues and vectors of the module's docstring; at least one."""
+    root = np.sqrt(mass)
+    weighted: Any = kernel if (mass == 1).all() else kernel * root * root[:, None]
+    values, vectors = largest_eigenpairs(weighted, n_components)
+    is_real = values > SMALLEST_VALUE * max(float(values[0]), 0.0)
+    is_real[0] = True
+    values, vectors = np.maximum(values[is_real], np.finfo(float).tiny), vectors[:, is_real]
+    return values, vectors / root[:, None]
+
+
+def _gaussian(distances2: np.ndarray, median: float) -> np.ndarray:
+    kernel = distances2 * (-0.5 / median)
+    return np.exp(kernel, out=kernel)
+
+
+@dataclass(frozen=True)
+class GraphFunctions:
+    """See the module's docstring; `piece` (n,) is the connected part of the graph that each row is in."""
+
+    n_neighbors: int
+    width: float
+    degree: np.ndarray
+    lam: np.ndarray
+    vectors: np.ndarray
+    piece: np.ndarray
+
+    def smoothest(self, n_functions: int) -> int:
+        """How many functions to take for the smoothest so many: never only some of those with equal eigenvalues."""
+        last = self.lam[min(n_functions, len(self.lam)) - 1]
+        return int(np.count_nonzero(self.lam <= last + SAME_VALUE))
+
+    def reached(self, labeled: np.ndarray, mass: np.ndarray) -> float:
+        """The share of the rows that are connected with a labeled one."""
+        is_reached = np.isin(self.piece, self.piece[labeled])
+        return float(mass[is_reached].sum() / mass.sum())
+
+    def place(self, distances2: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """The values of the functions at new rows, from their distances to the rows of the fit."""
+        nearest, distance = nearest_rows(distances2, self.n_neighbors)
+        link = _link_weight(distance, self.width) * mass[nearest]
+        link /= np.sqrt(link.sum(axis=1, keepdims=True) * self.degree[nearest])
+        is_extended = self.lam < EXTENDED_BELOW
+        values = np.zeros((len(nearest), len(self.lam)))
+        vectors = self.vectors[:, is_extended]
+        found = sum(link[:, [j]] * vectors[nearest[:, j]] for j in range(self.n_neighbors))
+        values[:, is_extended] = found / (1 - self.lam[is_extended])
+        return values
+
+
+def make_graph(nearest: np.ndarray, distance: np.ndarray, mass: np.ndarray) -> GraphFunctions:
+    """The functions, from the nearest rows of each row and their distances, (n, k) both."""
+    n, k = nearest.shape
+    width = mean_link(distance, mass)
+    starts = np.arange(0, n * k + 1, k)
+    links = sparse.csr_matrix((_link_weight(distance, width).ravel(), nearest.ravel(), starts), shape=(n, n))
+    links = sparse.csr_matrix(links.maximum(links.T))
+    degree = np.asarray(links @ mass)
+    scale = sparse.diags(np.sqrt(mass / degree))
+    values, vectors = largest_eigenpairs(sparse.csr_matrix(scale @ links @ scale), min(MOST_VECTORS, max(n - 2, 1)))
+    return GraphFunctions(
+        n_neighbors=k,
+        width=width,
+        degree=degree,
+        lam=np.maximum(1 - values, 0),
+        vectors=vectors / np.sqrt(mass)[:, None],
+        piece=connected_components(links, directed=False)[1],
+    )
+
+
+def mean_link(distance: np.ndarray, mass: np.ndarray) -> float:
+    """The mean length of the links, those of a row counted by its mass; 1 where all lengths are 0."""
+    width = float(mass @ distance.mean(axis=1) / mass.sum())
+    return width if width > 0 else 1.0
+
+
+def _link_weight(distance: np.ndarray, width: float) -> np.ndarray:
+    return np.maximum(np.exp(-0.5 * (distance / width) ** 2), SMALLEST_LINK)

@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import check_neighbors, fit_average, labeled_target
+from semisvm.estimators.auto.average import fit_average, labeled_target
 from semisvm.estimators.auto.geometry import chunks_of
-from semisvm.estimators.auto.library import make_library
+from semisvm.estimators.auto.library import check_neighbors, make_library
 from semisvm.estimators.base import FLOATS
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.inputs import validated

@@ -11,7 +11,6 @@ each fold are averaged with the weights that the other folds give, at both level
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -19,9 +18,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint, Target, certify, choose_for, measure
-from semisvm.estimators.auto.average import LabeledTarget
+from semisvm.device import on_host
+from semisvm.estimators.auto.average import LabeledTarget, stack
+from semisvm.estimators.auto.families import FamilyAverage
 from semisvm.estimators.auto.members import FamilyFit
-from semisvm.estimators.auto.stacking import stack
+from semisvm.estimators.auto.preparation import read_rows
+from semisvm.estimators.inputs import finite_scores
 from semisvm.estimators.preference._common import Plan, make_plan
 from semisvm.estimators.preference._decision import (
     fit_sigmoid,
@@ -83,7 +85,7 @@ class OperatingMixin:
     threshold_: np.ndarray
     operating_points_: dict[Any, OperatingPoint]
     _sigmoids: np.ndarray  # (n_problems, 2): slope and offset
-    _raw_scores: Callable[[Any], np.ndarray]
+    _average: FamilyAverage
 
     @property
     def _has_target(self) -> bool:
@@ -110,6 +112,14 @@ class OperatingMixin:
             random_state=self.random_state,
             random_sample=random_sample,
         )
+
+    def _average_scores(self, X: Any) -> np.ndarray:
+        return finite_scores(self._average.scores_of_rows, X)
+
+    def _raw_scores(self, X: Any) -> np.ndarray:
+        """Check rows and score them without thresholds, (n, n_problems)."""
+        check_is_fitted(self)
+        return self._average_scores(read_rows(self, on_host(X), reset=False))
 
     def _settle(self, scores: np.ndarray, Y: np.ndarray, measures: np.ndarray, plan: Plan) -> None:
         """Set thresholds, operating points and sigmoids from crossed scores; `measures` says which rows may."""
@@ -146,8 +156,6 @@ class OperatingMixin:
                     pilot=own_pilot,
                 )
         self.threshold_ = np.array([point.threshold for point in self.operating_points_.values()])
-
-    _average_scores: Callable[[Any], np.ndarray]
 
     def _warn_of_targets(self) -> None:
         if self._has_target:

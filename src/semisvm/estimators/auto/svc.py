@@ -1,7 +1,7 @@
 """The classifier that looks for the kind of structure that helps: kernels of all rows, and one average of machines.
 
 Kernels are made from all rows (`library`); on each a least-squares SVM is trained on the labeled rows, whose scores of
-rows left out come in closed form (`stacking`); they give the weights of one average.
+rows left out come in closed form (`average`); they give the weights of one average.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import check_neighbors, choose_rows, labeled_target
-from semisvm.estimators.auto.families import FamiliesFit, fit_families
-from semisvm.estimators.auto.members import FamilySettings
+from semisvm.estimators.auto.average import FamilySettings, labeled_target
+from semisvm.estimators.auto.families import FamiliesFit, choose_rows, fit_families
+from semisvm.estimators.auto.library import check_neighbors
 from semisvm.estimators.auto.operating import TARGET_CONSTRAINTS, OperatingMixin, crossed_scores
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.binary import winning_codes
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.inputs import check_every_class_is_used, finite_scores, read_random_sample, row_weights
+from semisvm.estimators.inputs import check_every_class_is_used, read_random_sample, row_weights
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.labels import Labels, encode
@@ -300,14 +299,6 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
                 f"{CLOSE_ENOUGH:g} was expected: raise prior_strength or ridge."
             )
             warn_caller(ConvergenceWarning(message))
-
-    def _average_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
-        return finite_scores(self._average.scores_of_rows, X)
-
-    def _raw_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
-        """Check rows and score them without thresholds, (n, n_problems)."""
-        check_is_fitted(self)
-        return self._average_scores(read_rows(self, on_host(X), reset=False))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return signed scores; the largest wins.
