@@ -30,7 +30,7 @@ from semisvm.export import model_card, to_onnx
 def cancer(n=250, n_labeled=80):
     """Rows and labels of two classes; 0 for those that have none."""
     X, truth = load_breast_cancer(return_X_y=True)
-    y = np.where(np.arange(n) < n_labeled, truth[:n], -1)
+    y = np.where(np.random.default_rng(0).permutation(n) < n_labeled, truth[:n], -1)
     return scale(X[:n]), y
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from semisvm.campaign import Campaign, ThresholdClassifier
+    from semisvm.errors import FairSampleWarning
     from semisvm.estimators import (
         AutoSVC,
         ClusterSVC,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         SemiSupervisedGroupKFold,
         SemiSupervisedKFold,
         SemiSupervisedShuffleSplit,
+        check_fair_sample,
     )
     from semisvm.tables import load, save
     from semisvm.tables.encode import TableEncoder
@@ -40,6 +42,7 @@ __all__ = [
     "AutoSVC",
     "Campaign",
     "ClusterSVC",
+    "FairSampleWarning",
     "LabelMeanSVC",
     "LaplacianSVC",
     "MixtureClassifier",
@@ -58,6 +61,7 @@ __all__ = [
     "TransductiveSVC",
     "UnlabeledKernel",
     "all_estimators",
+    "check_fair_sample",
     "compare",
     "load",
     "save",
@@ -74,8 +78,11 @@ def __getattr__(name: str) -> Any:
         home = "report"
     elif name in ("Campaign", "ThresholdClassifier"):
         home = "campaign"
+    elif name == "FairSampleWarning":
+        home = "errors"
     else:
-        home = "model_selection" if name.startswith("SemiSupervised") else "estimators"
+        is_selection = name.startswith("SemiSupervised") or name == "check_fair_sample"
+        home = "model_selection" if is_selection else "estimators"
     found = globals()[name] = getattr(import_module(f"semisvm.{home}"), name)
     return found
 

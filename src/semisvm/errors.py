@@ -28,6 +28,22 @@ class UndefinedError(ValueError):
         self.row = row
 
 
+class FairSampleWarning(UserWarning):
+    """The labeled rows do not look like a random sample of all rows: figures measured on them may not hold.
+
+    See Also
+    --------
+    semisvm.check_fair_sample : The check.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from semisvm import FairSampleWarning
+    >>> warnings.simplefilter("ignore", FairSampleWarning)  # in a program that has its own answer to it
+    >>> warnings.simplefilter("default", FairSampleWarning)
+    """
+
+
 class RowsLostError(RuntimeError):
     """Rows that were there when the fit began can't be reached any more: their cluster or their file is gone.
 

@@ -157,7 +157,7 @@ def model_card(model: Any, *, description: str = "", limitations: str = "", **se
     >>> from semisvm import PreferenceSVC
     >>> from semisvm.export import model_card
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> y[200:] = -1
+    >>> y[::2] = -1  # every second label is hidden
     >>> model = PreferenceSVC(min_recall=0.9, random_state=0).fit(X, y)
     >>> "Recall at least 0.9" in model_card(model, description="Tumors.").render()
     True

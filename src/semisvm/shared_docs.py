@@ -167,8 +167,9 @@ sample_weight : array-like of shape (n_samples,), default=None
 random_sample : array-like of bool of shape (n_samples,), default=None
     Which labels are a random sample of all rows. Labels that were chosen in another way, for example because the model
     was in doubt, train, but they set no threshold and enter no interval, audit or certificate. Entries of unlabeled
-    rows do not matter. None: all labels are said to be a random sample. With a `confidence` this is checked
-    (`fair_sample_`), and no certificate is given where they do not look like one; a mask is taken at its word.
+    rows do not matter. None: all labels are said to be a random sample. This is checked where figures are measured on
+    them (`fair_sample_`): a `FairSampleWarning` says that they do not look like one, and no certificate is given then.
+    A mask is taken at its word.
 """,
     "sample_cost": """
 sample_cost : array-like of up to three dimensions (n_samples, n_classes, n_classes), default=None
@@ -238,8 +239,8 @@ threshold_ : ndarray of shape (n_problems,)
     The thresholds that are subtracted from the scores: `decision_function` is above 0 where a class is accepted. With
     more than two classes the largest difference wins, even if several classes accept the row or none does.
 fair_sample_ : FairSampleCheck or None
-    Whether the labels look like a random sample of all rows (`semisvm.model_selection.check_fair_sample`); None where
-    no certificate was asked for, or where there is nothing to compare.
+    Whether the labels look like a random sample of all rows (`semisvm.check_fair_sample`); None where there are no
+    unlabeled rows to compare with, or where `random_sample` was given.
 operating_points_ : dict {class: OperatingPoint}
     What each threshold is expected to give, with intervals; the positive class alone with two classes. None for a class
     whose fit was stopped before it began.

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from preference_data import overlapping, three_classes
-from semisvm import PreferenceClassifier, PreferenceSVC
+from semisvm import FairSampleWarning, PreferenceClassifier, PreferenceSVC, check_fair_sample
 from semisvm.estimators.preference._unlabeled import draw_folds
+from semisvm.model_selection import list_folds, random_fold_scores
 
 
 def chosen_by_doubt(y, n_random, seed=0):
@@ -133,15 +135,18 @@ def labels_chosen_by_score(seed=0):
     return X, chosen
 
 
-@pytest.mark.parametrize(
+BOTH = pytest.mark.parametrize(
     "make",
     [PreferenceSVC, lambda **asked: PreferenceClassifier(LogisticRegression(), **asked)],
     ids=["svc", "classifier"],
 )
+
+
+@BOTH
 def test_labels_that_are_no_random_sample_get_no_certificate_unless_one_insists(make):
     X, y = labels_chosen_by_score()
     asked = {"min_recall": 0.5, "confidence": 0.9, "random_state": 0}
-    with pytest.warns(UserWarning, match="do not look like a random sample.*No certificate is given"):
+    with pytest.warns(FairSampleWarning, match="do not look like a random sample.*No certificate is given"):
         model = make(**asked).fit(X, y)
     assert not model.fair_sample_.is_fair
     assert model.operating_point_.level == "cross-fitted"
@@ -150,11 +155,59 @@ def test_labels_that_are_no_random_sample_get_no_certificate_unless_one_insists(
     assert insisted.operating_point_.level == "certified"
 
 
-def test_random_labels_pass_the_check_and_nothing_is_checked_without_a_certificate():
+@BOTH
+def test_figures_without_a_certificate_are_warned_about_too(make):
+    X, y = labels_chosen_by_score()
+    with pytest.warns(FairSampleWarning, match="figures measured on them may not hold") as caught:
+        model = make(random_state=0).fit(X, y)
+    assert "certificate" not in str(caught[0].message)
+    assert not model.fair_sample_.is_fair
+    assert (caught[0].filename, len(caught)) == (__file__, 1)
+
+
+@BOTH
+@pytest.mark.parametrize("calibration", ["cross", "part", "full"])
+def test_random_labels_pass_both_tests(make, calibration):
     X, y, _ = overlapping(3, n=300, n_labeled=120)
-    model = PreferenceSVC(min_recall=0.5, confidence=0.9, random_state=0).fit(X, y)
+    asked = {"min_recall": 0.5, "calibration": calibration, "random_state": 0}
+    model = make(confidence=0.9, **asked).fit(X, y)
     assert model.fair_sample_.is_fair
     assert (model.fair_sample_.n_labeled, model.operating_point_.level) == (120, "certified")
-    assert PreferenceSVC(min_recall=0.5, random_state=0).fit(X, y).fair_sample_ is None
-    everything = PreferenceSVC(min_recall=0.5, confidence=0.9, random_state=0).fit(X[y != -1], y[y != -1])
+    plain = make(**asked).fit(X, y).fair_sample_
+    assert plain.is_fair
+    assert plain.kernel_p is not None
+    assert (plain.ks_p is None) == (calibration == "full")  # there the scores are those of training rows
+    everything = make(confidence=0.9, **asked).fit(X[y != -1], y[y != -1])
     assert everything.fair_sample_ is None  # there is nothing to compare with
+
+
+def test_scores_are_compared_where_rows_are_a_kernel_matrix():
+    X, y = labels_chosen_by_score()
+    with pytest.warns(FairSampleWarning):
+        model = PreferenceSVC(kernel="precomputed", random_state=0).fit(rbf_kernel(X), y)
+    assert model.fair_sample_.kernel_p is None
+    assert model.fair_sample_.ks_p < 0.005
+
+
+def test_the_scores_are_those_of_the_supervised_machines_out_of_fold():
+    """Oracle: scikit-learn's SVC without each fold of the first draw; the unlabeled rows are dealt to the folds."""
+    X, y, _ = overlapping(4, n=200, n_labeled=60)
+    model = PreferenceSVC(C=2, gamma=0.3, tol=1e-8, random_state=5).fit(X, y)
+    sign = np.where(y == 1, 1, np.where(y == 0, -1, 0))
+    fold = draw_folds(sign, seed=check_random_state(5).randint(2**31))[0]
+
+    def fit_and_score(train, rows):
+        train = train[sign[train] != 0]
+        return SVC(C=2, gamma=0.3, tol=1e-8).fit(X[train], sign[train]).decision_function(X[rows])
+
+    scores = random_fold_scores(fit_and_score, list_folds(fold), np.flatnonzero(sign == 0), len(y), random_state=0)
+    expected = check_fair_sample(X, sign != 0, scores, random_state=0)
+    assert model.fair_sample_.kernel_p == expected.kernel_p
+    assert model.fair_sample_.ks_p == pytest.approx(expected.ks_p, rel=1e-6)
+
+
+def test_every_class_against_the_rest_is_compared():
+    X, y, _ = three_classes()
+    found = PreferenceSVC(random_state=0).fit(X, y).fair_sample_
+    assert found.is_fair
+    assert found.ks_p <= 1

@@ -7,6 +7,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import scale
 
 from semisvm.model_selection import check_fair_sample, random_fold_scores
@@ -101,6 +102,30 @@ def test_several_columns_of_scores_count_by_the_smallest_times_their_number():
     assert check_fair_sample(X, is_labeled, scores, random_state=0).ks_p == pytest.approx(min(1, 3 * min(each)))
 
 
+@pytest.mark.parametrize("estimator", [LogisticRegression(C=0.1), GaussianNB()])  # with and without decision_function
+def test_an_estimator_makes_the_scores_of_the_second_test(estimator):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(600, 3))
+    names = np.where(X[:, 0] + 0.5 * rng.normal(size=600) > 0, "yes", "no")
+    y = np.where(rng.permutation(600) < 100, names, "")
+    fair = check_fair_sample(X, y, estimator=estimator, unlabeled="", random_state=0)
+    assert fair.is_fair
+    assert 0.005 < fair.ks_p <= 1
+    chosen = np.where(np.argsort(-X[:, 0]).argsort() % 6 < np.where(X[:, 0] > 0, 2, 1), names, "")  # more to the right
+    found = check_fair_sample(X, chosen, estimator=estimator, unlabeled="", random_state=0)
+    assert found.ks_p < 0.005
+    assert not found.is_fair
+    assert check_fair_sample(None, chosen, estimator=None, unlabeled="").kernel_p is None
+
+
+def test_one_label_of_a_class_leaves_the_kernel_test_alone():
+    X = np.random.default_rng(9).normal(size=(60, 2))
+    y = np.full(60, -1)
+    y[:10] = np.arange(10) == 0
+    found = check_fair_sample(X, y, estimator=LogisticRegression(), random_state=0)
+    assert (found.ks_p, found.p_value) == (None, found.kernel_p)
+
+
 def test_auc_is_that_of_scikit_learn_and_a_half_without_one_of_the_tags():
     rng = np.random.default_rng(6)
     predicted = np.round(rng.normal(size=(30, 3)), 1)
@@ -130,14 +155,15 @@ def test_too_few_rows_or_equal_rows_are_no_sign_of_a_choice():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"is_labeled": [True, False]}, "boolean mask"),
-        ({"is_labeled": np.arange(20)}, "boolean mask"),
+        ({"y": [True, False]}, "boolean mask"),
+        ({"y": np.zeros(3, dtype=int)}, "20"),
+        ({"estimator": LogisticRegression()}, "learns from labels"),
         ({"level": 0}, "between 0 and 1"),
         ({"n_permutations": 0}, "at least 1"),
         ({"scores": np.zeros(3)}, "one row for each"),
     ],
 )
 def test_wrong_arguments_are_refused(changes, message):
-    arguments = {"X": np.random.default_rng(0).normal(size=(20, 2)), "is_labeled": mask_of(np.arange(8), 20)}
+    arguments = {"X": np.random.default_rng(0).normal(size=(20, 2)), "y": mask_of(np.arange(8), 20)}
     with pytest.raises(ValueError, match=message):
         check_fair_sample(**(arguments | changes))

@@ -40,7 +40,7 @@ def ax():
 def cancer():
     X, y = load_breast_cancer(return_X_y=True)
     y = 1 - y
-    y[120:] = -1
+    y[np.random.default_rng(0).permutation(len(y))[120:]] = -1
     return X, y
 
 

@@ -12,6 +12,9 @@ a random sample, and figures measured on them may not hold. Two tests look for s
              different folds share rows.
 
 Each test is used at half of the level. A pass is no proof: a choice that X and the scores do not show is not found.
+
+Estimators that measure on their labels (`PreferenceSVC`, `PreferenceClassifier`, and `AutoSVC` with a target) run the
+check in `fit`. The others report nothing that is measured on labels: there is nothing to warn about.
 """
 
 from __future__ import annotations
@@ -24,9 +27,12 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import solve
 from scipy.stats import ks_2samp, rankdata
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state
 
+from semisvm.labels import UNLABELED_CODE, encode
+from semisvm.model_selection.cross_fit import assign_folds, list_folds
 from semisvm.sklearn_private import num_samples, safe_indexing
 
 FAIR_LEVEL = 0.01
@@ -35,8 +41,13 @@ N_TAG_FOLDS = 4
 MOST_SAMPLED = 1_000  # labeled rows in the kernel test: a bound on the time
 MOST_OTHERS = 400
 FEWEST_TESTED = 4  # rows of either kind; with fewer there is nothing to test
+N_SCORE_FOLDS = 4
+MOST_TRAINED = 1_000  # labeled rows that train and are scored for the second test: a bound on the time
+MOST_OTHERS_SCORED = 2_000  # other rows
 RIDGE = 1.0
 TIE_DIGITS = 9  # predictions that differ by rounding only are equal
+
+FitAndScore = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows to train on, rows to score -> their scores
 
 
 @dataclass(frozen=True)
@@ -84,9 +95,11 @@ class FairSampleCheck:
 
 def check_fair_sample(
     X: Any,
-    is_labeled: Any,
+    y: Any,
     scores: Any = None,
     *,
+    estimator: Any = None,
+    unlabeled: Any = -1,
     level: float = FAIR_LEVEL,
     n_permutations: int = N_PERMUTATIONS,
     random_state: Any = None,
@@ -95,13 +108,19 @@ def check_fair_sample(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Labeled and other rows, on scales that can be compared.
-    is_labeled : array-like of bool of shape (n_samples,)
-        Which rows are said to be a random sample.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or None
+        Labeled and other rows, on scales that can be compared. None: no kernel test.
+    y : array-like of shape (n_samples,)
+        The labels, with the marker `unlabeled` where there is none; or a boolean mask of the rows that are said to be a
+        random sample.
     scores : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
         Scores by models that have not seen the row's label (`random_fold_scores`); rows with NaN are left out. None:
-        only the kernel test.
+        those of `estimator`.
+    estimator : classifier, default=None
+        Cloned and trained on the labeled rows of four folds, to make `scores`; it has `decision_function` or
+        `predict_proba`. None: no test of scores, unless they are given.
+    unlabeled : label, default=-1
+        The marker of rows without a label.
     level : float, default=0.01
         The chance of a false alarm.
     n_permutations : int, default=199
@@ -120,34 +139,45 @@ def check_fair_sample(
 
     Notes
     -----
-    The kernel test takes at most 1,000 labeled and 400 other rows, drawn at random. With several columns of scores the
-    smallest p-value counts, times their number. The kernel is Gaussian with gamma = 1 / (n_features * X.var()).
+    The kernel test takes at most 1,000 labeled and 400 other rows, drawn at random, and `estimator` trains on at most
+    1,000 rows. With several columns of scores the smallest p-value counts, times their number. The kernel is Gaussian
+    with gamma = 1 / (n_features * X.var()).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.model_selection import check_fair_sample
+    >>> from semisvm import SupervisedSVC, check_fair_sample
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(600, 3))
-    >>> is_labeled = rng.permutation(600) < 100
-    >>> check_fair_sample(X, is_labeled, random_state=0).is_fair
+    >>> truth = (X[:, 0] > 0).astype(int)
+    >>> y = np.where(rng.permutation(600) < 100, truth, -1)  # 100 labels, drawn at random
+    >>> check_fair_sample(X, y, estimator=SupervisedSVC(), random_state=0).is_fair
     True
-    >>> by_doubt = np.argsort(np.abs(X[:, 0])).argsort() < 100  # the 100 rows nearest to a boundary
-    >>> check_fair_sample(X, by_doubt, random_state=0).is_fair
-    False
+    >>> y = np.where(np.argsort(np.abs(X[:, 0])).argsort() < 100, truth, -1)  # those nearest to a boundary
+    >>> print(check_fair_sample(X, y, estimator=SupervisedSVC(), random_state=0))
+    The labeled rows do not look like a random sample of the pool (p < 0.001): figures measured on them may not hold. \
+Certify by sampling instead.
     """
-    is_labeled = np.asarray(is_labeled)
-    if is_labeled.dtype != bool or is_labeled.shape != (num_samples(X),):
-        raise ValueError(
-            f"is_labeled must be a boolean mask with one entry for each of the {num_samples(X)} rows of X; got an "
-            f"array of shape {is_labeled.shape} and type {is_labeled.dtype}."
-        )
     if not 0 < level < 1:
         raise ValueError(f"level is a chance of false alarms between 0 and 1, such as 0.01; got {level}.")
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1; got {n_permutations}.")
     random = check_random_state(random_state)
-    kernel_p = _kernel_p(X, is_labeled, n_permutations, random)
+    y = y if hasattr(y, "dtype") else np.asarray(y)
+    is_labeled = np.asarray(y) if y.dtype == bool else None
+    if is_labeled is None:
+        labels = encode(y, unlabeled=unlabeled, n_rows=None if X is None else num_samples(X))
+        is_labeled = labels.is_labeled
+        if scores is None and estimator is not None:
+            scores = scores_of_estimator(estimator, X, labels.codes, random)
+    elif scores is None and estimator is not None:
+        raise ValueError("An estimator learns from labels: give them as y, in place of a mask.")
+    if X is not None and is_labeled.shape != (num_samples(X),):
+        raise ValueError(
+            f"A boolean mask must have one entry for each of the {num_samples(X)} rows of X; got an array of shape "
+            f"{is_labeled.shape}."
+        )
+    kernel_p = None if X is None else _kernel_p(X, is_labeled, n_permutations, random)
     ks_p = None if scores is None else _scores_p(scores, is_labeled)
     found = [p for p in (kernel_p, ks_p) if p is not None]
     p_value = min(1.0, len(found) * min(found)) if found else 1.0
@@ -157,8 +187,42 @@ def check_fair_sample(
     )
 
 
+def scores_of_estimator(estimator: Any, X: Any, codes: np.ndarray, random: np.random.RandomState) -> np.ndarray | None:
+    """Scores for the second test by clones of a classifier; None where a class has fewer than two labels."""
+
+    def fit_and_score(train: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        fitted = clone(estimator).fit(safe_indexing(X, train), codes[train])
+        scored = safe_indexing(X, rows)
+        if hasattr(fitted, "decision_function"):
+            return fitted.decision_function(scored)
+        return fitted.predict_proba(scored)[:, 1:]
+
+    return labeled_fold_scores(fit_and_score, codes, codes >= 0, random_state=random)
+
+
+def labeled_fold_scores(
+    fit_and_score: FitAndScore, codes: np.ndarray, is_tested: np.ndarray, *, random_state: Any = None
+) -> np.ndarray | None:
+    """`random_fold_scores` of a bounded number of rows, in four folds; None where a class has fewer than two labels.
+
+    Labels outside of the mask `is_tested` do not train: their rows are scored as all other rows are.
+    """
+    random = check_random_state(random_state)
+    tested = np.sort(random.permutation(np.flatnonzero(is_tested))[:MOST_TRAINED])
+    others = np.sort(random.permutation(np.flatnonzero(~is_tested))[:MOST_OTHERS_SCORED])
+    own = np.full(len(codes), UNLABELED_CODE)
+    own[tested] = codes[tested]
+    counts = np.bincount(codes[tested], minlength=codes.max(initial=0) + 1)
+    if len(counts) < 2 or counts.min() < 2:
+        return None
+    rng = np.random.default_rng(random.randint(2**31))
+    fold = assign_folds(own, N_SCORE_FOLDS, rng=rng, n_draws=1, every_class_in_every_fold=True)[0]
+    folds = [(train[own[train] >= 0], test) for train, test in list_folds(fold)]
+    return random_fold_scores(fit_and_score, folds, others, len(codes), random_state=random)
+
+
 def random_fold_scores(
-    fit_and_score: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    fit_and_score: FitAndScore,
     folds: Sequence[tuple[np.ndarray, np.ndarray]],
     others: np.ndarray,
     n_rows: int,
@@ -244,7 +308,7 @@ def _scores_p(scores: Any, is_labeled: np.ndarray) -> float | None:
     scores = np.asarray(scores, dtype=np.float64)
     if len(scores) != len(is_labeled) or scores.ndim > 2:
         raise ValueError(
-            f"scores must have one row for each of the {len(is_labeled)} rows of X; got the shape {scores.shape}."
+            f"scores must have one row for each of the {len(is_labeled)} rows; got the shape {scores.shape}."
         )
     columns = scores.reshape(len(scores), -1)
     is_known = ~np.isnan(columns).any(axis=1)

@@ -175,10 +175,8 @@ def fit_quietly(
     """
     sample: dict[str, Any] = {}
     # A mask is taken at its word: a table's labels are checked once, before anything is fitted (`tables.held_out`).
-    is_needed = getattr(estimator, "confidence", None) is not None
-    is_needed |= random_sample is not None and bool(((labels.codes >= 0) & ~random_sample).any())
-    if is_needed and random_sample is not None and has_fit_parameter(estimator, "random_sample"):
-        sample["random_sample"] = random_sample
+    if has_fit_parameter(estimator, "random_sample"):
+        sample["random_sample"] = np.ones(len(labels), dtype=bool) if random_sample is None else random_sample
     estimator.set_callbacks(RoundProgress(tell, what))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -106,6 +106,7 @@ class CrossFitted(CandidateChoice):
             calibration_sign=self.label_sign,
             is_held_out=bool(self.trials),
             labeled_in=labeled_in,
+            fair_scores=self.fair_scores(),
         )
 
 
@@ -151,6 +152,7 @@ class PaperRounds:
         self.labeled_in = np.where(sign != 0, 0, -1)
         self.pool, self.rule, self.max_rounds = pool, rule, max_rounds
         self.supervised: np.ndarray | None = None
+        self.fair_scores: np.ndarray | None = None
         self.best: _Answer | None = None
         self.ended: str | None = "max_rounds"
 
@@ -191,6 +193,7 @@ class PaperRounds:
             calibration_sign=self.calibration_sign,
             is_held_out=self.is_held_out,
             labeled_in=self.labeled_in,
+            fair_scores=self.fair_scores,
             ended=self.ended,
         )
 
@@ -199,6 +202,8 @@ class PaperRounds:
         scores = values[self.calibrates]
         if self.supervised is None:
             self.supervised = scores
+            if self.is_held_out:
+                self.fair_scores = np.where(self.calibrates | self.is_unlabeled, values, np.nan)
         at_zero = self._offer(self.learner.model, values, 0.0)
         if self.rule is None:
             d_plus = d_minus = 0.0

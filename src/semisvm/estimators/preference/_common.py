@@ -63,6 +63,8 @@ class Outcome:
     calibration_sign     (m,) the true signs of these rows
     is_held_out          whether those scores come from machines that were not trained on these rows
     labeled_in           (n,) the round that gave each row its last soft label; 0 for the user's labels, -1 for none
+    fair_scores          (n,) scores for the fair-sample check, of labeled and unlabeled rows by machines that were not
+                         trained on them; NaN for other rows. None where there are none
     ended                "cycle" or "max_rounds"; None where the method converged
     """
 
@@ -74,6 +76,7 @@ class Outcome:
     calibration_sign: np.ndarray
     is_held_out: bool
     labeled_in: np.ndarray
+    fair_scores: np.ndarray | None = None
     ended: str | None = None
 
 
@@ -105,7 +108,7 @@ def make_plan(
         _check_something_is_asked(confidence, targets)
         certifies = draw_certificate_rows(fair, calibration_size, random)
     rest = Labels(labels.classes, np.where(certifies, UNLABELED_CODE, fair.codes))
-    if random_sample is not None:
+    if random_sample is not None and (labels.is_labeled & ~random_sample).any():
         _check_random_sample(rest)
     if calibration != "full":
         _check_enough_labels(rest, calibration, has_certificate=confidence is not None)

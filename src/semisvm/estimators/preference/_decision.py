@@ -16,7 +16,7 @@ more than two classes, the probabilities of the classes are divided by their sum
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint, certify
 from semisvm.decision.audit import Audit
+from semisvm.errors import FairSampleWarning
 from semisvm.estimators.binary import combine
 from semisvm.estimators.preference._calibration import CrossFitted, PaperRounds
 from semisvm.estimators.preference._common import Outcome, Plan, make_plan, split_labels
@@ -53,18 +54,40 @@ PREFERENCE_CONSTRAINTS: dict[str, Any] = {
 }
 
 
-REFUSED_CERTIFICATE = (
-    "No certificate is given. If you know that these labels are a random sample of all rows, say so: random_sample is "
-    "a mask of them."
+REFUSED_CERTIFICATE = "No certificate is given, and the labels that were kept for it have no part in the model."
+SAY_SO = (
+    "`random_sample` of fit, a mask, says which labels are a random sample: others train and measure nothing, and a "
+    "mask is taken at its word."
 )
 
 
-def is_checkable(labels: Labels, X: Any) -> bool:
-    """Whether it can be checked that the labels are a random sample: other rows to compare with, and plain numbers."""
-    if labels.is_labeled.all() or X is None:
-        return False
+def check_labels(X: Any, labels: Labels, scores: np.ndarray | None, *, certifies: bool) -> FairSampleCheck | None:
+    """Check whether the labels look like a random sample of all rows, and warn where they do not.
+
+    scores      (n, n_problems) `Outcome.fair_scores`, NaN where there are none
+    certifies   whether a certificate was asked for, which is then refused
+
+    None where there are no other rows to compare with. Rows that are not plain numbers are not compared by a kernel.
+    """
+    if labels.is_labeled.all():
+        return None
     values = X.data if sparse.issparse(X) else X
-    return isinstance(values, np.ndarray) and values.dtype.kind in "fiub" and bool(np.isfinite(values).all())
+    is_plain = isinstance(values, np.ndarray) and values.dtype.kind in "fiub" and bool(np.isfinite(values).all())
+    found = check_fair_sample(X if is_plain else None, labels.is_labeled, scores, random_state=0)
+    if not found.is_fair:
+        told = [found.sentence, REFUSED_CERTIFICATE, SAY_SO] if certifies else [found.sentence, SAY_SO]
+        warn_caller(FairSampleWarning(" ".join(told)))
+    return found
+
+
+def join_fair_scores(outcomes: Iterable[Outcome | None], rows: np.ndarray, n_rows: int) -> np.ndarray | None:
+    """The scores of all binary problems side by side, (n_rows, n_problems); `rows` are those that the outcomes know."""
+    columns = [None if outcome is None else outcome.fair_scores for outcome in outcomes]
+    if any(column is None for column in columns):
+        return None
+    scores = np.full((n_rows, len(columns)), np.nan)
+    scores[rows] = np.stack(columns, axis=1)  # type: ignore[arg-type]
+    return scores
 
 
 def _has_honest_probabilities(estimator: PreferenceMixin) -> bool:
@@ -103,20 +126,13 @@ class PreferenceMixin:
     _sigmoids: np.ndarray  # (n_problems, 2): slope and offset; NaN where there are no held-out scores
     _raw_scores: Callable[[Any], np.ndarray]
 
-    def _make_plan(self, labels: Labels, random_sample: np.ndarray | None, X: Any) -> Plan:
-        """Draw the rows that are kept apart; no certificate is planned where the labels are no random sample."""
-        confidence = self.confidence
-        self.fair_sample_ = None
-        if confidence is not None and random_sample is None and is_checkable(labels, X):
-            self.fair_sample_ = check_fair_sample(X, labels.is_labeled, random_state=0)
-            if not self.fair_sample_.is_fair:
-                confidence = None
-                warn_caller(UserWarning(f"{self.fair_sample_.sentence} {REFUSED_CERTIFICATE}"))
+    def _make_plan(self, labels: Labels, random_sample: np.ndarray | None) -> Plan:
+        """Draw the rows that are kept apart."""
         return make_plan(
             labels,
             min_precision=self.min_precision,
             min_recall=self.min_recall,
-            confidence=confidence,
+            confidence=self.confidence,
             calibration=self.calibration,
             calibration_size=self.calibration_size,
             random_state=self.random_state,

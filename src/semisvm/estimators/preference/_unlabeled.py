@@ -37,7 +37,7 @@ from semisvm.decision import Target
 from semisvm.decision.audit import resample, resampled_values
 from semisvm.estimators.class_shares import label_by_rank, rank_rows
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner, TrainingCall
-from semisvm.model_selection import assign_folds, collect_scores, list_folds
+from semisvm.model_selection import assign_folds, collect_scores, list_folds, random_fold_scores
 
 CAUTION = 1.5  # with it no tuning task of 50 labels or more lost 0.01 of F1 on average: docs/soft-labels.md
 SHARES = (0.003, 0.03, 0.3)
@@ -252,6 +252,16 @@ class CandidateChoice:
                     rate = _positive_rate(sign[self.labeled])
                     trainings.append(make_soft_training(candidate, next(before), sign, self.pool, sequence, rate=rate))
         return trainings
+
+    def fair_scores(self) -> np.ndarray | None:
+        """Scores for the fair-sample check, (n,), by the supervised models of the first draw of folds: of tested rows
+        out of fold, and of each unlabeled row by one random fold; NaN for other rows. None before there are any.
+        """
+        values = iter(self._fold_values.get(SUPERVISED_CANDIDATE, ()))
+        if not self.trials:
+            return None
+        folds = self.splits[0]
+        return random_fold_scores(lambda _, rows: next(values)[rows], folds, self.pool, len(self.sign), random_state=0)
 
     def _best_of(self, tried: Sequence[Trial], to_beat: Trial) -> Trial:
         """The trial whose gain exceeds its standard errors by most; `to_beat` where none does."""

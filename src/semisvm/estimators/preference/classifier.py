@@ -20,7 +20,13 @@ from semisvm.estimators.inputs import check_every_class_is_used, read_random_sam
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome
-from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin, warn_unless_reached
+from semisvm.estimators.preference._decision import (
+    PREFERENCE_CONSTRAINTS,
+    PreferenceMixin,
+    check_labels,
+    join_fair_scores,
+    warn_unless_reached,
+)
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
 from semisvm.estimators.preference._unlabeled import FEW_CANDIDATES
 from semisvm.labels import Labels, encode
@@ -81,11 +87,12 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from semisvm import PreferenceClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> y[200:] = -1  # all but two hundred labels are hidden
+    >>> y[np.random.default_rng(0).permutation(len(y))[200:]] = -1  # all but two hundred labels are hidden
     >>> model = PreferenceClassifier(GaussianNB(), min_recall=0.95, random_state=0).fit(X, y)
     >>> model.operating_point_.reached
     True
@@ -161,7 +168,7 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         in_use = np.flatnonzero(weight > 0)
         sample = read_random_sample(random_sample, X.shape[0])
         own_labels = Labels(labels.classes, labels.codes[in_use])
-        plan = self._make_plan(own_labels, None if sample is None else sample[in_use], safe_indexing(X, in_use))
+        plan = self._make_plan(own_labels, None if sample is None else sample[in_use])
         rows, certificate = in_use[plan.learns], in_use[plan.certifies]
         own_X, certificate_X = safe_indexing(X, rows), safe_indexing(X, certificate)
         is_unlabeled = ~labels.is_labeled[rows]
@@ -186,14 +193,21 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
             if isinstance(run, CrossFitted):
                 run.candidates = FEW_CANDIDATES
             run.run()
-            outcome = run.outcome()
-            if len(certificate):
-                scores = scores_of_classifier(outcome.model, certificate_X)
-                pool = outcome.values[is_unlabeled]
-                outcome = self._certify(plan, number, outcome, pool, scores, sign[certificate])
-            outcomes.append(outcome)
+            outcomes.append(run.outcome())
             self.n_iter_ += learner.n_iter
             self.history_ += run.mark_chosen(learner.history) if isinstance(run, CrossFitted) else learner.history
+        self.fair_sample_ = None
+        if sample is None:
+            fair_scores = join_fair_scores(outcomes, rows, X.shape[0])
+            fair_scores = None if fair_scores is None else fair_scores[in_use]
+            self.fair_sample_ = check_labels(
+                safe_indexing(X, in_use), own_labels, fair_scores, certifies=self.confidence is not None
+            )
+        if len(certificate) and (self.fair_sample_ is None or self.fair_sample_.is_fair):
+            for number, outcome in enumerate(outcomes):
+                sign = labels.sign(pairs(labels.n_classes, "ovr")[number].positive)[certificate]
+                scores = scores_of_classifier(outcome.model, certificate_X)
+                outcomes[number] = self._certify(plan, number, outcome, outcome.values[is_unlabeled], scores, sign)
         self.estimators_ = [outcome.model for outcome in outcomes]
         self._keep_outcomes([*outcomes])
         self.termination_condition_ = next((o.ended for o in outcomes if o.ended is not None), "converged")

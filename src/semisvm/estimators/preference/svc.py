@@ -23,7 +23,13 @@ from semisvm.estimators.equal_rows import EqualRows, find_repeats
 from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome, Plan
-from semisvm.estimators.preference._decision import PREFERENCE_CONSTRAINTS, PreferenceMixin, warn_unless_reached
+from semisvm.estimators.preference._decision import (
+    PREFERENCE_CONSTRAINTS,
+    PreferenceMixin,
+    check_labels,
+    join_fair_scores,
+    warn_unless_reached,
+)
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
@@ -90,18 +96,19 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import scale
     >>> from semisvm import PreferenceSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> y[200:] = -1  # all but two hundred labels are hidden
+    >>> y[np.random.default_rng(0).permutation(len(y))[200:]] = -1  # all but two hundred labels are hidden
     >>> model = PreferenceSVC(min_precision=0.95, random_state=0).fit(scale(X), y)
     >>> model.operating_point_.level, model.operating_point_.reached
     ('cross-fitted', True)
     >>> model.predict_proba(scale(X)[203:206]).round(1)
     array([[1. , 0. ],
            [0. , 1. ],
-           [0.8, 0.2]])
+           [0.5, 0.5]])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -211,8 +218,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         return self._fit_rows(X, y, sample_weight, None, store, random_sample=random_sample)
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        rows = None if isinstance(self.kernel, str) and self.kernel == "precomputed" else problem.X
-        plan = self._make_plan(problem.labels, problem.random_sample, rows)
+        plan = self._make_plan(problem.labels, problem.random_sample)
         part = problem.select(plan.learns)
         # The labels of the certificate have no part in the machine, not even in class_weight="balanced".
         own_costs = read_costs(self.costs, None, self.class_weight, part.labels, np.ones(part.n_rows, dtype=bool))
@@ -226,7 +232,12 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         if repeats is not None:
             fits = [_deal_out(repeats, fit, part.weight, merged.weight) for fit in fits]
         outcomes: list[Outcome | None] = [fit.outcome for fit in fits]
-        if plan.certifies.any():
+        self.fair_sample_ = None
+        if problem.random_sample is None:
+            scores = join_fair_scores(outcomes, np.flatnonzero(plan.learns), problem.n_rows)
+            rows = None if self._is_precomputed() else problem.X
+            self.fair_sample_ = check_labels(rows, problem.labels, scores, certifies=self.confidence is not None)
+        if plan.certifies.any() and (self.fair_sample_ is None or self.fair_sample_.is_fair):
             outcomes = self._certify_all(problem, part, plan, fits, formula)
         self._keep_outcomes(outcomes)
         warn_unless_reached(self.operating_points_)
@@ -287,4 +298,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
 def _deal_out(repeats: EqualRows, fit: BinaryFit, weight: np.ndarray, merged_weight: np.ndarray) -> BinaryFit:
     """A fit on the distinct rows as a fit on all rows: copies share the coefficient in proportion to their weights."""
     rounds = None if fit.rounds is None else fit.rounds[repeats.group]
-    return replace(repeats.deal(fit, weight, merged_weight), rounds=rounds, history=fit.history)
+    outcome = fit.outcome
+    if outcome is not None and outcome.fair_scores is not None:
+        outcome = replace(outcome, fair_scores=outcome.fair_scores[repeats.group])
+    return replace(repeats.deal(fit, weight, merged_weight), rounds=rounds, history=fit.history, outcome=outcome)
