@@ -52,7 +52,7 @@ def rbf_of_dots(dots, squares, square, gamma):
     for j in range(dots.shape[0]):
         distance = max(square + squares[j] - float32(2) * dots[j], float32(0))
         t = max(scale * distance, float32(-126))
-        whole = math.floor(t + float32(0.5))
+        whole = np.floor(t + float32(0.5))  # a float32: math.floor would give an integer of 64 bits
         part = t - whole
         value = float32(1.5461445e-4)
         value = value * part + float32(1.3400428e-3)
@@ -142,7 +142,7 @@ def _powers_of_e(values, scale):
     scale = _LOG2_E * scale
     for b in range(values.shape[0]):
         t = max(scale * values[b], -1022.0)
-        whole = math.floor(t + 0.5)
+        whole = np.floor(t + 0.5)
         part = t - whole
         power = _P12
         power = power * part + _P11

@@ -11,13 +11,21 @@ in the first-level cache. The data, `source` below, is a tuple:
     n_features              the number of columns
 """
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
+from numba import types
+from numba.core.cgutils import get_or_insert_function
+from numba.extending import intrinsic
 
 from semisvm.kernels.compiled import PANEL_WIDTH, finish_dots, next_piece
 from semisvm.kernels.resources import jit
 
 SCANNED_ROWS = 256  # dense rows per piece of a pass over the data
 GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
+VECTOR_BYTES = 64  # of one vector; where registers are shorter, the compiler splits it
 TILE_HEIGHT = 64  # of which so many at a time are written, from the first-level cache
 
 
@@ -213,27 +221,64 @@ def _clear(panel, indptr, indices, start, stop):
             panel[np.uint64(indices[k] * PANEL_WIDTH + (i - start))] = 0
 
 
+def _dots(_context, sums, panel, indices, data, start, stop):
+    """sums[b] = sum of data[k] panel[indices[k], b] over start <= k < stop, in the order of k.
+
+    The sums stay in registers, as the compiler would not keep them: with AVX-512 all of them, elsewhere half at a time.
+    """
+    real = sums.dtype.bitwidth
+    lanes = VECTOR_BYTES * 8 // real
+    width = (PANEL_WIDTH * 32 // real) // (1 if get_host_cpu_features().get("avx512f") else 2)
+
+    def generate(context, builder, signature, args):
+        to, table, columns, factors = (
+            context.make_array(kind)(context, builder, value).data
+            for kind, value in zip(signature.args[:4], args[:4], strict=True)
+        )
+        number = ir.FloatType() if real == 32 else ir.DoubleType()
+        vector, index, short = ir.VectorType(number, lanes), ir.IntType(64), ir.IntType(32)
+        name = f"llvm.fmuladd.v{lanes}f{real}"
+        multiply_add = get_or_insert_function(builder.module, ir.FunctionType(vector, [vector] * 3), name)
+
+        def address(base, offset):
+            return builder.bitcast(builder.gep(base, [offset]), vector.as_pointer())
+
+        for first in range(0, PANEL_WIDTH, width):
+            before, head = builder.block, builder.append_basic_block("terms")
+            body, end = builder.append_basic_block("term"), builder.append_basic_block("summed")
+            builder.branch(head)
+            builder.position_at_end(head)
+            k, totals = builder.phi(index), [builder.phi(vector) for _ in range(width // lanes)]
+            k.add_incoming(args[4], before)
+            for total in totals:
+                total.add_incoming(ir.Constant(vector, [0.0] * lanes), before)
+            builder.cbranch(builder.icmp_signed("<", k, args[5]), body, end)
+            builder.position_at_end(body)
+            column = builder.zext(builder.load(builder.gep(columns, [k])), index)
+            at = builder.add(builder.mul(column, ir.Constant(index, PANEL_WIDTH)), ir.Constant(index, first))
+            empty = ir.Constant(vector, ir.Undefined)
+            factor = builder.insert_element(empty, builder.load(builder.gep(factors, [k])), ir.Constant(short, 0))
+            factor = builder.shuffle_vector(factor, empty, ir.Constant(ir.VectorType(short, lanes), [0] * lanes))
+            for v, total in enumerate(totals):
+                term = builder.load(address(table, builder.add(at, ir.Constant(index, v * lanes))), align=real // 8)
+                total.add_incoming(builder.call(multiply_add, [factor, term, total]), body)
+            k.add_incoming(builder.add(k, ir.Constant(index, 1)), body)
+            builder.branch(head)
+            builder.position_at_end(end)
+            for v, total in enumerate(totals):
+                builder.store(total, address(to, ir.Constant(index, first + v * lanes)), align=real // 8)
+        return context.get_dummy_value()
+
+    return types.void(sums, panel, indices, data, start, stop), generate
+
+
+_dots_of_terms: Any = intrinsic(_dots)
+
+
 @jit
 def _dots_with_panel(sums, panel, indptr, indices, data, row):
     """sums[b] = <data row `row`, column b of the panel>."""
-    for b in range(PANEL_WIDTH):
-        sums[b] = 0
-    width = np.uint64(PANEL_WIDTH)
-    k, end = indptr[row], indptr[row + 1]
-    # Four terms per pass: the running sums are loaded and stored once for four products.
-    while k + 4 <= end:
-        x0, x1, x2, x3 = data[k], data[k + 1], data[k + 2], data[k + 3]
-        p0, p1 = np.uint64(indices[k]) * width, np.uint64(indices[k + 1]) * width
-        p2, p3 = np.uint64(indices[k + 2]) * width, np.uint64(indices[k + 3]) * width
-        for b in range(PANEL_WIDTH):
-            q = np.uint64(b)
-            sums[b] += (x0 * panel[p0 + q] + x1 * panel[p1 + q]) + (x2 * panel[p2 + q] + x3 * panel[p3 + q])
-        k += 4
-    while k < end:
-        x0, p0 = data[k], np.uint64(indices[k]) * width
-        for b in range(PANEL_WIDTH):
-            sums[b] += x0 * panel[p0 + np.uint64(b)]
-        k += 1
+    _dots_of_terms(sums, panel, indices, data, indptr[row], indptr[row + 1])
 
 
 @jit
