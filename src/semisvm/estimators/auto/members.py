@@ -152,6 +152,9 @@ def _sum_at_leaves(rows, left, right, feature, threshold, roots, table, total):
 
 
 N_FOREST_TREES, FOREST_LEAF = 300, 2
+# Extra trees look at few columns per cut, which is good where many columns say a little; the random forest looks at
+# half of them, which is good where few columns say all. More than so many take too long:
+MOST_COLUMNS_PER_CUT = 60
 N_DIRECTIONS, WEAK_RIDGE = 100, 0.1
 
 
@@ -299,7 +302,17 @@ def train_forest(
     began = time.perf_counter()
     rows, Y = views[view], target.Y
     codes = (Y[:, 0] > 0).astype(int) if Y.shape[1] == 1 else Y.argmax(axis=1)
-    forest = kind(N_FOREST_TREES, min_samples_leaf=FOREST_LEAF, bootstrap=True, oob_score=True, random_state=0)
+    d = rows.shape[1]
+    few = max(1, int(d**0.5))
+    per_cut = max(few, min((d + 1) // 2, MOST_COLUMNS_PER_CUT)) if kind is RandomForestClassifier else few
+    forest = kind(
+        N_FOREST_TREES,
+        max_features=per_cut,
+        min_samples_leaf=FOREST_LEAF,
+        bootstrap=True,
+        oob_score=True,
+        random_state=0,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rows that no tree has left out get the shares of the classes, below
         forest.fit(rows[target.labeled], codes, sample_weight=target.count)
