@@ -1,13 +1,20 @@
 """Exported models give the scores and labels of the originals; cards and notebooks show the operating points."""
 
+import math
+from itertools import combinations
+
 import numpy as np
 import onnxruntime
 import pytest
 import sklearn
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
+from sklearn.svm import SVC
 
 import semisvm
 from semisvm import (
@@ -15,7 +22,9 @@ from semisvm import (
     ClusterSVC,
     LabelMeanSVC,
     LaplacianSVC,
+    MixtureClassifier,
     PositiveUnlabeledSVC,
+    PreferenceClassifier,
     PreferenceSVC,
     ProgressiveSVC,
     SelfTrainingSVC,
@@ -130,14 +139,101 @@ def test_a_pipeline_and_single_precision():
     assert (label == model.predict(raw)).all()
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"covariance_type": "full", "n_components": 2, "random_state": 0, "reg_covar": 0.1},
+        {"covariance_type": "tied", "costs": {0: 1, 1: 7}},
+        {"covariance_type": "spherical"},
+    ],
+    ids=["diagonal", "two full components", "tied with costs", "spherical"],
+)
+def test_mixtures_of_two_classes(parameters):
+    X, y = cancer()
+    check_same(MixtureClassifier(**parameters).fit(X, y), X)
+
+
+@pytest.mark.parametrize("costs", [None, [[0, 1, 5], [1, 0, 1], [2, 1, 0]]])
+def test_mixtures_of_three_classes(costs):
+    X, y = flowers()
+    check_same(MixtureClassifier(n_components=2, costs=costs, random_state=0).fit(X, y), X)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        GaussianNB(),
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        RandomForestClassifier(20, min_samples_leaf=5, random_state=0),
+        SupervisedSVC(),
+    ],
+    ids=lambda inner: type(inner).__name__,
+)
+def test_preferences_around_other_classifiers(inner):
+    X, y = cancer()
+    model = PreferenceClassifier(inner, min_recall=0.9, random_state=0).fit(X, y)
+    assert (model.threshold_ != 0).any()
+    check_same(model, X)
+
+
+def test_preferences_for_three_classes_and_a_certified_threshold():
+    X, y = flowers()
+    model = PreferenceClassifier(LogisticRegression(), random_state=0).fit(X, y)
+    check_same(model, X)
+    check_same(model.with_threshold(0.2, pos_label="virginica"), X)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_the_average_of_kernels_scores_rows_of_the_fit_and_new_rows(metric):
+    X, y = cancer(500)
+    model = AutoSVC(metric=metric).fit(X[:250], y[:250])
+    assert {name.split()[0] for name, weight in model.weights_.items() if weight > 1e-3} >= {"graph", "component"}
+    check_same(model, X)
+    assert np.abs(model.decision_function(X[:250] + 1e-9) - model.decision_function(X[:250])).max() > 1e-4
+
+
+def test_the_average_of_kernels_with_targets_and_several_classes():
+    X, y = cancer()
+    check_same(AutoSVC(min_precision=0.9, safe=False).fit(X, y), X)
+    X, y = flowers()
+    X += np.random.default_rng(0).normal(scale=0.01, size=X.shape)  # of rows equally near, rounding chooses
+    model = AutoSVC().fit(X[::2], y[::2])
+    check_same(model, X)
+    check_same(model.with_threshold(0.2, pos_label="virginica"), X)
+
+
 def test_what_onnx_lacks_is_refused_in_words():
     X, y = cancer()
-    with pytest.raises(TypeError, match=r"AutoSVC has no form in ONNX here: export one of SupervisedSVC"):
-        to_onnx(AutoSVC().fit(X[:100], y[:100]))
+    with pytest.raises(TypeError, match=r"for points only, and this one was fitted on a table: prepare the columns"):
+        to_onnx(AutoSVC(columns="table").fit(X[:100], y[:100]))
+    with pytest.raises(TypeError, match=r"SVC has no form in ONNX here: export one of SupervisedSVC"):
+        to_onnx(SVC().fit(X[:80], y[:80]))
     with pytest.raises(TypeError, match="ONNX has no kernel 'callable': fit with one of linear"):
         to_onnx(SupervisedSVC(kernel=lambda a, b: a @ b.T).fit(X, y))
     with pytest.raises(ValueError, match=r"dtype must be numpy\.float32 or numpy\.float64"):
         to_onnx(SupervisedSVC().fit(X, y), dtype=np.int8)
+
+
+def test_shapley_values_of_a_linear_machine_are_its_weights_times_the_distance_from_the_mean():
+    X, y = cancer()
+    X = X[:, :5]
+    model = SupervisedSVC(kernel="linear").fit(X, y)
+    row, features = X[7], range(5)
+
+    def worth(present):
+        """The mean score of rows that have these features of the row, and the others of a row of X."""
+        mixed = X.copy()
+        mixed[:, list(present)] = row[list(present)]
+        return model.decision_function(mixed).mean()
+
+    for j in features:
+        others, value = [k for k in features if k != j], 0.0
+        for size in range(5):
+            share = 1 / (5 * math.comb(4, size))
+            value += share * sum(worth((*some, j)) - worth(some) for some in combinations(others, size))
+        assert value == pytest.approx(model.coef_[0, j] * (row[j] - X[:, j].mean()), abs=1e-9)
 
 
 # ---- cards and notebooks ----

@@ -1,6 +1,9 @@
-"""Try random inputs of every category for some minutes; print and keep a table of what was tried and what failed.
+"""Try random inputs of every category; print and keep a table of what was tried and what failed.
 
     python -m studies.fuzz --minutes 2 --workers 2 --seed 0
+    python -m studies.fuzz --minutes 9 --workers 15 --inputs estimators=10000 command=2000 models=1000 faults=200
+
+It ends when the minutes are over, or when the inputs that were asked for are tried.
 
 The exit status is 1 if anything failed. Failures, each made small, are in OUT/failures.jsonl; one line per run is added
 to OUT/runs.md. A failure is tried again by `--recipe CATEGORY JSON`.
@@ -26,12 +29,21 @@ from studies.harness.pool import run_in_pool
 from studies.harness.tables import markdown_table
 
 # Inputs in a cell, and cells in a round: about as many of each category as the docs promise of a long run.
-CELLS = {"estimators": (40, 4), "arrays": (3, 1), "command": (8, 4), "models": (8, 2), "faults": (2, 1)}
+CELLS = {
+    "estimators": (40, 4),
+    "arrays": (3, 1),
+    "streams": (10, 1),
+    "command": (8, 4),
+    "labeling": (4, 1),
+    "models": (8, 2),
+    "faults": (2, 1),
+}
+Cell = tuple[str, int, int, int]  # category, seed, first, count
 SECONDS_PER_INPUT = 240  # of the clock, after which a process that is stuck in compiled code is ended
 _seen: set[str] = set()  # failures that this process has made small already
 
 
-def run_cell(cell: tuple[str, int, int, int]) -> dict[str, Any]:
+def run_cell(cell: Cell) -> dict[str, Any]:
     """Try the inputs of a cell (category, seed, first, count); the record counts verdicts and holds failures."""
     category, seed, first, count = cell
     module = importlib.import_module(f"studies.fuzz.{category}")
@@ -61,7 +73,7 @@ def run_cell(cell: tuple[str, int, int, int]) -> dict[str, Any]:
     }
 
 
-def lost_cell(cell: tuple[str, int, int, int], why: str) -> dict[str, Any]:
+def lost_cell(cell: Cell, why: str) -> dict[str, Any]:
     """The record of a cell that ended its process."""
     category, seed, first, count = cell
     failure = {"category": category, "seed": seed, "number": first, "kind": "died", "told": f"inputs {first} to "
@@ -69,7 +81,7 @@ def lost_cell(cell: tuple[str, int, int, int], why: str) -> dict[str, Any]:
     return {"category": category, "kinds": {"died": 1}, "failures": [failure], "slowest": 0.0, "peak_mb": 0.0}
 
 
-def cells_of(seed: int, categories: list[str], n_rounds: int) -> list[tuple[str, int, int, int]]:
+def cells_of(seed: int, categories: list[str], n_rounds: int) -> list[Cell]:
     """The cells of so many rounds; each round has cells of every category."""
     cells = []
     for round in range(n_rounds):
@@ -79,11 +91,29 @@ def cells_of(seed: int, categories: list[str], n_rounds: int) -> list[tuple[str,
     return cells
 
 
+def cells_for(seed: int, inputs: dict[str, int]) -> list[Cell]:
+    """The cells of so many inputs per category, those of all categories spread evenly over the run."""
+    cells = []
+    for category, n in inputs.items():
+        size = CELLS[category][0]
+        cells += [(first / n, (category, seed, first, min(size, n - first))) for first in range(0, n, size)]
+    return [cell for _, cell in sorted(cells)]
+
+
+def counted(text: str) -> tuple[str, int]:
+    """Read CATEGORY=COUNT."""
+    category, _, count = text.partition("=")
+    if category not in CELLS or not count.isdigit() or int(count) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not CATEGORY=COUNT with a category of {', '.join(CELLS)}")
+    return category, int(count)
+
+
 def main(argv: list[str] | None = None) -> int:
-    """Run until the time is over or the rounds are done."""
+    """Run until the time is over or everything that was asked for is tried."""
     parser = argparse.ArgumentParser(prog="python -m studies.fuzz", description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=2.0, help="how long to run")
     parser.add_argument("--rounds", type=int, default=100_000, help="at most so many rounds of all categories")
+    parser.add_argument("--inputs", nargs="+", type=counted, metavar="CATEGORY=COUNT", help="so many inputs, then end")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=usable_cores())
     parser.add_argument("--only", action="append", choices=list(CELLS), help="a category; may be given more than once")
@@ -97,7 +127,11 @@ def main(argv: list[str] | None = None) -> int:
     os.environ.setdefault("SEMISVM_DATA", "")
     end = time.monotonic() + 60 * options.minutes
     records, failures = [], {}
-    cells = cells_of(options.seed, options.only or list(CELLS), min(options.rounds, int(200 * options.minutes) + 1))
+    if options.inputs:
+        cells = cells_for(options.seed, dict(options.inputs))
+    else:
+        n_rounds = min(options.rounds, int(200 * options.minutes) + 1)
+        cells = cells_of(options.seed, options.only or list(CELLS), n_rounds)
     for record in run_in_pool(run_cell, cells, workers=options.workers, failed=lost_cell):
         records.append(record)
         for failure in record["failures"]:

@@ -16,7 +16,7 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ import pandas as pd
 from studies.fuzz.verdict import SlowError, Verdict, limited, of_error
 
 Recipe = dict[str, Any]
-FORMATS = ("csv", "csv", "csv", "tsv", "parquet", "libsvm", "npz", "csv.gz")
+FORMATS = ("csv", "csv", "csv", "tsv", "parquet", "libsvm", "npz", "csv.gz", "folder")
 CELLS = (
     "", " ", "nan", "NA", "inf", "-inf", "1e300", "1e308", "1e-320", "1_5", "0x10", "1,5", "−3", "١٢", "=1+1",
     "@cmd", "ham",
@@ -184,7 +184,7 @@ def _mutate_lines(lines: list[list[str]], what: str, random: np.random.Generator
 def write_table(folder: Path, name: str, recipe: Recipe, mutations: list[dict[str, Any]]) -> Path:
     """Write the table in its format, mutated."""
     frame, format = table_of(recipe), recipe["format"]
-    path = folder / f"{name}.{format}"
+    path = folder / (name if format == "folder" else f"{name}.{format}")
     buffer = io.BytesIO()
     codes = frame.y.map({"ham": -1, "spam": 1, "": 0})
     if format == "parquet":
@@ -205,6 +205,11 @@ def write_table(folder: Path, name: str, recipe: Recipe, mutations: list[dict[st
         import gzip
 
         content = gzip.compress(content)
+    if format == "folder":
+        path.mkdir()
+        (path / "1.csv").write_bytes(frame.to_csv(index=False).encode())
+        (path / "2.csv").write_bytes(content)
+        return path
     path.write_bytes(content)
     return path
 
@@ -270,17 +275,23 @@ def _run_sequence(folder: Path, recipe: Recipe) -> Verdict:
     for words in [["fit", data.name, *options, "--out", out], *(follow_ups[name] for name in recipe["after"])]:
         inputs = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
         code, told, complaint = run_words(words)
-        found = _judge(folder, words, code, told, complaint, inputs)
+        found = judge(folder, words, code, told, complaint, inputs)
         if found is not None:
             return found
         kinds.add(code)
     return Verdict("refused" if kinds == {2} else "done")
 
 
-def _judge(
-    folder: Path, words: list[str], code: int, told: str, complaint: str, inputs: dict[str, bytes]
+def judge(
+    folder: Path,
+    words: list[str],
+    code: int,
+    told: str,
+    complaint: str,
+    inputs: dict[str, bytes],
+    may_change: Collection[str] = (),
 ) -> Verdict | None:
-    """What is wrong about an ending; None if nothing is."""
+    """What is wrong about an ending; None if nothing is. `may_change` names the inputs that the command keeps up."""
     shown = f"{words[0]}: {complaint.strip()[-300:]}"
     if code not in (0, 1, 2):
         return Verdict("exit code", f"{code} {shown}")
@@ -288,16 +299,19 @@ def _judge(
         return Verdict("traceback", shown)
     if code == 2 and len(complaint.strip()) < 20:
         return Verdict("unhelpful", shown)
-    may_change = {words[words.index("--out") + 1]} if "--force" in words and "--out" in words else set()
-    may_change |= {words[2]} if words[0] == "certify" else set()  # the model keeps the ledger of its campaigns
+    allowed = (
+        {*may_change, words[words.index("--out") + 1]} if "--force" in words and "--out" in words else {*may_change}
+    )
+    allowed |= {words[2]} if words[0] == "certify" else set()  # the model keeps the ledger of its campaigns
     changed = [name for name, content in inputs.items() if (folder / name).read_bytes() != content]
-    if set(changed) - may_change or {name for name in changed if name.startswith(("data", "new"))}:
+    if set(changed) - allowed or {name for name in changed if name.startswith(("data", "new"))}:
         return Verdict("lost file", f"{changed} changed by {words[0]}")
     left = [path.name for path in folder.iterdir() if "unfinished" in path.name]
     if left:
         return Verdict("left behind", left[0])
     is_new = "--out" in words and (folder / words[words.index("--out") + 1]).is_file()
-    if "--out" in words and code == 0 and not is_new:
+    may_be_empty = words[0] == "certify" and words[1] in ("start", "tell", "export")  # nothing to ask, nothing answered
+    if "--out" in words and code == 0 and not is_new and not may_be_empty:
         return Verdict("lost file", f"{words[0]} ended with 0 and wrote nothing")
     if code == 2 and is_new and words[words.index("--out") + 1] not in inputs:
         return Verdict("exit code", f"2 although the file was written: {shown}")

@@ -44,9 +44,8 @@ TARGETS = (
 WEIGHTS = (None, None, None, "ones", "integers", "some zero", "tiny", "huge", "nan", "negative", "short", "all zero")
 
 
-def make(random: np.random.Generator) -> Recipe:
-    """Draw an estimator, some of its parameters, rows, a target and weights."""
-    name = str(random.choice(list(ESTIMATORS)))
+def draw_parameters(random: np.random.Generator, name: str) -> dict[str, Any]:
+    """Draw some parameters of an estimator and their values."""
     parameters: dict[str, Any] = {}
     choices = choices_of(name)
     for parameter in random.permutation(list(choices))[: random.choice([0, 0, 1, 2, 3, 5, 20])]:
@@ -55,6 +54,13 @@ def make(random: np.random.Generator) -> Recipe:
             parameters[str(parameter)] = values[int(random.integers(len(values)))]
     if random.random() < 0.5 and "random_state" in choices:
         parameters.setdefault("random_state", 0)
+    return parameters
+
+
+def make(random: np.random.Generator) -> Recipe:
+    """Draw an estimator, some of its parameters, rows, a target and weights."""
+    name = str(random.choice(list(ESTIMATORS)))
+    parameters = draw_parameters(random, name)
 
     def pick(options: Any, plain: float = 0.5) -> Any:
         return options[0] if random.random() < plain else options[int(random.integers(len(options)))]

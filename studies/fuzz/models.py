@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from studies.fuzz.command import run_words, table_of
+from studies.fuzz.command import judge, run_words, table_of
 from studies.fuzz.verdict import SlowError, Verdict, limited, of_error, peak_megabytes
 
 Recipe = dict[str, Any]
@@ -225,14 +225,13 @@ def check(recipe: Recipe) -> Verdict:
 
 
 def _use(folder: Path) -> Verdict:
-    from studies.fuzz.command import _judge
 
     peak, codes = peak_megabytes(), []
     for words in (["predict", "m.skops", "t.csv", "--out", "p.csv"], ["evaluate", "m.skops", "t.csv", "--json"],
                   ["report", "m.skops", "--out", "r.html"]):  # fmt: skip
         inputs = {path.name: path.read_bytes() for path in folder.iterdir()}
         code, told, complaint = run_words(words)
-        found = _judge(folder, words, code, told, complaint, inputs)
+        found = judge(folder, words, code, told, complaint, inputs)
         if found is not None:
             return found
         codes.append(code)

@@ -67,7 +67,7 @@ def of_error(error: BaseException) -> Verdict:
         return Verdict("memory", told, where)
     if isinstance(error, Warning):
         return Verdict("warning", told, where)
-    if not isinstance(error, ValueError | TypeError) or not str(error).strip():
+    if not isinstance(error, ValueError | TypeError | FileNotFoundError) or not str(error).strip():
         return Verdict("traceback", told, where)
     if INTERNAL.search(str(error)):
         return Verdict("unhelpful", told, where)

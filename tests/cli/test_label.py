@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -210,6 +211,19 @@ def load_rows(text):
 
 
 # ---- the page ----
+
+
+def test_a_campaign_that_needs_no_label_says_so(mails, capsys):
+    """All rows are alike, so the only threshold accepts them all: every positive is found."""
+    folder, _ = mails
+    frame = pd.read_csv(folder / "mails.csv", dtype=str, keep_default_na=False)
+    frame[frame["label"] == ""].iloc[[0] * 20].to_csv(folder / "alike.csv", index=False)
+    words = ("start", folder / "spam.skops", folder / "alike.csv", "--min-recall", "0.5", "--state", folder / "b.json")
+    done = run_command(capsys, "certify", *words, "--out", folder / "empty.csv")
+    assert done.code == 0
+    assert "There is nothing to ask." in done.out
+    assert "rows to label" not in done.out
+    assert not (folder / "empty.csv").exists()
 
 
 @pytest.fixture

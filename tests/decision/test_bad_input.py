@@ -47,6 +47,7 @@ def test_rows_that_cannot_be_measured(name, rows, message):
         ({"min_recall": np.nan}, r"min_recall must lie in \(0, 1\], got nan"),
         ({"min_precision": "0.9"}, r"min_precision must lie in \(0, 1\], got '0.9'"),
         ({"beta": 0.0}, "beta must be a positive number"),
+        ({"beta": 1e200}, r"at most 1e\+100"),
         ({"costs": 3.0}, r"costs must be a pair \(missed positive, accepted negative\)"),
         ({"costs": (1.0, -1.0)}, "costs must be finite, not negative and not both 0"),
         ({"costs": (0.0, 0.0)}, "costs must be finite, not negative and not both 0"),

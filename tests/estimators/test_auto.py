@@ -144,7 +144,7 @@ def test_rows_without_structure_are_left_to_the_ordinary_kernels():
         rows = rng.permutation(500)[:20]
         model = AutoSVC().fit(X, hide(y, rows))
         assert {name for name, weight in model.weights_.items() if weight > 0} == {
-            *("rbf", "linear", "rbf, strong ridge", "linear, strong ridge")
+            name + ridge for name in ("rbf", "linear") for ridge in ("", ", strong ridge", ", weak ridge")
         }
         svm = SVC(C=100).fit(X[rows], y[rows])
         lost.append(error_on_unlabeled(model.transduction_, y, rows) - error_on_unlabeled(svm.predict(X), y, rows))
@@ -199,11 +199,12 @@ def test_strong_priors_keep_the_beliefs_and_weak_ones_follow_the_labels():
     assert max(weak.weights_.values()) > 0.5
 
 
-def test_a_stronger_ridge_gives_smaller_scores():
+def test_a_stronger_ridge_gives_smaller_scores_and_then_the_mean_of_the_labels():
     X, y = make_moons(150, noise=0.1, random_state=0)
     hidden = hide(y, np.arange(30))
-    small, large = (np.abs(AutoSVC(ridge=ridge).fit(X, hidden).decision_function(X)).mean() for ridge in (0.1, 100))
-    assert large < 0.2 * small
+    small, large, huge = (AutoSVC(ridge=ridge).fit(X, hidden).decision_function(X) for ridge in (0.1, 100, 1e4))
+    assert np.abs(large).mean() < 0.5 * np.abs(small).mean()
+    assert_allclose(huge, 2 * y[:30].mean() - 1, atol=0.02)
 
 
 def test_equal_and_constant_rows():

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from semisvm import AutoSVC, load, save
 from semisvm.estimators.auto import explain_weights, members
-from semisvm.estimators.auto.average import FamilySettings, LabeledTarget, fit_least_squares, stack
+from semisvm.estimators.auto.average import FamilySettings, LabeledTarget
 from semisvm.estimators.auto.members import (
     find_latent_directions,
     grow_leaf_shares,
@@ -23,6 +23,7 @@ from semisvm.estimators.auto.members import (
     trees_of,
 )
 from semisvm.estimators.auto.preparation import make_views, read_rows, settle_groups
+from semisvm.estimators.auto.stacking import fit_least_squares, stack
 from semisvm.tables.files import load_table_model
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings

@@ -8,9 +8,10 @@ from threadpoolctl import threadpool_limits
 
 from semisvm import AutoSVC, load, save
 from semisvm.decision import choose
-from semisvm.estimators.auto.average import FamilySettings, labeled_target, stack
+from semisvm.estimators.auto.average import FamilySettings, labeled_target
 from semisvm.estimators.auto.families import fit_families
 from semisvm.estimators.auto.operating import crossed_scores
+from semisvm.estimators.auto.stacking import stack
 from semisvm.estimators.costs import Costs
 from semisvm.labels import Labels
 

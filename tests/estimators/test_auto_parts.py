@@ -1,5 +1,7 @@
 """The parts of AutoSVC against slow, obvious answers: refits, repeated rows, a general solver, plain formulas."""
 
+import itertools
+
 import clarabel
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_moons
 
-from semisvm.estimators.auto.average import fit_least_squares, stack
+from semisvm.estimators.auto.average import LabeledTarget, prior_weights
 from semisvm.estimators.auto.geometry import (
     make_geometry,
     make_graph,
@@ -15,7 +17,8 @@ from semisvm.estimators.auto.geometry import (
     nearest_rows,
     squared_distances_between,
 )
-from semisvm.estimators.auto.library import make_library
+from semisvm.estimators.auto.library import Member, make_library
+from semisvm.estimators.auto.stacking import fit_least_squares, stack
 from semisvm.kernels.spectrum import largest_eigenpairs
 
 
@@ -72,6 +75,40 @@ def test_a_row_of_weight_k_is_k_rows_in_the_machine_and_in_its_leave_one_out_sco
     other = fit_least_squares(K[np.ix_(times, times)], Y[times], np.ones(len(times)), price[times], ridge=0.1)
     assert_allclose(one.scores(K), other.scores(K[:, times]), atol=1e-10)
     assert_allclose(one.left_out[times], other.left_out, atol=1e-9)
+    assert_allclose(one.spread[times], other.spread, rtol=1e-9)
+
+
+def test_the_spread_is_the_mean_error_over_all_orders_of_the_labels(rng):
+    X, Y = rng.standard_normal((6, 2)), np.array([1.0, 1.0, 1.0, -1.0, -1.0, 1.0])
+    price, K = rng.uniform(0.5, 2, 6), rbf(X)
+    orders = np.array(list(itertools.permutations(Y))).T  # one column per order
+    machine = fit_least_squares(K, orders, np.ones(6), price, ridge=0.1)
+    errors = ((orders - machine.left_out) ** 2).mean(axis=1)
+    assert_allclose(errors, Y.var(ddof=1) * machine.spread, rtol=1e-9)
+
+
+def believed(K, Y, is_structure=True, rows=slice(None)):
+    """The belief in a kernel beside an ordinary one that says nothing, both believed in alike before labels speak."""
+    ones = np.ones(len(Y))
+    target = LabeledTarget(np.arange(len(Y)), Y, ones, ones)
+    members = [Member("own", "own", 1.0, 1.0, is_structure), Member("none", "none", 1.0, 1.0)]
+    kernels = {"own": K, "none": np.zeros_like(K)}
+    machines = {name: fit_least_squares(kernel, Y, ones, ones, ridge=0.1) for name, kernel in kernels.items()}
+    return prior_weights(members, machines, target, rows)[0]
+
+
+def test_labels_that_speak_against_a_structure_take_the_belief_in_it():
+    """Pairs of equal rows: with equal labels the kernel is right about each, with different ones it is wrong."""
+    K = np.kron(np.eye(4), np.ones((2, 2)))
+    agree = np.repeat([[1.0], [-1.0], [1.0], [-1.0]], 2, axis=0)
+    differ = np.tile([[1.0], [-1.0]], (4, 1))
+    assert believed(K, agree) == 0.5
+    assert believed(K, differ) < 1e-8
+    assert believed(K, differ, is_structure=False) == 0.5
+    mixed = np.array([[1.0], [1.0], [-1.0], [-1.0], [1.0], [-1.0], [1.0], [-1.0]])
+    assert believed(K, mixed, rows=np.arange(8) < 4) == 0.5  # only those rows are asked
+    assert believed(K, mixed, rows=np.arange(8) >= 4) < 1e-8
+    assert believed(np.eye(2), np.array([[1.0], [-1.0]])) == 0.5  # one label per class says nothing
 
 
 def test_a_row_of_weight_below_1_is_left_out_as_a_whole(rng):

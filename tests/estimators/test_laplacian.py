@@ -262,6 +262,30 @@ def test_auto_takes_the_price_with_the_least_leave_one_out_error_and_keeps_the_s
     np.testing.assert_allclose(model.decision_function(X), machine.decision_function(bent), atol=1e-5)
 
 
+@pytest.mark.parametrize(("noise", "power"), [(0.1, 1), (0.15, 2)])
+def test_auto_takes_the_first_power_only_where_its_error_is_less_by_a_third(noise, power):
+    """The least leave-one-out error of each power, from systems that are written out here."""
+    X, true = make_moons(120, noise=noise, random_state=1)
+    y = np.where(np.arange(120) % 8 == 0, true, -1)
+    labeled = np.flatnonzero(y >= 0)
+    K, Y = rbf_kernel(X, gamma=2), 2.0 * y[labeled] - 1
+    L = laplacian_by_hand(graph_by_hand(X, 6, "heat"), "normalized")
+    least = {}
+    for p in (1, 2):
+        errors = []
+        for price in (0.0, 10.0, 1e3, 1e4):
+            block = deformed_by_hand(K, np.linalg.matrix_power(L, p), price)[np.ix_(labeled, labeled)]
+            system = np.ones((len(labeled) + 1,) * 2)
+            system[:-1, :-1], system[-1, -1] = block + 0.1 * np.diagonal(block).mean() * np.eye(len(labeled)), 0
+            inverse = np.linalg.inv(system)
+            a = inverse[:, :-1] @ Y
+            errors.append(((a[:-1] / np.diagonal(inverse)[:-1]) ** 2).sum())
+        least[p] = min(errors)
+    assert (least[1] < 2 / 3 * least[2]) == (power == 1)
+    assert least[1] < least[2]
+    assert LaplacianSVC(C=3, gamma=2, **TIGHT).fit(X, y).power_ == power
+
+
 def test_auto_leaves_the_graph_out_where_it_does_not_help():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 20))

@@ -182,3 +182,31 @@ def test_what_can_not_be_fitted_from_files_is_refused_in_a_sentence(on_disk, mod
         SupervisedSVC(kernel="linear").fit(on_disk(X), codes, sample_weight=np.ones(50))
     with pytest.raises(ValueError, match="y is None"):
         SupervisedSVC(kernel="linear").fit(on_disk(X), None)
+
+
+@pytest.mark.parametrize(
+    ("codes", "weight", "words"),
+    [
+        (np.array([0, 1, 5, -1]), None, "codes holds 5"),
+        (np.array([0, 1, -2, -1]), None, "codes holds -2"),
+        (np.array([0, 1, 0.5, -1]), None, "whole numbers"),
+        (np.array([0, 0, 0, -1]), None, "3 of 'a', 0 of 'b'"),
+        (np.full(4, -1), None, "0 of 'a', 0 of 'b'"),
+        (np.array([0, 1, 0, -1]), np.array([1, np.nan, 1, 1]), "NaN"),
+        (np.array([0, 1, 0, -1]), np.array([1, 1e300, 1, 1]), "between 1e-30 and 1e"),
+    ],
+)
+def test_codes_and_weights_that_mean_nothing_are_refused(on_disk, codes, weight, words):
+    rows = on_disk(np.arange(8.0).reshape(4, 2), codes, weight, np.array(["a", "b"]))
+    with pytest.raises(ValueError, match=words):
+        SupervisedSVC(kernel="linear").fit(rows, None)
+
+
+def test_a_solve_that_can_not_move_ends_as_stalled(on_disk):
+    X, codes = some_rows(40, 3)
+    rows = on_disk(X.astype(np.float64) * 1e30, codes, None, np.array(["a", "b"]))
+    with pytest.warns(UserWarning, match="stalled|progress|tol"):
+        model = SupervisedSVC(kernel="linear").fit(rows, None)
+    assert model.termination_condition_ == "stalled"
+    assert model.n_iter_ <= 1000
+    assert np.isfinite(model.decision_function(X)).all()

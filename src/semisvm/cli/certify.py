@@ -177,10 +177,13 @@ def start_command(
         keep_campaign(campaign, state, force=force)
         n_rows = write_batch(campaign, n, out, format=format, force=force)
     if as_json:
-        screen.show_json(campaign.prices().as_dict() | {"state": str(state), "out": str(out), "rows": n_rows})
+        written = {"state": str(state), "out": str(out) if n_rows else None, "rows": n_rows}
+        screen.show_json(campaign.prices().as_dict() | written)
         return
     say_begun(screen, campaign)
-    if format == "csv":
+    if n_rows == 0:
+        screen.say(f"There is nothing to ask. {campaign.verdict().reason}")
+    elif format == "csv":
         screen.say(f"{n_rows} rows to label: {out} (fill in the column {campaign.about['target']!r})")
     else:
         _say_setup(screen, campaign, format)

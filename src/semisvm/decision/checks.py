@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+LARGEST_BETA = 1e100
+
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     """Return `scores` as a float64 vector."""
@@ -88,9 +90,9 @@ def check_max_cost(cost: float) -> float:
 
 
 def check_beta(beta: float) -> float:
-    """Return the weight of recall in F-beta: positive and finite."""
-    if not _is_number(beta) or not 0 < beta < math.inf:
-        raise ValueError(f"beta must be a positive number, got {beta!r}.")
+    """Return the weight of recall in F-beta: positive, and with a square that is finite."""
+    if not _is_number(beta) or not 0 < beta <= LARGEST_BETA:
+        raise ValueError(f"beta must be a positive number of at most {LARGEST_BETA:g}, got {beta!r}.")
     return float(beta)
 
 

@@ -70,6 +70,27 @@ def check_every_class_is_used(labels: Labels, in_use: np.ndarray) -> None:
         )
 
 
+def check_codes(codes: Any, weight: Any, n_classes: int) -> None:
+    """Refuse class codes that are no index of a class and weights that are no weights."""
+    codes = np.asarray(codes)
+    if codes.dtype.kind not in "iu":
+        raise ValueError(f"codes must be whole numbers, -1 for a row without a label; got the type {codes.dtype}.")
+    if codes.size and not -1 <= codes.min() <= codes.max() < n_classes:
+        wrong = codes.max() if codes.max() >= n_classes else codes.min()
+        raise ValueError(f"codes holds {wrong}: with {n_classes} classes, codes are -1 to {n_classes - 1}.")
+    if weight is not None:
+        row_weights(weight, codes[:, np.newaxis])
+
+
+def check_class_counts(labels: Labels, counts: np.ndarray) -> None:
+    """Refuse fewer than two classes, and a class without a labeled row; counts: (n_classes,) labeled rows."""
+    if labels.n_classes < 2 or not counts.all():
+        found = ", ".join(f"{n:g} of {name!r}" for name, n in zip(labels.classes.tolist(), counts, strict=True))
+        raise ValueError(
+            f"A fit needs labeled rows of at least two classes, and of each class; there are {found or 'none'}."
+        )
+
+
 def usable_rows(X: Any, names: Any = None) -> Any:
     """Training rows in a precision that is wide enough; rows that no precision is wide enough for are refused."""
     X = with_small_indices(widened(X))

@@ -25,11 +25,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.dual import Status
-from semisvm.errors import RowsLostError
+from semisvm.errors import RowsLostError, UndefinedError
 from semisvm.estimators.binary import USABLE, BinaryFit, MethodFit, Pair, pairs
 from semisvm.estimators.class_shares import PositiveShare, share_of_labels
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.forms import Form, settle_form
+from semisvm.estimators.inputs import check_class_counts, check_codes
 from semisvm.estimators.problem import Limits
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import make_formula
@@ -133,7 +134,10 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
         rows, labels = read_dask(X, y, sample_weight, estimator.unlabeled)
     else:
         rows, labels = _with_codes(X, y, estimator.unlabeled)
+    if isinstance(rows, FileRows | MemoryRows):
+        check_codes(rows.codes, rows.weight, labels.n_classes)
     n_of_class = rows.sum_over(count_classes, labels.n_classes)
+    check_class_counts(labels, n_of_class)
     deadline = None if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
     problem = StreamProblem(
         name=name,
@@ -152,10 +156,13 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
     if rows.feature_names is not None:
         estimator.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
     try:
-        found: MethodFit = estimator._fit_stream(problem)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            found: MethodFit = estimator._fit_stream(problem)
     except RowsLostError:
         estimator._unfinished = problem.unfinished  # where the next fit begins
         raise
+    if not all(fit.is_finite for fit in found.fits):
+        raise UndefinedError("The model is not finite in float64: scale the features and the costs to near 1.")
     estimator._learn_machines(found)
     for attribute in ("transduction_", "labeled_iter_"):
         estimator.__dict__.pop(attribute, None)  # of an earlier fit in memory

@@ -173,7 +173,8 @@ class ScratchWriter:
         X : array-like of shape (m, n_features)
             The rows.
         """
-        rows = np.ascontiguousarray(X, dtype="<f4")
+        with np.errstate(over="ignore"):  # what is not finite in float32 is refused when it is read
+            rows = np.ascontiguousarray(X, dtype="<f4")
         rows.tofile(self._file)
         self.n_rows += len(rows)
 

@@ -44,6 +44,7 @@ CG_TOL, CG_STEPS = 0.1, 250
 POLISHED_TOL, POLISHED_MU = 1e-5, 0.05
 MOST_STEPS_PER_ZONE = 12
 STEPS_WITHOUT_PROGRESS = 12  # steps without progress of the gap or of the smoothed objective: rounding allows no more
+FIRST_LOOK, STALL_SHARE = 100, 0.9  # a gap that twice the steps have not reduced to this share is stalled
 
 
 @dataclass
@@ -122,6 +123,7 @@ class _Descent:
 
     def run(self) -> Status:
         since_progress, smallest = 0, np.inf
+        look_at, gap_then = FIRST_LOOK, np.inf
         try:
             while True:
                 gap = relative_gap(self.best.objective, self.bound)
@@ -131,6 +133,10 @@ class _Descent:
                 smallest = min(gap, smallest)
                 if since_progress > STEPS_WITHOUT_PROGRESS and self._is_at_rest():
                     return Status.STALLED
+                if self.watcher.n_iter >= look_at:
+                    if smallest > STALL_SHARE * gap_then:
+                        return Status.STALLED
+                    look_at, gap_then = 2 * look_at, smallest
                 self._adapt_zone()
                 if relative_gap(self.best.objective, self.bound) <= self.watcher.tol:
                     continue

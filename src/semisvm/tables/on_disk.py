@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas
 
 READABLE = (".csv", ".tsv", ".parquet", ".arff", ".gz", ".bz2", ".xz")
+LARGEST_STORED = float(np.finfo(np.float32).max)
 
 
 def rows_on_disk(
@@ -107,9 +108,15 @@ def _frames(reader: RowReader, names: list[str], target: str | None) -> Iterator
 
 def _matrix_of(reader: RowReader, chunk: Chunk, frame: pandas.DataFrame, names: list[str]) -> np.ndarray:
     X = frame[names].to_numpy(dtype=np.float64)
-    if not np.isfinite(X).all():
-        row, column = (int(place[0]) for place in np.nonzero(~np.isfinite(X)))
-        reason = f"column {names[column]!r} has no finite number in row {chunk.start + row + 1}"
+    is_bad = ~(np.abs(X) <= LARGEST_STORED)
+    if is_bad.any():
+        row, column = (int(place[0]) for place in np.nonzero(is_bad))
+        what = (
+            f"the number {X[row, column]:g}, too large for float32,"
+            if np.isfinite(X[row, column])
+            else "no finite number"
+        )
+        reason = f"column {names[column]!r} has {what} in row {chunk.start + row + 1}"
         raise fault(reader.path, reason, "Fill it in, leave the row out, or leave the column out of features")
     return X
 

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils import check_random_state
 
-from semisvm.estimators.auto.average import FamilySettings, LabeledTarget, Stacked, stack
+from semisvm.estimators.auto.average import FamilySettings, LabeledTarget
 from semisvm.estimators.auto.members import (
     WEAK_RIDGE,
     FamilyFit,
@@ -34,6 +34,7 @@ from semisvm.estimators.auto.members import (
     train_kernels,
 )
 from semisvm.estimators.auto.preparation import Views, make_views
+from semisvm.estimators.auto.stacking import Stacked, stack
 from semisvm.estimators.inputs import refuse_undefined
 from semisvm.estimators.progress import RoundRecord, warn_caller
 from semisvm.labels import Labels

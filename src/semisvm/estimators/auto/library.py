@@ -148,7 +148,8 @@ def _ramp(value: float, start: float, end: float) -> float:
 # ---- the kernels ----
 
 POWER, FLOOR = 3, 0.01
-STRONG_RIDGE = 10.0
+# The ridges of ordinary kernels, as multiples of the one asked for; three are believed in as much as two other kernels.
+RIDGES, ORDINARY_BELIEF = {"": 1.0, ", strong ridge": 10.0, ", weak ridge": 0.1}, 2 / 3
 # How fast the belief in a graph falls with the share of rows that no label reaches, and in its first m functions where
 # there are fewer than m labels.
 BELIEF_POWER = 4
@@ -166,12 +167,17 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class Member:
-    """One kernel with a ridge, a multiple of the one asked for, and how much it is believed in before labels speak."""
+    """One kernel with a ridge, a multiple of the one asked for, and how much it is believed in before labels speak.
+
+    is_structure says whether labels that speak against it lower the belief: the rows have the structure, the classes
+    may not.
+    """
 
     name: str
     kernel: str
     ridge: float
     belief: float
+    is_structure: bool = False
 
 
 @dataclass(frozen=True)
@@ -239,14 +245,17 @@ class KernelLibrary:
     def members(self, labeled: np.ndarray) -> list[Member]:
         """All members of the average, those that are not believed in included; their labels are not looked at."""
         structure = self.structure
-        plain = [Member(name, name, 1.0, 1.0) for name in self._plain]
         if structure is None:
             others = ["components", "component rbf", *(name for k in self.graphs for name in self._graph_names(k))]
-            return plain + [Member(name, name, 1.0, 1.0) for name in others]
-        strong = [Member(f"{name}, strong ridge", name, STRONG_RIDGE, 1.0) for name in self._plain]
-        components = [Member(name, name, 1.0, structure.components) for name in ("components", "component rbf")]
+            return [Member(name, name, 1.0, 1.0) for name in (*self._plain, *others)]
+        plain = [
+            Member(name + title, name, ridge, ORDINARY_BELIEF)
+            for title, ridge in RIDGES.items()
+            for name in self._plain
+        ]
+        components = [Member(name, name, 1.0, structure.components, True) for name in ("components", "component rbf")]
         of_graphs = [member for k in self.n_neighbors for member in self._graph_members(k, labeled, structure)]
-        return plain + strong + components + of_graphs
+        return plain + components + of_graphs
 
     def _graph_names(self, k: int) -> list[str]:
         return [f"graph {k} smooth", *(f"graph {k} first {count}" for count in self._function_counts)]
@@ -257,7 +266,7 @@ class KernelLibrary:
             belief = structure.graphs[k] * self.graphs[k].reached(labeled, self.geometry.mass) ** BELIEF_POWER
         enough = [1.0, *(min(1.0, len(labeled) / count) ** BELIEF_POWER for count in self._function_counts)]
         names = self._graph_names(k)
-        return [Member(name, name, 1.0, belief * share) for name, share in zip(names, enough, strict=True)]
+        return [Member(name, name, 1.0, belief * share, True) for name, share in zip(names, enough, strict=True)]
 
 
 def make_library(

@@ -35,12 +35,12 @@ from semisvm.estimators.auto.average import (
     KernelAverage,
     LabeledTarget,
     MembersFit,
-    Stacked,
     fit_average,
     member_record,
     train_members,
 )
 from semisvm.estimators.auto.library import Member, make_library
+from semisvm.estimators.auto.stacking import Stacked
 from semisvm.kernels.resources import jit
 
 N_LEAF_TREES, LEAF_DEPTH = 200, 7
@@ -323,7 +323,7 @@ def train_forest(
     name = title.removesuffix(": ")
     record = member_record(name, left_out, target, 0, time.perf_counter() - began).with_details(weight=1.0)
     stacked = Stacked(np.ones(1), float(record.objective or 0), n_iter=1, gap=0.0)
-    members = MembersFit({}, {"": 1.0}, left_out, stacked, [record], settings.tell(record))
+    members = MembersFit([], {}, {"": 1.0}, left_out, stacked, [record], settings.tell(record))
     family = ForestFamily(view, trees_of(forest), shares_at_leaves(forest))
     return FamilyFit(family, members, family.scores(views))
 

@@ -19,10 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint, Target, certify, choose_for, measure
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import LabeledTarget, stack
+from semisvm.estimators.auto.average import LabeledTarget, prior_weights
 from semisvm.estimators.auto.families import FamilyAverage
 from semisvm.estimators.auto.members import FamilyFit
 from semisvm.estimators.auto.preparation import read_rows
+from semisvm.estimators.auto.stacking import stack
 from semisvm.estimators.inputs import finite_scores
 from semisvm.estimators.preference._common import Plan, make_plan
 from semisvm.estimators.preference._decision import (
@@ -50,12 +51,13 @@ def crossed_scores(fits: dict[str, FamilyFit], target: LabeledTarget, strength: 
     codes = Y[:, 0] if Y.shape[1] == 1 else Y.argmax(axis=1)
     fold = np.empty(len(Y), dtype=int)
     fold[np.argsort(codes, kind="stable")] = np.arange(len(Y)) % min(MOST_CROSSINGS, len(Y))
-    members = [_left_out_of_members(fit) for fit in fits.values()]
+    members = [(_left_out_of_members(fit), fit.members) for fit in fits.values()]
     found = np.empty_like(Y)
     for own in range(fold.max() + 1):
         kept, out = fold != own, fold == own
         families = []
-        for scores, prior in members:
+        for scores, trained in members:
+            prior = prior_weights(trained.members, trained.machines, target, kept) if trained.members else np.ones(1)
             weights = stack(scores[:, kept], Y[kept], count[kept], prior, strength=strength).weights
             families.append(np.tensordot(weights, scores, 1))
         both = np.stack(families)
@@ -65,13 +67,10 @@ def crossed_scores(fits: dict[str, FamilyFit], target: LabeledTarget, strength: 
     return found
 
 
-def _left_out_of_members(fit: FamilyFit) -> tuple[np.ndarray, np.ndarray]:
-    """The leave-one-out scores of the trained members of a family, (J, l, c), and their weights before labels speak."""
-    machines = list(fit.members.machines.values())
-    if not machines:  # a forest
-        return fit.members.left_out[None], np.ones(1)
-    belief = np.array([record.details["belief"] for record in fit.members.history])
-    return np.stack([machine.left_out for machine in machines]), belief / belief.sum()
+def _left_out_of_members(fit: FamilyFit) -> np.ndarray:
+    """The leave-one-out scores of the trained members of a family, (J, l, c); of a forest its own."""
+    found = [fit.members.machines[member.name].left_out for member in fit.members.members]
+    return np.stack(found) if found else fit.members.left_out[None]
 
 
 class OperatingMixin:

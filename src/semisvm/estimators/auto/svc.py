@@ -1,7 +1,7 @@
 """The classifier that looks for the kind of structure that helps: kernels of all rows, and one average of machines.
 
 Kernels are made from all rows (`library`); on each a least-squares SVM is trained on the labeled rows, whose scores of
-rows left out come in closed form (`average`); they give the weights of one average.
+rows left out come in closed form (`stacking`); they give the weights of one average.
 """
 
 from __future__ import annotations
@@ -91,9 +91,10 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
     %(classes)s
     weights_ : dict of {str: float}
         The weight of each kernel in the average; 0 for those that were left out. "rbf" (or "cosine") and "linear" are
-        ordinary kernels, "strong ridge" with more smoothing; "components" and "component rbf" are made from the main
-        directions of all rows; "graph 3 ..." from a graph of 3 neighbors: "smooth" uses all functions on it, "first m"
-        the m smoothest. Where there are several families, the name of the family comes first.
+        ordinary kernels, "strong ridge" and "weak ridge" with more and less smoothing; "components" and "component rbf"
+        are made from the main directions of all rows; "graph 3 ..." from a graph of 3 neighbors: "smooth" uses all
+        functions on it, "first m" the m smoothest. Where there are several families, the name of the family comes
+        first.
     families_ : dict of {str: float}
         The weight of each family: one for points; for a table the kernels of its standardized columns, those of its
         columns mapped to a normal distribution by ranks, trees grown without labels, a random forest, and extra trees;

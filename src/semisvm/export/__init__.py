@@ -1,29 +1,25 @@
 """Fitted models in other systems: ONNX graphs, and model cards.
 
-An SVM is exported as the formula that it is, in float64 whatever the type of the rows:
-
-    scores (n, n_problems) = k(X, support vectors) dual_coef' + intercept
-    decision               = scores combined over the binary problems, minus thresholds
-    label                  = the class of the largest decision; of two, the second where it is above 0
-
-Thresholds (of a preference, of positives and unlabeled rows, of a campaign) and the guard's constant are in the graph.
+A model is exported as the formula that it is (`graphs`), in float64 whatever the type of the rows. Thresholds (of a
+preference, of positives and unlabeled rows, of a campaign) and the guard's constant are in the graph.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.campaign import ThresholdClassifier
+from semisvm.estimators.auto import AutoSVC
 from semisvm.estimators.base import BaseSVC
+from semisvm.estimators.preference import PreferenceClassifier
 from semisvm.estimators.registry import available
+from semisvm.export.graphs import EXPORTED, decision_of, winner_of
 
 __all__ = ["model_card", "to_onnx"]
 
@@ -43,8 +39,9 @@ def to_onnx(model: Any, *, dtype: Any = np.float32, opset: int = OPSET) -> Any:
     Parameters
     ----------
     model : estimator
-        A fitted SVM of this library, a `ThresholdClassifier` around one, or a pipeline that ends with one and whose
-        other steps skl2onnx knows (scalers, imputers, one-hot encoders, TF-IDF, ...).
+        A fitted estimator of this library, a `ThresholdClassifier` around one, or a pipeline that ends with one and
+        whose other steps skl2onnx knows (scalers, imputers, one-hot encoders, TF-IDF, ...). `PreferenceClassifier`
+        has to stand around a classifier that skl2onnx knows, and `AutoSVC` has to be fitted on points.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Of the rows that the graph takes. It computes in float64.
     opset : int, default=18
@@ -61,8 +58,8 @@ def to_onnx(model: Any, *, dtype: Any = np.float32, opset: int = OPSET) -> Any:
     ImportError
         If skl2onnx is not installed.
     TypeError
-        If the model, or its kernel, has no form in ONNX: `AutoSVC`, `MixtureClassifier`, `PreferenceClassifier`, and
-        kernels that are functions or precomputed matrices.
+        If the model, or its kernel, has no form in ONNX: `AutoSVC` of a table or of texts, and kernels that are
+        functions or precomputed matrices.
 
     See Also
     --------
@@ -96,11 +93,11 @@ def to_onnx(model: Any, *, dtype: Any = np.float32, opset: int = OPSET) -> Any:
 
 
 def register_converters() -> None:
-    """Tell skl2onnx how to convert the SVMs of this library, so that its own functions can do it too."""
+    """Tell skl2onnx how to convert the estimators of this library, so that its own functions can do it too."""
     from skl2onnx import update_registered_converter
 
-    found = [method.estimator_class for method in available() if issubclass(method.estimator_class, BaseSVC)]
-    for estimator_class in (*found, ThresholdClassifier):
+    found = [method.estimator_class for method in available() if issubclass(method.estimator_class, EXPORTED)]
+    for estimator_class in (*found, PreferenceClassifier, ThresholdClassifier):
         update_registered_converter(
             estimator_class,
             f"Semisvm{estimator_class.__name__}",
@@ -114,12 +111,24 @@ def register_converters() -> None:
 def _refuse_what_onnx_lacks(model: Any) -> None:
     inner = model.estimator_ if isinstance(model, ThresholdClassifier) else model
     name = type(inner).__name__
-    if not isinstance(inner, BaseSVC):
-        names = [method.class_name for method in available() if issubclass(method.estimator_class, BaseSVC)]
+    if not isinstance(inner, EXPORTED):
+        names = [method.class_name for method in available() if issubclass(method.estimator_class, EXPORTED)]
         raise TypeError(
             f"{name} has no form in ONNX here: export one of {', '.join(names)}, a ThresholdClassifier around one, or "
             "a pipeline that ends with one. semisvm.save keeps any model for Python."
         )
+    if isinstance(inner, AutoSVC) and inner._groups is not None:
+        raise TypeError(
+            f"{name} has a form in ONNX for points only, and this one was fitted on "
+            f"{'a table' if inner._groups else 'texts'}: prepare the columns in a pipeline of scikit-learn that ends "
+            "with AutoSVC(columns='points'), or keep the model for Python with semisvm.save."
+        )
+    if isinstance(inner, PreferenceClassifier):
+        for one in inner.estimators_:
+            if isinstance(one, EXPORTED):
+                _refuse_what_onnx_lacks(one)
+    if not isinstance(inner, BaseSVC):
+        return
     kernel = inner._formula.name
     if kernel not in ONNX_KERNELS:
         raise TypeError(
@@ -214,13 +223,26 @@ def _set_shapes(operator: Any) -> None:
 class _Operators:
     """ONNX's operators of one version: ``op.MatMul(a, b)``."""
 
-    def __init__(self, opset: int):
-        self._opset = opset
+    def __init__(self, container: Any):
+        self._container, self.opset = container, container.target_opset
 
     def __getattr__(self, name: str) -> Any:
         from skl2onnx.algebra import onnx_ops
 
-        return partial(getattr(onnx_ops, f"Onnx{name}"), op_version=self._opset)
+        return partial(getattr(onnx_ops, f"Onnx{name}"), op_version=self.opset)
+
+    def of_estimator(self, model: Any, X: Any, **options: Any) -> Any:
+        """The outputs of skl2onnx's graph of a fitted estimator; options as skl2onnx has them."""
+        from skl2onnx.algebra.onnx_operator import OnnxSubEstimator
+        from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+        # Trees of scikit-learn round their rows to float32.
+        is_tree = hasattr(model, "tree_") or hasattr(model, "estimators_")
+        rows = (FloatTensorType if is_tree else DoubleTensorType)([None, int(model.n_features_in_)])
+        X = self.as_type(X, "FLOAT" if is_tree else "DOUBLE")
+        # Parsers ask the scope for options, converters the container.
+        self._container.options = {**(self._container.options or {}), id(model): options}
+        return OnnxSubEstimator(model, X, op_version=self.opset, options=options or None, input_types=[rows])
 
     def as_type(self, value: Any, name: str) -> Any:
         """Cast to the type of this name: "DOUBLE", "FLOAT", "INT64"."""
@@ -230,100 +252,10 @@ class _Operators:
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    model, op = operator.raw_operator, _Operators(container.target_opset)
-    decision = _decision(model, op.as_type(operator.inputs[0], "DOUBLE"), op)
+    model, op = operator.raw_operator, _Operators(container)
+    decision = decision_of(model, op.as_type(operator.inputs[0], "DOUBLE"), op)
     names = model.classes_
     names = names.astype(np.int64) if names.dtype.kind in "iub" else names.astype(str).astype(object)
     label, scores = (output.full_name for output in operator.outputs)
-    op.Gather(names, _winner(model, decision, op), axis=0, output_names=[label]).add_to(scope, container)
+    op.Gather(names, winner_of(model, decision, op), axis=0, output_names=[label]).add_to(scope, container)
     op.Identity(decision, output_names=[scores]).add_to(scope, container)
-
-
-def _decision(model: Any, X: Any, op: _Operators) -> Any:
-    """What `decision_function` returns, (n,) or (n, n_classes)."""
-    if not isinstance(model, ThresholdClassifier):
-        return _svm_decision(model, X, op)
-    is_positive = model.classes_ == model._positive_class()
-    if len(model.classes_) == 2:
-        # Of the first class a row is accepted where minus the score is above the threshold.
-        shift = np.array(model.threshold if is_positive[1] else -model.threshold)
-    else:
-        shift = np.where(is_positive, model.threshold, 0.0)
-    return op.Sub(_svm_decision(model.estimator_, X, op), shift)
-
-
-def _winner(model: Any, decision: Any, op: _Operators) -> Any:
-    """The index of the predicted class, (n,)."""
-    if len(model.classes_) > 2:
-        return op.ArgMax(decision, axis=1, keepdims=0)
-    # A row exactly at a certified threshold is not accepted, whichever class is the positive one.
-    is_first_positive = isinstance(model, ThresholdClassifier) and model._positive_class() == model.classes_[0]
-    above = op.GreaterOrEqual if is_first_positive else op.Greater
-    return op.as_type(above(decision, np.array(0.0)), "INT64")
-
-
-def _svm_decision(model: BaseSVC, X: Any, op: _Operators) -> Any:
-    formula = model._formula
-    if formula.name == "linear":
-        products = op.MatMul(X, np.asarray(model.coef_, dtype=np.float64).T.copy())
-    else:
-        vectors: Any = model.support_vectors_
-        dense = np.asarray(vectors.toarray() if sparse.issparse(vectors) else vectors, dtype=np.float64)
-        products = op.MatMul(_kernel(formula, X, dense, op), np.asarray(model.dual_coef_, dtype=np.float64).T.copy())
-    scores = _beyond_thresholds(model, op.Add(products, np.asarray(model.intercept_, dtype=np.float64)), op)
-    if len(model.classes_) == 2:
-        decision = op.Reshape(scores, np.array([-1], dtype=np.int64))
-    elif model._scheme == "ovo":
-        decision = _votes(scores, len(model.classes_), op)
-    else:
-        decision = scores if model._scheme == "ovr" else op.Neg(scores)
-    return _guarded(model, decision, op)
-
-
-def _kernel(formula: Any, X: Any, vectors: np.ndarray, op: _Operators) -> Any:
-    dots = op.MatMul(X, vectors.T.copy())
-    if formula.name == "rbf":
-        squares = op.ReduceSumSquare(X, np.array([1], dtype=np.int64), keepdims=1)
-        distance = op.Add(op.Add(op.Mul(dots, np.array(-2.0)), squares), (vectors**2).sum(axis=1))
-        return op.Exp(op.Mul(op.Max(distance, np.array(0.0)), np.array(-formula.gamma)))
-    inner = op.Add(op.Mul(dots, np.array(formula.gamma)), np.array(formula.coef0))
-    return op.Tanh(inner) if formula.name == "sigmoid" else op.Pow(inner, np.array(float(formula.degree)))
-
-
-def _beyond_thresholds(model: Any, scores: Any, op: _Operators) -> Any:
-    """Subtract the thresholds of the binary problems, where the model has some."""
-    thresholds = getattr(model, "threshold_", None)
-    if thresholds is None:
-        return scores
-    thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-    is_finite = np.isfinite(thresholds)
-    plain = op.Sub(scores, np.where(is_finite, thresholds, 0.0))
-    if is_finite.all():
-        return plain
-    # An infinite threshold accepts every row, or none: s / (1 + |s|) - 1 is below 0 and ranks as s does.
-    one_side = op.Sub(op.Div(scores, op.Add(op.Abs(scores), np.array(1.0))), np.sign(thresholds))
-    return op.Where(is_finite, plain, one_side)
-
-
-def _votes(scores: Any, n_classes: int, op: _Operators) -> Any:
-    """Votes of the pairs of classes, and within equal votes the summed scores, as `binary.combine` gives them."""
-    pairs = list(combinations(range(n_classes), 2))
-    signs = np.zeros((len(pairs), n_classes))
-    for k, (i, j) in enumerate(pairs):
-        signs[k, i], signs[k, j] = 1.0, -1.0
-    # A pair votes for its first class where it wins, else for its second: wins * signs + (second classes).
-    first_wins = op.as_type(op.Greater(scores, np.array(0.0)), "DOUBLE")
-    votes = op.Add(op.MatMul(first_wins, signs), (signs < 0).sum(axis=0).astype(np.float64))
-    strength = op.MatMul(scores, signs)
-    return op.Add(votes, op.Div(strength, op.Mul(op.Add(op.Abs(strength), np.array(1.0)), np.array(3.0))))
-
-
-def _guarded(model: Any, decision: Any, op: _Operators) -> Any:
-    """Move all scores to the side of the constant that the guard chose: s + sqrt(s^2 + 1), or s - sqrt(s^2 + 1)."""
-    constant = getattr(model, "_constant", None)
-    if constant is None:
-        return decision
-    # onnxruntime has Asinh for float32 only: ranks stay, the last digits of a constant's scores do not.
-    angle = op.as_type(op.Asinh(op.as_type(decision, "FLOAT")), "DOUBLE")
-    is_chosen = np.arange(len(model.classes_)) == constant
-    return op.Where(is_chosen if len(is_chosen) > 2 else is_chosen[1:], op.Exp(angle), op.Neg(op.Exp(op.Neg(angle))))
