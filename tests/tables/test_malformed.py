@@ -128,7 +128,7 @@ def test_a_missing_file_a_missing_folder_and_a_folder_are_told_apart(tmp_path):
     with pytest.raises(DataError, match="no such file, nor is there a folder"):
         read_dataset(tmp_path / "absent" / "mails.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(DataError, match="this is a folder, not a file"):
+    with pytest.raises(DataError, match="the folder holds no table"):
         read_dataset(tmp_path / "folder.csv")
     with pytest.raises(DataError, match="can't be opened"):
         read_dataset(tmp_path / "nul\0.csv")

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semisvm.errors import DataError, fault
-from semisvm.tables.columns import LARGEST_NUMBER, Column, plain_numbers_of
+from semisvm.tables.column_facts import LARGEST_NUMBER, plain_numbers_of
+from semisvm.tables.columns import Column
 from semisvm.tables.disk import read_bytes
 
 if TYPE_CHECKING:

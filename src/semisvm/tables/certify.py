@@ -24,6 +24,7 @@ from semisvm.errors import fault, suggest
 from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.tables.disk import check_can_write
 from semisvm.tables.files import load, model_digest, replace_summary, save
+from semisvm.tables.folders import folder_digest
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, read_codes
 from semisvm.tables.operating import at_the_line, undo_beyond
@@ -180,7 +181,9 @@ def save_certified_model(
 
 
 def file_digest(path: str | Path) -> str:
-    """Return the SHA-256 digest of a file, read in parts."""
+    """Return the SHA-256 digest of a file, read in parts, or of the files of a folder."""
+    if Path(path).is_dir():
+        return folder_digest(Path(path))
     digest = hashlib.sha256()
     try:
         with open(path, "rb") as stream:

@@ -76,31 +76,36 @@ def unmark(texts: list[str], mark: str | None) -> list[str]:
 
 
 def settle_spelling(texts: list[str], path: Path, column: str, spelling: str) -> list[str]:
-    """Return the labels with one spelling per class; an error where that is not clear and the user has not said it.
+    """Return the labels with one spelling per class; see `one_spelling`."""
+    same = one_spelling(Counter(texts), path, column, spelling)
+    return [same.get(text, text) for text in texts] if same else texts
 
+
+def one_spelling(counts: Counter[str], path: Path, column: str, spelling: str) -> dict[str, str]:
+    """Return what some labels are to be replaced by; an error where that is not clear and the user has not said it.
+
+    counts     how many rows have each label
     spelling   "same": labels that differ only by case or spaces are one class, in its most frequent spelling; "exact":
                they are different classes; "ask": an error that names them
     """
     if spelling not in ("ask", "same", "exact"):
         raise DataError(f"`spelling` is one of ask, same and exact; got {spelling!r}.")
-    counts = Counter(text for text in texts if text)
     alike: dict[str, list[str]] = {}
-    for text, _ in counts.most_common():
+    for text, _ in Counter({text: n for text, n in counts.items() if text}).most_common():
         alike.setdefault(" ".join(text.casefold().split()), []).append(text)
     doubtful = [names for names in alike.values() if len(names) > 1]
     if not doubtful or spelling == "exact":
-        return texts
+        return {}
     if spelling == "ask":
         seen = " and ".join(f"{name!r} ({counts[name]} rows)" for name in doubtful[0])
         reason = f"column {column!r} has labels that differ only by case or spaces: {seen}"
         remedy = "Set `spelling` to same if they are one class, or to exact if they are different classes"
         raise fault(path, reason, remedy)
-    same = {name: names[0] for names in doubtful for name in names}
-    return [same.get(text, text) for text in texts]
+    return {name: names[0] for names in doubtful for name in names}
 
 
 def settle_classes(
-    texts: list[str],
+    texts: list[str] | Counter[str],
     path: Path,
     column: str,
     *,
@@ -110,9 +115,12 @@ def settle_classes(
 ) -> Classes:
     """Find the classes among the labels, or say why the column can't be a target.
 
-    Where `may_be_one_class` and some rows are unlabeled, one label is enough: "fraud" gives "not fraud" and "fraud".
+    `texts` are the labels of all rows, or how many rows have each of them ("": none). Where `may_be_one_class` and some
+    rows are unlabeled, one label is enough: "fraud" gives "not fraud" and "fraud".
     """
-    labels = [text for text in texts if text]
+    counts = Counter(texts)
+    n_rows, n_labels = counts.total(), counts.total() - counts[""]
+    labels = [text for text in counts if text]
     distinct = set(labels)
     are_numbers = all(parse_number(text) is not None for text in distinct)
     if are_numbers:
@@ -120,28 +128,28 @@ def settle_classes(
     names = sorted(distinct, key=lambda text: float(text)) if are_numbers else sorted(distinct)
     where = f"column {column!r}"
     if not names:
-        reason = f"{where} has no label: all {len(texts)} cells are empty" + (f" or {mark!r}" if mark else "")
+        reason = f"{where} has no label: all {n_rows} cells are empty" + (f" or {mark!r}" if mark else "")
         raise fault(path, reason, "Label some rows of each class")
-    if mark is None and "-1" in names and len(names) > 2 and len(labels) == len(texts):
+    if mark is None and "-1" in names and len(names) > 2 and n_labels == n_rows:
         reason = f"{where} holds -1 besides {names[1]} and {names[2]}, which may be a class or mean no label"
         raise fault(path, reason, "Set `unlabeled` to '-1' if it marks unlabeled rows, or to '' if it is a class")
     seeming = next((name for name in names if name.lower() in SEEM_EMPTY), None)
-    if mark is None and seeming is not None and len(labels) == len(texts):
-        reason = f"{where} has no empty cell, and {seeming!r} in {labels.count(seeming)} of {len(texts)}"
+    if mark is None and seeming is not None and n_labels == n_rows:
+        reason = f"{where} has no empty cell, and {seeming!r} in {counts[seeming]} of {n_rows}"
         remedy = f"Set `unlabeled` to {seeming!r} if it marks unlabeled rows, or to '' if it is a class"
         raise fault(path, reason, remedy)
-    if len(names) == 1 and may_be_one_class and len(labels) < len(texts):
+    if len(names) == 1 and may_be_one_class and n_labels < n_rows:
         return Classes((f"not {names[0]}", *_with_positive_last(names, positive, path)), are_numbers)
     if len(names) == 1:
-        reason = f"{where} has labels of one class only, {names[0]!r} ({len(labels)} of {len(texts)} rows)"
+        reason = f"{where} has labels of one class only, {names[0]!r} ({n_labels} of {n_rows} rows)"
         raise fault(path, reason, "Label some rows of another class" + _if_marked(mark))
-    if len(names) > MOST_CLASSES or (are_numbers and 2 * len(names) > max(len(labels), 20)):
-        reason = f"{where} has {len(names)} different values on {len(labels)} labeled rows, such as {labels[0]!r}"
+    if len(names) > MOST_CLASSES or (are_numbers and 2 * len(names) > max(n_labels, 20)):
+        reason = f"{where} has {len(names)} different values on {n_labels} labeled rows, such as {labels[0]!r}"
         raise fault(path, reason, "A classifier needs a column of few classes: cut a measurement into ranges first")
     if positive is None and len(names) == 2:
-        counts = Counter(_canonical(label) if are_numbers else label for label in labels)
+        n_first = sum(counts[label] for label in labels if (_canonical(label) if are_numbers else label) == names[0])
         # The rarer class; of two that are about as frequent the second, so that a few labels more do not change it.
-        positive = names[0] if counts[names[0]] < CLEARLY_RARER * len(labels) else names[1]
+        positive = names[0] if n_first < CLEARLY_RARER * n_labels else names[1]
     return Classes(tuple(_with_positive_last(names, positive, path)), are_numbers)
 
 

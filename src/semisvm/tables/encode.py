@@ -25,7 +25,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from semisvm.tables.cells import as_read, typed_column
-from semisvm.tables.columns import LARGEST_NUMBER, Column, settle_columns
+from semisvm.tables.column_facts import LARGEST_NUMBER
+from semisvm.tables.columns import Column, settle_columns
 
 if TYPE_CHECKING:
     import pandas

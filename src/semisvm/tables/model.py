@@ -160,8 +160,8 @@ class Model:
         try:
             return make(chunk.X if chunk.frame is None else chunk.frame)
         except CellError as error:
-            row = chunk.start + error.row + 1
-            raise fault(rows.path, f"row {row}: {error}", "Correct the cell, or leave it empty") from None
+            path, row = rows.place(chunk.start + error.row)
+            raise fault(path, f"row {row + 1}: {error}", "Correct the cell, or leave it empty") from None
         except DataError:
             raise
         except ValueError as error:
@@ -181,9 +181,9 @@ class Model:
                 raise UndefinedError("", int(np.argmin(is_finite)))
             return scores
         except UndefinedError as error:
-            row = error.row or 0
-            reason = f"row {chunk.start + row + 1}: no score can be computed{_name_largest(chunk, row)}"
-            raise fault(rows.path, reason, "Correct the cell, or leave it empty") from None
+            path, row = rows.place(chunk.start + (error.row or 0))
+            reason = f"row {row + 1}: no score can be computed{_name_largest(chunk, error.row or 0)}"
+            raise fault(path, reason, "Correct the cell, or leave it empty") from None
 
 
 def _name_largest(chunk: Chunk, row: int) -> str:
@@ -208,8 +208,8 @@ def read_codes(model: Model, rows: RowReader, chunk: Chunk, unlabeled: str | Non
     codes = model.classes.codes_of(texts)
     strange = np.flatnonzero(codes == -2)
     if len(strange):
-        label, row = texts[strange[0]], chunk.start + int(strange[0]) + 1
-        reason = f"row {row}: the label {label!r} is not a class of the model"
+        label, (path, row) = texts[strange[0]], rows.place(chunk.start + int(strange[0]))
+        reason = f"row {row + 1}: the label {label!r} is not a class of the model"
         remedy = f"{suggest(label, model.classes.names)}. Set `unlabeled` to {label!r} if it marks unlabeled rows"
-        raise fault(rows.path, reason, remedy)
+        raise fault(path, reason, remedy)
     return codes

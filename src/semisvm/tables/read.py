@@ -78,6 +78,10 @@ class RowReader:
         """Estimate how many rows the file has from its first chunk; None where that is not possible."""
         return None
 
+    def place(self, row: int) -> tuple[Path, int]:
+        """Return the file of a row, and the row's number in it, both counted from 0; for messages."""
+        return self.path, row
+
     def require(self, column: str) -> str:
         """Return the column's name; a fault where there is no column of that name."""
         if self.names is None:
@@ -93,7 +97,8 @@ def open_rows(path: str | Path, *, n_features: int | None = None, format: str | 
     Parameters
     ----------
     path : str or Path
-        A .csv, .tsv, .arff, .parquet, .xlsx, .ods, .libsvm or .npz file; text may be compressed (.gz, .bz2, .xz).
+        A .csv, .tsv, .arff, .parquet, .xlsx, .ods, .libsvm or .npz file; text may be compressed (.gz, .bz2, .xz). A
+        folder of .csv, .tsv, .arff or .parquet files is one table.
     n_features : int, optional
         The number of features of LIBSVM text, whose rows do not tell it.
     format : str, optional
@@ -105,6 +110,10 @@ def open_rows(path: str | Path, *, n_features: int | None = None, format: str | 
         `rows.chunks()` yields the rows.
     """
     path = Path(path)
+    if path.is_dir():
+        from semisvm.tables.folders import open_folder
+
+        return open_folder(path)
     kind = file_format(path, format)
     if kind in ("libsvm", "npz"):
         return MatrixReader(path, None, kind, n_features)

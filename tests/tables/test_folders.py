@@ -5,9 +5,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from folder_tables import write_parts
 from semisvm import SupervisedSVC, TransductiveSVC
 from semisvm.errors import DataError
 from semisvm.tables import rows_on_disk
+from semisvm.tables.folders import folder_digest
+from semisvm.tables.read import open_rows
 
 
 @pytest.fixture
@@ -71,3 +74,61 @@ def test_what_can_not_be_used_is_named(frame, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="the folder holds no table"):
         rows_on_disk(tmp_path / "empty")
+
+
+# ---- folders as tables ----
+
+
+def table_of(reader, **wanted):
+    return pd.concat([chunk.frame for chunk in reader.chunks(**wanted)], ignore_index=True)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_folder_is_the_table_of_its_files(frame, tmp_path, form):
+    folder = write_parts(frame, tmp_path / "t", 3, form)
+    (folder / "_SUCCESS").touch()
+    (folder / ".hidden.csv").write_text("nothing of ours")
+    (folder / "part-empty.csv").write_text("a,b,c,d,kind\n")
+    (folder / "nothing.csv").touch()
+    reader = open_rows(folder)
+    found = table_of(reader, numbers=frozenset("abcd"))
+    pd.testing.assert_frame_equal(found[list("abcd")], frame[list("abcd")])
+    assert found["kind"].isna().tolist() == frame["kind"].isna().tolist()
+    starts = [chunk.start for chunk in reader.chunks(only=frozenset("a"))]
+    assert starts == [0, 200, 400]
+    assert reader.place(399) == (folder / f"part-001.{form}", 199)
+    assert reader.place(400) == (folder / f"part-002.{form}", 0)
+
+
+def test_a_column_that_is_empty_in_one_file_keeps_its_kind(frame, tmp_path):
+    folder = write_parts(frame.assign(when=pd.Timestamp("2024-01-01")), tmp_path / "t", 3)
+    frame[200:400].assign(a=None, when=None).to_parquet(folder / "part-001.parquet")
+    found = table_of(open_rows(folder))
+    assert found["a"].dtype == float
+    assert found["when"].dtype.kind == "M"
+    assert found["a"].isna().sum() == 200
+
+
+def test_a_folder_of_files_that_differ_is_refused_by_name(frame, tmp_path):
+    folder = write_parts(frame, tmp_path / "t", 3)
+    frame[200:400].assign(a="high").to_parquet(folder / "part-001.parquet")
+    with pytest.raises(DataError, match=r"part-001.*column 'a' holds text here and numbers in part-000"):
+        table_of(open_rows(folder))
+    frame[200:400].drop(columns="b").to_parquet(folder / "part-001.parquet")
+    with pytest.raises(DataError, match=r"part-001.*no column 'b', which part-000.parquet has"):
+        table_of(open_rows(folder))
+    np.savez(folder / "part-001.npz", X=np.eye(2))
+    assert len(open_rows(folder).files) == 3
+    (tmp_path / "void").mkdir()
+    with pytest.raises(DataError, match="holds no table"):
+        open_rows(tmp_path / "void")
+    (tmp_path / "void" / "a.csv").write_text("a,b\n")
+    with pytest.raises(DataError, match="none of its 1 files has a row"):
+        open_rows(tmp_path / "void")
+
+
+def test_the_digest_of_a_folder_is_of_names_and_contents(frame, tmp_path):
+    one, other = (write_parts(frame, tmp_path / name, 2, "csv") for name in ("one", "other"))
+    assert folder_digest(one) == folder_digest(other)
+    (other / "part-001.csv").rename(other / "part-002.csv")
+    assert folder_digest(one) != folder_digest(other)

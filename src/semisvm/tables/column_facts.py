@@ -1,0 +1,242 @@
+"""Facts about a column that decide what it is: made of parts of it, and merged in the order of the rows.
+
+So a table that is larger than memory, or on several machines, gets the types that it gets in memory. The one
+difference: a value that repeats is looked for among HASHES values once there are more, drawn by their hash.
+
+Numbers may be written with thousands separators, a currency or a unit: `looks_like_numbers`, `plain_numbers_of`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas
+
+LARGEST_NUMBER = 1e150  # the squares of larger ones overflow
+# Most of the world writes the day before the month. Month first is tried if a column can't be read otherwise.
+DATE_FORMATS = (
+    "ISO8601",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d.%m.%Y",
+    "%Y/%m/%d",
+    "%d-%m-%Y",
+    "%d %b %Y",
+    "%d %B %Y",
+    "%b %d, %Y",
+    "%B %d, %Y",
+    "%d/%m/%Y %H:%M",
+    "%m/%d/%Y %H:%M",
+    "%d/%m/%Y %H:%M:%S",
+    "%m/%d/%Y %H:%M:%S",
+    "%d.%m.%Y %H:%M",
+)
+_CODE = r"0\d+$"  # a postal code or a key: amounts are not written with a leading zero
+DIGIT = re.compile(r"\d")
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+_BEFORE = r"(?:[^\W\d_]{0,3}[$€£¥₹]|[^\W\d_]{1,3}\s)"  # a currency; letters alone need a space, as codes have none
+_AFTER = r"(?:[%°$€£¥₹]|[^\W\d_]{1,3})"  # a currency or a unit
+_LIKE_NUMBER = re.compile(rf"\s*{_BEFORE}?\s*[-+]?\s*{_BEFORE}?\s*\d[\d.,'’\s]*{_AFTER}?\s*")
+MOST_AFFIXES = 3  # different currencies or units in a column of numbers
+SHARE_LIKE_NUMBERS = 0.95
+NUMBERS, DATES, TEXT = "numbers", "dates", "text"  # what readers give
+KIND_OF_LETTER = {"f": NUMBERS, "M": DATES}  # by the letter of a column's type; others are text
+MOST_STRAYS = 1_000
+WORDS_LOOKED_AT = 1_000
+HASHES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Whether any value of a column occurs twice (`found`): the hashes of its values, all of those up to `limit`."""
+
+    hashes: Any = ()
+    limit: int = (1 << 64) - 1
+    found: bool = False
+
+    @classmethod
+    def among(cls, values: Any) -> Repeats:
+        """Look among these values."""
+        from pandas.util import hash_array
+
+        return cls._of(np.sort(hash_array(np.asarray(values))), cls.limit)
+
+    def merged(self, other: Repeats) -> Repeats:
+        """Look among the values of both."""
+        if self.found or other.found:
+            return Repeats(found=True)
+        both = np.concatenate([np.asarray(one.hashes, dtype=np.uint64) for one in (self, other)])
+        return self._of(np.sort(both), min(self.limit, other.limit))
+
+    @staticmethod
+    def _of(hashes: np.ndarray, limit: int) -> Repeats:
+        hashes = hashes[hashes <= np.uint64(limit)]
+        if bool((hashes[1:] == hashes[:-1]).any()):
+            return Repeats(found=True)
+        return Repeats(hashes, limit) if len(hashes) <= HASHES else Repeats(hashes[:HASHES], int(hashes[HASHES - 1]))
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What is asked of a column, or of a part of it: about its `n` cells that are not empty.
+
+    first, is_single   the first cell, and whether all others are equal to it
+    too_large          row and cell of a number that can't be scaled
+    sample             the first words
+    strays             words that are no numbers, with what pandas makes of them: an infinity, or NaN
+    odd                words that are no numbers even without separators, currency and unit
+    ends               the first and the last number; by_one, ascending, are_whole: of all numbers, in their order
+    formats            the date formats in which all cells are dates
+    """
+
+    kind: str = TEXT
+    n: int = 0
+    first: Any = None
+    is_single: bool = True
+    too_large: tuple[int, str] | None = None
+    sample: tuple[str, ...] = ()
+    has_code: bool = False
+    have_commas: bool = True
+    n_numbers: int = 0
+    strays: dict[str, float] = field(default_factory=dict)
+    odd: dict[str, float] = field(default_factory=dict)
+    ends: tuple[float, float] = (0.0, 0.0)
+    by_one: bool = True
+    ascending: bool = True
+    are_whole: bool = True
+    formats: tuple[str, ...] = DATE_FORMATS
+    n_words: int = 0
+    repeats: Repeats = Repeats(found=True)
+
+    def merged(self, other: ColumnFacts) -> ColumnFacts:
+        """Return the facts about these cells and those that follow them."""
+        if not self.n or not other.n:
+            return self if self.n else other
+        step = other.ends[0] - self.ends[1]
+        return ColumnFacts(
+            kind=self.kind,
+            n=self.n + other.n,
+            first=self.first,
+            is_single=self.is_single and other.is_single and bool(self.first == other.first),
+            too_large=self.too_large or other.too_large,
+            sample=(self.sample + other.sample)[:WORDS_LOOKED_AT],
+            has_code=self.has_code or other.has_code,
+            have_commas=self.have_commas and other.have_commas,
+            n_numbers=self.n_numbers + other.n_numbers,
+            strays=_some_of(self.strays | other.strays),
+            odd=_some_of(self.odd | other.odd),
+            ends=(self.ends[0], other.ends[1]),
+            by_one=self.by_one and other.by_one and step == 1,
+            ascending=self.ascending and other.ascending and step > 0,
+            are_whole=self.are_whole and other.are_whole,
+            formats=tuple(one for one in self.formats if one in other.formats),
+            n_words=self.n_words + other.n_words,
+            repeats=self.repeats.merged(other.repeats),
+        )
+
+
+def _some_of(words: dict[str, float]) -> dict[str, float]:
+    return dict(list(words.items())[:MOST_STRAYS])
+
+
+def facts_of(cells: pandas.Series, decimal: str | None = None) -> ColumnFacts:
+    """Return the facts about a column, or about a part of it."""
+    kind, given = KIND_OF_LETTER.get(cells.dtype.kind, TEXT), cells.dropna()
+    if not len(given):
+        return ColumnFacts(kind)
+    known = ColumnFacts(kind, len(given), given.iloc[0], bool((given == given.iloc[0]).all()))
+    if kind == DATES:
+        return known
+    return _with_numbers(known, given, given) if kind == NUMBERS else _with_words(known, given.str.strip(), decimal)
+
+
+def _with_numbers(known: ColumnFacts, numbers: pandas.Series, cells: pandas.Series) -> ColumnFacts:
+    values = numbers.to_numpy(dtype=np.float64)
+    steps = np.diff(values)
+    large = np.flatnonzero(np.abs(values) > LARGEST_NUMBER)
+    worst = (int(numbers.index[large[0]]), str(cells.iloc[large[0]])) if len(large) else None
+    return replace(
+        known,
+        n_numbers=len(values),
+        ends=(float(values[0]), float(values[-1])),
+        by_one=bool((steps == 1).all()),
+        ascending=bool((steps > 0).all()),
+        are_whole=bool((values == np.rint(values)).all()),
+        repeats=Repeats.among(values),
+        too_large=worst,
+    )
+
+
+def _with_words(known: ColumnFacts, words: pandas.Series, decimal: str | None) -> ColumnFacts:
+    import pandas
+
+    numbers = pandas.to_numeric(words, errors="coerce")
+    is_number = np.isfinite(numbers.to_numpy(dtype=np.float64))
+    if is_number.any():
+        known = _with_numbers(known, numbers[is_number], words[is_number])
+    odd: dict[str, float] = {}
+    if decimal is not None:
+        plain = pandas.to_numeric(plain_numbers_of(words, decimal), errors="coerce").to_numpy(dtype=np.float64)
+        odd = dict.fromkeys(words[~np.isfinite(plain)].drop_duplicates()[:MOST_STRAYS].tolist(), np.nan)
+    known = replace(
+        known,
+        sample=tuple(words[:WORDS_LOOKED_AT]),
+        has_code=bool(words.str.match(_CODE).any()),
+        odd=odd,
+        repeats=Repeats.among(words),
+        n_words=len(words),
+        formats=(),
+        have_commas=False,
+    )
+    if is_number.all():
+        return known
+    strays = words[~is_number].drop_duplicates()[:MOST_STRAYS]
+    return replace(
+        known,
+        strays=dict(zip(strays.tolist(), numbers[strays.index].tolist(), strict=True)),
+        have_commas=bool(words.str.fullmatch(_DECIMAL_COMMA).all()),
+        formats=tuple(_formats_of(words)),
+        n_words=int(words.str.count(r"\S+").sum()),
+    )
+
+
+def _formats_of(words: pandas.Series) -> list[str]:
+    import pandas
+
+    found: list[str] = []
+    if DIGIT.search(words.iloc[0]):
+        distinct = words.drop_duplicates()
+        for format in DATE_FORMATS:
+            try:
+                pandas.to_datetime(distinct, format=format, utc=True)
+            except (ValueError, OverflowError):
+                continue
+            found.append(format)
+    return found
+
+
+# ---- numbers as people write them ----
+
+
+def looks_like_numbers(words: pandas.Series) -> bool:
+    """Whether nearly all words are digits with separators, a currency or a unit, and not codes."""
+    sample = words.head(1000)
+    has_mark = sample.str.contains(r"[^\d\s+-]", regex=True)
+    return len(sample) > 0 and bool(
+        sample.str.fullmatch(_LIKE_NUMBER).mean() >= SHARE_LIKE_NUMBERS
+        and has_mark.mean() >= 0.5
+        and sample.str.replace(r"[\d\s.,'’+-]", "", regex=True).nunique() <= MOST_AFFIXES
+        and not sample.str.match(_CODE).any()
+    )
+
+
+def plain_numbers_of(words: pandas.Series, decimal: str) -> pandas.Series:
+    """Return numbers without separators, currency and unit, with a decimal point: "NT$ 3,913" is "3913"."""
+    plain = words.str.replace(rf"^\s*{_BEFORE}?\s*([-+]?)\s*{_BEFORE}?\s*|\s*{_AFTER}?\s*$", r"\1", regex=True)
+    plain = plain.str.replace(rf"[{'.' if decimal == ',' else ','}'’\s]", "", regex=True)
+    return plain.str.replace(",", ".", regex=False) if decimal == "," else plain

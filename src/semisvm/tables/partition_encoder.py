@@ -1,0 +1,257 @@
+"""The encoder of a table that is not in memory, made from counts of its files; and who reads the files.
+
+The encoder is what `TableEncoder.fit` learns from all rows at once. scikit-learn's parts are fitted to a few rows
+that have the same medians, categories in the same order of frequency and the same gaps; then means, variances, words
+and their frequencies, which no few rows can have, are set.
+
+    readers   `Here`: this process, one file after the other;  `OnCluster`: the workers of a Dask client
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from semisvm.errors import DataError, fault
+from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
+from semisvm.tables.columns import Column
+from semisvm.tables.encode import DATE_PARTS, FEW_TEXTS, MOST_CATEGORIES, MOST_WORDS, WEIGHT_OF_DATE_PARTS, TableEncoder
+from semisvm.tables.methods import Tell
+from semisvm.tables.partition_stats import AROUND_MEDIAN, TableCounts
+
+SPARSE_BELOW = 0.3  # share of entries that are not zero, as in `TableEncoder`
+
+
+def spans_around_medians(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return between which values (k, 2) the median of each column of a weighted sample is, with room on both sides."""
+    spans = np.zeros((values.shape[1], 2))
+    for k, column in enumerate(values.T):
+        there = ~np.isnan(column)
+        if there.any():
+            order = np.argsort(column[there])
+            ranks = np.cumsum(weight[there][order])
+            at = np.searchsorted(ranks, np.array(AROUND_MEDIAN) * ranks[-1])
+            spans[k] = column[there][order][np.minimum(at, len(order) - 1)]
+    return spans
+
+
+def make_encoder(columns: list[Column], counts: TableCounts, medians: np.ndarray) -> TableEncoder:
+    """Return the encoder that `TableEncoder(columns).fit` gives on all rows."""
+    encoder = TableEncoder(columns)
+    encoder.columns_, encoder.left_out_, encoder.n_features_in_ = columns, {}, len(columns)
+    parts = [(name, clone(part), names) for name, part, names in encoder._parts(counts.n_rows)]
+    fitted: list[tuple[str, Any, Any]] = []
+    widths: dict[str, int] = {}
+    # the columns of numbers that `TableEncoder.typed` gives, in its order: a date is several of them
+    kinds = np.array([c.type for c in columns for _ in range({"number": 1, "date": len(DATE_PARTS)}.get(c.type, 0))])
+    n_nonzero, has_sparse = 0, False
+    for name, part, names in parts:
+        if name in ("number", "date"):
+            part = _fitted_numbers(part, names, counts, medians, np.flatnonzero(kinds == name))
+            widths[name] = part[-1].n_features_in_
+            n_nonzero += counts.n_rows * widths[name]
+        elif name == "category":
+            part = part.fit(_few_rows([counts.categories[one] for one in names], names))
+            widths[name] = part.transform(_few_rows([counts.categories[one] for one in names], names)[:1]).shape[1]
+            n_nonzero, has_sparse = n_nonzero + counts.n_rows * len(names), True
+        else:
+            part, used = _fitted_words(part, counts.terms[names], counts.documents[names], counts.n_rows, names)
+            widths[name] = len(part.vocabulary_)
+            n_nonzero, has_sparse = n_nonzero + used, True
+        fitted.append((name, part, names))
+    encoder.transformer_ = _column_transformer(encoder, parts)
+    ends = np.cumsum([0, *widths.values()]).tolist()
+    encoder.transformer_.transformers_ = fitted
+    encoder.transformer_.output_indices_ = {
+        name: slice(first, last) for name, first, last in zip(widths, ends, ends[1:], strict=False)
+    } | {"remainder": slice(0, 0)}
+    share = n_nonzero / max(counts.n_rows * ends[-1], 1)
+    encoder.transformer_.sparse_output_ = has_sparse and share < SPARSE_BELOW
+    return encoder
+
+
+def _column_transformer(encoder: TableEncoder, parts: list[tuple[str, Any, Any]]) -> Any:
+    """A ColumnTransformer that knows the columns, and nothing of their values."""
+    import pandas
+    from sklearn.compose import ColumnTransformer
+
+    samples: dict[str, Any] = {
+        "number": [0.0, 1.0],
+        "date": np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[us]"),
+        "category": ["a", "b"],
+        "text": ["word", "word"],
+    }
+    frame = pandas.DataFrame({column.name: samples[column.type] for column in encoder.columns_})
+    blank = [(name, clone(part), names) for name, part, names in parts]
+    found = ColumnTransformer(
+        blank, sparse_threshold=SPARSE_BELOW, transformer_weights={"date": WEIGHT_OF_DATE_PARTS}
+    ).fit(frame)
+    found.transformers = [(name, clone(part), names) for name, part, names in parts]
+    return found
+
+
+def _fitted_numbers(part: Any, names: list[str], counts: TableCounts, medians: np.ndarray, at: np.ndarray) -> Any:
+    """A pipeline of (dates to numbers,) imputer and scaler."""
+    import pandas
+
+    n, median = counts.n[at], medians[at]
+    missing = counts.n_rows - n
+    rows = np.vstack([median, np.where(missing > 0, np.nan, median)])
+    *first, imputer, scaler = [step for _, step in part.steps]
+    is_date = bool(first)
+    for step in first:
+        step.n_features_in_ = len(names)
+        step.feature_names_in_ = np.array(names, dtype=object)
+    imputer.fit(rows if is_date else pandas.DataFrame(rows, columns=names))
+    filled = np.where(n > 0, median, 0.0)
+    mean = (counts.mean[at] * n + filled * missing) / counts.n_rows
+    around = counts.spread[at] + n * (counts.mean[at] - mean) ** 2 + missing * (filled - mean) ** 2
+    gaps = missing[imputer.indicator_.features_] / counts.n_rows
+    mean, variance = np.concatenate([mean, gaps]), np.concatenate([around / counts.n_rows, gaps * (1 - gaps)])
+    scaler.fit(np.zeros((2, len(mean))))
+    scaler.mean_, scaler.var_, scaler.n_samples_seen_ = mean, variance, counts.n_rows
+    eps = np.finfo(np.float64).eps
+    is_constant = variance <= counts.n_rows * eps * variance + (counts.n_rows * mean * eps) ** 2
+    scaler.scale_ = np.where(is_constant, 1.0, np.sqrt(variance))
+    return part
+
+
+def _few_rows(counts: Sequence[Counter[str]], names: list[str]) -> Any:
+    """A frame whose categories are as frequent, compared with each other, as in all rows.
+
+    Only the order of the frequencies counts, and there only what is above, at and below the rarest that is kept.
+    """
+    import pandas
+
+    columns = []
+    for own in counts:
+        distinct = sorted(own)
+        frequency = np.array([own[one] for one in distinct])
+        order = np.argsort(frequency, kind="stable")
+        edge = frequency[order[-min(MOST_CATEGORIES - 1, len(order))]]
+        level = 2 + np.sign(frequency - edge)
+        columns.append((np.repeat(np.array(distinct, dtype=object), level), distinct[order[-1]]))
+    most = max(len(cells) for cells, _ in columns)
+    padded = {
+        name: np.concatenate([cells, np.full(most - len(cells), last, dtype=object)])
+        for name, (cells, last) in zip(names, columns, strict=True)
+    }
+    return pandas.DataFrame(padded, dtype=object)
+
+
+def _fitted_words(part: Any, terms: Counter[str], documents: Counter[str], n_rows: int, column: str) -> tuple[Any, int]:
+    """TF-IDF of words, and how many entries of its matrix are not zero."""
+    names = sorted(documents)
+    found, total = (np.array([counter[name] for name in names], dtype=np.int64) for counter in (documents, terms))
+    kept = np.flatnonzero(found >= (1 if n_rows < FEW_TEXTS else 2))
+    if not len(kept):
+        raise DataError(f"Column {column!r} is text, and no word of it occurs twice. Leave it out (`drop`).")
+    if len(kept) > MOST_WORDS:
+        kept = np.sort(kept[np.argsort(-total[kept])[:MOST_WORDS]])
+    part.vocabulary_ = {names[place]: number for number, place in enumerate(kept.tolist())}
+    part.idf_ = np.log((n_rows + 1.0) / (found[kept] + 1.0)) + 1.0
+    return part, int(found[kept].sum())
+
+
+# ---- who reads the files ----
+
+
+class Here:
+    """This process reads one file after the other."""
+
+    n_workers = 0
+
+    def gather(self, function: Callable[..., Any], files: list[Path], *rest: Any, tell: Tell, what: str) -> Any:
+        """Return what a function finds of each file, merged in the order of the files."""
+        found = None
+        for number, file in enumerate(files, 1):
+            own = function(file, *rest)
+            found = own if found is None else found.merged(own)
+            tell(what, number, len(files), "files")
+        return found
+
+
+class OnCluster:
+    """The workers of a Dask client read the files, each where it is; what they find is merged in a tree."""
+
+    def __init__(self, client: Any):
+        self.client = client
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers there are."""
+        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def gather(self, function: Callable[..., Any], files: list[Path], *rest: Any, tell: Tell, what: str) -> Any:
+        """Return what a function finds of each file, merged in the order of the files."""
+        from dask import delayed
+
+        tell(f"{what} on {self.n_workers} workers")
+        read, merge = delayed(_read_there, pure=False), delayed(_merged, pure=False)
+        level = [read(function, file, *rest) for file in files]
+        while len(level) > 1:
+            level = [merge(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+        return compute_on_cluster(level)[0]
+
+
+def _read_there(function: Callable[..., Any], file: Path, *rest: Any) -> Any:
+    """A task."""
+    if not file.exists():
+        reason = "a worker of the Dask cluster does not find this file"
+        raise fault(file, reason, "Put the folder where all workers see it under the same path")
+    return function(file, *rest)
+
+
+def _merged(found: list[Any]) -> Any:
+    """A task."""
+    return reduce(lambda one, other: one.merged(other), found)
+
+
+@contextlib.contextmanager
+def open_workers(address: str | None = None, n_workers: int | None = None) -> Iterator[Here | OnCluster]:
+    """Give who reads the files: a cluster at an address, so many processes here, or this process.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of a Dask scheduler, such as tcp://host:8786.
+    n_workers : int, optional
+        Start so many processes on this machine.
+    """
+    if address is None and n_workers is None:
+        yield Here()
+        return
+    try:
+        import distributed
+    except ImportError:
+        raise DataError("A cluster needs Dask. Install it: pip install 'semisvm[dask]'.") from None
+    with contextlib.ExitStack() as stack:
+        if n_workers is not None:
+            local = distributed.LocalCluster(
+                n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+            )
+            client = stack.enter_context(distributed.Client(stack.enter_context(local)))
+        else:
+            client = stack.enter_context(_connect(distributed, str(address)))
+        if not client.scheduler_info(n_workers=-1)["workers"]:
+            raise DataError(f"The Dask scheduler at {address} has no workers. Start some: dask worker {address}.")
+        yield OnCluster(client)
+
+
+def _connect(distributed: Any, address: str) -> Any:
+    try:
+        return distributed.Client(address, timeout="10s")
+    except (OSError, TimeoutError) as error:
+        raise DataError(
+            f"No Dask scheduler answers at {address} ({type(error).__name__}). Start one there (dask scheduler), or "
+            "correct the address; `workers` starts processes on this machine instead."
+        ) from None
+    except ValueError as error:
+        raise DataError(f"{address!r} is no address of a Dask scheduler ({error}). Write tcp://HOST:8786.") from None
