@@ -45,6 +45,7 @@ BASELINE = "supervised"
 FACTORS_OF_GAMMA = (0.1, 0.3, 1.0, 3.0)
 VALUES_OF_C = (0.3, 3.0, 30.0)
 MOST_TUNED = 400  # labeled rows that settings are tuned on: a bound on the time
+MOST_LEARNED = 2_000  # rows that the views to try are learned from: the same
 
 
 @dataclass(frozen=True)
@@ -268,17 +269,24 @@ def _is_clearly_better(one: MethodTrial, other: MethodTrial) -> bool:
 
 
 def _small_bench(bench: Bench, settings: Settings) -> Bench:
-    """Return a bench with the labeled rows alone, at most MOST_TUNED of those that are measured on."""
+    """Return a bench with the labeled rows alone, at most MOST_TUNED of those that are measured on.
+
+    Where there are many rows, its views are learned from a sample of them; the model learns from all.
+    """
     rows = np.flatnonzero(bench.codes >= 0)
+    rng = np.random.default_rng(settings.seed)
     if len(rows) > MOST_TUNED:
-        rng = np.random.default_rng(settings.seed)
         rare = np.concatenate([rows[bench.codes[rows] == k][:2] for k in range(len(bench.classes))])
         rest = rng.choice(np.setdiff1d(rows, rare), MOST_TUNED - len(rare), replace=False)
         rows = np.sort(np.concatenate([rare, rest]))
     try:
         # Other folds than those of the comparison, so that what is tuned is not judged by the same split.
         seed = (settings.seed + 1) % 2**32
-        return make_bench(bench.views.take(rows), bench.labels[rows], seed=seed, measures=bench.measures[rows])
+        views = bench.views.take(rows)
+        if len(bench.views) > MOST_LEARNED:
+            others = rng.permutation(np.setdiff1d(np.arange(len(bench.views)), rows))[: MOST_LEARNED - len(rows)]
+            views = bench.views.learn_from(np.concatenate([rows, others])).take(np.arange(len(rows)))
+        return make_bench(views, bench.labels[rows], seed=seed, measures=bench.measures[rows])
     except ValueError:  # the draw left a class with a single row to measure on
         return bench
 

@@ -120,7 +120,7 @@ def make_bench(
     if len(unlabeled) > most:
         kept = np.random.default_rng(seed).choice(unlabeled, most, replace=False)
         rows = np.sort(np.concatenate([np.flatnonzero(codes >= 0), kept]))
-        views, labels, codes, measures = views.take(rows), labels[rows], codes[rows], measures[rows]
+        views, labels, codes, measures = views.learn_from(rows), labels[rows], codes[rows], measures[rows]
     counts = np.bincount(codes[measures], minlength=len(labels.categories))
     rarest = int(counts.min())
     if rarest < 2:

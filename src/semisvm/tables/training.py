@@ -121,9 +121,9 @@ class Training:
         """Return the rows in the forms that methods take."""
         return RowForms(self.rows, self._encoder)
 
-    def _encoder(self, view: str) -> TableEncoder | MatrixEncoder:
+    def _encoder(self, view: str, rows: Any) -> TableEncoder | MatrixEncoder:
         encoder = MatrixEncoder(view=view) if self.columns is None else TableEncoder(self.columns, view=view)
-        return encoder.fit(self.rows)
+        return encoder.fit(rows)
 
 
 class RowForms:
@@ -134,10 +134,10 @@ class RowForms:
     rows : DataFrame or matrix
         The rows as they were read.
     encoder_for : callable
-        `encoder_for(view)` returns an encoder that is fitted to these rows.
+        `encoder_for(view, rows)` returns an encoder that is fitted to the rows.
     """
 
-    def __init__(self, rows: Any, encoder_for: Callable[[str], Encoder]):
+    def __init__(self, rows: Any, encoder_for: Callable[[str, Any], Encoder]):
         self.rows, self._encoder_for = rows, encoder_for
         self._encoders: dict[str, Encoder] = {}
         self._forms: dict[str, Any] = {}
@@ -147,7 +147,7 @@ class RowForms:
     @classmethod
     def of_matrix(cls, X: Any) -> RowForms:
         """Return rows that are numbers already and have one form."""
-        found = cls(X, lambda view: MatrixEncoder(view=view).fit(X))
+        found = cls(X, lambda view, rows: MatrixEncoder(view=view).fit(rows))
         found._forms[STANDARD] = X
         return found
 
@@ -161,10 +161,23 @@ class RowForms:
         part._kept = rows if self._kept is None else self._kept[rows]
         return part
 
+    def learn_from(self, rows: np.ndarray) -> RowForms:
+        """Return some of the rows, whose views other than the standard one are learned from them alone: a bound on the
+        time that views take which are only tried.
+        """
+        places = rows if self._kept is None else self._kept[rows]
+        part = RowForms(take_rows(self.rows, places), self._encoder_for)
+        part._encoders = {STANDARD: self.encoder()}
+        part._forms = {
+            name: take_rows(self._forms[name], places) for name in (STANDARD, COLUMNS) if name in self._forms
+        }
+        part._groups = self._groups
+        return part
+
     def encoder(self, view: str = STANDARD) -> Encoder:
         """Return the encoder of a view, fitted to all rows."""
         if view not in self._encoders:
-            self._encoders[view] = self._encoder_for(view)
+            self._encoders[view] = self._encoder_for(view, self.rows)
         return self._encoders[view]
 
     def form(self, view: str = STANDARD) -> Any:
