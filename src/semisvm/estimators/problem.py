@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.device import SOLVES_OF_A_SEQUENCE, explain_choice
+from semisvm.device import SOLVES_OF_A_SEQUENCE, explain_choice, explain_compilation
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.forms import DUAL_FORM, Form, LinearRows, settle_form
 from semisvm.estimators.inputs import needs_float64
@@ -146,9 +146,18 @@ class TrainingProblem:
         limits = self.limits
         is_rough = limits.tol >= FLOAT32_SUFFICES and self.n_rows > few_rows
         dtype = np.float32 if is_rough and not needs_float64(formula, self.X) else np.float64
-        if limits.device == "auto" and getattr(self.progress.estimator, "verbose", False):
-            n_solves = 1 if is_frugal else SOLVES_OF_A_SEQUENCE
-            print(f"[device] {explain_choice(*self.X.shape, n_threads=n_threads(), n_solves=n_solves)}", flush=True)
+        if getattr(self.progress.estimator, "verbose", False):
+            self._say_device(1 if is_frugal else SOLVES_OF_A_SEQUENCE)
         return kernel_rows(
             self.X, formula, cache_size=limits.cache_size, dtype=dtype, is_frugal=is_frugal, device=limits.device
         )
+
+    def _say_device(self, n_solves: int) -> None:
+        """Print which device "auto" is and why, and whether a device will compile first."""
+        device = self.limits.device
+        if device == "auto":
+            choice = explain_choice(*self.X.shape, n_threads=n_threads(), n_solves=n_solves)
+            print(f"[device] {choice}", flush=True)
+            device = choice.partition(":")[0]
+        if (words := explain_compilation(device)) is not None:
+            print(f"[device] {words}", flush=True)

@@ -1,4 +1,4 @@
-"""Compiled loops of the kernels: from dot products to kernel values, and scores of new rows.
+"""Compiled loops of the kernels: from dot products to kernel values, scores of new rows, and dense rows to sparse ones.
 
 Loops are written for the vectorizer: unit stride, no branch, no call. Functions that take a counter are called by every
 thread of a team (`threads`): each takes pieces from the counter until none is left. Pieces do not depend on the number
@@ -17,6 +17,7 @@ from numpy import float32
 from semisvm.kernels.formula import DOT_FORMULAS
 from semisvm.kernels.resources import jit
 
+SCANNED_ROWS = 256  # rows per piece of a pass over the data
 PANEL_WIDTH = 128  # rows side by side: a whole number of vector registers on every machine
 _RBF, _POLY, _SIGMOID = (DOT_FORMULAS.index(name) for name in ("rbf", "poly", "sigmoid"))
 
@@ -159,3 +160,51 @@ def _powers_of_e(values, scale):
         power = power * part + _P0
         exponent = (np.int64(whole) + np.int64(1023)) << np.int64(52)
         values[b] = power * np.int64(exponent).view(np.float64)
+
+
+@jit
+def scan_rows(counter, X, n_nonzeros, column_sums, square_sums):
+    """Count the non-zeros of each row, and sum columns and squares per piece of SCANNED_ROWS rows."""
+    n = X.shape[0]
+    piece = next_piece(counter)
+    while piece < square_sums.shape[0]:
+        start, total = SCANNED_ROWS * piece, 0.0
+        for i in range(start, min(start + SCANNED_ROWS, n)):
+            count = 0
+            for k in range(X.shape[1]):
+                x = np.float64(X[i, k])
+                count += 1 if x != 0 else 0
+                column_sums[piece, k] += x
+                total += x * x
+            n_nonzeros[i] = count
+        square_sums[piece] = total
+        piece = next_piece(counter)
+
+
+@jit
+def fill_csr(counter, X, indptr, indices, data):
+    """Write the non-zeros of dense rows where `indptr` says."""
+    n = X.shape[0]
+    start = SCANNED_ROWS * next_piece(counter)
+    while start < n:
+        for i in range(start, min(start + SCANNED_ROWS, n)):
+            at = indptr[i]
+            for k in range(X.shape[1]):
+                if X[i, k] != 0:
+                    indices[at], data[at] = k, X[i, k]
+                    at += 1
+        start = SCANNED_ROWS * next_piece(counter)
+
+
+@jit
+def fill_squares(counter, squares, indptr, data):
+    """squares[i] = |row i|^2, summed in float64."""
+    n = squares.shape[0]
+    start = SCANNED_ROWS * next_piece(counter)
+    while start < n:
+        for i in range(start, min(start + SCANNED_ROWS, n)):
+            square = 0.0
+            for k in range(indptr[i], indptr[i + 1]):
+                square += np.float64(data[k]) * np.float64(data[k])
+            squares[i] = square
+        start = SCANNED_ROWS * next_piece(counter)

@@ -23,9 +23,9 @@ from numba.extending import intrinsic
 from semisvm.kernels.compiled import PANEL_WIDTH, finish_dots, next_piece
 from semisvm.kernels.resources import jit
 
-SCANNED_ROWS = 256  # dense rows per piece of a pass over the data
 GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
 VECTOR_BYTES = 64  # of one vector; where registers are shorter, the compiler splits it
+WORTH_FILLING = 8  # from one number in so many on, setting a whole panel to 0 is faster than its numbers one by one
 TILE_HEIGHT = 64  # of which so many at a time are written, from the first-level cache
 
 
@@ -171,6 +171,24 @@ def fill_gram(counter, G, order, n_known, row, source):
 
 
 @jit
+def write_gram(counter, G, block, order, n_known):
+    """G[i, j] = G[j, i] = block[p, w] for positions i = order[n_known + p] and j = order[w]."""
+    n = order.shape[0]
+    tile = np.empty((TILE_HEIGHT, PANEL_WIDTH), dtype=block.dtype)
+    first = n_known + PANEL_WIDTH * next_piece(counter)
+    while first < n:
+        last = min(first + PANEL_WIDTH, n)
+        for start in range(0, last, TILE_HEIGHT):
+            stop = min(start + TILE_HEIGHT, last)
+            for b in range(last - first):
+                of = block[first - n_known + b]
+                for w in range(start, stop):
+                    tile[w - start, b] = of[w]
+            _write_tile(G, tile, order, first, last, start, stop)
+        first = n_known + PANEL_WIDTH * next_piece(counter)
+
+
+@jit
 def _write_tile(G, tile, order, first, last, start, stop):
     """Write a tile on both sides of the diagonal; of two positions of its panel, each pair once.
 
@@ -216,6 +234,10 @@ def _lay_out(panel, panel_squares, indptr, indices, data, squares, start, stop):
 @jit
 def _clear(panel, indptr, indices, start, stop):
     """Set what data rows start..stop have put into the panel to 0 again."""
+    if WORTH_FILLING * (indptr[stop] - indptr[start]) > panel.shape[0]:
+        for at in range(panel.shape[0]):
+            panel[at] = 0
+        return
     for i in range(start, stop):
         for k in range(indptr[i], indptr[i + 1]):
             panel[np.uint64(indices[k] * PANEL_WIDTH + (i - start))] = 0
@@ -279,51 +301,3 @@ _dots_of_terms: Any = intrinsic(_dots)
 def _dots_with_panel(sums, panel, indptr, indices, data, row):
     """sums[b] = <data row `row`, column b of the panel>."""
     _dots_of_terms(sums, panel, indices, data, indptr[row], indptr[row + 1])
-
-
-@jit
-def scan_rows(counter, X, n_nonzeros, column_sums, square_sums):
-    """Count the non-zeros of each row, and sum columns and squares per piece of SCANNED_ROWS rows."""
-    n = X.shape[0]
-    piece = next_piece(counter)
-    while piece < square_sums.shape[0]:
-        start, total = SCANNED_ROWS * piece, 0.0
-        for i in range(start, min(start + SCANNED_ROWS, n)):
-            count = 0
-            for k in range(X.shape[1]):
-                x = np.float64(X[i, k])
-                count += 1 if x != 0 else 0
-                column_sums[piece, k] += x
-                total += x * x
-            n_nonzeros[i] = count
-        square_sums[piece] = total
-        piece = next_piece(counter)
-
-
-@jit
-def fill_csr(counter, X, indptr, indices, data):
-    """Write the non-zeros of dense rows where `indptr` says."""
-    n = X.shape[0]
-    start = SCANNED_ROWS * next_piece(counter)
-    while start < n:
-        for i in range(start, min(start + SCANNED_ROWS, n)):
-            at = indptr[i]
-            for k in range(X.shape[1]):
-                if X[i, k] != 0:
-                    indices[at], data[at] = k, X[i, k]
-                    at += 1
-        start = SCANNED_ROWS * next_piece(counter)
-
-
-@jit
-def fill_squares(counter, squares, indptr, data):
-    """squares[i] = |row i|^2, summed in float64."""
-    n = squares.shape[0]
-    start = SCANNED_ROWS * next_piece(counter)
-    while start < n:
-        for i in range(start, min(start + SCANNED_ROWS, n)):
-            square = 0.0
-            for k in range(indptr[i], indptr[i + 1]):
-                square += np.float64(data[k]) * np.float64(data[k])
-            squares[i] = square
-        start = SCANNED_ROWS * next_piece(counter)

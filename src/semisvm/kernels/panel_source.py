@@ -98,7 +98,7 @@ def _csr_of_sparse(X, dtype):
 
 def _csr_of_dense(X, dtype, counts: np.ndarray):
     """CSR form of dense rows with the given numbers of non-zeros, on every core."""
-    from semisvm.kernels.compiled_panels import SCANNED_ROWS, fill_csr
+    from semisvm.kernels.compiled import SCANNED_ROWS, fill_csr
 
     indptr = np.append(0, np.cumsum(counts))
     indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=dtype)
@@ -109,7 +109,7 @@ def _csr_of_dense(X, dtype, counts: np.ndarray):
 
 def _squares(indptr: np.ndarray, data: np.ndarray) -> np.ndarray:
     """Squared norms of the rows of a CSR matrix, in its float type."""
-    from semisvm.kernels.compiled_panels import SCANNED_ROWS, fill_squares
+    from semisvm.kernels.compiled import SCANNED_ROWS, fill_squares
 
     squares, counter = np.empty(len(indptr) - 1, dtype=data.dtype), new_counter()
     team().run(lambda: fill_squares(counter, squares, indptr, data), -(-len(squares) // SCANNED_ROWS))
@@ -121,7 +121,7 @@ def scan_dense(X) -> tuple[np.ndarray, np.ndarray, float]:
     if X.size <= FEW_NUMBERS:
         mean = X.mean(axis=0, dtype=np.float64) if len(X) else np.zeros(X.shape[1])
         return np.count_nonzero(X, axis=1), mean, float(np.square(X, dtype=np.float64).sum()) / max(len(X), 1)
-    from semisvm.kernels.compiled_panels import SCANNED_ROWS, scan_rows
+    from semisvm.kernels.compiled import SCANNED_ROWS, scan_rows
 
     n, n_pieces = len(X), -(-len(X) // SCANNED_ROWS)
     counts, sums, squares = np.empty(n, dtype=np.int64), np.zeros((n_pieces, X.shape[1])), np.zeros(n_pieces)
