@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from semisvm import AutoSVC, load, save
 from semisvm.estimators.auto import explain_weights, members
 from semisvm.estimators.auto.average import FamilySettings, LabeledTarget
+from semisvm.estimators.auto.families import few_columns, half_of_columns
 from semisvm.estimators.auto.members import (
     find_latent_directions,
     grow_leaf_shares,
@@ -129,13 +130,22 @@ def test_latent_coordinates_have_length_1_and_their_scores_are_those_of_the_kern
     assert_allclose(list(found.members.weights.values()), weights)
 
 
-@pytest.mark.parametrize(("kind", "per_cut"), [(RandomForestClassifier, 5), (ExtraTreesClassifier, 3)])
+@pytest.mark.parametrize(
+    ("kind", "per_cut"), [(RandomForestClassifier, half_of_columns), (ExtraTreesClassifier, few_columns)]
+)
 def test_a_forest_is_left_out_by_its_out_of_bag_scores(kind, per_cut):
     rng = np.random.default_rng(0)
     X, codes = rng.standard_normal((60, 9)), rng.integers(0, 2, 25)
     target = LabeledTarget(np.arange(25), 2.0 * codes[:, None] - 1, np.ones(25), np.ones(25))
-    found = train_forest("rows", kind, {"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
-    alone = kind(N_TREES, max_features=per_cut, min_samples_leaf=2, bootstrap=True, oob_score=True, random_state=0)
+    found = train_forest("rows", kind, per_cut, {"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
+    alone = kind(
+        N_TREES,
+        max_features=5 if kind is RandomForestClassifier else 3,
+        min_samples_leaf=2,
+        bootstrap=True,
+        oob_score=True,
+        random_state=0,
+    )
     alone.fit(X[:25], codes, sample_weight=np.ones(25))
     assert_allclose(found.members.left_out[:, 0], 2 * alone.oob_decision_function_[:, 1] - 1)
     assert_allclose(found.scores[:, 0], 2 * alone.predict_proba(X)[:, 1] - 1)
