@@ -309,9 +309,7 @@ def train_forest(
     out_of_bag = forest.oob_decision_function_
     has_none = ~np.isfinite(out_of_bag).all(axis=1) | (out_of_bag.sum(axis=1) == 0)
     left_out = _from_shares(np.where(has_none[:, None], share, out_of_bag))
-    record = member_record(title.removesuffix(": "), left_out, target, 0, time.perf_counter() - began).with_details(
-        weight=1.0
-    )
+    record = member_record(title[:-2], left_out, target, 0, time.perf_counter() - began).with_details(weight=1.0)
     stacked = Stacked(np.ones(1), float(record.objective or 0), n_iter=1, gap=0.0)
     members = MembersFit([], {}, {"": 1.0}, left_out, stacked, [record], settings.tell(record))
     family = ForestFamily(view, trees_of(forest), shares_at_leaves(forest))
