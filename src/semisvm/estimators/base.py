@@ -38,11 +38,11 @@ from semisvm.estimators.inputs import (
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
-from semisvm.estimators.streams import decide_lazily, fit_stream, scores_of_rows
+from semisvm.estimators.streams import decide_rows, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
 from semisvm.primal import Rows
-from semisvm.primal.dask_rows import is_dask, is_streamed
+from semisvm.primal.dask_rows import is_streamed
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
@@ -284,9 +284,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         -------
         %(scores)s
         """
-        if is_dask(X):
-            return decide_lazily(self, X)
-        return self._decide(self._raw_scores(X))
+        return decide_rows(self, X)
 
     def _raw_scores(self, X) -> np.ndarray:
         """Check the rows and score them by the binary problems, (n, n_problems)."""

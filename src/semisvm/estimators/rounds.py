@@ -60,7 +60,7 @@ def primal_objective(solution: Solution, sign: np.ndarray, box: np.ndarray, loss
     return 0.5 * squared_norm(solution) + float(losses[sign != 0].sum())
 
 
-class _EndedEarlyError(Exception):
+class EndedEarlyError(Exception):
     """A limit was reached or someone asked to stop; `Rounds.ended_by` says which."""
 
 
@@ -103,7 +103,7 @@ class Rounds:
         """Let the block end early, without an error, once there is a solution to keep."""
         try:
             yield
-        except _EndedEarlyError:
+        except EndedEarlyError:
             pass
         except KeyboardInterrupt:
             if self._solution is None:
@@ -142,7 +142,7 @@ class Rounds:
         if self._solution is None:
             self._solution = found
         self.ended_by = found.status
-        raise _EndedEarlyError
+        raise EndedEarlyError
 
     def go_back(self, solution: Any) -> None:
         """Make an earlier solution, or one in other variables, the one to continue from."""
@@ -167,7 +167,7 @@ class Rounds:
         self.number += 1
         if self.task.watch.round_done(record):
             self.ended_by = Status.STOPPED
-            raise _EndedEarlyError
+            raise EndedEarlyError
         return record
 
     def fit(

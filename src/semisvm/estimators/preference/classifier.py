@@ -29,7 +29,10 @@ from semisvm.estimators.preference._decision import (
 )
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
 from semisvm.estimators.preference._unlabeled import FEW_CANDIDATES
+from semisvm.estimators.streams import Gathered, decide_rows, fit_gathered, scores_of_rows
 from semisvm.labels import Labels, encode
+from semisvm.primal import Rows
+from semisvm.primal.dask_rows import is_streamed
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import HasMethods, Interval, fit_context, safe_indexing
 
@@ -159,9 +162,18 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         -------
         %(fitted_self)s
         """
+        if is_streamed(X):
+            return fit_gathered(self, X, y, sample_weight, random_sample)
         if y is not None:
             X = self._check_X(X, reset=True)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
+        return self._fit_labeled(X, labels, sample_weight, random_sample)
+
+    def _fit_gathered(self, rows: Gathered) -> None:
+        weight = None if (rows.weight == 1).all() else rows.weight
+        self._fit_labeled(self._check_X(rows.X, reset=True), rows.labels, weight, rows.random_sample)
+
+    def _fit_labeled(self, X: Any, labels: Labels, sample_weight: Any, random_sample: Any) -> Self:
         weight = row_weights(sample_weight, X)
         check_every_class_is_used(labels, weight > 0)
         self.classes_ = labels.classes
@@ -238,11 +250,13 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         -------
         %(scores)s
         """
-        return self._decide(self._raw_scores(X))
+        return decide_rows(self, X)
 
     def _raw_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
         """Check the rows and score them without thresholds, (n, n_problems)."""
         check_is_fitted(self)
+        if isinstance(X, Rows):
+            return scores_of_rows(self, X)
         return self._score_checked(self._check_X(X, reset=False))
 
     def _score_checked(self, X: Any) -> np.ndarray:
