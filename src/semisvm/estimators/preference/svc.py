@@ -231,7 +231,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         return self._fit_rows(X, y, sample_weight, None, store, random_sample=random_sample)
 
     def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        return arrange_repeated(whole, rows)
+        return arrange_repeated(whole, self._within_pool(whole.labels, rows))
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         plan = self._make_plan(problem.labels, problem.random_sample)
