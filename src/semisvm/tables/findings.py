@@ -25,7 +25,7 @@ from semisvm.estimators.forms import choose_solver
 from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.registry import Method
 from semisvm.tables.compare import BASELINE, MethodTrial
-from semisvm.tables.first_screen import MANY_ROWS
+from semisvm.tables.first_screen import SAID_OF_MANY_ROWS
 from semisvm.tables.methods import Settings, lead_per_class, score_rows, sets_thresholds
 from semisvm.tables.operating import (
     Probability,
@@ -127,7 +127,7 @@ def _say_form(method: Method, estimator: Any, training: Training, X: Any) -> lis
         return []
     n_rows = training.n_labeled if method.name == BASELINE else X.shape[0]
     form, why = choose_solver(n_rows, X.shape[1], is_sparse=sparse.issparse(X))
-    return [f"{MANY_ROWS} {why}"] if form == "primal" else []
+    return [f"{SAID_OF_MANY_ROWS} {why}"] if form == "primal" else []
 
 
 def _advise_campaign(found: Findings) -> list[str]:

@@ -25,7 +25,7 @@ NEARLY_ALL = 0.5  # of all rows: a model that accepts as many of them sorts out 
 MUCH_MORE = 4.0  # if the positive class is so many times rarer
 CLEAR_GAP = 3.0  # standard errors between the shares accepted, from which on they are said to differ
 LARGE_RATIO = 1.5
-MANY_ROWS = "Many rows: it fits a weighted sum of the columns, in time that grows only with the rows."
+SAID_OF_MANY_ROWS = "Many rows: it fits a weighted sum of the columns, in time that grows only with the rows."
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def _next(status: str, model: str, data: str, point: OperatingPoint) -> str:
 
 def _many_rows(summary: FitSummary) -> str:
     """The sentence of a note on the form of a linear machine, without what follows it."""
-    return MANY_ROWS if any(note.startswith(MANY_ROWS) for note in summary.notes) else ""
+    return SAID_OF_MANY_ROWS if any(note.startswith(SAID_OF_MANY_ROWS) for note in summary.notes) else ""
 
 
 def _several_classes(summary: FitSummary, model: str, data: str) -> FirstScreen:
