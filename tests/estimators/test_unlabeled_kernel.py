@@ -15,6 +15,7 @@ from semisvm.estimators.auto.families import fit_families
 from semisvm.estimators.auto.kernel import settle_kernel
 from semisvm.estimators.auto.operating import crossed_scores
 from semisvm.estimators.costs import Costs
+from semisvm.estimators.preference import svc as preference_module
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress
 from semisvm.labels import Labels, encode
@@ -106,11 +107,11 @@ def test_a_preference_svc_on_the_kernel_is_the_one_on_its_matrix():
 def test_rows_that_certify_have_no_part_in_the_kernel(monkeypatch):
     given = []
 
-    def spy(problem, **how):
+    def spy(problem):
         given.append(problem)
-        return settle_kernel(problem, **how)
+        return settle_kernel(problem)
 
-    monkeypatch.setattr(kernel_module, "settle_kernel", spy)
+    monkeypatch.setattr(preference_module, "settle_kernel", spy)
     X, y = make_moons(300, noise=0.1, random_state=0)
     hidden = np.where(np.random.default_rng(0).random(300) < 0.5, y, -1)
     model = PreferenceSVC(C=10, kernel="unlabeled", min_precision=0.8, confidence=0.8, random_state=0)
@@ -183,7 +184,7 @@ def test_weights_are_repetitions_in_the_kernel_of_a_preference_svc():
     weight = np.where(np.arange(160) % 3 == 0, 2.0, 1.0)
     times = np.repeat(np.arange(160), weight.astype(int))
     one, other = (
-        settle_kernel(problem_of(rows, codes, own), is_choice=False)[1].function
+        settle_kernel(problem_of(rows, codes, own))[1].function
         for rows, codes, own in ((X, hidden, weight), (X[times], hidden[times], np.ones(len(times))))
     )
     assert_allclose(one(X + 0.01, X), other(X + 0.01, X), atol=1e-8)

@@ -82,12 +82,13 @@ def _refuse_many(name: str, n_rows: int) -> None:
         )
 
 
-def settle_kernel(problem: TrainingProblem, *, is_choice: bool) -> tuple[TrainingProblem, Formula]:
+def settle_kernel(problem: TrainingProblem) -> tuple[TrainingProblem, Formula]:
     """The problem with the matrix of the stacked kernel for X, and what stands for that kernel with new rows.
 
-    With `is_choice` it stays in the RBF kernel, unless leave-one-out is better in the stacked one: the sum of squared
-    errors of least-squares SVMs, weights of the stack from other folds than the row is in.
+    With the kernel "auto" it stays in the RBF kernel, unless leave-one-out is better in the stacked one: the sum of
+    squared errors of least-squares SVMs, weights of the stack from other folds than the row is in.
     """
+    is_choice = problem.kernel.kernel == "auto"
     plain = replace(problem, kernel=replace(problem.kernel, kernel="rbf"))
     if is_choice and problem.n_rows > MOST_KERNEL_ROWS:
         return plain, plain.formula()

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
+from semisvm.estimators.auto.kernel import settle_kernel
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.costs import read_costs
@@ -266,11 +267,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
 
     def _settle_kernel(self, part: TrainingProblem) -> tuple[TrainingProblem, Formula]:
         """The problem in the kernel that is asked for or chosen, and what stands for that kernel with new rows."""
-        if self.kernel not in ("unlabeled", "auto"):
-            return part, part.formula()
-        from semisvm.estimators.auto.kernel import settle_kernel
-
-        return settle_kernel(part, is_choice=self.kernel == "auto")
+        return settle_kernel(part) if self.kernel in ("unlabeled", "auto") else (part, part.formula())
 
     def _find_repeats(self, part: TrainingProblem) -> EqualRows | None:
         """Equal unlabeled rows get equal labels in the paper's rounds: they become one row with their total weight."""
