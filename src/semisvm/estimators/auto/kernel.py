@@ -33,7 +33,7 @@ from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 MOST_KERNEL_ROWS = 5000  # of which the kernel matrix, and a few more of that size, are kept
-RIDGE, STRENGTH = 0.1, 0.5  # the defaults of `AutoSVC`
+DEFAULT_RIDGE, DEFAULT_STRENGTH = 0.1, 0.5  # the defaults of `AutoSVC`
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,14 @@ class _Made:
 
 
 def _make_kernel(
-    X: Any, labels: Labels, weight: np.ndarray, *, n_neighbors=(3, 15), ridge=RIDGE, strength=STRENGTH, **how: Any
+    X: Any,
+    labels: Labels,
+    weight: np.ndarray,
+    *,
+    n_neighbors=(3, 15),
+    ridge=DEFAULT_RIDGE,
+    strength=DEFAULT_STRENGTH,
+    **how: Any,
 ) -> _Made:
     """The kernel of all these rows; `how` is what `make_library` is told besides."""
     library, node, at = make_library(X, weight, labels.n_classes, n_neighbors=n_neighbors, **how)
@@ -109,10 +116,10 @@ def _is_better(made: _Made, plain: TrainingProblem) -> bool:
 
     target = made.target
     family = FamilyFit(KernelFamily("rows", made.average), made.members, made.matrix)
-    stacked = crossed_scores({"rows": family}, target, STRENGTH)
+    stacked = crossed_scores({"rows": family}, target, DEFAULT_STRENGTH)
     is_labeled = plain.labels.is_labeled
     K = np.asarray(cross_kernel(plain.formula(), plain.X[is_labeled], plain.X[is_labeled]))
-    alone = fit_least_squares(K, target.Y, target.weight, target.price, ridge=RIDGE).left_out
+    alone = fit_least_squares(K, target.Y, target.weight, target.price, ridge=DEFAULT_RIDGE).left_out
     errors = [float(target.count @ ((target.Y - scores) ** 2).sum(axis=1)) for scores in (stacked, alone)]
     return errors[0] < errors[1]
 
