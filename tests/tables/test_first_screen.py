@@ -8,7 +8,7 @@ import pytest
 
 from killed_fits import training
 from semisvm.decision import Target, measure
-from semisvm.estimators import forms
+from semisvm.estimators import problem as forms
 from semisvm.report import render_page
 from semisvm.tables.first_screen import MOST_WORDS_SHOWN, first_screen
 from semisvm.tables.fit import fit_model
