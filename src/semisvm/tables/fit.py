@@ -66,6 +66,7 @@ def fit_model(
     checkpoint: str | Path | None = None,
     resume: bool = False,
     tell: Tell = say_nothing,
+    make_stages: type[Stages] = Stages,
 ) -> Fitted:
     """Fit a model to the training rows.
 
@@ -88,6 +89,8 @@ def fit_model(
         Whether to continue the fit in `checkpoint`, if there is one.
     tell : callable
         Called with the progress (`semisvm.tables.methods`).
+    make_stages : type
+        The stages, `FolderStages` for rows that are not in memory.
 
     Returns
     -------
@@ -113,7 +116,7 @@ def fit_model(
         digest = _fit_digest(views.form(), training, settings, [method, tune, most_unlabeled])
         store = open_checkpoint(checkpoint, digest, resume=resume)
         settings = replace(settings, cache_size=store.cache_size)
-    work = Stages(training, views, settings, most_unlabeled, tell, store)
+    work = make_stages(training, views, settings, most_unlabeled, tell, store)
     was_refused = work.check_sample()
     work.tune(tune)
     chosen, why = work.choose(method, why)
