@@ -9,6 +9,7 @@ memory, and otherwise read and encoded again in every pass
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -98,10 +99,15 @@ def open_workers(address: str | None = None, n_workers: int | None = None) -> It
         import distributed
     except ImportError:
         raise DataError("A cluster needs Dask. Install it: pip install 'semisvm[dask]'.") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised, and told in words
     with contextlib.ExitStack() as stack:
         if n_workers is not None:
             local = distributed.LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
             )
             client = stack.enter_context(distributed.Client(stack.enter_context(local)))
         else:
@@ -174,6 +180,7 @@ def encoded_chunks(
     """Yield (rows as float32, class codes) of a file, part by part."""
     for chunk in open_rows(file).chunks(encoder.plain_numbers, frozenset((*encoder.names, target))):
         codes = _codes_of(chunk, classes, target, unlabeled, same)
+        assert chunk.frame is not None
         X = encoder.transform(chunk.frame)
         yield (X.toarray() if sparse.issparse(X) and not is_kept_sparse(encoder) else X).astype(np.float32), codes
 
