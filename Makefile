@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-gpu test-oldest docs lint format bench bench-cores bench-gpu reproduce release clean
+.PHONY: help demo test test-gpu test-oldest docs lint format bench bench-cores bench-gpu reproduce fuzz release clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 12

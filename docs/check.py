@@ -1,6 +1,6 @@
 """Check the site: `make docs` runs this after the build.
 
-    python docs/check.py code                run the Python blocks of every page, in the order of the page
+    python docs/check.py code [PAGE ...]     run the Python blocks of every page (or of these), in the order of the page
     python docs/check.py links               every link and anchor within the built site; nothing from other servers
     python docs/check.py browser [FOLDER]    open every page in Chromium, wide and at 390 px; FOLDER: screenshots
 
@@ -62,11 +62,11 @@ def run_page(page: Path) -> list[str]:
     return []
 
 
-def check_code() -> list[str]:
-    """Run all pages, in an empty folder."""
+def check_code(*pages: Path) -> list[str]:
+    """Run all pages, or these, each in an empty folder."""
     os.environ.setdefault("MPLBACKEND", "agg")
     wrong = []
-    for page in pages_with_code():
+    for page in [page.resolve() for page in pages] or pages_with_code():
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             wrong += run_page(page)
     return wrong

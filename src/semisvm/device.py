@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 # Seconds that a device takes to start: importing torch, and then CUDA's own start.
@@ -113,6 +114,33 @@ def _weigh(n_rows: int | None, n_features: int | None, n_threads: int, n_solves:
     if _n_driver_devices() == 0:
         return "cpu", f"{expected}; there is no CUDA device"
     return "cuda", f"the CPU is {expected}, starting the device takes {start:.1f} s"
+
+
+def explain_compilation(device: str) -> str | None:
+    """Say that a device has to compile its programs first, which takes seconds; None where it has them already.
+
+    Parameters
+    ----------
+    device : str
+        A name that `resolve` returned.
+
+    Returns
+    -------
+    str or None
+        What to tell the user: Triton keeps the programs in a folder, so it is said once per machine and version.
+
+    Examples
+    --------
+    >>> from semisvm.device import explain_compilation
+    >>> explain_compilation("cpu") is None
+    True
+    """
+    if not device.startswith("cuda"):
+        return None
+    folder = Path(os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache")
+    if folder.is_dir() and next(folder.glob("*/solve_blocks.json"), None) is not None:
+        return None
+    return f"{device}: compiles its programs during the first fit, which takes seconds; they are kept in {folder}"
 
 
 def on_host(values: Any) -> Any:

@@ -5,9 +5,11 @@
              regularizes its own, which is another problem). The ratio is ours over the first run that is as good.
     growth   dense rows with 50 features, 10^4 to 10^7 of them, hinge: ours in memory, ours from a file (10^7 only),
              LinearSVC (40 epochs at most from 10^6 rows on), and averaged SGD (five epochs); objectives over ours.
+    threads  the same fits on 1, 2, 4 and 16 threads (or those of --threads): wall and processor seconds, peak memory
+    nystroem kernel machines on 300,000 rows: the exact solver, and Nystroem's features with the primal form
 
 Rows are Gaussian, or texts made at random (60 of 20,000 words each, labels by a random direction with 5% flipped). Each
-run is a process of its own on one thread, after a warm-up; seconds are of the processor.
+run is a process of its own, after a warm-up, on one thread but for the last two parts; seconds are of the processor.
 """
 
 from __future__ import annotations
@@ -150,32 +152,181 @@ def grow_once(task, repeat):
     return took | {"objective": objective_of(X, y, model.coef_[0].astype(np.float64), "hinge")}
 
 
+def clustered_texts(n, d=20_000, words=60, seed=0):
+    """Return rows of unit length, float32, whose words are drawn with other frequencies in each of two classes."""
+    rng = np.random.default_rng(seed)
+    y, tilt = rng.integers(0, 2, n), rng.standard_normal(d)
+    columns = np.empty((n, words), np.int32)
+    for k in (0, 1):
+        frequency = np.exp((2 * k - 1) * 0.325 * tilt) / (np.arange(d) + 10.0)
+        edges, rows = np.cumsum(frequency / frequency.sum()), np.flatnonzero(y == k)
+        for part in np.array_split(rows, max(len(rows) // 50_000, 1)):
+            columns[part] = np.minimum(np.searchsorted(edges, rng.random((len(part), words))), d - 1)
+    starts = np.arange(0, n * words + 1, words, dtype=np.int32)
+    X = sparse.csr_array((np.ones(n * words, np.float32), columns.ravel(), starts), shape=(n, d))
+    X.sum_duplicates()
+    n_words = np.diff(X.indptr)
+    X.data[:] = 1 / np.sqrt(np.repeat(n_words, n_words))
+    return X, y
+
+
+def keep_texts(folder, n):
+    """Write clustered texts into a folder, for processes that measure nothing else; return the folder."""
+    place = Path(folder) / f"texts-{n}"
+    if not place.exists():
+        X, y = clustered_texts(n + 200)
+        place.mkdir()
+        for name, values in {"data": X.data, "indices": X.indices, "indptr": X.indptr, "y": y}.items():
+            np.save(place / f"{name}.npy", values)
+    return str(place)
+
+
+def keep_dense(folder, n):
+    """Write dense rows and their codes into a folder; return the path of the rows."""
+    path = Path(folder) / f"dense-{n}.npy"
+    if not path.exists():
+        np.save(path.with_suffix(".codes.npy"), write_rows(path, n))
+    return str(path)
+
+
+def fit_from_file(task, repeat):
+    """Fit the hinge machine on dense rows of a file."""
+    from semisvm import SupervisedSVC
+    from semisvm.primal import FileRows
+
+    SupervisedSVC(kernel="linear").fit(*gaussian_rows(3000))
+    path, took = Path(task["path"]), {}
+    rows = FileRows(path, np.load(path.with_suffix(".codes.npy")), classes=np.array([0, 1]))
+    with measured(took):
+        model = SupervisedSVC(kernel="linear").fit(rows, None)
+    return took | {"gap": float(model.gap_[0]), "score": 0.0}
+
+
+def fit_in_memory(task, repeat):
+    """Fit the hinge machine on a million dense rows in memory."""
+    from semisvm import SupervisedSVC
+
+    (X, y), took = gaussian_rows(1_000_000), {}
+    SupervisedSVC(kernel="linear").fit(X[:3000], y[:3000])
+    with measured(took):
+        model = SupervisedSVC(kernel="linear").fit(X, y)
+    return took | {"gap": float(model.gap_[0]), "score": float((model.predict(X[:50_000]) == y[:50_000]).mean())}
+
+
+def fit_texts(task, repeat):
+    """Fit TransductiveSVC with 200 labeled texts and all others unlabeled."""
+    from semisvm import TransductiveSVC
+
+    data, indices, indptr, truth = (
+        np.load(Path(task["path"]) / f"{name}.npy") for name in ("data", "indices", "indptr", "y")
+    )
+    X, took = sparse.csr_array((data, indices, indptr), shape=(len(truth), 20_000)), {}
+    y = np.where(np.arange(len(truth)) < 200, truth, -1)
+    model = TransductiveSVC(kernel="linear", solver="primal", loss=task["loss"], C_unlabeled=0.1, positive_fraction=0.5)
+    model.fit(X[:6000], y[:6000])
+    with measured(took):
+        model.fit(X, y)
+    right = float((model.transduction_ == truth)[200:].mean())
+    return took | {"gap": float(model.gap_[0]), "score": right, "rounds": len(model.history_)}
+
+
+def fit_kernel(task, repeat):
+    """Fit a Gaussian kernel machine on 300,000 rows, exactly or after Nystroem; the score is of 30,000 others."""
+    from sklearn.datasets import make_gaussian_quantiles
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.pipeline import make_pipeline
+
+    from semisvm import SupervisedSVC
+
+    warnings.simplefilter("ignore")
+    X, y = make_gaussian_quantiles(n_samples=330_000, n_features=10, n_classes=2, random_state=0)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.05, 1 - y, y)
+    if task["components"]:
+        features = Nystroem(gamma=0.1, n_components=task["components"], random_state=0)
+        model = make_pipeline(features, SupervisedSVC(C=10.0, kernel="linear"))
+    else:
+        model = SupervisedSVC(C=10.0, gamma=0.1, device="cpu", time_limit=task["limit_s"])
+    model.fit(X[:3000], y[:3000])
+    took = {}
+    with measured(took):
+        model.fit(X[30_000:], y[30_000:])
+    machine = model[-1] if task["components"] else model
+    return took | {"gap": float(machine.gap_[0]), "score": float((model.predict(X[:30_000]) == y[:30_000]).mean())}
+
+
+def thread_tasks(folder):
+    """(function, task) of each fit that is timed on several numbers of threads."""
+    million, ten_millions = keep_texts(folder, 1_000_000), keep_dense(folder, 10_000_000)
+    squared = {"what": "TSVM, 200 + 10^6 texts, squared hinge", "path": million, "loss": "squared_hinge"}
+    hinge = squared | {"what": "TSVM, 200 + 10^5 texts, hinge", "path": keep_texts(folder, 100_000), "loss": "hinge"}
+    return [
+        ("fit_in_memory", {"what": "dense 10^6 x 50 in memory, hinge"}),
+        ("fit_from_file", {"what": "dense 10^7 x 50 from a file, hinge", "path": ten_millions}),
+        ("fit_texts", squared),
+        ("fit_texts", hinge),
+    ]
+
+
+def run_threads(options, folder):
+    """Yield the lines of the table of threads, and one of twice as many rows on the most threads."""
+    work = [(k, *one) for one in thread_tasks(folder) for k in options.threads]
+    twice = {"what": "dense 2x10^7 x 50 from a file, hinge", "path": keep_dense(folder, 20_000_000)}
+    for threads, function, task in [*work, (options.threads[-1], "fit_from_file", twice)]:
+        took = _timed(function, task, threads, options)
+        if took is not None:
+            yield [task["what"], str(threads), *_cells_of(took)]
+
+
+def run_nystroem(options):
+    """Yield the lines of the table of kernel machines."""
+    for components in (0, 500, 2_000):
+        task = {"what": "nystroem", "components": components, "limit_s": 150.0}
+        took = _timed("fit_kernel", task, options.threads[-1], options)
+        if took is not None:
+            yield [f"Nystroem, {components}" if components else "exact", str(options.threads[-1]), *_cells_of(took)]
+
+
+def _timed(function, task, threads, options):
+    environment = {name: str(threads) for name in ONE_THREAD}
+    name = f"studies.speed.primal:{function}"
+    return run_by_turns(name, [task | {"threads": threads}], options.repeats, options.out, environment=environment)[0]
+
+
+def _cells_of(took):
+    words = [f"{took['wall_s']:.2f}", f"{took['cpu_s']:.2f}", f"{took['rss_peak_mib']:,.0f}"]
+    return [*words, f"{took['gap']:.1e}", f"{took['score']:.4f}"]
+
+
 def main(argv=None):
     """Measure and print; return the exit status."""
     parser = make_parser("primal", __doc__)
-    parser.add_argument("--parts", nargs="+", choices=("equal", "growth"), default=["equal", "growth"])
+    parts = ("equal", "growth", "threads", "nystroem")
+    parser.add_argument("--parts", nargs="+", choices=parts, default=["equal", "growth"])
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), metavar="SET")
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), metavar="N")
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2, 4, 16], metavar="N")
     parser.add_argument("--repeats", type=int, default=3, metavar="N")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="write the growth of seconds as SVG")
+    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="where generated rows are kept")
     options = parser.parse_args(argv)
-    print(f"{machine_line()}; one thread, medians of {options.repeats} runs\n")
+    print(f"{machine_line()}; medians of {options.repeats} runs\n")
     if "equal" in options.parts:
         tasks = [{"part": "equal", "set": name, "loss": loss} for name in options.sets for loss in LOSSES]
-        run = run_by_turns(
-            "studies.speed.primal:compare_once", tasks, options.repeats, options.out, environment=ONE_THREAD
-        )
         head = ["set", "loss", "ours s", "LIBLINEAR s", "ratio", "objective", "LIBLINEAR's", "gap", "MiB", "its MiB"]
-        print(markdown_table(head, list(equal_lines(tasks, run)), n_text=2), "\n")
+        print(markdown_table(head, list(equal_lines(tasks, _run("compare_once", tasks, options))), n_text=2), "\n")
     if "growth" in options.parts:
         tasks = [{"part": "growth", "rows": n, "method": name} for n in options.sizes for name in methods_at(n)]
-        run = run_by_turns(
-            "studies.speed.primal:grow_once", tasks, options.repeats, options.out, environment=ONE_THREAD
-        )
+        run = _run("grow_once", tasks, options)
         head = ["rows", "method", "CPU-s", "wall s", "peak MiB", "before MiB", "objective over ours"]
         print(markdown_table(head, list(growth_lines(tasks, run)), n_text=2))
         if options.figure is not None:
             options.figure.write_bytes(draw_seconds(tasks, run))
+    head = ["what", "threads", "wall s", "CPU-s", "peak MiB", "gap", "accuracy"]
+    if "threads" in options.parts:
+        with tempfile.TemporaryDirectory(dir=options.scratch) as folder:
+            print(markdown_table(head, list(run_threads(options, folder)), n_text=1), "\n")
+    if "nystroem" in options.parts:
+        print(markdown_table(head, list(run_nystroem(options)), n_text=1))
     return 0
 
 

@@ -139,6 +139,7 @@ def test_the_positive_class_can_be_chosen(tmp_path, capsys, words):
     assert all((label == f'"{words[1]}"') == (above == "true") for label, _, above, _ in rows)
 
 
+@pytest.mark.posix
 def test_ctrl_c_writes_the_best_so_far_and_ends_with_130(tmp_path):
     data, out = write_rows(tmp_path / "t.csv", n_rows=6000, overlap=3.0), tmp_path / "m.skops"
     code = "from semisvm.cli import main; main()"

@@ -1,7 +1,6 @@
 """How a command ends: exit codes, streams that are closed or full, signals, and too little memory."""
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -22,6 +21,7 @@ def test_a_reader_that_leaves_does_not_change_the_exit_code():
     assert told == b""
 
 
+@pytest.mark.posix
 def test_closed_output_is_no_error():
     done = subprocess.run(
         f"{sys.executable} -c '{COMMAND[2]}' info >&-", shell=True, stderr=subprocess.PIPE, check=False
@@ -100,7 +100,10 @@ def test_a_full_disk_behind_stdout_ends_with_code_2_and_a_full_stderr_with_the_s
         assert done.returncode == 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to such a limit")
 def test_an_address_space_that_loading_does_not_fit_in_ends_with_code_3():
+    import resource
+
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (LEAST_ADDRESS_SPACE // 4, LEAST_ADDRESS_SPACE // 4))
 
@@ -119,6 +122,7 @@ def test_libraries_that_cannot_be_loaded_for_lack_of_memory_are_no_bug():
     assert not lacks_memory(ValueError("negative"))
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("wait", [0.02, 0.15, 0.4, 1.0])
 def test_a_signal_at_any_time_ends_without_a_traceback(tmp_path, number, wait):

@@ -6,7 +6,6 @@ import io
 import json
 import lzma
 import re
-import resource
 import sys
 import zipfile
 
@@ -231,8 +230,11 @@ def test_evaluate_refuses_labels_it_does_not_know_and_files_without_one_class(pl
     check_refused(run_command(capsys, "evaluate", place / "model.skops", path), "no row of class 'small' is labeled")
 
 
+@pytest.mark.posix
 def test_a_full_disk_leaves_a_sentence_and_no_file(place, tmp_path, capsys):
     """Files may not grow past 4 kB here, which to a program looks as a full disk does."""
+    import resource
+
     words = ("fit", place / "good.csv", "--target", "y", "--method", "supervised", "--out", tmp_path / "m.skops")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))

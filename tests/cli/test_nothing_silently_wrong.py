@@ -96,6 +96,7 @@ def test_two_writers_of_one_file_lose_nothing(tmp_path):
     assert [entry.read_text() for entry in kept] == ["slow"]
 
 
+@pytest.mark.posix
 def test_a_symbolic_link_stays_and_its_file_is_written(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with whole_file(tmp_path / "link", force=False) as unfinished:

@@ -388,3 +388,12 @@ def test_tensors_are_copied_to_the_host_and_everything_else_is_left_as_it_is():
             return np.zeros(3)
 
     assert_array_equal(devices.on_host(Elsewhere()), np.zeros(3))
+
+
+def test_the_first_compilation_is_said_and_not_once_the_programs_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "none yet"))
+    assert "compiles its programs" in devices.explain_compilation("cuda")
+    assert devices.explain_compilation("cpu") is None
+    (tmp_path / "none yet" / "ABC").mkdir(parents=True)
+    (tmp_path / "none yet" / "ABC" / "solve_blocks.json").write_text("{}")
+    assert devices.explain_compilation("cuda:1") is None

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 
 from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
+from semisvm.dual import block
 from semisvm.kernels import choose
 
 METHODS = {
@@ -51,6 +52,22 @@ def test_several_classes_are_predicted_as_on_the_cpu(other_device):
     for estimator in (SupervisedSVC(multi_class="ovr"), SelfTrainingSVC()):
         on_cpu, there = (fit_on(place, estimator, X, y) for place in ("cpu", other_device))
         assert np.mean(there.predict(X) == on_cpu.predict(X)) >= 0.98
+
+
+def test_one_against_the_rest_is_one_batch_for_all_classes(other_device, monkeypatch):
+    sizes, solve_block = [], block.solve_block
+
+    def counted(problems, *rest, **limits):
+        sizes.append(len(problems))
+        return solve_block(problems, *rest, **limits)
+
+    monkeypatch.setattr(block, "solve_block", counted)
+    X, y = few_labels(40, 24, n_classes=3)
+    estimator = SupervisedSVC(multi_class="ovr")
+    on_cpu, there = (fit_on(place, estimator, X, y) for place in ("cpu", other_device))
+    assert sizes == [3]
+    assert_allclose(there.decision_function(X), on_cpu.decision_function(X), atol=1e-3)
+    assert len(there.history_) == len(on_cpu.history_)
 
 
 @pytest.mark.many_steps

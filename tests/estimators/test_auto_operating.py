@@ -118,7 +118,9 @@ def test_probabilities_are_calibrated_on_rows_that_were_not_fitted():
 def test_digits_with_targets_by_class_and_a_model_file(tmp_path):
     X, y = load_digits(return_X_y=True)
     X, y = X[y < 3][:400], y[y < 3][:400]
-    model = AutoSVC(min_precision={2: 0.9}).fit(X[:200], np.where(np.arange(200) < 45, y[:200], -1))
+    model = AutoSVC(min_precision={2: 0.9}).fit(
+        X[:200], np.where(np.random.default_rng(0).permutation(200) < 45, y[:200], -1)
+    )
     assert set(model.operating_points_) == {0, 1, 2}
     assert model.predict_proba(X[200:]).shape == (200, 3)
     assert model.score(X[200:], y[200:]) > 0.9

@@ -4,15 +4,24 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import make_blobs, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_blobs,
+    make_classification,
+)
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
 
 import semisvm
 from killed_fits import training
 from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
-from semisvm.estimators.forms import Form, settle_form
+from semisvm.estimators.forms import Form, choose_solver, settle_form
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 
@@ -50,6 +59,42 @@ def test_the_supervised_machine_is_the_same_with_costs_and_weights(seed):
         sample_weight=weight,
     )
     assert_one_model(dual, primal, X)
+
+
+def small_sets():
+    """Ten small sets of two classes, dense and sparse, one of them with columns on scales from 0.1 to 10."""
+    digits, wine, iris = load_digits(return_X_y=True), load_wine(return_X_y=True), load_iris(return_X_y=True)
+    generated = make_classification(400, 8, flip_y=0.1, random_state=0)
+    texts = sparse.random_array((300, 500), density=0.03, format="csr", rng=np.random.default_rng(0))
+    return {
+        "breast cancer": load_breast_cancer(return_X_y=True),
+        "digits, 3 or 8": [part[np.isin(digits[1], [3, 8])] for part in digits],
+        "digits, even": (digits[0][:600], digits[1][:600] % 2),
+        "diabetes": (lambda X, y: (X, y > np.median(y)))(*load_diabetes(return_X_y=True)),
+        "wine, 0 or not": (wine[0], wine[1] == 0),
+        "wine, 1 or not": (wine[0], wine[1] == 1),
+        "iris, 1 or 2": [part[50:] for part in iris],
+        "generated": generated,
+        "uneven scales": (scale(generated[0]) * np.logspace(-1, 1, 8), generated[1]),
+        "sparse": (texts, texts @ np.random.default_rng(1).standard_normal(500) > 0),
+    }
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+@pytest.mark.parametrize("name", small_sets())
+def test_objectives_and_predictions_of_both_forms_on_ten_small_sets(name, C):
+    X, y = small_sets()[name]
+    X, y = X if sparse.issparse(X) or name == "uneven scales" else scale(X), np.asarray(y).astype(int)
+    sign = np.where(y == y.max(), 1.0, -1.0)
+
+    def objective(model):
+        w, f = model.coef_[0], model.decision_function(X)
+        return 0.5 * w @ w + C * np.maximum(0, 1 - sign * f).sum()
+
+    models = in_both_forms(lambda solver: SupervisedSVC(C=C, kernel="linear", solver=solver, tol=1e-7), X, y)
+    assert objective(models[1]) == pytest.approx(objective(models[0]), rel=1e-5)
+    assert (models[0].predict(X) == models[1].predict(X)).mean() >= 0.999
+    assert models[1].gap_[0] <= 1e-7
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
@@ -130,6 +175,31 @@ def test_auto_takes_the_primal_form_where_it_is_faster(n, d, form, expected):
     assert settle_form(Form("dual"), "linear", X, reason_against=None, device="auto").solver == "dual"
     squared = settle_form(Form("auto", "squared_hinge"), "linear", X, reason_against=None, device="auto")
     assert (squared.solver, squared.loss) == ("primal", "squared_hinge")
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "is_sparse", "expected"),
+    [
+        (1_900, 3, False, ("dual", "1,900 dense rows with 3 features: dual form (primal from 2,000 rows on).")),
+        (9_000, 3_000, False, ("dual", "because the primal form of dense rows is for up to 2,000.")),
+        (9_000, 3_000, True, ("primal", "linear in the rows (from 5,000 rows on).")),
+    ],
+)
+def test_the_choice_of_a_form_says_why(n, d, is_sparse, expected):
+    solver, reason = choose_solver(n, d, is_sparse=is_sparse)
+    assert solver == expected[0]
+    assert expected[1] in reason
+
+
+def test_verbose_says_which_form_was_chosen(capsys):
+    X, y, _ = blobs(n=2400, n_labeled=2400, spread=1.0)
+    SupervisedSVC(kernel="linear", verbose=True).fit(X, y)
+    assert "[form] 2,400 dense rows with 4 features: primal form" in capsys.readouterr().out
+    SupervisedSVC(kernel="linear", verbose=True, device="cpu").fit(X[:300], y[:300])
+    assert "[form] 300 dense rows with 4 features: dual form" in capsys.readouterr().out
+    SupervisedSVC(kernel="linear", solver="primal", verbose=True).fit(X, y)
+    SupervisedSVC(verbose=True).fit(X[:300], y[:300])
+    assert "[form]" not in capsys.readouterr().out
 
 
 def test_a_fit_of_many_rows_is_in_the_primal_form_by_itself():

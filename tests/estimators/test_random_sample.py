@@ -1,6 +1,7 @@
 """Labels that are not a random sample train, and measure nothing: `random_sample` of the preference estimators."""
 
 import numpy as np
+import pandas
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
@@ -9,7 +10,7 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from preference_data import overlapping, three_classes
-from semisvm import FairSampleWarning, PreferenceClassifier, PreferenceSVC, check_fair_sample
+from semisvm import AutoSVC, FairSampleWarning, PreferenceClassifier, PreferenceSVC, check_fair_sample
 from semisvm.estimators.preference._unlabeled import draw_folds
 from semisvm.model_selection import list_folds, random_fold_scores
 
@@ -140,9 +141,14 @@ BOTH = pytest.mark.parametrize(
     [PreferenceSVC, lambda **asked: PreferenceClassifier(LogisticRegression(), **asked)],
     ids=["svc", "classifier"],
 )
+ALL = pytest.mark.parametrize(
+    "make",
+    [PreferenceSVC, lambda **asked: PreferenceClassifier(LogisticRegression(), **asked), AutoSVC],
+    ids=["svc", "classifier", "auto"],
+)
 
 
-@BOTH
+@ALL
 def test_labels_that_are_no_random_sample_get_no_certificate_unless_one_insists(make):
     X, y = labels_chosen_by_score()
     asked = {"min_recall": 0.5, "confidence": 0.9, "random_state": 0}
@@ -155,11 +161,11 @@ def test_labels_that_are_no_random_sample_get_no_certificate_unless_one_insists(
     assert insisted.operating_point_.level == "certified"
 
 
-@BOTH
+@ALL
 def test_figures_without_a_certificate_are_warned_about_too(make):
     X, y = labels_chosen_by_score()
     with pytest.warns(FairSampleWarning, match="figures measured on them may not hold") as caught:
-        model = make(random_state=0).fit(X, y)
+        model = make(min_recall=0.5, random_state=0).fit(X, y)
     assert "certificate" not in str(caught[0].message)
     assert not model.fair_sample_.is_fair
     assert (caught[0].filename, len(caught)) == (__file__, 1)
@@ -211,3 +217,21 @@ def test_every_class_against_the_rest_is_compared():
     found = PreferenceSVC(random_state=0).fit(X, y).fair_sample_
     assert found.is_fair
     assert found.ks_p <= 1
+
+
+def test_auto_checks_where_a_target_is_asked_for():
+    X, y, _ = overlapping(3, n=300, n_labeled=120)
+    found = AutoSVC(min_recall=0.5).fit(X, y).fair_sample_
+    assert found.is_fair
+    assert None not in (found.kernel_p, found.ks_p)
+    assert AutoSVC().fit(X, y).fair_sample_ is None
+    chosen = labels_chosen_by_score()
+    assert AutoSVC().fit(*chosen).fair_sample_ is None  # nothing is promised: no warning
+
+
+def test_auto_compares_the_first_view_of_a_table():
+    X, y = labels_chosen_by_score()
+    table = pandas.DataFrame({"x": X[:, 0], "kind": np.where(X[:, 1] > 0, "a", "b")})
+    with pytest.warns(FairSampleWarning):
+        model = AutoSVC(min_recall=0.5).fit(table, y)
+    assert model.fair_sample_.kernel_p <= 0.005

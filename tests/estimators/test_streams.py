@@ -3,12 +3,20 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import RidgeClassifier
 
-from semisvm import LaplacianSVC, SupervisedSVC, TransductiveSVC
+from semisvm import LaplacianSVC, PreferenceClassifier, PreferenceSVC, SupervisedSVC, TransductiveSVC
 from semisvm.errors import RowsLostError
 from semisvm.estimators import streams
-from semisvm.primal import MemoryRows, Rows
+from semisvm.estimators.preference import _common
+from semisvm.estimators.streams import Gathered
+from semisvm.estimators.transductive.annealing import soft_labels
+from semisvm.primal import ClassPrices, DaskRows, FileRows, MemoryRows, Rows
+from semisvm.primal.ranks import SoftLabels, SoftPrices, soft_level
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -76,6 +84,169 @@ def test_transductive_finds_the_clusters(positive_fraction):
     assert np.mean(model.predict(X) == here.predict(X)) > 0.99
 
 
+# ---- annealing ----
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("where", [lazy, MemoryRows], ids=["dask", "rows"])
+def test_annealing_is_that_in_memory(loss, where):
+    X, truth = blobs(1_200, 2, seed=3, spread=2.0)
+    y = np.where(np.arange(len(truth)) < 40, truth, -1)
+    settings = {"kernel": "linear", "algorithm": "anneal", "C_unlabeled": 0.3, "loss": loss, "positive_fraction": 0.5}
+    there = TransductiveSVC(**settings, tol=1e-4).fit(where(X), y)
+    here = TransductiveSVC(**settings, tol=1e-4, solver="primal").fit(X, y)
+    assert np.mean(there.predict(X) == here.predict(X)) >= 0.995
+    steps = [[r.details["temperature"] for r in m.history_ if "temperature" in r.details] for m in (there, here)]
+    assert set(steps[0]) == set(steps[1])
+    assert abs(len(steps[0]) - len(steps[1])) <= 2
+    assert there.termination_condition_ == "converged"
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("share", [0.03, 0.5, 0.9])
+@pytest.mark.parametrize("temperature", [0.5, 0.01])
+def test_soft_labels_are_those_in_memory(loss, share, temperature):
+    """The level comes from a histogram and Newton's method; in memory from a bisection over all rows."""
+    rng = np.random.default_rng(0)
+    X, w, weight = rng.standard_normal((3_000, 3)), np.array([2.0, -1.0, 0.5]), rng.uniform(0.5, 2, 3_000)
+    codes = np.where(np.arange(3_000) < 100, 1, -1)
+    given = SoftLabels(w, 0.3, temperature, 0.0, 3.0, 1.0, loss)
+    soft = soft_level(DaskRows(lazy(X), codes, weight), given, share)
+    part = MemoryRows(X, codes, weight).parts()[0]
+    is_open, costs = codes < 0, {+1: 3.0, -1: 1.0}
+    expected = soft_labels((X @ w + 0.3)[is_open], temperature, share, costs, weight[is_open], loss)
+    np.testing.assert_allclose(soft(part)[is_open], expected, atol=1e-5)
+    p, q = SoftPrices(ClassPrices(1, 0, np.ones(2)), soft, 0.1)(part)
+    np.testing.assert_allclose(p[is_open], 0.1 * 3 * weight[is_open] * expected, atol=1e-5)
+    np.testing.assert_allclose(q[is_open], 0.1 * weight[is_open] * (1 - expected), atol=1e-5)
+    np.testing.assert_array_equal(q[~is_open], 0)
+
+
+def test_a_limit_ends_annealing_with_the_last_complete_machine():
+    X, truth = blobs(1_200, 2, seed=3, spread=2.0)
+    y = np.where(np.arange(len(truth)) < 40, truth, -1)
+    with pytest.warns(ConvergenceWarning):
+        model = TransductiveSVC(kernel="linear", algorithm="anneal", max_iter=12).fit(lazy(X), y)
+    assert model.termination_condition_ == "max_iter"
+    assert np.mean(model.predict(X) == truth) > 0.8
+
+
+# ---- thresholds ----
+
+
+def some_mails(n=1_500, n_labeled=240, n_classes=2, seed=1):
+    X, truth = blobs(n, n_classes, seed=seed, spread=4.0)
+    is_labeled = np.random.default_rng(seed).permutation(n) < n_labeled
+    return X, np.where(is_labeled, truth, -1)
+
+
+def assert_same_points(there, here):
+    """Rows in memory and out of it give one model, threshold and operating point."""
+    np.testing.assert_array_equal(there.threshold_, here.threshold_)
+    assert there.operating_points_ == here.operating_points_
+    assert not hasattr(there, "transduction_")
+    assert not hasattr(there, "labeled_iter_")
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"min_precision": 0.8},
+        {"min_recall": 0.8, "confidence": 0.9},
+        {"min_precision": 0.7, "class_weight": "balanced"},
+    ],
+    ids=["cross-fitted", "certified", "weighted"],
+)
+def test_preference_svc_is_that_of_all_rows_in_memory(tmp_path, kernel, asked):
+    X, y = some_mails(900, 160)
+    settings = asked | {"kernel": kernel, "random_state": 0}
+    here = PreferenceSVC(**settings).fit(X, y)
+    np.save(tmp_path / "rows.npy", X)
+    rows = FileRows(tmp_path / "rows.npy")
+    for streamed in (lazy(X), rows):
+        there = PreferenceSVC(**settings).fit(streamed, y)
+        assert_same_points(there, here)
+        np.testing.assert_array_equal(there.intercept_, here.intercept_)
+        np.testing.assert_array_equal(there.predict(lazy(X)).compute(), here.predict(X))
+        np.testing.assert_array_equal(there.decision_function(rows), here.decision_function(X))
+        np.testing.assert_array_equal(there.predict_proba(lazy(X)).compute(), here.predict_proba(X))
+        if hasattr(here, "support_"):
+            np.testing.assert_array_equal(there.support_, here.support_)
+
+
+def draws(state):
+    return np.random.RandomState(state) if state else state
+
+
+def test_only_the_pool_of_unlabeled_rows_comes_into_memory(monkeypatch):
+    """The draw depends on the number of unlabeled rows alone, so the model is that of all rows in memory."""
+    monkeypatch.setattr(_common, "POOL_SIZE", 500)
+    X, y = some_mails()
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    taken = []
+    monkeypatch.setattr(streams, "Gathered", lambda *values: taken.append(values) or Gathered(*values))
+    for state in (0, 3):
+        here = PreferenceSVC(kernel="linear", random_state=draws(state)).fit(X, y, sample_weight=weight)
+        there = PreferenceSVC(kernel="linear", random_state=draws(state)).fit(lazy(X), y, sample_weight=weight)
+        assert_same_points(there, here)
+        np.testing.assert_array_equal(there.coef_, here.coef_)
+    assert (weight[taken[0][4]] > 0).all()
+    assert np.count_nonzero(y[taken[0][4]] == -1) == 500
+    np.testing.assert_array_equal(taken[0][0], X[taken[0][4]])
+
+
+def test_marked_labels_train_and_do_not_measure():
+    X, y = some_mails()
+    marks = (y == -1) | (np.arange(len(y)) % 2 == 0)
+    settings = {"kernel": "linear", "min_precision": 0.7, "random_state": 0}
+    here = PreferenceSVC(**settings).fit(X, y, random_sample=marks)
+    assert_same_points(PreferenceSVC(**settings).fit(lazy(X), y, random_sample=marks), here)
+    assert_same_points(PreferenceSVC(**settings).fit(lazy(X), y, random_sample=da.from_array(marks)), here)
+    with pytest.raises(ValueError, match="random_sample must have one entry for each of the 1,500 rows"):
+        PreferenceSVC(**settings).fit(lazy(X), y, random_sample=marks[:10])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_preference_classifier_is_that_of_all_rows_in_memory(tmp_path, n_classes, form):
+    X, y = some_mails(800, 120, n_classes=n_classes)
+    there_X = lazy(X) if form == "dense" else lazy(X).map_blocks(sparse.csr_array)
+    X = X if form == "dense" else sparse.csr_array(X)
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    model = PreferenceClassifier(RidgeClassifier(), min_recall=0.8, random_state=0)
+    here = clone(model).fit(X, y, sample_weight=weight)
+    there = clone(model).fit(there_X, y, sample_weight=weight)
+    assert_same_points(there, here)
+    np.testing.assert_array_equal(there.predict(there_X).compute(), here.predict(X))
+    np.testing.assert_array_equal(there.decision_function(there_X).compute(), here.decision_function(X))
+    if form == "dense":
+        np.save(tmp_path / "rows.npy", X)
+        np.testing.assert_array_equal(there.predict(FileRows(tmp_path / "rows.npy")), here.predict(X))
+
+
+def test_more_labels_than_fit_into_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(streams, "MOST_GATHERED_NUMBERS", 100)
+    X, y = some_mails()
+    with pytest.raises(ValueError, match="240 rows with 4 features are more than"):
+        PreferenceSVC().fit(lazy(X), y)
+
+
+@pytest.mark.parametrize("where", [lazy, MemoryRows], ids=["dask", "rows"])
+def test_a_campaign_draws_from_a_pool_that_is_not_in_memory(where):
+    X, y = some_mails()
+    truth = blobs(1_500, 2, seed=1, spread=4.0)[1]
+    pool = y == -1
+    campaigns = []
+    for rows in (X[pool], where(X[pool])):
+        model = PreferenceSVC(kernel="linear", min_precision=0.6, random_state=0).fit(X, y)
+        campaign = model.campaign(rows, min_precision=0.6, seed="05")
+        drawn = campaign.draw(60)
+        campaign.tell(drawn, truth[pool][drawn])
+        campaigns.append((drawn, repr(campaign.verdict())))
+    assert campaigns[0] == campaigns[1]
+
+
 def test_data_frames_bring_names_and_give_series():
     X, y = blobs(n_classes=2)
     table = pd.DataFrame(X, columns=list("abcd")).assign(y=np.where(y > 0, "yes", "no"))
@@ -97,7 +268,8 @@ def test_data_frames_bring_names_and_give_series():
         (SupervisedSVC, "needs kernel='linear'"),
         (lambda: SupervisedSVC(kernel="linear", solver="dual"), "need solver='primal' or 'auto'"),
         (lambda: SupervisedSVC(kernel="linear", guard=True, costs={0: 1, 1: 2}), "needs the labeled rows in memory"),
-        (lambda: TransductiveSVC(kernel="linear", algorithm="cccp"), "need algorithm='switch'"),
+        (lambda: TransductiveSVC(kernel="linear", algorithm="cccp"), "need algorithm='switch' or 'anneal'"),
+        (lambda: PreferenceSVC(calibration="part"), "labels all unlabeled rows, which needs them in memory"),
     ],
 )
 def test_what_needs_memory_is_refused(make, match):

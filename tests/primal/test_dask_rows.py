@@ -129,6 +129,7 @@ def test_rows_travel_once():
 # ---- a cluster of real processes ----
 
 
+@pytest.mark.posix
 def test_a_cluster_gives_the_same_bits_and_survives_the_death_of_a_worker(cluster, monkeypatch):
     monkeypatch.setattr(dask_rows, "GROUP_BYTES", 1)
     X, codes, _ = two_classes(20_000)
@@ -161,6 +162,7 @@ def test_rows_that_do_not_fit_are_read_again_in_every_pass(cluster, monkeypatch)
     assert_same_machine(fit_rows(rows, tol=1e-4), fit_rows(MemoryRows(X, codes), tol=1e-4))
 
 
+@pytest.mark.posix
 def test_a_task_that_kills_its_workers_is_given_up_with_advice(cluster):
     cluster.run_on_scheduler(allow_no_failure)
     rows = DaskRows(da.ones((100, 2), chunks=(100, 2)).map_blocks(die, meta=np.ones((0, 2))), np.zeros(100, int))

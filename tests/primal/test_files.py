@@ -171,7 +171,7 @@ def test_a_file_that_is_no_array_or_ends_early_is_named(tmp_path):
         (LabelMeanSVC(kernel="linear"), "LabelMeanSVC can't be fitted on rows that are not in memory"),
         (SupervisedSVC(), "needs kernel='linear'"),
         (SupervisedSVC(kernel="linear", solver="dual"), "need solver='primal' or 'auto'"),
-        (TransductiveSVC(kernel="linear", algorithm="anneal"), "need algorithm='switch'"),
+        (TransductiveSVC(kernel="linear", algorithm="cccp"), "need algorithm='switch' or 'anneal'"),
     ],
 )
 def test_what_can_not_be_fitted_from_files_is_refused_in_a_sentence(on_disk, model, words):

@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC, LinearSVC
 
 from semisvm import dual
 from semisvm.dual import Status
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.primal import ClassPrices, GivenPrices, MemoryRows, PrimalProblem, newton, passes, solve_primal
-from semisvm.primal.descent import best_bias, solve_descent
-from semisvm.primal.newton import Watcher, solve_newton
+from semisvm.primal.descent import best_bias, best_bias_of_squares, solve_descent
+from semisvm.primal.newton import solve_newton
 from semisvm.primal.passes import StreamPasses
+from semisvm.primal.solve import Watcher
 
 LOSSES = ["hinge", "squared_hinge"]
 
@@ -100,16 +102,82 @@ def solvers():
     }
 
 
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("solver", ["newton", "descent"])
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
-def test_both_solvers_of_the_sparse_hinge_are_certified(solver, tol):
+def test_both_solvers_of_sparse_rows_are_certified(loss, solver, tol):
     X, prices = priced(300, 20)
-    _, _, best = oracle(X, prices, "hinge")
-    found = solvers()[solver](PrimalProblem(MemoryRows(sparse.csr_array(X)), prices), tol)
+    _, _, best = oracle(X, prices, loss)
+    found = solvers()[solver](PrimalProblem(MemoryRows(sparse.csr_array(X)), prices, loss), tol)
     assert found.bound <= best * (1 + 1e-9)
     assert found.objective >= best * (1 - 1e-9)
     assert found.gap <= tol
     assert found.objective <= best * (1 + tol) / (1 - tol)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_bias_of_the_squared_hinge(seed):
+    rng = np.random.default_rng(seed)
+    scores, p, q = 3 * rng.standard_normal(50), rng.uniform(0, 2, 50), rng.uniform(0, 2, 50)
+    p[rng.random(50) < 0.5], q[rng.random(50) < 0.5] = 0, 0
+
+    def losses(bias):
+        return p @ np.maximum(0, 1 - scores - bias) ** 2 + q @ np.maximum(0, 1 + scores + bias) ** 2
+
+    expected = minimize_scalar(losses, (-20, 20), method="brent", options={"xtol": 1e-12}).fun
+    assert losses(best_bias_of_squares(scores, p, q)) <= expected * (1 + 1e-12)
+    assert best_bias_of_squares(scores, 0 * p, 0 * q) == 0
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_columns_on_any_scales_are_certified(loss):
+    """Columns from 1e-4 to 1e4: the gap is a proof, and the machine separates as well as that of scaled columns."""
+    X, sign = two_classes(3_000, 9, noise=0.3)
+    problem = PrimalProblem(MemoryRows(X * np.logspace(-4, 4, 9)), GivenPrices.of_signs(sign, np.ones(3_000)), loss)
+    found = solve_primal(problem, tol=1e-6)
+    assert found.status is Status.CONVERGED
+    assert found.gap <= 1e-6
+    assert_allclose(objective(problem.rows.X, problem.prices, found.w, found.bias, loss), found.objective, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("n", [400, 3_000])
+def test_a_million_features(loss, n):
+    """Nothing of d^2 numbers is made; the machine is that of the columns that have any number."""
+    X = sparse.random_array((n, 1_000_000), density=2e-5, format="csr", rng=np.random.default_rng(0))
+    sign = np.where(X @ np.random.default_rng(1).standard_normal(1_000_000) > 0, 1.0, -1.0)
+    own = X[:, np.unique(X.indices)]
+    prices = GivenPrices.of_signs(sign, np.ones(n))
+    found, expected = (solve_primal(PrimalProblem(MemoryRows(rows), prices, loss), tol=1e-4) for rows in (X, own))
+    assert found.status is Status.CONVERGED
+    assert found.gap <= 1e-4
+    assert found.objective == pytest.approx(expected.objective, rel=2e-4)
+    assert found.bound <= expected.objective
+    assert np.count_nonzero(found.w) <= own.shape[1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_over_sparse_rows_are_those_over_dense_ones(dtype):
+    """Numbers may be float32, sums are in float64; rows without a number and columns without one count too."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((500, 30), density=0.03, format="csr", rng=rng).astype(dtype)
+    assert (np.diff(X.indptr) == 0).any()
+    rows, wide = MemoryRows(X), X.toarray().astype(np.float64)
+    w, net = rng.standard_normal(30), rng.standard_normal(500)
+    assert_allclose(rows.scores(w), wide @ w, atol=1e-12)
+    assert_allclose(rows.times(net), wide.T @ net, atol=1e-12)
+    assert_allclose(rows.square_norms, (wide**2).sum(axis=1), atol=1e-12)
+    p, q = rng.uniform(0, 1, (2, 500))
+    for loss in LOSSES:
+        problems = [PrimalProblem(own, GivenPrices(p, q), loss) for own in (rows, MemoryRows(wide))]
+        sparse_sums, dense_sums = (passes.MemoryPasses(problem) for problem in problems)
+        dense_sums.kind = passes.DIAGONAL
+        mu, direction = 0.0 if loss == "squared_hinge" else 0.5, rng.standard_normal(31)
+        found, expected = sparse_sums.at(w, 0.2, mu), dense_sums.at(w, 0.2, mu)
+        assert_allclose(found.packed, expected.packed, atol=1e-10)
+        assert_allclose(found.diagonal, expected.diagonal, atol=1e-10)
+        times = [one.hessian_products(at)(direction) for one, at in ((sparse_sums, found), (dense_sums, expected))]
+        assert_allclose(*times, atol=1e-10)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -14,7 +14,7 @@ from studies.harness.pool import DIED, ONE_THREAD, run_in_pool
 HERE = {"PYTHONPATH": os.path.dirname(process_calls.__file__)}
 
 
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.posix
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_cell_that_ends_its_process_fails_alone_and_the_others_are_run(workers):
     numbers = [1, 2, -1, 3, 4, -2, 5]
@@ -23,7 +23,7 @@ def test_a_cell_that_ends_its_process_fails_alone_and_the_others_are_run(workers
     assert {record["number"] for record in found if record.get("why") == DIED} == {-1, -2}
 
 
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.posix
 def test_a_worker_killed_from_outside_is_replaced_and_its_cell_run_again():
     found = []
     for record in run_in_pool(run_or_die, list(range(6)), workers=1, failed=failed_number):

@@ -126,7 +126,7 @@ def kill_and_resume(paper, out, n_before, *arguments, data=None):
     return Counter(record_key(record) for record in after if record["outcome"] == "done")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.posix
 def test_cs4vm_killed_in_the_middle_goes_on_without_a_data_folder(tmp_path):
     runs = kill_and_resume("cs4vm", tmp_path, 5, "table-2", "--quick", "--seeds", "6")
     assert set(runs.values()) == {1}
@@ -135,7 +135,7 @@ def test_cs4vm_killed_in_the_middle_goes_on_without_a_data_folder(tmp_path):
 
 
 @pytest.mark.data
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.posix
 def test_psvm_killed_in_the_middle_goes_on(tmp_path, paper_data):
     folder = tmp_path / "data"
     (folder / "psvm").mkdir(parents=True)

@@ -122,7 +122,7 @@ def wait_for_records(path, n, process):
     raise AssertionError("no records came")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.posix
 def test_killed_in_the_middle_and_started_again_it_goes_on(tmp_path):
     paper = paper_of(GOOD, seeds=N_SEEDS)
     path = records_path(tmp_path, paper)
@@ -142,7 +142,7 @@ def test_killed_in_the_middle_and_started_again_it_goes_on(tmp_path):
     assert path.read_bytes().startswith(kept[: kept.rstrip(b"\n").rindex(b"\n") + 1])
 
 
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.posix
 def test_ctrl_c_stops_cleanly_with_what_it_has(tmp_path):
     path = records_path(tmp_path, paper_of(GOOD))
     with start(tmp_path) as process:

@@ -18,6 +18,7 @@ from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 
 
+@pytest.mark.posix
 def test_killed_at_ten_random_moments_it_ends_with_the_same_model(tmp_path):
     script = Path(__file__).parents[1] / "killed_fits.py"
     environment = os.environ | {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "NUMBA")}

@@ -98,7 +98,9 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
 
 def _send_again(dropped: Any) -> None:
     if issubclass(dropped.exc_type, KeyboardInterrupt):
-        threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()  # once Python has left this place
+        # Once Python has left this place. On Windows os.kill would end the process.
+        send, to = (signal.raise_signal, ()) if os.name == "nt" else (os.kill, (os.getpid(),))
+        threading.Timer(0.01, send, (*to, signal.SIGINT)).start()
     else:
         sys.__unraisablehook__(dropped)
 

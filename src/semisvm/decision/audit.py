@@ -129,9 +129,12 @@ def resampled_values(scores: Floats, is_positive: Bools, copies: np.ndarray, tar
     if target.accept is not None:
         raise ValueError("accept fixes the threshold by rank alone: the labels have nothing to choose.")
     order = np.argsort(-scores, kind="stable")
-    ordered = scores[order]
+    ordered, positive = scores[order], is_positive[order]
     is_cut = np.append(ordered[:-1] != ordered[1:], True)  # equal scores are accepted together
-    positive = is_positive[order]
+    # After scores of negatives alone there are more false positives and no more hits: no target prefers that.
+    last = np.flatnonzero(is_cut)
+    hits = np.cumsum(positive)[last]
+    is_cut[last[hits == np.append(0, hits[:-1])]] = False
     height = max(1, _NUMBERS_AT_ONCE // len(scores))
     parts = [
         _values(copies[start : start + height, order], positive, is_cut, target)

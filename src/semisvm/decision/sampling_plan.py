@@ -24,7 +24,7 @@ from semisvm.decision.target import Target
 N_SIZES = 12
 N_STRATA = 24
 START_SHARES = (0.6, 0.2, 0.2)  # of the risk, at the first threshold, a third and two thirds of the way
-SIZE_FACTOR, SIZE_RANGE = 1.5, 16  # the widest set, and how many times it is larger than the strictest
+SIZE_FACTOR, SIZE_RANGE = 1.5, 64  # the widest set, and how many times it is larger than the strictest
 RECALL_ROOM = (0.9, 0.75, 0.5)  # predicted recall, from the target (0) to 1
 UNIFORM_SHARE = 0.2  # of every design of draws
 TIE = 1e-9  # scores that differ by less, relative to their range, are equal

@@ -22,6 +22,7 @@ from semisvm.dual import Status
 from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
 from semisvm.estimators.costs import read_costs
+from semisvm.estimators.equal_rows import join_copies
 from semisvm.estimators.forms import DUAL_FORM, Form
 from semisvm.estimators.inputs import (
     check_every_class_is_used,
@@ -38,11 +39,11 @@ from semisvm.estimators.inputs import (
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
-from semisvm.estimators.streams import decide_lazily, fit_stream, scores_of_rows
+from semisvm.estimators.streams import decide_rows, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
 from semisvm.primal import Rows
-from semisvm.primal.dask_rows import is_dask, is_streamed
+from semisvm.primal.dask_rows import is_streamed
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
@@ -200,6 +201,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             raise kernel_overflow(X, self._names_of_columns()) from None
         if not all(fit.is_finite for fit in found.fits):
             raise kernel_overflow(X, self._names_of_columns())
+        rows, found = join_copies(rows, found)
         self._learn(X, rows, labels, found)
         return self._end_fit(problem, found)
 
@@ -284,9 +286,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         -------
         %(scores)s
         """
-        if is_dask(X):
-            return decide_lazily(self, X)
-        return self._decide(self._raw_scores(X))
+        return decide_rows(self, X)
 
     def _raw_scores(self, X) -> np.ndarray:
         """Check the rows and score them by the binary problems, (n, n_problems)."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -209,40 +210,54 @@ def fit_pairs(
     kernel: KernelRows | None = None,
     is_frugal: bool = False,
     few_rows: int | None = None,
+    fit_together: Callable[[list[BinaryTask]], list[BinaryFit]] | None = None,
 ) -> list[BinaryFit]:
     """Solve the binary problems one after the other; those that use the same rows share their kernel rows.
 
-    kernel      the rows of K, where they are there already
-    is_frugal   whether a binary problem is one solve, after which its kernel rows are not needed
+    kernel         the rows of K, where they are there already
+    is_frugal      whether a binary problem is one solve, after which its kernel rows are not needed
+    fit_together   fits all of them at once, where that is faster: several on the same rows of a device
     """
     labels, tasks = problem.labels, pairs(problem.labels.n_classes, problem.multi_class)
     costs = problem.costs.by_class(problem.name)
     precision = {} if few_rows is None else {"few_rows": few_rows}
     fits: list[BinaryFit] = []
+
+    def make_task(number: int, pair: Pair, rows: np.ndarray, kernel: KernelRows, watch: Any) -> BinaryTask:
+        part, own = problem.select(rows), costs.select(rows)
+        return BinaryTask(
+            kernel=kernel,
+            sign=labels.sign(pair.positive)[rows],
+            weight=part.weight * np.where(part.labels.is_labeled, own.price(part.labels.codes), 1.0),
+            cost_of={
+                +1: own.of(pair.positive),
+                -1: own.of_rest(pair.positive) if pair.negative is None else own.of(pair.negative),
+            },
+            counts=part.weight,
+            limits=problem.limits,
+            watch=watch,
+            number=number,
+            positive=pair.positive,
+        )
+
     with problem.progress.whole_fit("fit", max_subtasks=len(tasks)):
         for number, pair in enumerate(tasks):
             rows = pair.rows(labels)
-            part = problem.select(rows)
             if kernel is None or not rows.all():
                 serves_one_solve = is_frugal and (len(tasks) == 1 or not rows.all())
-                kernel = part.kernel_rows(formula, is_frugal=serves_one_solve, **precision)
-            own = costs.select(rows)
+                kernel = problem.select(rows).kernel_rows(formula, is_frugal=serves_one_solve, **precision)
+            is_batch = len(tasks) > 1 and all(pair.rows(labels).all() for pair in tasks)
+            if fit_together is not None and is_batch and getattr(kernel, "home", "cpu") != "cpu":
+                with ExitStack() as watches:
+                    enter, one = watches.enter_context, problem.progress.one_problem
+                    return fit_together(
+                        [
+                            make_task(number, pair, rows, kernel, enter(one(pair.name(labels.classes))))
+                            for number, pair in enumerate(tasks)
+                        ]
+                    )
             with problem.progress.one_problem(pair.name(labels.classes)) as watch:
-                task = BinaryTask(
-                    kernel=kernel,
-                    sign=labels.sign(pair.positive)[rows],
-                    weight=part.weight * np.where(part.labels.is_labeled, own.price(part.labels.codes), 1.0),
-                    cost_of={
-                        +1: own.of(pair.positive),
-                        -1: own.of_rest(pair.positive) if pair.negative is None else own.of(pair.negative),
-                    },
-                    counts=part.weight,
-                    limits=problem.limits,
-                    watch=watch,
-                    number=number,
-                    positive=pair.positive,
-                )
-                fits.append(spread(fit_binary(task), rows))
+                fits.append(spread(fit_binary(make_task(number, pair, rows, kernel, watch)), rows))
             if watch.was_stopped or fits[-1].status in ENDED_BY_USER:
                 fits += [_untrained(fits[-1])] * (len(tasks) - len(fits))
                 break

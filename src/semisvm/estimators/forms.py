@@ -72,15 +72,25 @@ def settle_form(asked: Form, kernel: Any, X: Any, *, reason_against: str | None,
         return Form("dual", asked.loss)
     if is_asked_for:
         return Form("primal", asked.loss)
-    return Form("primal" if device in ("auto", "cpu") and _is_faster(X) else "dual", asked.loss)
+    solver = (
+        choose_solver(*X.shape, is_sparse=not isinstance(X, np.ndarray))[0] if device in ("auto", "cpu") else "dual"
+    )
+    return Form(solver, asked.loss)
 
 
-def _is_faster(X: Any) -> bool:
-    """Whether the primal form is the faster one for the hinge."""
-    n, d = X.shape
-    if not isinstance(X, np.ndarray):
-        return n >= SPARSE_ROWS
-    return d <= MOST_DENSE_FEATURES and n >= max(DENSE_ROWS, DENSE_ROWS_PER_FEATURE * d)
+def choose_solver(n_rows: int, n_features: int, *, is_sparse: bool) -> tuple[Literal["dual", "primal"], str]:
+    """What solver="auto" means for a linear machine of so many rows in memory, and a sentence that says so and why.
+
+    The hinge has both forms; the rule is by size alone, so that it can be told before any row is read.
+    """
+    kind = "sparse" if is_sparse else "dense"
+    size = f"{n_rows:,} {kind} rows with {n_features:,} features"
+    if not is_sparse and n_features > MOST_DENSE_FEATURES:
+        return "dual", f"{size}: dual form, because the primal form of dense rows is for up to {MOST_DENSE_FEATURES:,}."
+    fewest = SPARSE_ROWS if is_sparse else max(DENSE_ROWS, DENSE_ROWS_PER_FEATURE * n_features)
+    if n_rows < fewest:
+        return "dual", f"{size}: dual form (primal from {fewest:,} rows on)."
+    return "primal", f"{size}: primal form, in time and memory linear in the rows (from {fewest:,} rows on)."
 
 
 def prepare_solve(

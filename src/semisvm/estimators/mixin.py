@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.estimators.binary import winning_codes
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
-from semisvm.primal.dask_data import map_lazily
-from semisvm.primal.dask_rows import is_dask
+from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
 
 if TYPE_CHECKING:

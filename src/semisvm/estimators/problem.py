@@ -17,10 +17,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from semisvm.device import SOLVES_OF_A_SEQUENCE, explain_choice
+from semisvm.device import SOLVES_OF_A_SEQUENCE, explain_choice, explain_compilation
 from semisvm.estimators.costs import Costs
-from semisvm.estimators.forms import DUAL_FORM, Form, LinearRows, settle_form
+from semisvm.estimators.forms import DUAL_FORM, Form, LinearRows, choose_solver, settle_form
 from semisvm.estimators.inputs import needs_float64
 from semisvm.estimators.progress import Progress
 from semisvm.kernels import Formula, kernel_rows, make_formula
@@ -77,6 +78,10 @@ class KernelParameters:
     def is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    @property
+    def is_linear(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "linear"
+
 
 @dataclass(frozen=True)
 class TrainingProblem:
@@ -125,7 +130,15 @@ class TrainingProblem:
         form = settle_form(
             self.form, self.kernel.kernel, self.X, reason_against=reason_against, device=self.limits.device
         )
+        if self.form == Form("auto") and self.kernel.is_linear and self.is_verbose:
+            solver, reason = choose_solver(*self.X.shape, is_sparse=sparse.issparse(self.X))
+            if solver == form.solver:
+                print(f"[form] {reason}", flush=True)
         return replace(self, form=form)
+
+    @property
+    def is_verbose(self) -> bool:
+        return bool(getattr(self.progress.estimator, "verbose", False))
 
     def relabel(self, codes: np.ndarray) -> TrainingProblem:
         """The same rows with other labels, without a word to callbacks or the terminal."""
@@ -146,9 +159,18 @@ class TrainingProblem:
         limits = self.limits
         is_rough = limits.tol >= FLOAT32_SUFFICES and self.n_rows > few_rows
         dtype = np.float32 if is_rough and not needs_float64(formula, self.X) else np.float64
-        if limits.device == "auto" and getattr(self.progress.estimator, "verbose", False):
-            n_solves = 1 if is_frugal else SOLVES_OF_A_SEQUENCE
-            print(f"[device] {explain_choice(*self.X.shape, n_threads=n_threads(), n_solves=n_solves)}", flush=True)
+        if self.is_verbose:
+            self._say_device(1 if is_frugal else SOLVES_OF_A_SEQUENCE)
         return kernel_rows(
             self.X, formula, cache_size=limits.cache_size, dtype=dtype, is_frugal=is_frugal, device=limits.device
         )
+
+    def _say_device(self, n_solves: int) -> None:
+        """Print which device "auto" is and why, and whether a device will compile first."""
+        device = self.limits.device
+        if device == "auto":
+            choice = explain_choice(*self.X.shape, n_threads=n_threads(), n_solves=n_solves)
+            print(f"[device] {choice}", flush=True)
+            device = choice.partition(":")[0]
+        if (words := explain_compilation(device)) is not None:
+            print(f"[device] {words}", flush=True)

@@ -28,6 +28,9 @@ from semisvm.primal import GivenPrices, PrimalProblem, PrimalSolution
 
 Solution = DualSolution | PrimalSolution
 
+# Solves that stall with such a gap say nothing: rounds whose next step rests on them may never end.
+LOST_GAP, MOST_LOST = 0.5, 50
+
 
 def hinge_problem(kernel: Any, sign: np.ndarray, box: np.ndarray) -> Any:
     """The problem above in the form of its rows: dual on kernel rows, primal on the rows themselves."""
@@ -60,7 +63,7 @@ def primal_objective(solution: Solution, sign: np.ndarray, box: np.ndarray, loss
     return 0.5 * squared_norm(solution) + float(losses[sign != 0].sum())
 
 
-class _EndedEarlyError(Exception):
+class EndedEarlyError(Exception):
     """A limit was reached or someone asked to stop; `Rounds.ended_by` says which."""
 
 
@@ -75,7 +78,7 @@ class Rounds:
     def __init__(self, task: BinaryTask):
         self.task = task
         self.began = time.perf_counter()
-        self.n_iter = 0
+        self.n_iter = self.n_lost = 0
         self.number = 0
         self.history: list[RoundRecord] = []
         self.labeled_in = np.where(task.sign != 0, 0, -1)
@@ -103,7 +106,7 @@ class Rounds:
         """Let the block end early, without an error, once there is a solution to keep."""
         try:
             yield
-        except _EndedEarlyError:
+        except EndedEarlyError:
             pass
         except KeyboardInterrupt:
             if self._solution is None:
@@ -136,13 +139,14 @@ class Rounds:
     def _keep(self, found: Any) -> Any:
         """Continue from a solution that is complete; end the rounds where it is not."""
         self.n_iter += found.n_iter
-        if found.status in USABLE:
+        self.n_lost += found.status == Status.STALLED and found.gap > LOST_GAP
+        if found.status in USABLE and self.n_lost < MOST_LOST:
             self._solution = found
             return found
         if self._solution is None:
             self._solution = found
         self.ended_by = found.status
-        raise _EndedEarlyError
+        raise EndedEarlyError
 
     def go_back(self, solution: Any) -> None:
         """Make an earlier solution, or one in other variables, the one to continue from."""
@@ -167,7 +171,7 @@ class Rounds:
         self.number += 1
         if self.task.watch.round_done(record):
             self.ended_by = Status.STOPPED
-            raise _EndedEarlyError
+            raise EndedEarlyError
         return record
 
     def fit(

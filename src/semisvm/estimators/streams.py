@@ -3,21 +3,19 @@
     rows     `semisvm.primal.Rows`; their class codes come with them, or are made from y
     prices   rules that are evaluated where the rows are
 
-The supervised machine is one primal problem for each pair of classes. Label switching needs no state per row: a pair of
-guesses is worth switching exactly when the row guessed negative has the higher score, at any prices of the two classes,
-so switching all pairs that pay is labeling by rank. A guess is then a function of the last model and one number,
+The supervised machine is one primal problem for each pair of classes; `transductive.streamed` has label switching and
+annealing. The model is what a fit in memory has, without an entry per row.
 
-    positive where  <w, x> + bias >= line,
-
-the line being the quantile of the scores that leaves the share of positives above it (`primal.ranks`). The model is
-what a fit in memory has, without an entry per row.
+Methods that consider a bounded number of unlabeled rows (`PreferenceSVC`, `PreferenceClassifier`) need no sums: the
+labeled rows and the unlabeled ones that are drawn are gathered, and fitted in memory. The draw depends on the number of
+unlabeled rows alone, so the model is the one of all rows in memory.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.dual import Status
 from semisvm.errors import RowsLostError, UndefinedError
-from semisvm.estimators.binary import USABLE, BinaryFit, MethodFit, Pair, pairs
-from semisvm.estimators.class_shares import PositiveShare, share_of_labels
+from semisvm.estimators.binary import BinaryFit, MethodFit, Pair, pairs
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.forms import Form, settle_form
 from semisvm.estimators.inputs import check_class_counts, check_codes
@@ -35,25 +32,13 @@ from semisvm.estimators.problem import Limits
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode
-from semisvm.primal import ClassPrices, FileRows, MemoryRows, PrimalProblem, PrimalSolution, Rows, solve_primal
-from semisvm.primal.dask_data import map_lazily, read_dask
-from semisvm.primal.dask_rows import is_dask
+from semisvm.primal import ClassPrices, FileRows, MemoryRows, PrimalProblem, PrimalSolution, RowPart, Rows, solve_primal
+from semisvm.primal.dask_rows import is_dask, map_lazily, read_dask
 from semisvm.primal.problem import Loss
-from semisvm.primal.ranks import (
-    RankPrices,
-    count_changed,
-    count_classes,
-    score_part,
-    score_quantile,
-    take_labeled,
-    weigh_classes,
-    weigh_unlabeled,
-)
+from semisvm.primal.ranks import count_classes, count_open, score_part, take_labeled, take_some
 
 FEW_LABELED_NUMBERS = 1 << 23  # labeled rows with no more numbers are gathered in memory
-FIRST_SHARE_OF_PRICE, PRICE_FACTOR = 1e-5, 10.0
-MOST_TURNS_PER_PRICE = 20
-TOL_BEFORE_LAST_PRICE = 1e-2
+MOST_GATHERED_NUMBERS = 1 << 26  # 512 megabytes: labeled rows of methods that need them all in memory
 
 
 @dataclass
@@ -122,20 +107,15 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
     name = type(estimator).__name__
     if not hasattr(estimator, "_fit_stream"):
         raise ValueError(
-            f"{name} can't be fitted on rows that are not in memory; SupervisedSVC and TransductiveSVC can. If they "
-            "fit into memory, pass them as an array."
+            f"{name} can't be fitted on rows that are not in memory; SupervisedSVC, TransductiveSVC and PreferenceSVC "
+            "can. If they fit into memory, pass them as an array."
         )
-    if sample_cost is not None or random_sample is not None or (isinstance(X, Rows) and sample_weight is not None):
-        raise ValueError("Rows that are not in memory bring their weights: leave everything but y out.")
+    if sample_cost is not None:
+        raise ValueError("Rows that are not in memory take costs of classes, not of rows: leave sample_cost out.")
     asked = Form("primal" if estimator.solver == "auto" else estimator.solver, estimator.loss)
     if not settle_form(asked, estimator.kernel, None, reason_against=None, device="cpu").is_primal:
         raise ValueError("Rows that are not in memory need solver='primal' or 'auto'.")
-    if is_dask(X):
-        rows, labels = read_dask(X, y, sample_weight, estimator.unlabeled)
-    else:
-        rows, labels = _with_codes(X, y, estimator.unlabeled)
-    if isinstance(rows, FileRows | MemoryRows):
-        check_codes(rows.codes, rows.weight, labels.n_classes)
+    rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
     n_of_class = rows.sum_over(count_classes, labels.n_classes)
     check_class_counts(labels, n_of_class)
     deadline = None if estimator.time_limit is None else time.perf_counter() + estimator.time_limit
@@ -151,10 +131,7 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
         progress=Progress(estimator),
         unfinished=estimator.__dict__.pop("_unfinished", {}),
     )
-    estimator.classes_, estimator.n_features_in_ = labels.classes, rows.n_features
-    estimator.__dict__.pop("feature_names_in_", None)
-    if rows.feature_names is not None:
-        estimator.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
+    estimator.classes_ = labels.classes
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
             found: MethodFit = estimator._fit_stream(problem)
@@ -164,9 +141,73 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
     if not all(fit.is_finite for fit in found.fits):
         raise UndefinedError("The model is not finite in float64: scale the features and the costs to near 1.")
     estimator._learn_machines(found)
-    for attribute in ("transduction_", "labeled_iter_"):
-        estimator.__dict__.pop(attribute, None)  # of an earlier fit in memory
+    _forget_rows(estimator, rows)
     return estimator._end_fit(problem, found)
+
+
+def _forget_rows(estimator: Any, rows: Rows) -> None:
+    """Set what is known of the columns; nothing is kept for each row."""
+    estimator.n_features_in_ = rows.n_features
+    for attribute in ("transduction_", "labeled_iter_", "feature_names_in_"):
+        estimator.__dict__.pop(attribute, None)
+    if rows.feature_names is not None:
+        estimator.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Rows that were brought into memory, in their order; `origin` says which of all rows they are."""
+
+    X: Any
+    labels: Labels
+    weight: np.ndarray
+    random_sample: np.ndarray | None
+    origin: np.ndarray
+
+
+def fit_gathered(estimator: Any, X: Any, y: Any, sample_weight: Any, random_sample: Any) -> Any:
+    """Fit an estimator that has a bounded pool of unlabeled rows: they and the labeled rows come into memory."""
+    rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
+    gathered = _gather(rows, labels, estimator._draw_pool, type(estimator).__name__)
+    if random_sample is not None:
+        marks = np.asarray(random_sample.compute() if is_dask(random_sample) else random_sample)
+        if marks.shape != (rows.n_rows,):
+            raise ValueError(f"random_sample must have one entry for each of the {rows.n_rows:,} rows.")
+        gathered = replace(gathered, random_sample=marks[gathered.origin])
+    estimator._fit_gathered(gathered)
+    if hasattr(estimator, "support_"):
+        estimator.support_ = gathered.origin[estimator.support_]
+    _forget_rows(estimator, rows)
+    return estimator
+
+
+def _gather(rows: Rows, labels: Labels, draw_pool: Callable[[int], np.ndarray | None], name: str) -> Gathered:
+    counts = np.array(list(rows.map_over(count_open)), dtype=np.int64).reshape(-1, 3)
+    n_labeled, n_open = int(counts[:, 1].sum()), int(counts[:, 2].sum())
+    if not rows.is_sparse and n_labeled * rows.n_features > MOST_GATHERED_NUMBERS:
+        raise ValueError(
+            f"{name} brings all labeled rows into memory, and {n_labeled:,} rows with {rows.n_features:,} features are "
+            f"more than {8 * MOST_GATHERED_NUMBERS >> 20:,} MB. Fit SupervisedSVC, and set its threshold by a campaign."
+        )
+    pool, ranks = draw_pool(n_open), np.cumsum(counts[:, 2]) - counts[:, 2]
+    found = [part for part in rows.map_over(take_some, counts[:, 0], ranks, pool) if len(part[1])]
+    if not found:
+        raise ValueError("There are no rows in use: every weight is 0.")
+    X = (sparse.vstack if rows.is_sparse else np.vstack)([part[0] for part in found])
+    codes, weight, origin = (np.concatenate([part[k] for part in found]) for k in (1, 2, 3))
+    return Gathered(X, Labels(labels.classes, codes), weight, None, origin)
+
+
+def read_streamed(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[Rows, Labels]:
+    """The rows with class codes, and the classes."""
+    if is_dask(X):
+        return read_dask(X, y, sample_weight, unlabeled)
+    if sample_weight is not None:
+        raise ValueError("Rows in files bring their weights: leave sample_weight out.")
+    rows, labels = _with_codes(X, y, unlabeled)
+    if isinstance(rows, FileRows | MemoryRows):
+        check_codes(rows.codes, rows.weight, labels.n_classes)
+    return rows, labels
 
 
 def _with_codes(rows: Rows, y: Any, unlabeled: Any) -> tuple[Rows, Labels]:
@@ -212,90 +253,11 @@ def fit_supervised(problem: StreamProblem, C: float) -> list[BinaryFit]:
                 prices = ClassPrices(pair.positive, pair.negative, C * problem.price)
                 found = problem.solve(prices, watch, rows=problem.labeled_rows())
                 record = RoundRecord(watch.name, 0, found.n_iter, found.gap, found.seconds, found.objective)
-                fits.append(_fit_of(found, [record], found.n_iter))
+                fits.append(fit_of(found, [record], found.n_iter))
     return fits
 
 
-def fit_switching(problem: StreamProblem, C: float, C_unlabeled: float, asked_share: Any) -> list[BinaryFit]:
-    """Label switching by rank, for each pair of classes; the outcome of a fit is its share of positives."""
-    tasks = problem.tasks("ovr")
-    with problem.progress.whole_fit("fit", max_subtasks=len(tasks)):
-        fits = []
-        for pair in tasks:
-            with problem.progress.one_problem(pair.name(problem.labels.classes)) as watch:
-                fits.append(_Switching(problem, pair, C, C_unlabeled, watch).run(asked_share))
-    return fits
-
-
-class _Switching:
-    """Label switching of one binary problem."""
-
-    def __init__(self, problem: StreamProblem, pair: Pair, C: float, C_unlabeled: float, watch: Watch):
-        self.problem, self.pair, self.C_unlabeled, self.watch = problem, pair, C_unlabeled, watch
-        self.labeled = ClassPrices(pair.positive, pair.negative, C * problem.price)
-        rest = [code for code in range(problem.labels.n_classes) if code != pair.positive]
-        others = rest if pair.negative is None else [pair.negative]
-        self.classes = [pair.positive, *others]
-        self.cost_of = {+1: problem.price[pair.positive], -1: float(np.mean(problem.price[others]))}
-        self.began, self.n_iter, self.history = time.perf_counter(), 0, list[RoundRecord]()
-
-    def run(self, asked_share: Any) -> BinaryFit:
-        problem = self.problem
-        found = self._solve(self.labeled, None, rows=problem.labeled_rows())
-        share = self._share(asked_share, found)
-        self._done(found, positive_fraction=share.value)
-        last, before = found, (found.w, found.bias, 0.0)
-        for price, is_last in self._prices():
-            tol = 0.0 if is_last else TOL_BEFORE_LAST_PRICE
-            for turn in range(MOST_TURNS_PER_PRICE):
-                if last.status not in USABLE:
-                    return _fit_of(found, self.history, self.n_iter, status=last.status, outcome=share)
-                found = last
-                line = score_quantile(problem.rows, found.w, found.bias, 1 - share.value)
-                if turn and not self._has_changed(before, line, found):
-                    break
-                before = found.w, found.bias, line
-                prices = RankPrices(self.labeled, *before, price * self.cost_of[+1], price * self.cost_of[-1])
-                last = self._solve(prices, found, tol=tol)
-                self._done(last, price=price)
-        return _fit_of(last, self.history, self.n_iter, outcome=share)
-
-    def _prices(self) -> Iterator[tuple[float, bool]]:
-        price = FIRST_SHARE_OF_PRICE * self.C_unlabeled
-        while price < self.C_unlabeled * (1 - 1e-9):
-            yield price, False
-            price *= PRICE_FACTOR
-        yield self.C_unlabeled, True
-
-    def _solve(self, prices: Any, start: Any, rows: Rows | None = None, tol: float = 0.0) -> PrimalSolution:
-        found = self.problem.solve(prices, self.watch, start, rows=rows, n_iter=self.n_iter, tol=tol)
-        self.n_iter += found.n_iter
-        return found
-
-    def _share(self, asked: Any, found: PrimalSolution) -> PositiveShare:
-        problem, classes = self.problem, self.classes
-        weight = problem.labeled_rows().sum_over(weigh_classes, problem.labels.n_classes)[classes]
-        share = share_of_labels(asked, float(weight[0] / weight.sum()), int(problem.n_of_class[classes].sum()))
-        if asked != "estimated":
-            return share
-        edges = np.array([-np.inf, -found.bias, np.inf])
-        below, above = problem.rows.sum_over(weigh_unlabeled, found.w, edges)
-        return share.towards(float(above / (above + below)))
-
-    def _has_changed(self, before: tuple[np.ndarray, float, float], line: float, found: PrimalSolution) -> bool:
-        """Whether any guess changes from the last model and line to these."""
-        return bool(self.problem.rows.sum_over(count_changed, *before, found.w, found.bias, line)[0] > 0)
-
-    def _done(self, found: PrimalSolution, **details: Any) -> None:
-        seconds = time.perf_counter() - self.began
-        number = len(self.history)
-        self.history.append(
-            RoundRecord(self.watch.name, number, self.n_iter, found.gap, seconds, found.objective, details)
-        )
-        self.watch.round_done(self.history[-1])
-
-
-def _fit_of(
+def fit_of(
     found: PrimalSolution, history: list[RoundRecord], n_iter: int, status: Status | None = None, outcome: Any = None
 ) -> BinaryFit:
     nothing, ended = np.empty(0), status or found.status
@@ -310,17 +272,21 @@ def stream_formula(rows: Rows) -> Any:
 def scores_of_rows(estimator: Any, rows: Rows) -> np.ndarray:
     """Scores of all rows by the binary problems, (n, n_problems)."""
     check_is_fitted(estimator)
-    if not hasattr(estimator, "_coef"):
-        raise ValueError(
-            "Rows that are not in memory are scored by models in the primal form: fit with solver='primal'."
-        )
     if rows.n_features != estimator.n_features_in_:
         raise ValueError(f"The rows have {rows.n_features} features, and the model has {estimator.n_features_in_}.")
-    return np.concatenate(list(rows.map_over(score_part, estimator._coef, estimator.intercept_)))
+    if hasattr(estimator, "_coef"):
+        return np.concatenate(list(rows.map_over(score_part, estimator._coef, estimator.intercept_)))
+    return np.concatenate(list(rows.map_over(_score_by, estimator)))
 
 
-def decide_lazily(estimator: Any, X: Any) -> Any:
-    """What `decision_function` gives for a Dask collection, as lazy as the collection is."""
+def _score_by(part: RowPart, estimator: Any) -> np.ndarray:
+    return np.asarray(estimator._score_checked(part.X))
+
+
+def decide_rows(estimator: Any, X: Any) -> Any:
+    """What `decision_function` gives; for a Dask collection it is as lazy as the collection is."""
+    if not is_dask(X):
+        return estimator._decide(estimator._raw_scores(X))
     check_is_fitted(estimator)
     n_columns = None if len(estimator.classes_) == 2 else len(estimator.classes_)
     return map_lazily(estimator.decision_function, X, n_columns, np.float64)

@@ -15,7 +15,7 @@ from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClas
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
 from semisvm.estimators.equal_rows import are_copies_alike, find_repeats
-from semisvm.estimators.forms import Loss, Solver, machine_of, prepare_solve
+from semisvm.estimators.forms import Loss, Solver, machine_of, prepare_solve, solver_of_many
 from semisvm.estimators.labeling import Labeler, record_of, scheme_of, train_once
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import hinge_problem
@@ -163,7 +163,8 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         repeats = find_repeats(problem.X, problem.labels.codes) if are_copies_alike(problem) else None
         merged, kernel = (problem, kernel) if repeats is None else (repeats.merge(problem), None)
         if problem.costs.matrix is None:
-            fits = fit_pairs(merged, formula, self._fit_binary, kernel=kernel, is_frugal=kernel is None)
+            shared = {"kernel": kernel, "is_frugal": kernel is None}
+            fits = fit_pairs(merged, formula, self._fit_binary, fit_together=self._fit_together, **shared)
         else:
             fits = self._fit_costs_of_classes(merged, merged.kernel_rows(formula) if kernel is None else kernel)
         if repeats is None:
@@ -182,13 +183,23 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         machine = hinge_problem(task.kernel, task.sign, self.C * task.weight)
         run, start, limits = prepare_solve(machine, None, task.limits.of_solve(callback=task.watch.look))
-        found = run(machine, start, **limits)
-        return BinaryFit(
-            **machine_of(found),
-            bias=found.bias,
-            scores=found.decision_values,
-            n_iter=found.n_iter,
-            gap=found.gap,
-            status=found.status,
-            history=[record_of(task.watch.name, found)],
-        )
+        return _as_fit(task, run(machine, start, **limits))
+
+    def _fit_together(self, tasks: list[BinaryTask]) -> list[BinaryFit]:
+        """Solve one against the rest for all classes as one batch."""
+        machines = [hinge_problem(task.kernel, task.sign, self.C * task.weight) for task in tasks]
+        limits = tasks[0].limits.of_solve(callback=tasks[0].watch.look)
+        solutions = solver_of_many(machines)(machines, None, **limits)
+        return [_as_fit(task, found) for task, found in zip(tasks, solutions, strict=True)]
+
+
+def _as_fit(task: BinaryTask, found: Any) -> BinaryFit:
+    return BinaryFit(
+        **machine_of(found),
+        bias=found.bias,
+        scores=found.decision_values,
+        n_iter=found.n_iter,
+        gap=found.gap,
+        status=found.status,
+        history=[record_of(task.watch.name, found)],
+    )

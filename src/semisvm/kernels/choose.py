@@ -18,7 +18,6 @@ from semisvm.kernels.threads import for_each, n_threads
 # fast once rows have many non-zeros, so long and dense rows are left to BLAS.
 PANEL_PAYS_BELOW_NONZEROS = 64
 PANEL_PAYS_BELOW_SHARE = 0.5
-HARDLY_A_ZERO = 0.9  # share of non-zeros above which the panel saves no work at all, however short the rows
 # Without an exponential, BLAS makes rows of up to 64 features three to seven times as fast: the panel is used only for
 # rows that are nearly empty.
 PANEL_PAYS_BELOW_SHARE_UNFUSED = 0.1
@@ -112,8 +111,7 @@ def make_source(X, formula: Formula, dtype) -> KernelSource:
         counts, _, _ = scan_dense(X)
     n_nonzeros = counts.sum() / max(len(X), 1)
     if formula.name == "rbf" and np.dtype(dtype) == np.float32:
-        is_short = n_nonzeros <= min(PANEL_PAYS_BELOW_NONZEROS, HARDLY_A_ZERO * X.shape[1])
-        is_panel_work = is_short or n_nonzeros <= PANEL_PAYS_BELOW_SHARE * X.shape[1]
+        is_panel_work = n_nonzeros <= max(PANEL_PAYS_BELOW_NONZEROS, PANEL_PAYS_BELOW_SHARE * X.shape[1])
     else:
         is_panel_work = n_nonzeros <= PANEL_PAYS_BELOW_SHARE_UNFUSED * X.shape[1]
     return PanelSource(X, formula, dtype, counts) if is_panel_work else BlasSource(X, formula, dtype)

@@ -1,4 +1,4 @@
-"""Compiled loops of the kernels: from dot products to kernel values, and scores of new rows.
+"""Compiled loops of the kernels: dot products to kernel values, scores, sums of kernel rows, dense rows to sparse ones.
 
 Loops are written for the vectorizer: unit stride, no branch, no call. Functions that take a counter are called by every
 thread of a team (`threads`): each takes pieces from the counter until none is left. Pieces do not depend on the number
@@ -17,6 +17,7 @@ from numpy import float32
 from semisvm.kernels.formula import DOT_FORMULAS
 from semisvm.kernels.resources import jit
 
+SCANNED_ROWS = 256  # rows per piece of a pass over the data
 PANEL_WIDTH = 128  # rows side by side: a whole number of vector registers on every machine
 _RBF, _POLY, _SIGMOID = (DOT_FORMULAS.index(name) for name in ("rbf", "poly", "sigmoid"))
 
@@ -159,3 +160,86 @@ def _powers_of_e(values, scale):
         power = power * part + _P0
         exponent = (np.int64(whole) + np.int64(1023)) << np.int64(52)
         values[b] = power * np.int64(exponent).view(np.float64)
+
+
+@jit
+def scan_rows(counter, X, n_nonzeros, column_sums, square_sums):
+    """Count the non-zeros of each row, and sum columns and squares per piece of SCANNED_ROWS rows."""
+    n = X.shape[0]
+    piece = next_piece(counter)
+    while piece < square_sums.shape[0]:
+        start, total = SCANNED_ROWS * piece, 0.0
+        for i in range(start, min(start + SCANNED_ROWS, n)):
+            count = 0
+            for k in range(X.shape[1]):
+                x = np.float64(X[i, k])
+                count += 1 if x != 0 else 0
+                column_sums[piece, k] += x
+                total += x * x
+            n_nonzeros[i] = count
+        square_sums[piece] = total
+        piece = next_piece(counter)
+
+
+@jit
+def fill_csr(counter, X, indptr, indices, data):
+    """Write the non-zeros of dense rows where `indptr` says."""
+    n = X.shape[0]
+    start = SCANNED_ROWS * next_piece(counter)
+    while start < n:
+        for i in range(start, min(start + SCANNED_ROWS, n)):
+            at = indptr[i]
+            for k in range(X.shape[1]):
+                if X[i, k] != 0:
+                    indices[at], data[at] = k, X[i, k]
+                    at += 1
+        start = SCANNED_ROWS * next_piece(counter)
+
+
+@jit
+def fill_squares(counter, squares, indptr, data):
+    """squares[i] = |row i|^2, summed in float64."""
+    n = squares.shape[0]
+    start = SCANNED_ROWS * next_piece(counter)
+    while start < n:
+        for i in range(start, min(start + SCANNED_ROWS, n)):
+            square = 0.0
+            for k in range(indptr[i], indptr[i + 1]):
+                square += np.float64(data[k]) * np.float64(data[k])
+            squares[i] = square
+        start = SCANNED_ROWS * next_piece(counter)
+
+
+@jit
+def spread_stored(counter, change, values, slots, moves, width):
+    """change = sum_k moves[k] values[slots[k]] in float64; one piece is `width` columns."""
+    n, total = change.shape[0], np.empty(width)
+    start = width * next_piece(counter)
+    while start < n:
+        size = min(width, n - start)
+        add_stored(total, values, slots, moves, start, size)
+        for i in range(size):
+            change[np.uint64(start + i)] = total[i]
+        start = width * next_piece(counter)
+
+
+@jit
+def add_stored(total, values, slots, moves, start, size):
+    """total = sum_k moves[k] values[slots[k], start : start + size]; four rows at a time use each sum once."""
+    k, n_rows = 0, slots.shape[0]
+    for i in range(size):
+        total[i] = 0.0
+    while k + 4 <= n_rows:
+        row0, row1, row2, row3 = values[slots[k]], values[slots[k + 1]], values[slots[k + 2]], values[slots[k + 3]]
+        move0, move1, move2, move3 = moves[k], moves[k + 1], moves[k + 2], moves[k + 3]
+        for i in range(size):
+            j = np.uint64(start + i)  # a signed index might be negative, and the loop would not be vectorized
+            total[i] += (move0 * np.float64(row0[j]) + move1 * np.float64(row1[j])) + (
+                move2 * np.float64(row2[j]) + move3 * np.float64(row3[j])
+            )
+        k += 4
+    while k < n_rows:
+        row, move = values[slots[k]], moves[k]
+        for i in range(size):
+            total[i] += move * np.float64(row[np.uint64(start + i)])
+        k += 1

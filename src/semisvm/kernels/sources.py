@@ -95,10 +95,10 @@ def gather_gram(
     G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray, between: Callable[..., np.ndarray]
 ) -> None:
     """Put the kernel values between new positions and all positions of `order` into a Gram matrix, on both sides."""
-    new = order[n_known:]
-    block = between(row[new], row[order])
-    G[new[:, None], order] = block
-    G[order[:, None], new] = block.T
+    from semisvm.kernels.compiled_panels import write_gram
+
+    block, counter = np.asarray(between(row[order[n_known:]], row[order]), dtype=G.dtype), new_counter()
+    team().run(lambda: write_gram(counter, G, block, order, n_known), threads_worth(block.size))
 
 
 def spread_rows(change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves: np.ndarray) -> None:
@@ -106,7 +106,7 @@ def spread_rows(change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves
     if len(slots) == 0:  # a cold start: nothing to compile
         change[:] = 0.0
         return
-    from semisvm.kernels.compiled_panels import spread_stored
+    from semisvm.kernels.compiled import spread_stored
 
     counter = new_counter()
     team().run(
@@ -157,9 +157,11 @@ def threads_worth(n_values: int) -> int:
 
 def finished(source, dots: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Kernel values from the dot products between some rows and some columns of a source."""
-    source.formula.finish(dots, source.squares[rows], source.squares[columns])
-    same = np.equal.outer(rows, columns)
-    dots[same] = np.broadcast_to(source.diagonal[rows][:, None], dots.shape)[same]
+    apply_formula(source.formula, dots, source.squares[rows], source.squares[columns])
+    by_row = np.argsort(columns, kind="stable")
+    first, last = (np.searchsorted(columns, rows, side, sorter=by_row) for side in ("left", "right"))
+    for i in np.flatnonzero(first < last):
+        dots[i, by_row[first[i] : last[i]]] = source.diagonal[rows[i]]
     return dots
 
 

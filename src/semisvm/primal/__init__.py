@@ -2,8 +2,8 @@
 
 from semisvm.primal.dask_rows import DaskRows
 from semisvm.primal.files import FileRows, ScratchWriter
-from semisvm.primal.problem import ClassPrices, GivenPrices, PrimalProblem, PrimalSolution
-from semisvm.primal.rows import MemoryRows, RowPart, Rows
+from semisvm.primal.problem import ClassPrices, GivenPrices, PrimalProblem, PrimalSolution, RowPart
+from semisvm.primal.rows import MemoryRows, Rows
 from semisvm.primal.solve import solve_primal
 
 __all__ = [

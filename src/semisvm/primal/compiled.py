@@ -80,6 +80,70 @@ def slope_along(f, g, step, p, q, mu):
     return slope, second
 
 
+# ---- CSR rows: data, columns and starts as unsigned numbers; the numbers may be float32, sums are in float64 ----
+
+
+@jit
+def csr_scores(data, columns, starts, w, out):
+    """Fill out (m,) with <w, x> of each row."""
+    for i in range(len(out)):
+        score = 0.0
+        for j in range(starts[i], starts[i + 1]):
+            score += w[columns[j]] * data[j]
+        out[i] = score
+
+
+@jit
+def csr_squares(data, starts, out):
+    """Fill out (m,) with |x|^2 of each row."""
+    for i in range(len(out)):
+        total = 0.0
+        for j in range(starts[i], starts[i + 1]):
+            total += float(data[j]) * float(data[j])
+        out[i] = total
+
+
+@jit
+def csr_times(data, columns, starts, net, out):
+    """Add the rows to out (d,), each times its own number."""
+    for i in range(len(net)):
+        if net[i] != 0.0:
+            for j in range(starts[i], starts[i + 1]):
+                out[columns[j]] += net[i] * data[j]
+
+
+@jit
+def csr_add_pieces(data, columns, starts, alpha, curvature, sums, diagonal):
+    """Add alpha x to sums (2, d) and curvature x^2 to diagonal (d,), which may be empty."""
+    for i in range(len(curvature)):
+        first, last = starts[i], starts[i + 1]
+        for side in range(2):
+            a = alpha[side, i]
+            if a != 0.0:
+                for j in range(first, last):
+                    sums[side, columns[j]] += a * data[j]
+        c = curvature[i]
+        if c != 0.0 and len(diagonal) > 0:
+            for j in range(first, last):
+                diagonal[columns[j]] += c * data[j] * data[j]
+
+
+@jit
+def csr_curvature_times(data, columns, starts, curvature, direction, out):
+    """Add curvature (x, 1)(x, 1)' direction to out (d + 1,), the bias last: a row is read once for both products."""
+    d = len(direction) - 1
+    for i in range(len(curvature)):
+        if curvature[i] != 0.0:
+            first, last = starts[i], starts[i + 1]
+            along = direction[d]
+            for j in range(first, last):
+                along += direction[columns[j]] * data[j]
+            along *= curvature[i]
+            for j in range(first, last):
+                out[columns[j]] += along * data[j]
+            out[d] += along
+
+
 # ---- epochs of dual coordinate descent over CSR rows ----
 
 # Places in the state that is carried from epoch to epoch
@@ -88,11 +152,12 @@ N_STATE = 5
 
 
 @jit
-def run_epoch(order, n_active, row, side, price, alpha, square, data, columns, starts, w, state):
+def run_epoch(order, n_active, row, side, price, soft, alpha, square, data, columns, starts, w, state):
     """One epoch over the first `n_active` variables of `order`; returns how many are left, and the violation.
 
-    Variable v is a piece of row[v] with alpha[v] in [0, price[v]]; w and state[IMBALANCE] follow alpha. A variable at a
-    bound whose gradient is past those of the last epoch goes to the end of `order` and is left out, as in LIBLINEAR.
+    Variable v is a piece of row[v] with alpha[v] in [0, price[v]] and soft[v] alpha[v]^2 / 2 in its objective; w and
+    state[IMBALANCE] follow alpha. A variable at a bound whose gradient is past those of the last epoch goes to the end
+    of `order` and is left out, as in LIBLINEAR.
     """
     imbalance, bias, penalty = state[IMBALANCE], state[BIAS], state[PENALTY]
     old_high, old_low = state[HIGHEST], state[LOWEST]
@@ -104,7 +169,7 @@ def run_epoch(order, n_active, row, side, price, alpha, square, data, columns, s
         score = bias + penalty * imbalance
         for j in range(starts[i], starts[i + np.uint64(1)]):
             score += w[columns[j]] * data[j]
-        gradient = y * score - 1.0
+        gradient = y * score - 1.0 + soft[v] * a
         projected = gradient
         if a <= 0.0:
             if gradient > old_high:
@@ -121,7 +186,7 @@ def run_epoch(order, n_active, row, side, price, alpha, square, data, columns, s
         high, low = max(high, projected), min(low, projected)
         k += 1
         if abs(projected) > 1e-12:
-            new = min(max(a - gradient / (square[i] + penalty), 0.0), c)
+            new = min(max(a - gradient / (square[i] + penalty + soft[v]), 0.0), c)
             change = y * (new - a)
             if change != 0.0:
                 alpha[v] = new

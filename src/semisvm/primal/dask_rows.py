@@ -13,6 +13,8 @@ there between passes; otherwise each pass reads them again, and a worker holds a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,10 @@ from scipy import sparse
 
 from semisvm.errors import RowsLostError
 from semisvm.kernels.threads import on_this_thread
-from semisvm.primal.rows import MemoryRows, RowPart, Rows
+from semisvm.labels import Labels, encode
+from semisvm.primal.problem import RowPart
+from semisvm.primal.ranks import count_bad_values
+from semisvm.primal.rows import MemoryRows, Rows
 
 GROUP_BYTES = 64 << 20
 FAN_IN = 8
@@ -50,10 +55,6 @@ class DaskRows(Rows):
         Class codes, -1 for none.
     weight : {dask array or series, ndarray} of shape (n_rows,), default=None
         How many rows each row counts for.
-
-    See Also
-    --------
-    MemoryRows : Rows in memory.
 
     Examples
     --------
@@ -103,7 +104,7 @@ class DaskRows(Rows):
     def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
         from dask import delayed
 
-        shared = delayed(_together, pure=False)(broadcast)  # one task that holds it: it is sent once, and made again
+        shared = delayed(tuple, pure=False)(broadcast)  # one task that holds it: it is sent once, and made again
         take, add = delayed(_sum_group, pure=False), delayed(_add_up, pure=False)
         level = [take(group, function, shared) for group in self._groups]
         while len(level) > 1:
@@ -195,10 +196,6 @@ def _make_group(X: list[Any], codes: list[Any] | None, weight: list[Any] | None)
     return MemoryRows(_stack(X), *[None if blocks is None else _stack(blocks) for blocks in (codes, weight)])
 
 
-def _together(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return values
-
-
 def _sum_group(group: MemoryRows, function: Callable[..., np.ndarray], broadcast: tuple[Any, ...]) -> np.ndarray:
     with on_this_thread():  # Dask has a thread per task already
         return group.sum_over(function, *broadcast)
@@ -213,19 +210,13 @@ def _add_up(values: list[np.ndarray]) -> np.ndarray:
 
 def _map_group(group: MemoryRows, start: int, function: Callable[..., Any], broadcast: tuple[Any, ...]) -> list[Any]:
     with on_this_thread():
-        return list(group.map_over(MovedRows(function, start), *broadcast))
+        return list(group.map_over(partial(_call_moved, function, start), *broadcast))
 
 
-class MovedRows:
-    """A function of a part that is told where the part is among all rows, not where it is in its group."""
-
-    def __init__(self, function: Callable[..., Any], start: int):
-        self.function, self.start = function, start
-
-    def __call__(self, part: RowPart, *broadcast: Any) -> Any:
-        """Call the function."""
-        span = slice(part.span.start + self.start, part.span.stop + self.start)
-        return self.function(RowPart(part.X, part.codes, part.weight, span), *broadcast)
+def _call_moved(function: Callable[..., Any], start: int, part: RowPart, *broadcast: Any) -> Any:
+    """Call a function with a part that says where it is among all rows, not where it is in its group."""
+    span = slice(part.span.start + start, part.span.stop + start)
+    return function(replace(part, span=span), *broadcast)
 
 
 def _take_rows(group: MemoryRows, rows: np.ndarray) -> tuple[Any, Any, Any]:
@@ -273,3 +264,66 @@ def compute_on_cluster(values: list[Any]) -> list[Any]:
     except BaseException:  # Ctrl-C among them: the workers need not go on
         client.cancel(futures)
         raise
+
+
+def read_dask(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[Rows, Labels]:
+    """The rows of a Dask collection with class codes, checked where they are, and the classes."""
+    if y is None:
+        raise ValueError("y is missing: pass the labels, with the marker of `unlabeled` where there is none.")
+    labels, codes = encode_dask(y, unlabeled)
+    rows = DaskRows(X, codes, sample_weight)
+    bad = rows.sum_over(count_bad_values)
+    if bad[:-1].any():
+        column = int(np.argmax(bad[:-1]))
+        called = f"Column {column if rows.feature_names is None else repr(rows.feature_names[column])}"
+        raise ValueError(
+            f"{called} has {int(bad[column]):,} values that are missing or not finite. Fill or drop them first."
+        )
+    if bad[-1]:
+        raise ValueError(f"sample_weight has {int(bad[-1]):,} values that are negative or not finite.")
+    return rows, Labels(labels.classes, np.arange(labels.n_classes))
+
+
+def encode_dask(y: Any, unlabeled: Any) -> tuple[Labels, Any]:
+    """(classes, codes): the classes are found first, one task per partition; the codes are as lazy as y is.
+
+    The codes of the `Labels` are those of the distinct labels, not of the rows.
+    """
+    if not is_dask(y):
+        labels = encode(y, unlabeled=unlabeled)
+        return labels, labels.codes
+    import pandas as pd
+    from dask import delayed
+
+    found = compute_on_cluster([delayed(pd.unique, pure=False)(block) for block in np.ravel(y.to_delayed())])
+    distinct = pd.Index(pd.unique(np.concatenate([np.asarray(values) for values in found])))
+    labels = encode(distinct.to_numpy(), unlabeled=unlabeled)
+    if hasattr(y, "to_dask_array"):
+        return labels, y.map_partitions(_codes_of, distinct, labels.codes, meta=("codes", np.int64))
+    return labels, y.map_blocks(_codes_of, distinct, labels.codes, dtype=np.int64, meta=np.empty(0, np.int64))
+
+
+def _codes_of(values: Any, distinct: Any, codes: np.ndarray) -> Any:
+    import pandas as pd
+
+    found = codes[distinct.get_indexer(values)]
+    return found if isinstance(values, np.ndarray) else pd.Series(found, index=values.index, name="codes")
+
+
+def map_lazily(function: Callable[[Any], np.ndarray], X: Any, n_columns: int | None, dtype: Any) -> Any:
+    """What a function makes of the rows of each partition, (n,) or (n, n_columns), as lazy as X is."""
+    if hasattr(X, "to_dask_array"):
+        blank = np.empty(0 if n_columns is None else (0, n_columns), dtype)
+        return X.map_partitions(_on_frame, function, meta=_on_frame(X._meta, lambda rows: blank))
+    if len(X.chunks[1]) > 1:
+        X = X.rechunk({1: -1})
+    if n_columns is None:
+        return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
+    return X.map_blocks(function, chunks=(X.chunks[0], (n_columns,)), dtype=dtype, meta=np.empty((0, n_columns), dtype))
+
+
+def _on_frame(frame: Any, function: Callable[[Any], np.ndarray]) -> Any:
+    import pandas as pd
+
+    values = function(frame)
+    return (pd.Series if values.ndim == 1 else pd.DataFrame)(values, index=frame.index)

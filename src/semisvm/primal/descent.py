@@ -1,34 +1,54 @@
-"""Dual coordinate descent with the exact bias, for the hinge on sparse rows in memory.
+"""Dual coordinate descent with the exact bias, for sparse rows in memory.
 
-    maximize    sum(alpha) - 1/2 |w|^2                    w = sum_v side_v alpha_v x_v
+    maximize    sum(alpha) - 1/2 |w|^2 - 1/2 sum_v soft_v alpha_v^2           w = sum_v side_v alpha_v x_v
     subject to  0 <= alpha_v <= price_v,   sum_v side_v alpha_v = 0
 
-One variable per piece. Coordinate descent can't keep the last constraint, so it is moved into the objective (the
-augmented Lagrangian): with u = sum side alpha, a penalty s and the multiplier b the decision value of a row is
+One variable per piece of price c. The hinge has price c and soft 0, the squared hinge no upper bound and soft
+1 / (2 c). Coordinate descent can't keep the last constraint, so it is moved into the objective (the augmented
+Lagrangian): with u = sum side alpha, a penalty s and the multiplier b the decision value of a row is
 
-    f = <w, x> + b + s u,      alpha_v <- clip(alpha_v - (side_v f - 1) / (|x|^2 + s), 0, price_v)
+    f = <w, x> + b + s u
+    alpha_v <- clip(alpha_v - (side_v f - 1 + soft_v alpha_v) / (|x|^2 + s + soft_v), 0, price_v)
 
 and b is raised by s u from time to time. Every few epochs the solution is certified: for the objective, the best bias
-for w is a weighted quantile; for the bound, the sum constraint is repaired on the variables whose gradient is the
-smallest, which costs the least.
+for w is a weighted quantile (of the squared hinge, a weighted mean of the rows short of their margins); for the bound,
+the sum constraint is repaired on the variables whose gradient is the smallest, which costs the least (of the squared
+hinge, by scaling the larger side down).
+
+`polish` finds the last digits of a hinge solution in memory. It solves for the rows on the margin exactly.
+
+Near the optimum each piece is past its margin (its dual variable is 0), short of it (the variable is at its price) or
+on it. Given which is which, (beta, bias) of the pieces on the margin solve a linear system,
+
+    <w, x_i> + bias = side_i    for i on the margin,     sum(beta) = 0,     w = sum_i beta_i x_i,
+
+and the pieces that it puts on another side than assumed are moved there: a primal-dual active-set method. It ends at
+the exact optimum after a few rounds from a point where few pieces are misplaced, and is given up elsewhere. Its
+answer is only proposed: what counts is the gap that it has.
 """
 
 from __future__ import annotations
 
 import time
+import warnings
 
 import numpy as np
+from scipy.linalg import LinAlgError, LinAlgWarning, solve
 
 from semisvm.dual import Status
 from semisvm.primal.compiled import BIAS, HIGHEST, IMBALANCE, LOWEST, N_STATE, PENALTY, run_epoch, shuffle
-from semisvm.primal.newton import POLISHED_TOL, Watcher
-from semisvm.primal.polish import polish
-from semisvm.primal.problem import PrimalProblem, PrimalSolution, relative_gap
+from semisvm.primal.problem import PrimalProblem, PrimalSolution, csr_arrays, relative_gap
 from semisvm.primal.rows import MemoryRows
+from semisvm.primal.solve import Watcher
 
 FIRST_CHECK, MOST_EPOCHS_BETWEEN = 4, 16
 EPOCHS_PER_MULTIPLIER = 5
 ORDER_SEED = 0
+MOST_BIAS_STEPS = 60
+POLISHED_TOL = 1e-5
+MOST_ON_MARGIN = 1_000
+MOST_REPAIRS = 12
+OFF_MARGIN = 1e-9
 
 
 def solve_descent(problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher) -> PrimalSolution:
@@ -63,13 +83,13 @@ class _CoordinateDescent:
         positive, negative = np.flatnonzero(self.p > 0), np.flatnonzero(self.q > 0)
         self.row = np.concatenate([positive, negative]).astype(np.int32)
         self.side = np.repeat([1.0, -1.0], [len(positive), len(negative)])
+        self.is_squared = problem.is_squared
         self.price = np.concatenate([self.p[positive], self.q[negative]])
-        self.arrays = (
-            X.data,
-            X.indices.view(f"u{X.indices.itemsize}"),
-            X.indptr.view(f"u{X.indptr.itemsize}"),
-        )  # no negative indices
-        self.square = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        self.soft = np.zeros(len(self.row))
+        if self.is_squared:
+            self.soft, self.price = 0.5 / self.price, np.full(len(self.row), np.inf)
+        self.arrays = csr_arrays(X)
+        self.square = rows.square_norms
         self.alpha = np.zeros(len(self.row))
         self.state = np.zeros(N_STATE)
         self.state[PENALTY] = max(float(self.square[self.row].mean()) if len(self.row) else 1.0, 1e-12)
@@ -105,6 +125,7 @@ class _CoordinateDescent:
                     self.row,
                     self.side,
                     self.price,
+                    self.soft,
                     self.alpha,
                     self.square,
                     *self.arrays,
@@ -137,12 +158,14 @@ class _CoordinateDescent:
     def certify(self) -> None:
         """Note the objective at w with its best bias, and the bound of the repaired variables."""
         scores = self.rows.scores(self.w)
-        bias = best_bias(scores, self.p, self.q)
+        find = best_bias_of_squares if self.is_squared else best_bias
+        bias = find(scores, self.p, self.q)
         self._propose(self.w, bias, scores)
-        alpha = self._balanced(scores + bias)
+        alpha = self._scaled() if self.is_squared else self._balanced(scores + bias)
         change = np.bincount(self.row, self.side * (alpha - self.alpha), minlength=self.rows.n_rows)
         v = self.w + self.rows.times(change)
-        self.bound = max(self.bound, float(alpha.sum()) - 0.5 * float(v @ v))
+        value = float(alpha.sum()) - 0.5 * float(v @ v) - 0.5 * float(self.soft @ alpha**2)
+        self.bound = max(self.bound, value)
 
     def _polish(self) -> None:
         """Propose the exact solution for the variables that are between their bounds."""
@@ -158,10 +181,18 @@ class _CoordinateDescent:
         self._propose(w, bias, self.rows.scores(w))
 
     def _propose(self, w: np.ndarray, bias: float, scores: np.ndarray) -> None:
-        losses = self.p @ np.maximum(0, 1 - scores - bias) + self.q @ np.maximum(0, 1 + scores + bias)
+        short, power = (np.maximum(0, 1 - scores - bias), np.maximum(0, 1 + scores + bias)), 1 + self.is_squared
+        losses = self.p @ short[0] ** power + self.q @ short[1] ** power
         objective = 0.5 * float(w @ w) + float(losses)
         if objective < self.objective:
             self.objective, self.best_w, self.best_bias = objective, w.copy(), bias
+
+    def _scaled(self) -> np.ndarray:
+        """The variables with sum(side alpha) = 0, the larger side scaled down."""
+        is_positive = self.side > 0
+        total = np.array([self.alpha[~is_positive].sum(), self.alpha[is_positive].sum()])
+        factor = np.divide(total.min(), total, out=np.zeros(2), where=total > 0)
+        return self.alpha * factor[is_positive.astype(np.intp)]
 
     def _balanced(self, f: np.ndarray) -> np.ndarray:
         """The variables with sum(side alpha) = 0: the larger side gives up those with the smallest gradients."""
@@ -189,3 +220,87 @@ def best_bias(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
     order = np.argsort(places)
     slope = np.cumsum(price[order]) - p[positive].sum()
     return float(places[order[min(int(np.searchsorted(slope, 0.0)), len(order) - 1)]])
+
+
+def best_bias_of_squares(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
+    """The bias that minimizes the squared hinge losses at these scores: Newton's method, exact once rows stay apart."""
+    low, high, bias = -np.inf, np.inf, 0.0
+    for _ in range(MOST_BIAS_STEPS):
+        own_p, own_q = np.where(scores + bias < 1, p, 0.0), np.where(scores + bias > -1, q, 0.0)
+        weight = float(own_p.sum() + own_q.sum())
+        slope = float(own_q @ (1 + scores + bias) - own_p @ (1 - scores - bias))
+        if slope == 0 or weight == 0:
+            break
+        low, high = (bias, high) if slope < 0 else (low, bias)
+        step = bias - slope / weight
+        if not low < step < high:
+            step = 0.5 * (low + high)
+        if abs(step - bias) <= 1e-14 * max(1.0, abs(bias)):
+            break
+        bias = step
+    return bias
+
+
+def pieces_near_margin(p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
+    """Two masks of (2 n,) pieces, positive ones first: on the margin, and short of it by at least mu."""
+    short = np.concatenate([1.0 - f, 1.0 + f])
+    in_use = np.concatenate([p, q]) > 0
+    return in_use & (short > 0) & (short < mu), in_use & (short >= mu)
+
+
+def polish(
+    rows: MemoryRows, p: np.ndarray, q: np.ndarray, on: np.ndarray, full: np.ndarray
+) -> tuple[np.ndarray, float, float] | None:
+    """(w, bias, bound) of the exact optimum, None where it was not found; `on` and `full` say where pieces are."""
+    price, n = np.concatenate([p, q]), len(p)
+    side, in_use = np.repeat([1.0, -1.0], n), np.concatenate([p, q]) > 0
+    found = None
+    for _ in range(MOST_REPAIRS):
+        places = np.flatnonzero(on)
+        if not 0 < len(places) <= MOST_ON_MARGIN:
+            return found
+        net = side * np.where(full, price, 0.0)
+        v = rows.times(net[:n] + net[n:])
+        answer = _on_margin(rows, places % n, side[places], v, net.sum())
+        if answer is None:
+            return found
+        beta, w, bias = answer
+        f = rows.scores(w) + bias
+        short = 1.0 - side * np.concatenate([f, f])
+        alpha = side[places] * beta
+        is_low, is_high = alpha < -OFF_MARGIN * price[places], alpha > (1 + OFF_MARGIN) * price[places]
+        joins = in_use & ~on & np.where(full, short < -OFF_MARGIN, short > OFF_MARGIN)
+        if not is_low.any() and not is_high.any():
+            bound = float(np.where(full, price, 0.0).sum() + alpha.sum() - 0.5 * (w @ w))
+            found = (w, bias, bound)
+            if not joins.any():
+                return found
+        on[places[is_low | is_high]] = False
+        full[places[is_high]] = True
+        on |= joins
+        full &= ~joins
+    return found
+
+
+def _on_margin(
+    rows: MemoryRows, places: np.ndarray, side: np.ndarray, v: np.ndarray, total: float
+) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """(beta, w, bias) with the rows at these places on their margins; v and total are of the other rows."""
+    X, m = rows.X[places].astype(np.float64, copy=False), len(places)
+    K = X @ X.T
+    K = K if isinstance(K, np.ndarray) else K.toarray()
+    system = np.ones((m + 1, m + 1))
+    system[:m, :m] = K
+    system[np.arange(m), np.arange(m)] += 1e-13 * max(float(K.trace()) / m, 1e-300)  # rows may be equal
+    system[m, m] = 0.0
+    right = np.append(side - X @ v, -total)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", LinAlgWarning)
+            answer = solve(system, right, assume_a="sym", check_finite=False)
+    except (LinAlgError, LinAlgWarning):
+        return None
+    if not np.isfinite(answer).all():
+        return None
+    beta = answer[:m]
+    return beta, v + X.T @ beta, float(answer[m])

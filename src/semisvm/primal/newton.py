@@ -18,7 +18,7 @@ a curvature, and by preconditioned conjugate gradients elsewhere. A cold start o
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,11 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from semisvm.dual import Status
 from semisvm.errors import RowsLostError
+from semisvm.primal.descent import POLISHED_TOL, pieces_near_margin, polish
 from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
-from semisvm.primal.polish import pieces_near_margin, polish
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
 from semisvm.primal.rows import MemoryRows
+from semisvm.primal.solve import Watcher
 
 FIRST_MU = 4.0
 SOLVED_SHARE = 0.3
@@ -41,33 +42,10 @@ SAMPLED_SHARE, FEWEST_SAMPLED, SAMPLE_TOL = 16, 2_000, 3e-3
 MOST_SAMPLED_NUMBERS = 1 << 22  # of rows that are not in memory
 MOST_GRAM_ROWS = 1_000
 CG_TOL, CG_STEPS = 0.1, 250
-POLISHED_TOL, POLISHED_MU = 1e-5, 0.05
+POLISHED_MU = 0.05
 MOST_STEPS_PER_ZONE = 12
 STEPS_WITHOUT_PROGRESS = 12  # steps without progress of the gap or of the smoothed objective: rounding allows no more
 FIRST_LOOK, STALL_SHARE = 100, 0.9  # a gap that twice the steps have not reduced to this share is stalled
-
-
-@dataclass
-class Watcher:
-    """Limits of one solve, and who may end it."""
-
-    tol: float
-    max_iter: int | None
-    deadline: float | None
-    callback: Any
-    n_iter: int = 0
-
-    def ended(self, gap: float) -> Status | None:
-        """Why the solve ends here, None where it goes on."""
-        if gap <= self.tol:
-            return Status.CONVERGED
-        if self.max_iter is not None and self.n_iter >= self.max_iter:
-            return Status.MAX_ITER
-        if self.deadline is not None and time.perf_counter() >= self.deadline:
-            return Status.TIME_LIMIT
-        if self.callback is not None and self.callback(self.n_iter, gap):
-            return Status.STOPPED
-        return None
 
 
 def solve_newton(problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher) -> PrimalSolution:
@@ -84,7 +62,10 @@ def solve_newton(problem: PrimalProblem, start: PrimalSolution | None, watcher: 
     mu = 0.0
     if not problem.is_squared:
         mu = FIRST_MU if start is None or start.smoothing <= 0 else min(FIRST_MU, widening * start.smoothing)
-    descent = _Descent(passes_of(problem), watcher, Sums(w, bias, mu, np.empty(0), FULL))
+    passes = passes_of(problem)
+    if start is not None and start.values is not None and isinstance(passes, MemoryPasses):
+        passes.know(w, bias, start.values)
+    descent = _Descent(passes, watcher, Sums(w, bias, mu, np.empty(0), FULL))
     try:
         status = descent.run()
     except RowsLostError as lost:
@@ -100,14 +81,13 @@ class _Descent:
     def __init__(self, passes: Passes, watcher: Watcher, at: Sums):
         self.passes, self.watcher = passes, watcher
         self.here = self.best = passes.at(at.w, at.bias, at.mu)
+        self.best_values = passes.f if isinstance(passes, MemoryPasses) else None
         self.bound = max(self.here.bounds[0], 0.0)
         self.narrowest, self.n_in_zone = MOST_NARROWING, 0
 
     def solution(self, status: Status, seconds: float) -> PrimalSolution:
         """The best point so far."""
-        best, passes, values = self.best, self.passes, None
-        if isinstance(passes, MemoryPasses):
-            values = passes.rows.scores(best.w) + best.bias
+        best = self.best
         return PrimalSolution(
             w=best.w,
             bias=best.bias,
@@ -118,7 +98,7 @@ class _Descent:
             status=status,
             seconds=seconds,
             smoothing=best.mu,
-            values=values,
+            values=self.best_values,
         )
 
     def run(self) -> Status:
@@ -147,9 +127,14 @@ class _Descent:
 
     def _move(self, sums: Sums) -> None:
         self.here = sums
+        self._offer(sums)
+        self.bound = max(self.bound, sums.bounds[0])
+
+    def _offer(self, sums: Sums) -> None:
+        """Keep a point that was looked at last, if it is the best so far."""
         if sums.objective <= self.best.objective:
             self.best = sums
-        self.bound = max(self.bound, sums.bounds[0])
+            self.best_values = self.passes.f if isinstance(self.passes, MemoryPasses) else None
 
     def _is_at_rest(self) -> bool:
         """Whether the smoothed problem is solved as far as rounding allows, at the narrowest zone there is."""
@@ -186,8 +171,7 @@ class _Descent:
         w, bias, bound = found
         proposed = passes.at(w, bias, here.mu)
         self.bound = max(self.bound, bound)
-        if proposed.objective <= self.best.objective:
-            self.best = proposed
+        self._offer(proposed)
         return relative_gap(self.best.objective, self.bound) <= self.watcher.tol
 
     def _direction(self) -> np.ndarray:

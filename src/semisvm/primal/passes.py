@@ -37,10 +37,12 @@ from semisvm.primal.compiled import (
     SMOOTH,
     TOTAL,
     add_pieces,
+    csr_add_pieces,
+    csr_curvature_times,
     slope_along,
 )
-from semisvm.primal.problem import Prices, PrimalProblem
-from semisvm.primal.rows import MemoryRows, RowPart, Rows
+from semisvm.primal.problem import Prices, PrimalProblem, RowPart, csr_arrays
+from semisvm.primal.rows import MemoryRows, Rows
 
 NOTHING, DIAGONAL, FULL = "nothing", "diagonal", "full"  # how much of the curvature a pass adds up
 WIDEST_HESSIAN = 2_000  # features; above it products with the Hessian take its place
@@ -133,7 +135,6 @@ def sum_scored(
     f: np.ndarray,
     mu: float,
     curvature: str,
-    alpha: np.ndarray | None = None,
 ) -> np.ndarray:
     """The sums of one part whose decision values are known."""
     X, m, d = part.X, len(f), part.X.shape[1]
@@ -141,37 +142,30 @@ def sum_scored(
     size = {NOTHING: 0, DIAGONAL: d + 1, FULL: (d + 1) ** 2}[curvature]
     packed = np.empty(N_SCALARS + 2 * d + size)
     packed[:N_SCALARS] = add_pieces(f, p, q, mu, alpha, curved)
-    packed[N_SCALARS : N_SCALARS + 2 * d] = np.asarray(
-        alpha @ X if isinstance(X, np.ndarray) else (X.T @ alpha.T).T
-    ).ravel()
-    rest = packed[N_SCALARS + 2 * d :]
+    sums, rest = packed[N_SCALARS : N_SCALARS + 2 * d].reshape(2, d), packed[N_SCALARS + 2 * d :]
+    if not isinstance(X, np.ndarray):
+        packed[N_SCALARS:] = 0.0
+        csr_add_pieces(*csr_arrays(X), alpha, curved, sums, rest[:d])
+    else:
+        np.dot(alpha, X, out=sums)
+        if curvature == DIAGONAL:
+            rest[:d] = curved @ X**2
+        elif curvature == FULL:
+            _add_hessian(X, curved, rest.reshape(d + 1, d + 1))
     if curvature == DIAGONAL:
-        rest[:d], rest[d] = square_columns(X).T @ curved, curved.sum()
-    elif curvature == FULL:
-        _add_hessian(X, curved, rest.reshape(d + 1, d + 1))
+        rest[d] = curved.sum()
     return packed
 
 
-def square_columns(X: Any) -> Any:
-    """Every number squared."""
-    return X**2 if isinstance(X, np.ndarray) else X.multiply(X).tocsr()
-
-
-def _add_hessian(X: Any, curved: np.ndarray, out: np.ndarray) -> None:
+def _add_hessian(X: np.ndarray, curved: np.ndarray, out: np.ndarray) -> None:
     rows = np.flatnonzero(curved)
     root = np.sqrt(curved[rows])
     d = X.shape[1]
-    if isinstance(X, np.ndarray):
-        Z = np.empty((len(rows), d + 1))
-        np.take(X, rows, axis=0, out=Z[:, :d], mode="clip")
-        Z[:, :d] *= root[:, None]
-        Z[:, d] = root
-        np.dot(Z.T, Z, out=out)
-        return
-    Z = X[rows].multiply(root[:, None]).tocsr()
-    out[:d, :d] = (Z.T @ Z).toarray()
-    out[d, :d] = out[:d, d] = Z.T @ root
-    out[d, d] = root @ root
+    Z = np.empty((len(rows), d + 1))
+    np.take(X, rows, axis=0, out=Z[:, :d], mode="clip")
+    Z[:, :d] *= root[:, None]
+    Z[:, d] = root
+    np.dot(Z.T, Z, out=out)
 
 
 def curvature_times(
@@ -180,8 +174,17 @@ def curvature_times(
     """H direction over one part, for rows that are not in memory."""
     alpha, curved = np.empty((2, part.X.shape[0])), np.empty(part.X.shape[0])
     add_pieces(part.scores(w) + bias, *prices(part), mu, alpha, curved)
-    along = curved * (part.scores(direction[:-1]) + direction[-1])
-    return np.append(part.X.T @ along, along.sum())
+    return _times_curved(part, curved, direction)
+
+
+def _times_curved(part: RowPart, curved: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """The same, for curvatures that are known."""
+    if isinstance(part.X, np.ndarray):
+        along = curved * (part.scores(direction[:-1]) + direction[-1])
+        return np.append(part.times(along), along.sum())
+    out = np.zeros(len(direction))
+    csr_curvature_times(*csr_arrays(part.X), curved, direction, out)
+    return out
 
 
 def slopes_along(part: RowPart, prices: Prices, points: np.ndarray, steps: np.ndarray, mu: float) -> np.ndarray:
@@ -237,8 +240,7 @@ class StreamPasses:
 
         return times
 
-    def curved_rows(self, here: Sums, most: int) -> None:
-        return None
+    def curved_rows(self, here: Sums, most: int) -> None: ...
 
 
 class MemoryPasses:
@@ -252,15 +254,15 @@ class MemoryPasses:
         assert isinstance(problem.rows, MemoryRows)
         rows = problem.rows
         prices = [problem.prices(part) for part in rows.parts()]
-        self.p = np.concatenate(
-            [np.broadcast_to(p, part.X.shape[0]) for (p, _), part in zip(prices, rows.parts(), strict=True)]
-        )
-        self.q = np.concatenate(
-            [np.broadcast_to(q, part.X.shape[0]) for (_, q), part in zip(prices, rows.parts(), strict=True)]
-        )
+        self.p, self.q = (np.concatenate([pair[side] for pair in prices]) for side in (0, 1))
         self.rows, self.kind = rows, curvature_kind(rows)
         self.f = np.zeros(rows.n_rows)
         self._point: tuple[np.ndarray, float] | None = None
+
+    def know(self, w: np.ndarray, bias: float, values: np.ndarray) -> None:
+        """Take the decision values at a point from elsewhere."""
+        if len(values) == len(self.f):
+            self.f, self._point = values, (w, bias)
 
     def at(self, w: np.ndarray, bias: float, mu: float) -> Sums:
         if self._point is None or self._point[0] is not w or self._point[1] != bias:
@@ -299,29 +301,30 @@ class MemoryPasses:
         return low  # where the objective still falls
 
     def hessian_products(self, here: Sums) -> Callable[[np.ndarray], np.ndarray]:
-        X, curved = self._all_curved_rows(here)
-
-        def times(direction: np.ndarray) -> np.ndarray:
-            along = curved * (X @ direction[:-1] + direction[-1])
-            return np.append(X.T @ along, along.sum())
-
-        return times
+        curved = self._curvatures(here)
+        return lambda direction: self.rows.sum_over(_times_kept, curved, direction)
 
     def curved_rows(self, here: Sums, most: int) -> tuple[Any, np.ndarray] | None:
-        return self._all_curved_rows(here) if here.n_curved <= most else None
-
-    def _all_curved_rows(self, here: Sums) -> tuple[Any, np.ndarray]:
-        if here.mu > 0:
-            inside = [(0 < s) & (s < here.mu) for s in (1 - self.f, 1 + self.f)]
-            curved = (self.p * inside[0] + self.q * inside[1]) / here.mu
-        else:
-            curved = 2 * (self.p * (self.f < 1) + self.q * (self.f > -1))
+        if here.n_curved > most:
+            return None
+        curved = self._curvatures(here)
         rows = np.flatnonzero(curved)
         return self.rows.X[rows].astype(np.float64, copy=False), curved[rows]
+
+    def _curvatures(self, here: Sums) -> np.ndarray:
+        """The curvature of every row."""
+        if here.mu > 0:
+            inside = [(0 < s) & (s < here.mu) for s in (1 - self.f, 1 + self.f)]
+            return (self.p * inside[0] + self.q * inside[1]) / here.mu
+        return 2 * (self.p * (self.f < 1) + self.q * (self.f > -1))
 
 
 def _sum_kept(part: RowPart, p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float, kind: str) -> np.ndarray:
     return sum_scored(part, p[part.span], q[part.span], f[part.span], mu, kind)
+
+
+def _times_kept(part: RowPart, curved: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    return _times_curved(part, curved[part.span], direction)
 
 
 Passes = StreamPasses | MemoryPasses

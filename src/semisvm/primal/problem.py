@@ -23,15 +23,96 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from semisvm.dual import Status
-from semisvm.primal.rows import RowPart, Rows
+
+if TYPE_CHECKING:
+    from semisvm.primal.rows import Rows
 
 Loss = Literal["hinge", "squared_hinge"]
 LOSSES = ("hinge", "squared_hinge")
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """Some consecutive rows.
+
+    Attributes
+    ----------
+    X : {ndarray, csr_array} of shape (m, n_features)
+        The features, in float64.
+    codes : ndarray of int of shape (m,) or None
+        Class codes where the rows bring them, -1 for none.
+    weight : ndarray of shape (m,) or None
+        How many rows each row counts for; None: 1.
+    span : slice
+        Which of all rows these are.
+
+    """
+
+    X: Any
+    codes: np.ndarray | None
+    weight: np.ndarray | None
+    span: slice
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Return <w, x> for each row.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_features,)
+            Weights of the features.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            One number per row.
+        """
+        if isinstance(self.X, np.ndarray):
+            return self.X @ w
+        from semisvm.primal.compiled import csr_scores
+
+        out = np.empty(self.X.shape[0])
+        csr_scores(*csr_arrays(self.X), w, out)
+        return out
+
+    def times(self, net: np.ndarray) -> np.ndarray:
+        """Return the sum of the rows, each times its own number.
+
+        Parameters
+        ----------
+        net : ndarray of shape (m,)
+            One number per row.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The sum.
+        """
+        if isinstance(self.X, np.ndarray):
+            return self.X.T @ net
+        from semisvm.primal.compiled import csr_times
+
+        out = np.zeros(self.X.shape[1])
+        csr_times(*csr_arrays(self.X), net, out)
+        return out
+
+
+def csr_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The arrays of CSR rows as compiled functions take them; indices are never negative."""
+    return X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr.view(f"u{X.indptr.itemsize}")
+
+
+def widen(part: RowPart) -> RowPart:
+    """The part with dense features in float64, in which everything is added up; sparse ones stay as they are."""
+    if part.X.dtype == np.float64 or not isinstance(part.X, np.ndarray):
+        return part
+    return RowPart(part.X.astype(np.float64), part.codes, part.weight, part.span)
+
+
 Prices = Callable[[RowPart], tuple[np.ndarray, np.ndarray]]
 
 

@@ -6,19 +6,28 @@ A guess for an unlabeled row is the side of a line that a model puts it on,
 
 so that no state per row is needed: `RankPrices` sends the model and the line to the rows, and `score_quantile` finds
 the line that leaves a share of the rows above it, by histograms that are added up over the parts.
+
+A soft label is how much a row is positive, p in [0, 1], at a temperature T, again a function of the last model alone:
+
+    p = 1 / (1 + exp((g - level) / T)),     g = cost+ h(f) - cost- h(-f),     f = <w, x> + bias
+
+`soft_level` finds the level at which the mean of p is the share of positives.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
 
-from semisvm.primal.problem import ClassPrices
-from semisvm.primal.rows import RowPart, Rows
+from semisvm.primal.problem import ClassPrices, Loss, RowPart
+from semisvm.primal.rows import Rows
 
 BINS_OF_SCORES = 4_096
+MOST_LEVEL_STEPS, LEVEL_TOL = 6, 1e-9
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,77 @@ class RankPrices:
         weight = np.ones(len(p)) if part.weight is None else part.weight
         p = np.where(is_open & is_positive, self.price_positive * weight, p)
         return p, np.where(is_open & ~is_positive, self.price_negative * weight, q)
+
+
+@dataclass(frozen=True)
+class SoftLabels:
+    """How much rows are positive, by an earlier model, a temperature and a level."""
+
+    w: np.ndarray
+    bias: float
+    temperature: float
+    level: float
+    cost_positive: float
+    cost_negative: float
+    loss: Loss
+
+    def excess_losses(self, f: np.ndarray) -> np.ndarray:
+        """g: by how much rows lose more as positive than as negative."""
+        short, over = np.maximum(0.0, 1.0 - f), np.maximum(0.0, 1.0 + f)
+        if self.loss == "squared_hinge":
+            short, over = short**2, over**2
+        return self.cost_positive * short - self.cost_negative * over
+
+    def __call__(self, part: RowPart) -> np.ndarray:
+        """p of each row of a part."""
+        g = self.excess_losses(part.scores(self.w) + self.bias)
+        return expit((self.level - g) / self.temperature)
+
+
+@dataclass(frozen=True)
+class SoftPrices:
+    """Prices of labeled rows, and of the others under both signs, shared out by their soft labels."""
+
+    labeled: ClassPrices
+    soft: SoftLabels
+    price: float
+
+    def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
+        p, q = self.labeled(part)
+        soft, is_open, whole = self.soft(part), np.asarray(part.codes) < 0, self.price * _weight_of(part)
+        p = np.where(is_open, self.soft.cost_positive * whole * soft, p)
+        return p, np.where(is_open, self.soft.cost_negative * whole * (1 - soft), q)
+
+
+def sum_soft(part: RowPart, soft: SoftLabels, before: SoftLabels | None) -> np.ndarray:
+    """Over the unlabeled weight: p, the derivative of p by the level, |p - p before|, min(p, 1 - p), and 1."""
+    weight = np.where(np.asarray(part.codes) < 0, _weight_of(part), 0.0)
+    p = soft(part)
+    change = np.zeros(len(p)) if before is None else np.abs(p - before(part))
+    slope = p * (1 - p) / soft.temperature
+    return np.array([weight @ values for values in (p, slope, change, np.minimum(p, 1 - p), np.ones(len(p)))])
+
+
+def soft_level(rows: Rows, soft: SoftLabels, share: float) -> SoftLabels:
+    """The same soft labels at the level where their mean is `share`.
+
+    A histogram of the scores gives a first level, and Newton's method on the rows themselves the rest.
+    """
+    low, high = _range_of_scores(rows, soft.w)
+    edges = np.linspace(low, np.nextafter(high, np.inf), BINS_OF_SCORES + 1)
+    weight = rows.sum_over(weigh_unlabeled, soft.w, edges)
+    g, T = soft.excess_losses(0.5 * (edges[:-1] + edges[1:]) + soft.bias), soft.temperature
+    room = T * logit(share) + np.array([-1e-6, 1e-6]) * (T + np.abs(g).max())
+    level = brentq(
+        lambda at: float(weight @ expit((at - g) / T)) - share * weight.sum(), g.min() + room[0], g.max() + room[1]
+    )
+    for _ in range(MOST_LEVEL_STEPS):
+        soft = replace(soft, level=float(level))
+        total, slope, _, _, whole = rows.sum_over(sum_soft, soft, None)
+        if abs(total / whole - share) <= LEVEL_TOL or slope <= 0:
+            break
+        level = soft.level - np.clip((total - share * whole) / slope, -T, T)
+    return soft
 
 
 def _weight_of(part: RowPart) -> np.ndarray:
@@ -65,6 +145,29 @@ def take_labeled(part: RowPart) -> tuple[Any, np.ndarray, np.ndarray]:
     """The labeled rows, with their codes and weights."""
     rows = np.flatnonzero(part.codes >= 0)  # type: ignore[operator]
     return part.X[rows], np.asarray(part.codes)[rows].astype(np.int64), _weight_of(part)[rows]
+
+
+def count_open(part: RowPart) -> tuple[int, int, int]:
+    """(number of the first row, labeled rows, unlabeled rows); rows of weight 0 are not counted."""
+    is_used, is_open = _weight_of(part) > 0, np.asarray(part.codes) < 0
+    return part.span.start, int(np.count_nonzero(is_used & ~is_open)), int(np.count_nonzero(is_used & is_open))
+
+
+def take_some(part: RowPart, starts: np.ndarray, ranks: np.ndarray, pool: np.ndarray | None) -> tuple[Any, ...]:
+    """(X, codes, weight, numbers) of the labeled rows and of those unlabeled rows that are in the pool.
+
+    Part k begins at row starts[k], with ranks[k] unlabeled rows before it; the pool has ranks, ascending; None: all.
+    """
+    weight, is_open = _weight_of(part), np.asarray(part.codes) < 0
+    taken = weight > 0
+    if pool is not None:
+        rank = ranks[np.searchsorted(starts, part.span.start)]
+        own = np.flatnonzero(taken & is_open)
+        drawn = pool[slice(*np.searchsorted(pool, [rank, rank + len(own)]))] - rank
+        taken[is_open] = False
+        taken[own[drawn]] = True
+    places = np.flatnonzero(taken)
+    return part.X[places], np.asarray(part.codes)[places].astype(np.int64), weight[places], part.span.start + places
 
 
 def weigh_classes(part: RowPart, n_classes: int) -> np.ndarray:
@@ -98,13 +201,17 @@ def score_part(part: RowPart, coef: np.ndarray, intercept: np.ndarray) -> np.nda
     return np.asarray(part.X @ coef.T) + intercept
 
 
+def _range_of_scores(rows: Rows, w: np.ndarray) -> tuple[float, float]:
+    ranges = list(rows.map_over(score_range, w))
+    return min(one[0] for one in ranges), max(one[1] for one in ranges)
+
+
 def score_quantile(rows: Rows, w: np.ndarray, bias: float, share: float) -> float:
     """A line with this share of the unlabeled weight below it, to about 1e-7 of the range of the scores.
 
     Histograms of 4,096 bins, the second inside the bin where the first has the line.
     """
-    ranges = list(rows.map_over(score_range, w))
-    low, high = min(one[0] for one in ranges), max(one[1] for one in ranges)
+    low, high = _range_of_scores(rows, w)
     if not low < high:
         return low + bias
     below, total = 0.0, 0.0

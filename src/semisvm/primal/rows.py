@@ -14,55 +14,17 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from semisvm.kernels.threads import for_each
+from semisvm.primal.problem import RowPart, csr_arrays, widen
 
 NUMBERS_PER_PART = 1 << 18  # two megabytes: they stay in the processor's cache from one use to the next
 MOST_BLOCKS = 8  # of parts that threads take; a constant, so that sums do not depend on the number of threads
-
-
-@dataclass(frozen=True)
-class RowPart:
-    """Some consecutive rows.
-
-    Attributes
-    ----------
-    X : {ndarray, csr_array} of shape (m, n_features)
-        The features, in float64.
-    codes : ndarray of int of shape (m,) or None
-        Class codes where the rows bring them, -1 for none.
-    weight : ndarray of shape (m,) or None
-        How many rows each row counts for; None: 1.
-    span : slice
-        Which of all rows these are.
-
-    """
-
-    X: Any
-    codes: np.ndarray | None
-    weight: np.ndarray | None
-    span: slice
-
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        """Return <w, x> for each row.
-
-        Parameters
-        ----------
-        w : ndarray of shape (n_features,)
-            Weights of the features.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            One number per row.
-        """
-        return self.X @ w
 
 
 class Rows(abc.ABC):
@@ -237,6 +199,15 @@ class MemoryRows(Rows):
         """
         return self._parts
 
+    @cached_property
+    def square_norms(self) -> np.ndarray:
+        """|x|^2 of each row, of sparse rows."""
+        from semisvm.primal.compiled import csr_squares
+
+        (data, _, starts), out = csr_arrays(self.X), np.empty(self.n_rows)
+        csr_squares(data, starts, out)
+        return out
+
     def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
         parts = self._parts
         n_blocks = min(MOST_BLOCKS, len(parts))
@@ -318,11 +289,4 @@ class MemoryRows(Rows):
 
 
 def _weighted_sum(part: RowPart, net: np.ndarray) -> np.ndarray:
-    return part.X.T @ net[part.span]
-
-
-def widen(part: RowPart) -> RowPart:
-    """The part with features in float64, in which everything is added up."""
-    if part.X.dtype == np.float64:
-        return part
-    return RowPart(part.X.astype(np.float64), part.codes, part.weight, part.span)
+    return part.times(net[part.span])

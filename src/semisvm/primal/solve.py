@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -15,7 +15,31 @@ from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution
 from semisvm.primal.rows import MemoryRows
 
 FEW_SPARSE_ROWS = 1_000  # for so many Newton's method solves its system exactly, whatever the number of features
+FEW_DIGITS = 1e-4
 MOST_IN_USE = 0.7  # where fewer rows have a price, they are solved apart from the others
+
+
+@dataclass
+class Watcher:
+    """Limits of one solve, and who may end it."""
+
+    tol: float
+    max_iter: int | None
+    deadline: float | None
+    callback: Any
+    n_iter: int = 0
+
+    def ended(self, gap: float) -> Status | None:
+        """Why the solve ends here, None where it goes on."""
+        if gap <= self.tol:
+            return Status.CONVERGED
+        if self.max_iter is not None and self.n_iter >= self.max_iter:
+            return Status.MAX_ITER
+        if self.deadline is not None and time.perf_counter() >= self.deadline:
+            return Status.TIME_LIMIT
+        if self.callback is not None and self.callback(self.n_iter, gap):
+            return Status.STOPPED
+        return None
 
 
 def solve_primal(
@@ -83,8 +107,8 @@ def _solve_used(problem: PrimalProblem, start: PrimalSolution | None, limits: di
     if np.count_nonzero(is_used) > MOST_IN_USE * rows.n_rows:
         return _solve(problem, start, limits)
     used = np.flatnonzero(is_used)
-    if start is not None and start.beta is not None:
-        start = replace(start, beta=start.beta[used])
+    if start is not None:
+        start = replace(start, **{k: v[used] for k in ("beta", "values") if (v := getattr(start, k)) is not None})
     own = PrimalProblem(rows.select(used), GivenPrices(prices.positive[used], prices.negative[used]), problem.loss)
     found = _solve(own, start, limits)
     beta = None
@@ -95,10 +119,12 @@ def _solve_used(problem: PrimalProblem, start: PrimalSolution | None, limits: di
 
 
 def _solve(problem: PrimalProblem, start: PrimalSolution | None, limits: dict[str, Any]) -> PrimalSolution:
-    from semisvm.primal.newton import Watcher, solve_newton
+    from semisvm.primal.newton import solve_newton
 
     rows = problem.rows
-    if not problem.is_squared and rows.is_sparse and isinstance(rows, MemoryRows) and rows.n_rows > FEW_SPARSE_ROWS:
+    # A first solve to few digits: that is what the squared hinge has coordinate descent for.
+    is_suited = not problem.is_squared or (start is None and limits["tol"] >= FEW_DIGITS)
+    if is_suited and rows.is_sparse and isinstance(rows, MemoryRows) and rows.n_rows > FEW_SPARSE_ROWS:
         from semisvm.primal.descent import solve_descent
 
         return solve_descent(problem, start, Watcher(**limits))

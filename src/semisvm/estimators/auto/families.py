@@ -28,13 +28,13 @@ from semisvm.estimators.auto.members import (
     ForestFamily,
     KernelFamily,
     find_latent_directions,
-    grow_leaf_shares,
     train_features,
     train_forest,
     train_kernels,
 )
 from semisvm.estimators.auto.preparation import Views, make_views
 from semisvm.estimators.auto.stacking import Stacked, stack
+from semisvm.estimators.auto.trees import grow_leaf_shares
 from semisvm.estimators.inputs import refuse_undefined
 from semisvm.estimators.progress import RoundRecord, warn_caller
 from semisvm.labels import Labels

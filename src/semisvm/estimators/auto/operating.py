@@ -20,19 +20,21 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.decision import OperatingPoint, Target, certify, choose_for, measure
 from semisvm.device import on_host
 from semisvm.estimators.auto.average import LabeledTarget, prior_weights
-from semisvm.estimators.auto.families import FamilyAverage
+from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
 from semisvm.estimators.auto.members import FamilyFit
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.auto.stacking import stack
 from semisvm.estimators.inputs import finite_scores
 from semisvm.estimators.preference._common import Plan, make_plan
 from semisvm.estimators.preference._decision import (
+    check_labels,
     fit_sigmoid,
     probabilities_of,
     scores_beyond,
     warn_unless_reached,
 )
 from semisvm.labels import Labels
+from semisvm.model_selection import FairSampleCheck
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
 
@@ -83,6 +85,7 @@ class OperatingMixin:
     classes_: np.ndarray
     threshold_: np.ndarray
     operating_points_: dict[Any, OperatingPoint]
+    fair_sample_: FairSampleCheck | None
     _sigmoids: np.ndarray  # (n_problems, 2): slope and offset
     _average: FamilyAverage
 
@@ -120,6 +123,21 @@ class OperatingMixin:
         check_is_fitted(self)
         return self._average_scores(read_rows(self, on_host(X), reset=False))
 
+    def _check_labels(
+        self, found: FamiliesFit, X: Any, labels: Labels, crossed: np.ndarray, random_sample: Any
+    ) -> None:
+        """Check whether the labels that a target is measured on look like a random sample; a mask is not checked.
+
+        X, labels   the rows that kernels are made from
+        crossed     (l, c) scores of the labeled rows
+        """
+        self.fair_sample_ = None
+        if self._has_target and random_sample is None:
+            scores = found.scores.copy()
+            scores[labels.is_labeled] = crossed
+            view = next(iter(found.average.views.of(X).values()))
+            self.fair_sample_ = check_labels(view, labels, scores, certifies=self.confidence is not None)
+
     def _settle(self, scores: np.ndarray, Y: np.ndarray, measures: np.ndarray, plan: Plan) -> None:
         """Set thresholds, operating points and sigmoids from crossed scores; `measures` says which rows may."""
         fair, sign = scores[measures], Y[measures]
@@ -138,7 +156,7 @@ class OperatingMixin:
 
     def _certify(self, plan: Plan, labels: Labels, X: Any, pilot: tuple[np.ndarray, np.ndarray], others: Any) -> None:
         """Replace the operating points by ones that the labels kept apart prove; `others` are scores like theirs."""
-        if not plan.certifies.any():
+        if not plan.certifies.any() or (self.fair_sample_ is not None and not self.fair_sample_.is_fair):
             return
         scores = self._average_scores(X[plan.certifies])
         for number, (name, target) in enumerate(zip(self.operating_points_, plan.targets, strict=True)):

@@ -109,6 +109,8 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         labels their error is too low.
     threshold_ : ndarray of shape (n_problems,)
         What is subtracted from the scores where a target is asked for.
+    fair_sample_ : FairSampleCheck or None
+        Whether the labels look like a random sample (`semisvm.check_fair_sample`); None without a target.
     operating_points_ : dict {class: OperatingPoint}
         The precision and recall to expect, with intervals, from labels left out; the positive class alone with two.
     operating_point_ : OperatingPoint
@@ -269,6 +271,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         crossed = crossed_scores(found.fits, target, self.prior_strength)
         outside = np.setdiff1d(np.flatnonzero(~labels.is_labeled), rows)
         others = self._average_scores(X[outside]) if len(outside) else None
+        self._check_labels(found, X[rows], Labels(labels.classes, labels.codes[rows]), crossed, random_sample)
         self._settle(crossed, target.Y, plan.measures[rows[target.labeled]], plan)
         self._certify(plan, labels, X, (crossed, target.Y), others)
         codes = labels.codes.copy()

@@ -98,6 +98,8 @@ def make_plan(
     random_sample: np.ndarray | None = None,
 ) -> Plan:
     """Check what is asked against the labels, and draw the rows that are kept apart."""
+    unlabeled = np.flatnonzero(~labels.is_labeled)
+    pool = draw_pool(len(unlabeled), random_state) if calibration == "cross" else None
     random = check_random_state(random_state)
     targets = read_targets(labels.classes, min_precision, min_recall)
     targets = targets[1:] if labels.n_classes == 2 else targets
@@ -113,10 +115,20 @@ def make_plan(
     if calibration != "full":
         _check_enough_labels(rest, calibration, has_certificate=confidence is not None)
     learns = ~certifies
-    unlabeled = np.flatnonzero(~labels.is_labeled)
-    if calibration == "cross" and len(unlabeled) > POOL_SIZE:
-        learns[random.permutation(unlabeled)[POOL_SIZE:]] = False
+    if pool is not None:
+        learns[np.delete(unlabeled, pool)] = False
     return Plan(targets, certifies, measures & ~certifies, learns, random)
+
+
+def draw_pool(n_unlabeled: int, random_state: Any) -> np.ndarray | None:
+    """Which of so many unlabeled rows are considered for training, ascending; None: all of them.
+
+    The draw depends on their number alone, so that it is the same where the rows are not in memory.
+    """
+    if n_unlabeled <= POOL_SIZE:
+        return None
+    own = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    return np.sort(own.choice(n_unlabeled, POOL_SIZE, replace=False))
 
 
 def read_targets(classes: np.ndarray, min_precision: Any, min_recall: Any) -> list[Target]:

@@ -33,11 +33,12 @@ from semisvm.decision.audit import Audit
 from semisvm.errors import FairSampleWarning
 from semisvm.estimators.binary import combine
 from semisvm.estimators.preference._calibration import CrossFitted, PaperRounds
-from semisvm.estimators.preference._common import Outcome, Plan, make_plan, split_labels
+from semisvm.estimators.preference._common import Outcome, Plan, draw_pool, make_plan, split_labels
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
 from semisvm.model_selection import FairSampleCheck, check_fair_sample
+from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
@@ -138,6 +139,15 @@ class PreferenceMixin:
             random_state=self.random_state,
             random_sample=random_sample,
         )
+
+    def _draw_pool(self, n_unlabeled: int) -> np.ndarray | None:
+        """Which unlabeled rows a fit needs in memory, by their ranks; None: all."""
+        if self.calibration != "cross":
+            raise ValueError(
+                f"calibration={self.calibration!r} labels all unlabeled rows, which needs them in memory; use "
+                "calibration='cross'."
+            )
+        return draw_pool(n_unlabeled, self.random_state)
 
     def _make_run(
         self,
@@ -259,6 +269,8 @@ class PreferenceMixin:
         %(probabilities)s
         """
         check_is_fitted(self)
+        if is_dask(X):
+            return map_lazily(self.predict_proba, X, len(self.classes_), np.float64)
         return probabilities_of(self._raw_scores(X), self._sigmoids)
 
 

@@ -16,6 +16,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.estimators.binary import pairs, winning_codes
+from semisvm.estimators.equal_rows import as_repetitions, content_order
 from semisvm.estimators.inputs import check_every_class_is_used, read_random_sample, row_weights, validated
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.preference._calibration import CrossFitted
@@ -29,7 +30,10 @@ from semisvm.estimators.preference._decision import (
 )
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
 from semisvm.estimators.preference._unlabeled import FEW_CANDIDATES
+from semisvm.estimators.streams import Gathered, decide_rows, fit_gathered, scores_of_rows
 from semisvm.labels import Labels, encode
+from semisvm.primal import Rows
+from semisvm.primal.dask_rows import is_streamed
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import HasMethods, Interval, fit_context, safe_indexing
 
@@ -151,28 +155,38 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
             The rows, in any form that the estimator takes.
         %(labels)s
         sample_weight : array-like of shape (n_samples,), default=None
-            Passed on to the estimator. Thresholds and folds count rows, whatever their weights. A row of weight 0 is
-            left out.
+            A row of weight 2 is two rows, for the estimator, folds, thresholds and intervals. Weights that are not
+            whole numbers, or above 10 on average, are passed on to the estimator, and folds, thresholds and intervals
+            count each row once. A row of weight 0 is left out.
         %(random_sample)s
 
         Returns
         -------
         %(fitted_self)s
         """
+        if is_streamed(X):
+            return fit_gathered(self, X, y, sample_weight, random_sample)
         if y is not None:
             X = self._check_X(X, reset=True)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
+        return self._fit_labeled(X, labels, sample_weight, random_sample)
+
+    def _fit_gathered(self, rows: Gathered) -> None:
+        weight = None if (rows.weight == 1).all() else rows.weight
+        self._fit_labeled(self._check_X(rows.X, reset=True), rows.labels, weight, rows.random_sample)
+
+    def _fit_labeled(self, X: Any, labels: Labels, sample_weight: Any, random_sample: Any) -> Self:
         weight = row_weights(sample_weight, X)
         check_every_class_is_used(labels, weight > 0)
         self.classes_ = labels.classes
-        in_use = np.flatnonzero(weight > 0)
         sample = read_random_sample(random_sample, X.shape[0])
+        in_use, counts_rows = _arranged(X, labels, weight, sample)
         own_labels = Labels(labels.classes, labels.codes[in_use])
         plan = self._make_plan(own_labels, None if sample is None else sample[in_use])
         rows, certificate = in_use[plan.learns], in_use[plan.certifies]
         own_X, certificate_X = safe_indexing(X, rows), safe_indexing(X, certificate)
         is_unlabeled = ~labels.is_labeled[rows]
-        own_weight = None if sample_weight is None else weight[rows]
+        own_weight = None if counts_rows else weight[rows]
         price = np.where(is_unlabeled, self.unlabeled_weight, 1.0)
         outcomes: list[Outcome] = []
         self.history_, self.n_iter_ = [], 0
@@ -219,7 +233,7 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         """A label for every training row, and the round that gave it."""
         self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
         for outcome in outcomes:
-            self.labeled_iter_[rows] = np.maximum(self.labeled_iter_[rows], outcome.labeled_in)
+            np.maximum.at(self.labeled_iter_, rows, outcome.labeled_in)
         codes = labels.codes.copy()
         unlabeled = np.flatnonzero(~labels.is_labeled)
         if len(unlabeled):
@@ -238,11 +252,13 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         -------
         %(scores)s
         """
-        return self._decide(self._raw_scores(X))
+        return decide_rows(self, X)
 
     def _raw_scores(self, X: Any) -> np.ndarray:  # type: ignore[override]
         """Check the rows and score them without thresholds, (n, n_problems)."""
         check_is_fitted(self)
+        if isinstance(X, Rows):
+            return scores_of_rows(self, X)
         return self._score_checked(self._check_X(X, reset=False))
 
     def _score_checked(self, X: Any) -> np.ndarray:
@@ -265,3 +281,12 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         inner = get_tags(self.estimator).input_tags
         tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         return tags
+
+
+def _arranged(X: Any, labels: Labels, weight: np.ndarray, sample: np.ndarray | None) -> tuple[np.ndarray, bool]:
+    """The rows in use in the order of their content, those of weight 2 twice; and whether that settles the weights."""
+    rows = np.flatnonzero(weight > 0)
+    ties = [labels.codes[rows], weight[rows]]
+    rows = rows[content_order(safe_indexing(X, rows), *(ties if sample is None else [sample[rows], *ties]))]
+    times = as_repetitions(weight[rows])
+    return (rows, bool((weight[rows] == 1).all())) if times is None else (np.repeat(rows, times), True)

@@ -19,7 +19,7 @@ from sklearn.callback import with_callbacks
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.equal_rows import EqualRows, find_repeats
+from semisvm.estimators.equal_rows import EqualRows, arrange_repeated, find_repeats
 from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome, Plan
@@ -33,8 +33,10 @@ from semisvm.estimators.preference._decision import (
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.streams import Gathered, fit_gathered
 from semisvm.kernels import Formula, scores_of_new_rows
 from semisvm.labels import UNLABELED_CODE
+from semisvm.primal.dask_rows import is_streamed
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, fit_context
 
@@ -194,7 +196,19 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         -------
         %(fitted_self)s
         """
+        if is_streamed(X):
+            return fit_gathered(self, X, y, sample_weight, random_sample)
         return self._fit_rows(X, y, sample_weight, None, random_sample=random_sample)
+
+    def _fit_gathered(self, rows: Gathered) -> None:
+        self._fit_rows(
+            rows.X,
+            rows.labels.codes,
+            rows.weight,
+            None,
+            read_labels=lambda *_, **__: rows.labels,
+            random_sample=rows.random_sample,
+        )
 
     @with_callbacks
     @fit_context(prefer_skip_nested_validation=True)
@@ -216,6 +230,9 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         %(fitted_self)s
         """
         return self._fit_rows(X, y, sample_weight, None, store, random_sample=random_sample)
+
+    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+        return arrange_repeated(whole, rows)
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         plan = self._make_plan(problem.labels, problem.random_sample)

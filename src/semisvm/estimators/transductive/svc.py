@@ -29,12 +29,15 @@ from semisvm.estimators.equal_rows import arrange_by_content, merge_unlabeled_co
 from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.streams import StreamProblem, fit_switching, stream_formula
+from semisvm.estimators.streams import StreamProblem, stream_formula
 from semisvm.estimators.transductive.annealing import SoftMachine
 from semisvm.estimators.transductive.cccp import RampMachine
+from semisvm.estimators.transductive.streamed import fit_streamed
 from semisvm.estimators.transductive.switching import SwitchMachine
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
+
+MOST_ARRANGED = 100_000
 
 
 @with_shared_docs
@@ -173,7 +176,8 @@ class TransductiveSVC(BaseSVC):
         self.ramp = ramp
 
     def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        return arrange_by_content(whole, rows)
+        # Among so many rows ties decide nothing that could be noticed, and other orders take a copy of all rows.
+        return super()._arranged(whole, rows) if len(rows) > MOST_ARRANGED else arrange_by_content(whole, rows)
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         labels = problem.labels
@@ -189,11 +193,11 @@ class TransductiveSVC(BaseSVC):
         return MethodFit(fits, formula, problem.multi_class, codes)
 
     def _fit_stream(self, problem: StreamProblem) -> MethodFit:
-        if self.algorithm != "switch" or self.pairs_per_round != "auto":
-            raise ValueError("Rows that are not in memory need algorithm='switch' and pairs_per_round='auto'.")
+        if self.algorithm == "cccp" or self.pairs_per_round != "auto":
+            raise ValueError("Rows that are not in memory need algorithm='switch' or 'anneal', all pairs per round.")
         check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
         price = self.C if self.C_unlabeled is None else self.C_unlabeled
-        fits = fit_switching(problem, self.C, price, self.positive_fraction)
+        fits = fit_streamed(problem, self.C, price, self.algorithm, self.positive_fraction)
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
         return MethodFit(fits, stream_formula(problem.rows), "ovr" if self.multi_class == "auto" else self.multi_class)
 

@@ -9,7 +9,7 @@ The guesses begin by rank: the supervised machine's highest rows are positive. F
 SVM. Two rows of opposite guesses are switched when that lowers the objective at the f at hand; solving again
 can only lower it further, so within a level of the price the objective falls with every switch, and switching ends.
 The price of unlabeled rows is raised from next to nothing to C_unlabeled, doubling, so that the first guesses do
-not decide everything.
+not decide everything; in the primal form with many rows it grows tenfold, because a level takes passes over all rows.
 """
 
 from collections.abc import Iterator
@@ -26,6 +26,7 @@ from semisvm.estimators.rounds import Rounds, Solution, hinge_problem, losses_at
 from semisvm.primal import PrimalSolution
 
 FIRST_PRICE = 1e-5
+ROWS_FOR_FEW_PRICES, FACTOR_OF_MANY = 50_000, 10.0
 # Switching at a fixed f promises a gain, and the new optimum has to keep the promise. Where a solution shows less
 # than this share of it, its tolerance hides the rest: it is solved again, this much more tightly.
 KEPT_PROMISE = 0.5
@@ -82,8 +83,10 @@ class SwitchMachine:
         is_unlabeled = self.task.sign == 0
         rounds.label(is_unlabeled)
         weight = {s: float(self.task.counts[is_unlabeled & (sign == s)].sum()) for s in (-1, +1)}
-        levels = [Level(self.task, self.C, price) for price in rising_prices(self.C_unlabeled, weight)]
-        if isinstance(self.task.kernel, LinearRows):
+        is_linear = isinstance(self.task.kernel, LinearRows)
+        factor = FACTOR_OF_MANY if is_linear and len(sign) >= ROWS_FOR_FEW_PRICES else 2.0
+        levels = [Level(self.task, self.C, price) for price in rising_prices(self.C_unlabeled, weight, factor)]
+        if is_linear:
             # On the way to the last price, which starts from what they leave, rough solutions rank the rows as well.
             rough = max(TOL_ON_THE_WAY, rounds.tol)
             levels[:-1] = [replace(level, tol=rough) for level in levels[:-1]]
@@ -104,7 +107,7 @@ def guess_share(task: BinaryTask, decision_values: np.ndarray, share: PositiveSh
     return label_by_rank(task.sign, ranked, share.nearest(task.counts[ranked]))
 
 
-def rising_prices(C_unlabeled: float, weight: dict[int, float]) -> Iterator[dict[int, float]]:
+def rising_prices(C_unlabeled: float, weight: dict[int, float], factor: float = 2.0) -> Iterator[dict[int, float]]:
     """The levels of Joachims: at first both guesses weigh the same in sum, then each price doubles up to the end.
 
     `weight` is that of the rows guessed positive and negative; a lone row has one guess only.
@@ -113,7 +116,7 @@ def rising_prices(C_unlabeled: float, weight: dict[int, float]) -> Iterator[dict
     price = {s: min(first[s], C_unlabeled) for s in (-1, +1)}
     yield price
     while min(price.values()) < C_unlabeled:
-        price = {s: min(2 * price[s], C_unlabeled) for s in (-1, +1)}
+        price = {s: min(factor * price[s], C_unlabeled) for s in (-1, +1)}
         yield price
 
 

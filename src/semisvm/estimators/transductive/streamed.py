@@ -1,0 +1,190 @@
+"""Label switching and annealing on rows that are not in memory, without any state per row.
+
+A pair of guesses is worth switching exactly when the row guessed negative has the higher score, at any prices of the
+two classes, so switching all pairs that pay is labeling by rank. A guess is then a function of the last model and one
+number,
+
+    positive where  <w, x> + bias >= line,
+
+the line being the quantile of the scores that leaves the share of positives above it. The soft labels of annealing are
+a function of the last model, the temperature and one level (`primal.ranks` has both). Rows that are not in memory have
+fewer prices than rows in memory, each ten times the one before: a price costs passes over all rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from semisvm.dual import Status
+from semisvm.estimators.binary import USABLE, BinaryFit, Pair
+from semisvm.estimators.class_shares import PositiveShare, share_of_labels
+from semisvm.estimators.progress import RoundRecord, Watch
+from semisvm.estimators.rounds import EndedEarlyError
+from semisvm.estimators.streams import StreamProblem, fit_of
+from semisvm.estimators.transductive.annealing import (
+    ANNEALING_TOL,
+    COOLING,
+    FIRST_TEMPERATURE,
+    LAST_TEMPERATURE,
+    MOST_TURNS,
+    SETTLED,
+)
+from semisvm.estimators.transductive.switching import FACTOR_OF_MANY, FIRST_PRICE, ROUGH_TOL, TOL_ON_THE_WAY
+from semisvm.primal import ClassPrices, PrimalSolution, Rows
+from semisvm.primal.ranks import (
+    RankPrices,
+    SoftLabels,
+    SoftPrices,
+    count_changed,
+    score_quantile,
+    soft_level,
+    sum_soft,
+    weigh_classes,
+    weigh_unlabeled,
+)
+
+MOST_TURNS_PER_PRICE = 20
+
+Guess = tuple[np.ndarray, float, float]  # w, bias, line
+
+
+def fit_streamed(
+    problem: StreamProblem, C: float, C_unlabeled: float, algorithm: str, asked_share: Any
+) -> list[BinaryFit]:
+    """Fit each pair of classes; the outcome of a fit is its share of positives."""
+    tasks = problem.tasks("ovr")
+    with problem.progress.whole_fit("fit", max_subtasks=len(tasks)):
+        fits = []
+        for pair in tasks:
+            with problem.progress.one_problem(pair.name(problem.labels.classes)) as watch:
+                fits.append(_StreamedMachine(problem, pair, C, C_unlabeled, watch).run(algorithm, asked_share))
+    return fits
+
+
+class _StreamedMachine:
+    """One binary problem; `found` is the last solution that is complete."""
+
+    def __init__(self, problem: StreamProblem, pair: Pair, C: float, C_unlabeled: float, watch: Watch):
+        self.problem, self.pair, self.C_unlabeled, self.watch = problem, pair, C_unlabeled, watch
+        self.labeled = ClassPrices(pair.positive, pair.negative, C * problem.price)
+        rest = [code for code in range(problem.labels.n_classes) if code != pair.positive]
+        others = rest if pair.negative is None else [pair.negative]
+        self.classes = [pair.positive, *others]
+        self.cost_of = {+1: float(problem.price[pair.positive]), -1: float(np.mean(problem.price[others]))}
+        self.began, self.n_iter, self.history = time.perf_counter(), 0, list[RoundRecord]()
+        self.found: PrimalSolution | None = None
+        self.ended_by: Status | None = None
+
+    def run(self, algorithm: str, asked_share: Any) -> BinaryFit:
+        problem = self.problem
+        found = self._solve(self.labeled, rows=problem.labeled_rows())
+        share = self._share(asked_share, found)
+        try:
+            self._keep(found, positive_fraction=share.value)
+            if problem.n_of_class.sum() < problem.rows.n_rows:
+                first = self._guess(share)
+                if algorithm == "anneal":
+                    self._anneal(share)
+                else:
+                    for price in self._prices_on_the_way():
+                        self._switch_at(price, share, tol=TOL_ON_THE_WAY)
+                self._compare_with(first, self._switch_at(self.C_unlabeled, share), share)
+        except EndedEarlyError:
+            pass
+        assert self.found is not None
+        return fit_of(self.found, self.history, self.n_iter, status=self.ended_by, outcome=share)
+
+    def _prices_on_the_way(self) -> Iterator[float]:
+        price = FIRST_PRICE * self.C_unlabeled
+        while price < self.C_unlabeled * (1 - 1e-9):
+            yield price
+            price *= FACTOR_OF_MANY
+
+    def _guess(self, share: PositiveShare) -> Guess:
+        """Labels by rank: the line that leaves the share of positives above it."""
+        assert self.found is not None
+        w, bias = self.found.w, self.found.bias
+        return w, bias, score_quantile(self.problem.rows, w, bias, 1 - share.value)
+
+    def _switch_at(self, price: float, share: PositiveShare, tol: float = 0.0, guess: Guess | None = None) -> Guess:
+        """Take turns between the machine and its guesses at one price until no guess changes."""
+        guess = self._guess(share) if guess is None else guess
+        for _ in range(MOST_TURNS_PER_PRICE):
+            self._keep(self._solve(self._prices_of(guess, price), tol=tol), price=price)
+            before, guess = guess, self._guess(share)
+            if not self._differ(before, guess):
+                return before
+        return guess
+
+    def _prices_of(self, guess: Guess, price: float) -> RankPrices:
+        return RankPrices(self.labeled, *guess, price * self.cost_of[+1], price * self.cost_of[-1])
+
+    def _differ(self, one: Guess, other: Guess) -> bool:
+        return bool(self.problem.rows.sum_over(count_changed, *one, *other)[0] > 0)
+
+    def _compare_with(self, first: Guess, last: Guess, share: PositiveShare) -> None:
+        """Each price lowers its own objective: the first guesses may have a lower one at the last."""
+        best = self.found
+        assert best is not None
+        if not self._differ(first, last):
+            return
+        prices, self.found = self._prices_of(first, self.C_unlabeled), best
+        rough = self._solve(prices, tol=ROUGH_TOL)
+        if rough.status in USABLE and rough.bound < best.objective:
+            full = self._solve(prices)
+            if full.status in USABLE and full.objective < best.objective:
+                self._switch_at(self.C_unlabeled, share, guess=first)
+
+    def _anneal(self, share: PositiveShare) -> None:
+        """Follow the solution of soft labels from a high temperature to a low one."""
+        temperature, soft = FIRST_TEMPERATURE, None
+        while temperature > LAST_TEMPERATURE:
+            for turn in range(MOST_TURNS):
+                before, soft = soft, self._soften(temperature, share)
+                _, _, change, undecided, total = self.problem.rows.sum_over(sum_soft, soft, before)
+                if turn > 0 and change < SETTLED * total:
+                    break
+                found = self._solve(SoftPrices(self.labeled, soft, self.C_unlabeled), tol=ANNEALING_TOL)
+                details = {"change": change / total, "undecided": undecided / total}
+                self._keep(found, temperature=temperature, **details)
+            temperature /= COOLING
+
+    def _soften(self, temperature: float, share: PositiveShare) -> SoftLabels:
+        assert self.found is not None
+        loss, costs = self.problem.loss, (self.cost_of[+1], self.cost_of[-1])
+        soft = SoftLabels(self.found.w, self.found.bias, temperature, 0.0, *costs, loss)
+        return soft_level(self.problem.rows, soft, share.value)
+
+    def _solve(self, prices: Any, rows: Rows | None = None, tol: float = 0.0) -> PrimalSolution:
+        found = self.problem.solve(prices, self.watch, self.found, rows=rows, n_iter=self.n_iter, tol=tol)
+        self.n_iter += found.n_iter
+        return found
+
+    def _keep(self, found: PrimalSolution, **details: Any) -> None:
+        """Go on from a solution that is complete; end where it is not, or where someone asks to."""
+        if self.found is None or found.status in USABLE:
+            self.found = found
+        if found.status not in USABLE:
+            self.ended_by = found.status
+            raise EndedEarlyError
+        seconds, number = time.perf_counter() - self.began, len(self.history)
+        self.history.append(
+            RoundRecord(self.watch.name, number, self.n_iter, found.gap, seconds, found.objective, details)
+        )
+        if self.watch.round_done(self.history[-1]):
+            self.ended_by = Status.STOPPED
+            raise EndedEarlyError
+
+    def _share(self, asked: Any, found: PrimalSolution) -> PositiveShare:
+        problem, classes = self.problem, self.classes
+        weight = problem.labeled_rows().sum_over(weigh_classes, problem.labels.n_classes)[classes]
+        share = share_of_labels(asked, float(weight[0] / weight.sum()), int(problem.n_of_class[classes].sum()))
+        if asked != "estimated":
+            return share
+        edges = np.array([-np.inf, -found.bias, np.inf])
+        below, above = problem.rows.sum_over(weigh_unlabeled, found.w, edges)
+        return share.towards(float(above / (above + below))) if above + below > 0 else share
