@@ -23,10 +23,9 @@ from semisvm.estimators.registry import Method, find_method
 from semisvm.primal import PrimalSolution
 from semisvm.tables.compare import BASELINE, compare_methods
 from semisvm.tables.disk import whole_file
-from semisvm.tables.fit import Fitted, fit_model
+from semisvm.tables.fit import AUTO, Fitted, Stages, fit_model
 from semisvm.tables.methods import Settings, StoppedError, fit_quietly, make_estimator
 from semisvm.tables.read_folder import FolderTraining
-from semisvm.tables.stages import AUTO, Stages
 
 STREAMED = ("supervised", "transductive")
 USES_UNLABELED = "transductive"

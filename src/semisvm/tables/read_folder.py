@@ -20,7 +20,6 @@ from semisvm.errors import DataError, fault
 from semisvm.tables.classes import label_texts, one_spelling, settle_classes
 from semisvm.tables.column_facts import ColumnFacts
 from semisvm.tables.columns import parse_types, remark_from_facts, settle_from_facts
-from semisvm.tables.drawn import DRAWN_COLUMNS, WAYS, read_ways
 from semisvm.tables.encode import STANDARD, TableEncoder
 from semisvm.tables.folders import files_of
 from semisvm.tables.methods import Tell, say_nothing
@@ -28,7 +27,7 @@ from semisvm.tables.partition_encoder import make_encoder, spans_around_medians
 from semisvm.tables.partition_rows import Here, OnCluster, Pool
 from semisvm.tables.partition_stats import Survey, SurveyPlan, count_file, survey_file
 from semisvm.tables.read import open_rows
-from semisvm.tables.training import RowForms, Training
+from semisvm.tables.training import DRAWN_COLUMNS, WAYS, RowForms, Training, read_ways
 
 MOST_LABELED = 20_000
 MOST_SAMPLED = 10_000
