@@ -84,7 +84,7 @@ def test_text_is_learned_from_a_sparse_scratch_file(tmp_path, monkeypatch):
 
 def test_many_labels_are_learned_from_part_by_part(table, monkeypatch):
     frame, _, folder = table
-    monkeypatch.setattr("semisvm.tables.read_folder.MOST_LABELED", 60)
+    monkeypatch.setattr("semisvm.tables.read_folder.MOST_LABELED_KEPT", 60)
     read = []
     monkeypatch.setattr(Pool, "rows", lambda self, tell, rows=Pool.rows: read.append(rows(self, tell)) or read[-1])
     training = read_folder(folder, "kind")
@@ -104,7 +104,7 @@ def test_the_price_of_unlabeled_rows_is_shared_out(table):
 
 
 def test_other_methods_learn_from_the_sample_and_say_so(table, monkeypatch):
-    monkeypatch.setattr("semisvm.tables.read_folder.MOST_SAMPLED", 200)
+    monkeypatch.setattr("semisvm.tables.read_folder.MOST_UNLABELED_KEPT", 200)
     training = read_folder(table[2], "kind")
     found = fit_folder(training, Settings(), method="preference").model
     assert any("drawn at random from 2,000" in note for note in found.summary.notes)
@@ -254,7 +254,7 @@ TRANSDUCTIVE = ["--method", "transductive", "--C", "0.3"]
 def test_a_worker_that_is_killed_and_one_that_is_slow_change_nothing(table, tmp_path, capsys, cluster, monkeypatch):
     folder = table[2]
     monkeypatch.setattr("semisvm.primal.dask_rows.GROUP_BYTES", 10_000)
-    monkeypatch.setattr("semisvm.tables.read_folder.MOST_LABELED", 60)  # so that the machine is one of all rows
+    monkeypatch.setattr("semisvm.tables.read_folder.MOST_LABELED_KEPT", 60)  # so that the machine is one of all rows
     monkeypatch.setattr("semisvm.estimators.streams.FEW_LABELED_NUMBERS", 10)
     words = ["--method", "supervised", "--C", "0.3"]
     _, here = fit(capsys, folder, tmp_path / "here.skops", *words)

@@ -84,7 +84,7 @@ def fit_command(
     from semisvm.tables.disk import check_can_write
     from semisvm.tables.evaluate import N_SUGGESTED, suggest_training_rows
     from semisvm.tables.fit import fit_model
-    from semisvm.tables.fit_folder import describe, fit_folder
+    from semisvm.tables.fit_folder import describe_folder, fit_folder
 
     screen = Screen(as_json)
     inputs = [*options["data"], *options["unlabeled_data"], *filter(None, [options["cost_matrix"]])]
@@ -101,7 +101,7 @@ def fit_command(
         screen.tell("Reading the rows")
         training, settings = shared.read_training_options(options, readers, screen.tell)
         if readers is not None:
-            screen.say(describe(training))
+            screen.say(describe_folder(training))
         fitted = (fit_model if readers is None else fit_folder)(
             training,
             settings,

@@ -232,14 +232,12 @@ def fit_model(
     """Fit a model to the training rows.
 
     training         the rows, from `read_training`
-    settings         what is asked for
     method           a name of `semisvm.estimators.registry`, or "auto". By default "preference" for a certificate, and
                      for a precision or recall of each of several classes; else "auto"
     tune             whether to choose the kernel, C and gamma by cross-validation
     most_unlabeled   how many unlabeled rows are used at most to compare and audit methods; the model uses all
     checkpoint       a folder that keeps every finished solve; with `resume` a fit that is in it goes on
-    tell             called with the progress (`semisvm.tables.methods`)
-    make_stages      the stages: `FolderStages` for rows that are not in memory
+    tell             called with the progress; `make_stages`: `FolderStages` for rows that are not in memory
     """
     began = time.perf_counter()
     why = "It was asked for."

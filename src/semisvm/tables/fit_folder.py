@@ -134,7 +134,7 @@ def fit_folder(training: FolderTraining, settings: Settings, *, method: str | No
     return fitted
 
 
-def describe(training: FolderTraining) -> str:
+def describe_folder(training: FolderTraining) -> str:
     """Say what was read, and how a model of it is made."""
     assert training.pool is not None
     n_workers = training.pool.workers.n_workers

@@ -29,8 +29,8 @@ from semisvm.tables.partition_stats import Survey, SurveyPlan, count_file, surve
 from semisvm.tables.read import open_rows
 from semisvm.tables.training import DRAWN_COLUMNS, WAYS, RowForms, Training, read_ways
 
-MOST_LABELED = 20_000
-MOST_SAMPLED = 10_000
+MOST_LABELED_KEPT = 20_000
+MOST_UNLABELED_KEPT = 10_000
 
 
 class FolderForms(RowForms):
@@ -39,12 +39,6 @@ class FolderForms(RowForms):
     def candidates(self) -> list[str]:
         """Return nothing: the standard view is the only one."""
         return []
-
-    def take(self, rows: np.ndarray) -> RowForms:
-        """Return some of the rows; forms are shared."""
-        part = super().take(rows)
-        part.__class__ = FolderForms
-        return part
 
 
 @dataclass
@@ -78,7 +72,7 @@ class FolderTraining(Training):
         """Return the sampled rows in the form that all rows have."""
         return FolderForms(self.rows, self._known_encoder)
 
-    def _known_encoder(self, view: str) -> TableEncoder:
+    def _known_encoder(self, view: str, rows: Any) -> TableEncoder:
         if view != STANDARD or self.encoder is None:
             raise DataError("A folder is encoded in the standard view only. Give its files one by one for others.")
         return self.encoder
@@ -125,7 +119,7 @@ def read_folder(
     files = [file.resolve() for file in files_of(Path(folder))]
     names = _feature_names(Path(folder), files, target, drop)
     assert target is not None
-    plan = SurveyPlan(target, unlabeled, names, files[0], decimal, MOST_LABELED, MOST_SAMPLED)
+    plan = SurveyPlan(target, unlabeled, names, files[0], decimal, MOST_LABELED_KEPT, MOST_UNLABELED_KEPT)
     found: Survey = workers.gather(survey_file, files, plan, tell=tell, what="Looking through the files")
     same = one_spelling(found.labels, Path(folder), target, spelling)
     labels = found.labels + Counter({"": found.unlabeled.n})
