@@ -37,8 +37,8 @@ ax.axhline(0.85, color="#b03a2e", lw=1, ls=":")
 ax.text(0.01, 0.84, "asked: precision at least 0.85", color="#b03a2e", va="top", fontsize=9)
 reached = np.array(list(certified.values()))
 last = reached[-1, 0]
-ax.axvspan(0, last, color="#2f6db3", alpha=0.12, label=f"certified after {max(certified)} labels")
 steps = {tuple(place): n for n, place in reversed(certified.items())}  # the first time each threshold was certified
+ax.axvspan(0, last, color="#2f6db3", alpha=0.12, label=f"certified after {max(steps.values())} labels")
 ax.plot(*np.transpose(list(steps)), "o", color="#2f6db3", ms=7)
 for place, n_labels in steps.items():
     if n_labels in (min(steps.values()), 60, max(steps.values())):

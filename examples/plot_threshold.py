@@ -15,11 +15,11 @@ from semisvm import PreferenceSVC
 from semisvm.report import OperatingPointDisplay, ScoresDisplay
 
 X, target = load_breast_cancer(return_X_y=True)
-X, malignant = scale(X), (target == 0).astype(int)
+X, truth = scale(X), np.where(target == 0, "malignant", "benign")
 rng = np.random.default_rng(0)
 labeled = rng.choice(len(X), 120, replace=False)
-y = np.full(len(X), -1)
-y[labeled] = malignant[labeled]
+y = np.full(len(X), "", dtype=object)  # "": no label
+y[labeled] = truth[labeled]
 
 model = PreferenceSVC(min_recall=0.95, random_state=0).fit(X, y)
 print(model.operating_point_)
@@ -33,5 +33,7 @@ plt.show()
 # %%
 # The scores of the labeled rows by class. Rows right of the line are accepted:
 
-ScoresDisplay.from_estimator(model, X, y)
+display = ScoresDisplay.from_estimator(model, X, y)
+display.ax_.set_ylim(0, 0.5)
+display.ax_.legend(loc="upper center", ncols=2)
 plt.show()

@@ -1,14 +1,29 @@
-"""Small tasks for the tests of preferences."""
+"""Small tasks for the tests of preferences.
+
+Their rows are in the order in which the estimators arrange them, so that a test can draw the same folds by place.
+"""
 
 import numpy as np
 
+from semisvm.estimators.equal_rows import content_order
 
-def overlapping(seed=0, n=300, n_labeled=60, share_positive=0.3):
-    """Two Gaussian classes that overlap, so that the threshold matters and there are several rounds."""
+
+def arranged(X, *others):
+    """Rows, and what belongs to them, in the order of their content."""
+    order = content_order(X)
+    return X[order], *(other[order] for other in others)
+
+
+def overlapping(seed=0, n=300, n_labeled=60, share_positive=0.3, arranges=True):
+    """Two Gaussian classes that overlap, so that the threshold matters and there are several rounds.
+
+    arranges   False: in random order, the labeled rows first
+    """
     rng = np.random.default_rng(seed)
     truth = (rng.uniform(size=n) < share_positive).astype(int)
     X = rng.standard_normal((n, 4)) + 0.9 * truth[:, None]
-    return X, np.where(np.arange(n) < n_labeled, truth, -1), truth
+    made = X, np.where(np.arange(n) < n_labeled, truth, -1), truth
+    return arranged(*made) if arranges else made
 
 
 def three_classes(seed=0, n=240, n_labeled=90):
@@ -18,7 +33,7 @@ def three_classes(seed=0, n=240, n_labeled=90):
     centers = np.array([[0, 0], [2, 0], [0, 2]])
     X = centers[truth] + 0.8 * rng.standard_normal((n, 2))
     names = np.array(["ham", "offer", "spam"])
-    return X, np.where(np.arange(n) < n_labeled, names[truth], ""), names[truth]
+    return arranged(X, np.where(np.arange(n) < n_labeled, names[truth], ""), names[truth])
 
 
 def noisy_clouds(seed=1, n=500, n_labeled=40):
@@ -26,4 +41,4 @@ def noisy_clouds(seed=1, n=500, n_labeled=40):
     rng = np.random.default_rng(seed)
     truth = np.arange(n) % 2
     X = rng.standard_normal((n, 50)) + 0.55 * (2 * truth - 1)[:, None] * (np.arange(50) < 8)
-    return X, np.where(np.arange(n) < n_labeled, truth, -1), truth
+    return arranged(X, np.where(np.arange(n) < n_labeled, truth, -1), truth)

@@ -39,7 +39,6 @@ def one_thread():
 
 MINUS_ONE = "trains on {-1, +1}, where -1 marks unlabeled rows: refused, never guessed"
 POSITIVES_ALONE = "trains on {-1, +1}, where -1 marks unlabeled rows: it learns from positives and unlabeled rows"
-ROWS_ARE_COUNTED = "the threshold counts rows and folds are dealt by rows, whatever their weights"
 A_THRESHOLD_DECIDES = "predict uses the threshold, which is not where the probability is one half"
 LABELS_ARE_COUNTED = "probabilities count labels and folds are dealt by rows, whatever their weights; scores do not"
 PLATT_DECIDES = "the largest score wins, which is not where the sigmoid of scores of labels left out is one half"
@@ -50,11 +49,7 @@ def expected_failures(estimator):
     """The checks that an estimator fails by design, with the reason of each."""
     failures = {"check_classifiers_classes": MINUS_ONE}
     if type(estimator).__name__ in ("PreferenceSVC", "PreferenceClassifier"):
-        failures |= {
-            "check_sample_weight_equivalence_on_dense_data": ROWS_ARE_COUNTED,
-            "check_sample_weight_equivalence_on_sparse_data": ROWS_ARE_COUNTED,
-            "check_classifiers_train": A_THRESHOLD_DECIDES,
-        }
+        failures["check_classifiers_train"] = A_THRESHOLD_DECIDES
     if type(estimator).__name__ == "AutoSVC":
         failures |= {
             "check_sample_weight_equivalence_on_dense_data": LABELS_ARE_COUNTED,
@@ -62,11 +57,7 @@ def expected_failures(estimator):
             "check_classifiers_train": PLATT_DECIDES,
         }
     if type(estimator).__name__ == "PositiveUnlabeledSVC":
-        failures |= {
-            "check_classifiers_classes": POSITIVES_ALONE,
-            "check_sample_weight_equivalence_on_dense_data": ROWS_ARE_COUNTED,
-            "check_sample_weight_equivalence_on_sparse_data": ROWS_ARE_COUNTED,
-        }
+        failures["check_classifiers_classes"] = POSITIVES_ALONE
     if type(estimator).__name__ == "PreferenceSVC":
         failures["check_class_weight_classifiers"] = A_THRESHOLD_UNDOES_IT
     return failures
@@ -80,17 +71,22 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-def draws_by_place(case):
-    """Whether random draws depend on the places of rows and classes, so that another order is another draw.
+def draws_by_class(case):
+    """Whether random draws depend on the order of the classes, so that other names are another draw.
 
-    The preference and positive-unlabeled methods draw folds of rows, for one class after the other; k-means draws its
-    first centers.
+    The preference methods draw folds for one class after the other; positives and unlabeled rows can't be swapped;
+    k-means draws its first centers.
     """
     return case.class_name.startswith(("Preference", "PositiveUnlabeled")) or case.parameters.get("n_clusters")
 
 
+def draws_nothing_by_class(case):
+    return not draws_by_class(case)
+
+
 def draws_nothing_by_place(case):
-    return not draws_by_place(case)
+    """Whether other places of the rows are the same problem; k-means draws its first centers by place."""
+    return not case.parameters.get("n_clusters")
 
 
 # ---- targets ----
@@ -135,7 +131,7 @@ def test_labeled_rows_keep_their_labels_and_unlabeled_rows_get_one(case):
     assert_array_equal(model.labeled_iter_ == 0, y != -1)
 
 
-@each_case(only=draws_nothing_by_place)
+@each_case(only=draws_nothing_by_class)
 def test_the_order_of_three_classes_does_not_matter(case):
     """The names change the order of the classes: 0, 1, 2 become the third, the first and the second."""
     X, y, _ = few_labels(3)
@@ -146,7 +142,7 @@ def test_the_order_of_three_classes_does_not_matter(case):
     assert_allclose(scores_of(other, X)[:, [2, 0, 1]][agree], scores_of(one, X)[agree], atol=1e-3)
 
 
-@each_case(only=draws_nothing_by_place)
+@each_case(only=draws_nothing_by_class)
 def test_the_order_of_two_classes_does_not_matter(case):
     X, y, _ = few_labels()
     one, other = (case.make(tol=1e-9).fit(X, target) for target in (y, np.where(y == -1, -1, 1 - y)))
@@ -203,7 +199,7 @@ def tied_rows(n_classes):
     return X, np.where(np.arange(45) < 12, truth, -1)
 
 
-@each_case(only=lambda case: not draws_by_place(case) or case.class_name == "ClusterSVC")
+@each_case()
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_order_of_the_rows_does_not_matter_where_scores_are_tied(case):
     for n_classes in {2, case.most_classes}:
@@ -216,7 +212,7 @@ def test_the_order_of_the_rows_does_not_matter_where_scores_are_tied(case):
             assert_array_equal(np.sort(other.transduction_), np.sort(one.transduction_))
 
 
-@each_case(only=lambda case: not draws_by_place(case) or case.class_name == "ClusterSVC")
+@each_case(only=lambda case: not draws_by_class(case) or case.class_name == "ClusterSVC")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_names_of_two_classes_do_not_matter_where_scores_are_tied(case):
     X = np.random.default_rng(1).integers(0, 4, (60, 2)).astype(float)

@@ -160,8 +160,9 @@ which a single row of their weight can't.
 """,
     "sample_weight_of_scores": """
 sample_weight : array-like of shape (n_samples,), default=None
-    What multiplies C for each row. Thresholds and folds count rows, whatever their weights. A row of weight 0 is left
-    out.
+    A row of weight 2 is two rows, for the machine, folds, thresholds and intervals. Weights that are not whole numbers,
+    or above 10 on average, multiply C alone: folds, thresholds and intervals then count each row once. A row of weight
+    0 is left out.
 """,
     "random_sample": """
 random_sample : array-like of bool of shape (n_samples,), default=None

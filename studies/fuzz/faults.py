@@ -82,6 +82,7 @@ def words_of(recipe: Recipe) -> list[str]:
 
 def fork(words: list[str], prepare: Callable[[], None], log: str = "err") -> int:
     """Run the command in a child whose output goes to files; return its process."""
+    Path(log).touch()  # a child may be ended before it can
     child = os.fork()
     if child:
         return child

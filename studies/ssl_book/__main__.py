@@ -4,6 +4,7 @@
     python -m studies.ssl_book --methods auto --splits 3         # AutoSVC and its like on the first three splits
     python -m studies.ssl_book --only secstr --workers 15
     python -m studies.ssl_book --page                            # print what is on record, run nothing
+    python -m studies.ssl_book --write docs/ssl-book.md          # ... and put the tables into the page
 
 Errors are in %, on all unlabeled rows of a split. Finished cells are on record in --out and never run again.
 """
@@ -18,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from studies.harness.pool import run_in_pool
 from studies.ssl_book import synthetic
 from studies.ssl_book.errors import (
+    SECSTR_SETTINGS,
     SETTINGS,
     KernelsOfSet,
     codes_of_all_rows,
@@ -34,8 +35,6 @@ from studies.ssl_book.sets import LABEL_COUNTS, NAMES, SECSTR_COUNTS, load_set
 
 ON_KERNEL = "SupervisedSVC(C=10) on UnlabeledKernel()"
 AUTOS = ("AutoSVC(safe=False)", ON_KERNEL, "AutoSVC()")
-OF_SECSTR = ("SupervisedSVC(C=0.1), linear", "AutoSVC()")
-SPARSE_TOO_LARGE = ("ClusterSVC", "LabelMeanSVC")  # for the 11,960 words of Text
 Record = dict[str, Any]
 Cell = tuple[str, int, int, str]  # set, labels, split (-1: all of them), method ("auto": all of AUTOS)
 
@@ -75,71 +74,87 @@ def cells_of(asked: argparse.Namespace) -> list[Cell]:
     found: list[Cell] = []
     if asked.only in (None, "secstr"):
         for count in SECSTR_COUNTS[::-1]:
-            found += [("secstr", count, k, m) for k in range(min(asked.splits, 10)) for m in OF_SECSTR]
+            found += [("secstr", count, k, m) for m in reversed(SECSTR_SETTINGS) for k in range(min(asked.splits, 10))]
     if asked.only in (None, "book"):
         names = (*NAMES, "coil2")
         found += [(name, 0, asked.splits, "auto") for name in names if asked.methods in ("auto", "all")]
         for name in names if asked.methods == "all" else ():
-            skipped = SPARSE_TOO_LARGE if sparse.issparse(load_set(name).X) else ()
-            methods = [method for method in SETTINGS if method not in skipped]
-            found += [(name, c, k, m) for c in LABEL_COUNTS for m in methods for k in range(asked.splits)]
+            found += [(name, c, k, m) for c in LABEL_COUNTS for m in SETTINGS for k in range(asked.splits)]
     return found
 
 
-def print_book(records: list[Record]) -> None:
-    """One table per number of labels, the cited methods first."""
+def book_tables(records: list[Record]) -> dict[str, list[str]]:
+    """One table per number of labels, by its heading on the page; the cited methods first."""
     errors: dict[tuple[str, int, str], dict[int, float]] = defaultdict(dict)
     for one in records:
         errors[one["method"], one["labels"], one["set"]][one["split"]] = one["error"]
+    found = {}
     for count in LABEL_COUNTS:
         names = [name for name in (*NAMES, "coil2") if errors.get(("AutoSVC()", count, name))]
         if not names:
             continue
-        print(f"\n{count} labels, {len(errors['AutoSVC()', count, names[0]])} splits\n")
-        print(f"| | {' | '.join(names)} | mean of {len(NAMES)} |\n|---|{'---|' * (len(names) + 1)}")
+        lines = [f"| | {' | '.join(names)} | mean of {len(NAMES)} |", f"|---|{'---|' * (len(names) + 1)}"]
         for method, values in CITED[count].items():
             by_name = dict(zip(NAMES, values, strict=True))
-            print_line(f"{method}, as commonly cited", [by_name.get(name) for name in names])
+            lines.append(line_of(method, [by_name.get(name) for name in names]))
         for method in (*SETTINGS, *AUTOS):
             means = [_mean(errors.get((method, count, name))) for name in names]
             if any(mean is not None for mean in means):
-                print_line(method, means, digits=2)
+                lines.append(line_of(method, means, digits=2))
         pairs = [(errors["AutoSVC()", count, name], errors.get(("SupervisedSVC", count, name), {})) for name in names]
-        print_line("AutoSVC(): standard deviation", [float(np.std(list(ours.values()))) for ours, _ in pairs], n_mean=0)
+        spread: list[float | None] = [float(np.std(list(ours.values()))) for ours, _ in pairs]
+        lines.append(line_of("AutoSVC(): standard deviation", [*spread, None], n_mean=0))
         gains = [[ours[k] - svm[k] for k in ours if k in svm] for ours, svm in pairs]
         if all(gains):
-            print_line("splits won against SupervisedSVC", [sum(g < 0 for g in gain) for gain in gains], 0, n_mean=0)
-            print_line("worst split against SupervisedSVC", [max(gain) for gain in gains], n_mean=0)
+            won: list[float | None] = [sum(g < 0 for g in gain) for gain in gains]
+            worst: list[float | None] = [max(gain) for gain in gains]
+            lines.append(line_of("splits won against SupervisedSVC", [*won, None], 0, n_mean=0))
+            lines.append(line_of("worst split against SupervisedSVC", [*worst, None], n_mean=0))
+        found[f"## {count} labels"] = lines
+    return found
 
 
-def print_secstr(records: list[Record]) -> None:
-    """Errors on SecStr by the number of labels."""
+def secstr_table(records: list[Record]) -> dict[str, list[str]]:
+    """Errors on SecStr by the number of labels, with the number of splits."""
     found: dict[tuple[str, int], list[float]] = defaultdict(list)
     for one in records:
         if one["set"] == "secstr":
             found[one["method"], one["labels"]].append(one["error"])
     if not found:
-        return
-    print("\nSecStr: 83,679 rows\n")
-    print(f"| labels | {' | '.join(f'{count:,}' for count in SECSTR_COUNTS)} |\n|---|{'---|' * len(SECSTR_COUNTS)}")
-    for method, values in SECSTR.items():
-        print_line(f"{method}, as commonly cited", list(values), n_mean=0)
-    for method in OF_SECSTR:
-        lines = [found.get((method, count)) for count in SECSTR_COUNTS]
-        print_line(method, [None if one is None else float(np.mean(one)) for one in lines], digits=2, n_mean=0)
+        return {}
+    lines = [f"| labels | {' | '.join(f'{count:,}' for count in SECSTR_COUNTS)} | splits |"]
+    lines.append(f"|---|{'---|' * (len(SECSTR_COUNTS) + 1)}")
+    lines += [line_of(method, [*values, None], n_mean=0) for method, values in SECSTR.items()]
+    for method in SECSTR_SETTINGS:
+        by_count = [found.get((method, count), []) for count in SECSTR_COUNTS]
+        if any(by_count):
+            means = [float(np.mean(one)) if one else None for one in by_count]
+            splits = sorted({len(one) for one in by_count if one})
+            lines.append(line_of(method, means, 2, n_mean=0)[:-1] + f"| {' to '.join(map(str, splits))} |")
+    return {"## SecStr": lines}
+
+
+def with_tables(page: str, tables: dict[str, list[str]]) -> str:
+    """The page with the first table after each heading replaced."""
+    lines = page.split("\n")
+    for heading, table in tables.items():
+        start = next(k for k in range(lines.index(heading), len(lines)) if lines[k].startswith("|"))
+        end = next(k for k in range(start, len(lines) + 1) if k == len(lines) or not lines[k].startswith("|"))
+        lines[start:end] = table
+    return "\n".join(lines)
 
 
 def _mean(by_split: dict[int, float] | None) -> float | None:
     return float(np.mean(list(by_split.values()))) if by_split else None
 
 
-def print_line(title: str, values: list[float | None], digits: int = 1, *, n_mean: int = len(NAMES)) -> None:
+def line_of(title: str, values: list[float | None], digits: int = 1, *, n_mean: int = len(NAMES)) -> str:
     """One line of a table; with `n_mean`, the mean of the first so many values at its end, where all are known."""
     cells = ["" if value is None else f"{value:.{digits}f}" for value in values]
     if n_mean:
         first = [value for value in values[:n_mean] if value is not None]
         cells.append(f"{np.mean(first):.{digits}f}" if len(first) == n_mean else "")
-    print(f"| {title} | {' | '.join(cells)} |", flush=True)
+    return f"| {title} | {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -152,9 +167,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("studies-out/ssl_book.jsonl"))
     parser.add_argument("--page", action="store_true", help="print what is on record")
+    parser.add_argument("--write", type=Path, help="a page to put the tables on record into; nothing is run")
     asked = parser.parse_args()
     records = [json.loads(line) for line in asked.out.read_text().splitlines()] if asked.out.exists() else []
-    if not asked.page and asked.only != "synthetic":
+    is_asked_to_run = not (asked.page or asked.write)
+    if is_asked_to_run and asked.only != "synthetic":
         done = {(one["set"], one["labels"], one["split"], one["method"]) for one in records}
         done |= {(one["set"], 0, asked.splits, "auto") for one in records if one["method"] == ON_KERNEL}
         asked.out.parent.mkdir(parents=True, exist_ok=True)
@@ -166,9 +183,11 @@ def main() -> None:
                     file.write(json.dumps(record) + "\n")
                     file.flush()
                     records.append(record)
-    print_book(records)
-    print_secstr(records)
-    if asked.only == "synthetic" or (asked.only is None and not asked.page):
+    tables = book_tables(records) | secstr_table(records)
+    print("\n".join(line for heading, table in tables.items() for line in ("", heading, "", *table)))
+    if asked.write:
+        asked.write.write_text(with_tables(asked.write.read_text(encoding="utf-8"), tables), encoding="utf-8")
+    if asked.only == "synthetic" or (asked.only is None and is_asked_to_run):
         synthetic.print_table(asked.draws)
 
 

@@ -56,42 +56,80 @@ class KernelsOfSet:
 # What each method is told beside the kernel; C=10 is for deformed kernels of the size of the kernel itself.
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "SupervisedSVC": ("SupervisedSVC", {"C": 100}),
-    "TransductiveSVC(C_unlabeled=C)": ("TransductiveSVC", {"C": 100, "C_unlabeled": 100}),
+    "MixtureClassifier": ("MixtureClassifier", {}),
+    "SelfTrainingSVC": ("SelfTrainingSVC", {"C": 100}),
+    "ClusterSVC": ("ClusterSVC", {"C": 100, "random_state": 0}),
+    "LaplacianSVC": ("LaplacianSVC", {"C": 10}),
+    "LaplacianSVC(power=2)": ("LaplacianSVC", {"C": 10, "power": 2}),
+    "LabelMeanSVC": ("LabelMeanSVC", {"C": 100}),
+    "TransductiveSVC": ("TransductiveSVC", {"C": 100}),
     "TransductiveSVC(C_unlabeled=C/10)": ("TransductiveSVC", {"C": 100, "C_unlabeled": 10}),
-    "TransductiveSVC, annealed, C_unlabeled=1": (
+    'TransductiveSVC(algorithm="cccp")': ("TransductiveSVC", {"C": 100, "algorithm": "cccp"}),
+    'TransductiveSVC(algorithm="anneal")': ("TransductiveSVC", {"C": 100, "algorithm": "anneal"}),
+    'TransductiveSVC(algorithm="anneal", C_unlabeled=C/100)': (
         "TransductiveSVC",
         {"C": 100, "C_unlabeled": 1, "algorithm": "anneal"},
     ),
-    "LaplacianSVC": ("LaplacianSVC", {"C": 10}),
-    "LaplacianSVC(power=2)": ("LaplacianSVC", {"C": 10, "power": 2}),
     "ProgressiveSVC": ("ProgressiveSVC", {"C": 100}),
-    "SelfTrainingSVC": ("SelfTrainingSVC", {"C": 100}),
-    "ClusterSVC": ("ClusterSVC", {"C": 100, "random_state": 0}),
-    "LabelMeanSVC": ("LabelMeanSVC", {"C": 100}),
+    "PreferenceSVC": ("PreferenceSVC", {"C": 100, "random_state": 0}),
 }
+IN_COORDINATES = ("MixtureClassifier", "ClusterSVC", "LabelMeanSVC")  # sparse rows are too wide for them
 SECONDS = 90.0  # for a fit: what is there then counts
 
 
 def codes_of_all_rows(method: str, X: Any, codes: np.ndarray, labeled: np.ndarray) -> np.ndarray:
     """The class codes that a method of `SETTINGS` gives to all rows."""
     rows, is_sparse = as_rows(X, is_cosine=sparse.issparse(X)), sparse.issparse(X)
-    kernel: dict[str, Any] = {"kernel": "linear"}
-    if not is_sparse:
-        kernel = {"gamma": 0.5 / median_distance2(squared_distances_between(rows, rows), np.ones(len(rows)))}
     class_name, told = SETTINGS[method]
+    settings: dict[str, Any] = dict(told)
+    if class_name != "MixtureClassifier":
+        settings["time_limit"] = SECONDS
+        if is_sparse:
+            settings["kernel"] = "linear"
+        else:
+            settings["gamma"] = 0.5 / median_distance2(squared_distances_between(rows, rows), np.ones(len(rows)))
+    if is_sparse and class_name in IN_COORDINATES:
+        rows = same_products(rows)
     hidden = np.full(len(codes), -1)
     hidden[labeled] = codes[labeled]
-    model = getattr(semisvm, class_name)(**kernel, **told, time_limit=SECONDS)
-    return model.fit(rows, hidden).transduction_
+    return getattr(semisvm, class_name)(**settings).fit(rows, hidden).transduction_
+
+
+def same_products(rows: Any) -> np.ndarray:
+    """Dense rows, at most as many columns as rows, with the same inner products and distances."""
+    values, vectors = np.linalg.eigh((rows @ rows.T).toarray())
+    is_real = values > 1e-12 * values[-1]
+    return vectors[:, is_real] * np.sqrt(values[is_real])
+
+
+SECSTR_SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "SupervisedSVC(C=0.1), linear": ("SupervisedSVC", {"C": 0.1}),
+    "MixtureClassifier()": ("MixtureClassifier", {}),
+    "SelfTrainingSVC(C=0.1), linear": ("SelfTrainingSVC", {"C": 0.1}),
+    'TransductiveSVC(C=0.1, algorithm="anneal"), linear': ("TransductiveSVC", {"C": 0.1, "algorithm": "anneal"}),
+    'TransductiveSVC(C=0.1, C_unlabeled=C/100, algorithm="anneal"), linear': (
+        "TransductiveSVC",
+        {"C": 0.1, "C_unlabeled": 0.001, "algorithm": "anneal"},
+    ),
+    "LabelMeanSVC(C=0.1), linear": ("LabelMeanSVC", {"C": 0.1}),
+    "PreferenceSVC(C=0.1), linear": ("PreferenceSVC", {"C": 0.1, "random_state": 0}),
+    "AutoSVC()": ("AutoSVC", {"random_state": 0}),
+}
 
 
 def secstr_codes(method: str, X: Any, codes: np.ndarray, labeled: np.ndarray) -> np.ndarray:
-    """The class codes of all rows of SecStr, by `AutoSVC` or a linear SVM of the labeled rows."""
+    """The class codes of all rows of SecStr by a method of `SECSTR_SETTINGS`."""
+    class_name, told = SECSTR_SETTINGS[method]
     hidden = np.full(len(codes), -1)
     hidden[labeled] = codes[labeled]
-    if method == "AutoSVC()":
-        return semisvm.AutoSVC(random_state=0).fit(X, hidden).transduction_
-    return SupervisedSVC(C=0.1, kernel="linear").fit(X[labeled], codes[labeled]).predict(X)
+    if class_name == "AutoSVC":
+        return semisvm.AutoSVC(**told).fit(X, hidden).transduction_
+    if class_name == "MixtureClassifier":
+        return semisvm.MixtureClassifier(**told).fit(X.toarray(), hidden).transduction_
+    model = getattr(semisvm, class_name)(**told, kernel="linear", time_limit=SECONDS)
+    if class_name == "SupervisedSVC":
+        return model.fit(X[labeled], codes[labeled]).predict(X)
+    return model.fit(X, hidden).transduction_
 
 
 def supervised_codes(X: Any, codes: np.ndarray, labeled: np.ndarray, median: float | None) -> np.ndarray:

@@ -426,6 +426,31 @@ def test_files_that_are_not_campaigns_are_refused(tmp_path):
         Campaign.load(path)
 
 
+def test_any_changed_character_of_the_file_is_noticed(tmp_path):
+    """One answer more or less would be another proof; a file of an earlier version has no digest, and is read."""
+    campaign = Campaign(np.linspace(0, 1, 50), min_precision=0.6, seed="00")
+    rows = campaign.draw(5)
+    campaign.tell(rows, [True] * len(rows))
+    path = campaign.save(tmp_path / "c.json")
+    text = path.read_text()
+    assert Campaign.load(path).answers == campaign.answers
+    name_of_digest = range(text.index('"sha256"'), text.index('"sha256"') + 8)  # without it, there is none to compare
+    for number in range(0, len(text), 97):
+        if text[number] in "{}[],: " or number in name_of_digest:
+            continue
+        path.write_text(text[:number] + ("7" if text[number] != "7" else "8") + text[number + 1 :])
+        with pytest.raises(ValueError, match=r"digest is wrong|not the file of a campaign|version"):
+            Campaign.load(path)
+    content = json.loads(text)
+    del content["sha256"]
+    path.write_text(json.dumps(content))
+    assert Campaign.load(path).answers == campaign.answers
+    del content["plan"]["thresholds"]
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="damaged"):
+        Campaign.load(path)
+
+
 # ---- ledger ----
 
 

@@ -13,17 +13,17 @@ from sklearn.metrics import average_precision_score
 from threadpoolctl import threadpool_limits
 
 from semisvm import AutoSVC, load, save
-from semisvm.estimators.auto import explain_weights, members
+from semisvm.estimators.auto import explain_weights, members, trees
 from semisvm.estimators.auto.average import FamilySettings, LabeledTarget
+from semisvm.estimators.auto.families import few_columns, half_of_columns
 from semisvm.estimators.auto.members import (
     find_latent_directions,
-    grow_leaf_shares,
     train_features,
     train_forest,
-    trees_of,
 )
 from semisvm.estimators.auto.preparation import make_views, read_rows, settle_groups
 from semisvm.estimators.auto.stacking import fit_least_squares, stack
+from semisvm.estimators.auto.trees import grow_leaf_shares, trees_of
 from semisvm.tables.files import load_table_model
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
@@ -47,7 +47,7 @@ def few_trees():
     """Growing hundreds of trees takes seconds, and says no more."""
     with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
         patch.setattr(members, "N_FOREST_TREES", N_TREES)
-        patch.setattr(members, "N_LEAF_TREES", N_TREES)
+        patch.setattr(trees, "N_LEAF_TREES", N_TREES)
         yield
 
 
@@ -89,12 +89,46 @@ def of_cancer(cancer):
 def test_the_kernel_of_trees_is_the_share_of_trees_in_which_two_rows_meet():
     X = np.random.default_rng(0).standard_normal((30, 3))
     shares = grow_leaf_shares(X)
-    leaves = RandomTreesEmbedding(N_TREES, max_depth=7, random_state=0).fit(X).apply(X)
+    leaves = shares.trees.leaves(X)
+    assert leaves.shape == (30, N_TREES)
     meet = np.array([[np.mean(a == b) for b in leaves] for a in leaves])
     Z = shares.of(X)
     assert_allclose((Z @ Z.T).toarray(), meet, atol=1e-12)
     slopes = np.random.default_rng(1).standard_normal((Z.shape[1], 2))
     assert_allclose(shares.products(X, slopes), Z @ slopes, atol=1e-12)
+
+
+def test_trees_without_labels_cut_between_the_rows_of_a_node_down_to_depth_7():
+    """Each node walked by hand: cuts are inside the range of a column that varies, leaves are deep or can't be cut."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((200, 2)), np.ones(200), rng.integers(0, 2, 200)]).astype(np.float32)
+    X = np.concatenate([X, X[:50]])  # copies do not matter
+    grown = grow_leaf_shares(X).trees
+    assert set(grown.feature[grown.left != np.arange(grown.n_nodes)]) == {0, 1, 3}
+    assert_array_equal(grown.threshold, grow_leaf_shares(X[np.r_[199:-1:-1]]).trees.threshold)  # nor does the order
+    for root in grown.roots[:10]:
+        todo = [(root, np.arange(250), 0)]
+        while todo:
+            node, rows, depth = todo.pop()
+            if grown.left[node] == node:
+                assert depth == 7 or len(np.unique(X[rows], axis=0)) == 1
+                continue
+            column, cut = X[rows, grown.feature[node]], grown.threshold[node]
+            assert column.min() <= cut < column.max()
+            goes_left = column <= cut
+            todo += [(grown.left[node], rows[goes_left], depth + 1), (grown.right[node], rows[~goes_left], depth + 1)]
+
+
+def test_the_kernel_of_trees_is_near_that_of_scikit_learn():
+    """The same law of random trees: with many of them, the same shares of trees in which two rows meet."""
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trees, "N_LEAF_TREES", 2000)
+        Z = grow_leaf_shares(X).of(X)
+    leaves = RandomTreesEmbedding(2000, max_depth=7, random_state=0).fit(X).apply(X)
+    meet = np.array([(leaves == one).mean(axis=1) for one in leaves])
+    assert np.abs((Z @ Z.T).toarray() - meet).max() < 0.07  # five standard errors of a share
+    assert np.abs((Z @ Z.T).toarray() - meet).mean() < 0.01
 
 
 def test_damaged_trees_are_refused():
@@ -129,16 +163,35 @@ def test_latent_coordinates_have_length_1_and_their_scores_are_those_of_the_kern
     assert_allclose(list(found.members.weights.values()), weights)
 
 
-@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
-def test_a_forest_is_left_out_by_its_out_of_bag_scores(kind):
+@pytest.mark.parametrize(
+    ("kind", "per_cut"), [(RandomForestClassifier, half_of_columns), (ExtraTreesClassifier, few_columns)]
+)
+def test_a_forest_is_left_out_by_its_out_of_bag_scores(kind, per_cut):
     rng = np.random.default_rng(0)
-    X, codes = rng.standard_normal((60, 4)), rng.integers(0, 2, 25)
+    X, codes = rng.standard_normal((60, 9)), rng.integers(0, 2, 25)
     target = LabeledTarget(np.arange(25), 2.0 * codes[:, None] - 1, np.ones(25), np.ones(25))
-    found = train_forest("rows", kind, {"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
-    alone = kind(N_TREES, min_samples_leaf=2, bootstrap=True, oob_score=True, random_state=0)
+    found = train_forest("rows", kind, per_cut, {"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
+    alone = kind(
+        N_TREES,
+        max_features=5 if kind is RandomForestClassifier else 3,
+        min_samples_leaf=2,
+        bootstrap=True,
+        oob_score=True,
+        random_state=0,
+    )
     alone.fit(X[:25], codes, sample_weight=np.ones(25))
     assert_allclose(found.members.left_out[:, 0], 2 * alone.oob_decision_function_[:, 1] - 1)
     assert_allclose(found.scores[:, 0], 2 * alone.predict_proba(X)[:, 1] - 1)
+
+
+def test_the_forest_finds_the_two_columns_of_forty_that_decide():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, (700, 40)).astype(float), columns=[f"x{j}" for j in range(40)])
+    y = ((X["x3"] == 1) & (X["x8"] == 1)).to_numpy().astype(int)
+    hidden = np.where(np.arange(700) < 80, y, -1)
+    model = AutoSVC().fit(X[:400], hidden[:400])
+    assert max(model.families_, key=model.families_.get) == "random forest"
+    assert average_precision_score(y[400:], model.decision_function(X[400:])) > 0.95
 
 
 def test_families_are_stacked_by_their_leave_one_out_scores(cancer, of_cancer):

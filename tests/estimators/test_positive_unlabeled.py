@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from oracles import naive_kernel
+from preference_data import arranged
 from primal import solve_primal
 from semisvm import PositiveUnlabeledSVC, SupervisedSVC, TransductiveSVC
 from semisvm.estimators.positive_unlabeled.search import POSITIVE_WEIGHTS
@@ -85,7 +86,7 @@ OBJECTIVES = {
 def test_the_objectives_of_real_draws_are_the_known_ones(name, loss):
     for seed, expected in enumerate(OBJECTIVES[name, loss]):
         X, y, *_ = draw(name, seed)
-        model = PositiveUnlabeledSVC(loss=loss, positive_weight=0.8, cv=2, tol=1e-7, random_state=0).fit(X, y)
+        model = PositiveUnlabeledSVC(loss=loss, positive_weight=0.8, n_folds=2, tol=1e-7, random_state=0).fit(X, y)
         assert objective_of(model) == pytest.approx(expected, abs=1e-5)
 
 
@@ -148,7 +149,7 @@ def test_doubled_rows_of_half_the_weight_are_the_same_rows(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_precomputed_kernel_and_a_function_give_the_same_machine(loss):
-    X, y, _ = clouds()
+    X, y = arranged(*clouds()[:2])  # the rows of a kernel matrix stay where they are
     settings = {"loss": loss, "tol": 1e-6, "random_state": 0}
     expected = PositiveUnlabeledSVC(gamma=0.5, **settings).fit(X, y).decision_function(X)
     K = naive_kernel("rbf", X, gamma=0.5)
@@ -249,7 +250,7 @@ def test_a_number_of_rows_is_accepted_exactly_and_a_share_out_of_fold():
 
 
 def test_rows_held_out_train_nothing():
-    X, y, _ = clouds(50, 200)
+    X, y = arranged(*clouds(50, 200)[:2])
     model = PositiveUnlabeledSVC(min_recall=0.8, confidence=0.9, random_state=0).fit(X, y)
     counts = model.operating_point_.counts
     assert (counts.positives, counts.unlabeled) == (25, 40)
@@ -257,7 +258,8 @@ def test_rows_held_out_train_nothing():
     assert not set(held) & set(model.support_)
     # Moving them moves neither the machine nor its width.
     moved = X.copy()
-    moved[held, 1] += 0.5
+    slide = np.random.default_rng(0).uniform(0.5, 1.0, X.shape[1])  # across it, the order of the rows stays
+    moved[np.ix_(held, [0, 1])] += 0.5 * np.array([-slide[1], slide[0]])
     other = PositiveUnlabeledSVC(min_recall=0.8, confidence=0.9, random_state=0).fit(moved, y)
     assert_allclose(other.dual_coef_, model.dual_coef_)
     assert_allclose(other.decision_function(X) + other.threshold_, model.decision_function(X) + model.threshold_)

@@ -97,7 +97,7 @@ def test_a_share_is_a_weight_or_a_chance():
 def test_sample_weights_need_an_estimator_that_takes_them():
     X, y, _ = overlapping(0)
     with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight: leave it out"):
-        PreferenceClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(len(y)))
+        PreferenceClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=np.full(len(y), 0.5))
 
 
 def test_several_classes_are_one_against_the_rest():

@@ -88,7 +88,7 @@ def test_probabilities_are_calibrated_on_new_rows(model):
     """
     probability, true_probability, is_positive = [], [], []
     for seed in range(5):
-        X, y, truth = overlapping(seed, n=1100, n_labeled=200)
+        X, y, truth = overlapping(seed, n=1100, n_labeled=200, arranges=False)
         probability.append(model.fit(X[:300], y[:300]).predict_proba(X[300:])[:, 1])
         true_probability.append(expit(np.log(0.3 / 0.7) + 0.9 * X[300:].sum(axis=1) - 4 * 0.9**2 / 2))
         is_positive.append(truth[300:] == 1)

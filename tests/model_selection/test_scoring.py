@@ -58,7 +58,7 @@ def test_what_cannot_be_split_is_refused(make, y, message):
         list(make().split(y, y))
 
 
-@pytest.mark.parametrize("classifier", [LogisticRegression(), GaussianNB(), SVC(), PositiveUnlabeledSVC(cv=3)])
+@pytest.mark.parametrize("classifier", [LogisticRegression(), GaussianNB(), SVC(), PositiveUnlabeledSVC(n_folds=3)])
 def test_the_scorer_is_the_auc_of_positives_against_unlabeled_rows(classifier):
     X, y, _ = two_clouds()
     model = classifier.fit(X, y)

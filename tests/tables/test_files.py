@@ -178,3 +178,40 @@ def test_estimators_in_a_model_know_the_classes_by_name_with_the_positive_one_la
     scores = model.decision_function(rows.rows)
     assert list(labels) == list(np.where(scores + model.threshold > 0, "no", "yes"))
     assert list(model.predict(rows.rows)) == list(np.where(scores > 0, "no", "yes"))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("data", "rows"), "many"),
+        (("data", "rows"), 1e308),
+        (("data", "features"), [{"name": True, "type": "number"}]),
+        (("data", "class_counts"), {"no": {}}),
+        (("notes",), [1]),
+        (("rounds",), [7]),
+        (("method", "name"), None),
+        (("seconds",), {}),
+    ],
+    ids=str,
+)
+def test_a_summary_of_other_types_is_refused(tmp_path, place, value):
+    """Whoever edits a summary can make the digest right: what it holds is looked at too."""
+    from semisvm.tables import files
+
+    model = fit_model(training(160), Settings(), method="supervised").model
+    content = to_bytes(model)
+    with zipfile.ZipFile(io.BytesIO(content)) as old:
+        entries = {name: old.read(name) for name in old.namelist() if name != files.DIGEST}
+    summary = json.loads(entries[files.SUMMARY])
+    node = summary
+    for key in place[:-1]:
+        node = node[key]
+    node[place[-1]] = value
+    entries[files.SUMMARY] = json.dumps(summary).encode()
+    path = tmp_path / "m.skops"
+    with zipfile.ZipFile(path, "w") as new:
+        for name, part in entries.items():
+            new.writestr(name, part)
+        new.writestr(files.DIGEST, files._digest(new))
+    with pytest.raises(DataError, match="can't be read as a model"):
+        semisvm.load(path)

@@ -7,21 +7,24 @@ it does not matter which rows were labeled, when and why: a claim looks at the p
 Rows of a band have one speed, so each band is sorted once. The bands of a claim are merged when they are read: that
 takes time in proportion to the answers, not to the pool.
 
-`AnswerLog` has what was said about which row, when, and what was changed afterwards.
+`AnswerLog` has what was said about which row, when, and what was changed afterwards. The last functions write and read
+the plan that the order follows.
 """
 
 from __future__ import annotations
 
+import base64
 import datetime
 import hashlib
 import math
 import secrets
+import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from semisvm.decision.sampling_plan import SamplingPlan
+from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan
 
 SEED_BYTES = 16
 NO_ANSWER = "no answer"
@@ -220,3 +223,30 @@ def _same(one: float, other: float) -> bool:
 
 def _to_json(code: float) -> int | None:
     return None if math.isnan(code) else int(code)
+
+
+def plan_as_dict(plan: SamplingPlan) -> dict[str, Any]:
+    """Return a plan as plain JSON values."""
+    return {
+        "bands": base64.b64encode(zlib.compress(plan.bands.tobytes(), 6)).decode("ascii"),
+        "sizes": plan.sizes.tolist(),
+        "speeds": plan.speeds.tolist(),
+        "beliefs": plan.beliefs.tolist(),
+        "thresholds": [vars(one) for one in plan.thresholds],
+    }
+
+
+def plan_from_dict(values: dict[str, Any]) -> SamplingPlan:
+    """Return the plan that `plan_as_dict` wrote."""
+    return SamplingPlan(
+        unpack_bands(values),
+        np.array(values["sizes"]),
+        np.array(values["speeds"]),
+        np.array(values["beliefs"]),
+        tuple(PlannedThreshold(**one) for one in values["thresholds"]),
+    )
+
+
+def unpack_bands(plan: dict[str, Any]) -> np.ndarray:
+    """Return the band of each row."""
+    return np.frombuffer(zlib.decompress(base64.b64decode(plan["bands"])), dtype=np.uint8)

@@ -7,7 +7,6 @@ they must put every row in the same place.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import os
@@ -20,12 +19,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from semisvm.campaign.draws import AnswerLog, DrawOrder
+from semisvm.campaign.draws import AnswerLog, DrawOrder, plan_as_dict, plan_from_dict, unpack_bands
 from semisvm.campaign.sequence import ClaimSequence, Standing
 from semisvm.decision import Target
 from semisvm.decision.checks import check_scores
 from semisvm.decision.evidence import SamplingClaim
-from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan
+from semisvm.decision.sampling_plan import SamplingPlan
 
 CAMPAIGN_KIND = "semisvm campaign"
 CAMPAIGN_VERSION = 1
@@ -169,7 +168,11 @@ class StoredCampaign:
         ValueError
             If the file is not that of a campaign, is damaged or newer, or if the scores have changed.
         """
-        found = cls.from_dict(read_campaign(path))
+        content = read_campaign(path)
+        try:
+            found = cls.from_dict(content)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError, zlib.error):
+            raise ValueError(_damaged(path)) from None
         if scores is not None:
             found.check_scores(scores)
         return found
@@ -251,8 +254,9 @@ def write_campaign(content: dict[str, Any], path: str | Path) -> Path:
     """Write a campaign; the file is complete or stays as it was."""
     path = Path(path)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    plain = json.loads(json.dumps(content, allow_nan=False))  # as it will be read
     try:
-        unfinished.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
+        unfinished.write_text(json.dumps(plain | {"sha256": digest_of_content(plain)}), encoding="utf-8")
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -278,36 +282,23 @@ def read_campaign(path: str | Path) -> dict[str, Any]:
             f"{path}: written in version {content.get('version')} of the format, and this semisvm reads version "
             f"{CAMPAIGN_VERSION}. Upgrade semisvm."
         )
-    if digest_of_bands(unpack_bands(content["plan"])) != content["digests"]["scores"]:
-        raise ValueError(f"{path}: the file was damaged or edited: its digest is wrong. Copy it again.")
+    told = content.pop("sha256", None)  # files of earlier versions have none
+    try:
+        is_whole = digest_of_bands(unpack_bands(content["plan"])) == content["digests"]["scores"]
+    except (KeyError, TypeError, ValueError, zlib.error):
+        is_whole = False
+    if not is_whole or told not in (None, digest_of_content(content)):
+        raise ValueError(_damaged(path))
     return content
 
 
-def plan_as_dict(plan: SamplingPlan) -> dict[str, Any]:
-    """Return a plan as plain JSON values."""
-    return {
-        "bands": base64.b64encode(zlib.compress(plan.bands.tobytes(), 6)).decode("ascii"),
-        "sizes": plan.sizes.tolist(),
-        "speeds": plan.speeds.tolist(),
-        "beliefs": plan.beliefs.tolist(),
-        "thresholds": [vars(one) for one in plan.thresholds],
-    }
+def _damaged(path: str | Path) -> str:
+    return f"{path}: the file was damaged or edited: its digest is wrong. Copy it again."
 
 
-def plan_from_dict(values: dict[str, Any]) -> SamplingPlan:
-    """Return the plan that `plan_as_dict` wrote."""
-    return SamplingPlan(
-        unpack_bands(values),
-        np.array(values["sizes"]),
-        np.array(values["speeds"]),
-        np.array(values["beliefs"]),
-        tuple(PlannedThreshold(**one) for one in values["thresholds"]),
-    )
-
-
-def unpack_bands(plan: dict[str, Any]) -> np.ndarray:
-    """Return the band of each row."""
-    return np.frombuffer(zlib.decompress(base64.b64decode(plan["bands"])), dtype=np.uint8)
+def digest_of_content(content: dict[str, Any]) -> str:
+    """Return the digest of all that a campaign's file holds."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def join_ledgers(ledgers: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ from semisvm.dual import Status
 from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
 from semisvm.estimators.costs import read_costs
+from semisvm.estimators.equal_rows import join_copies
 from semisvm.estimators.forms import DUAL_FORM, Form
 from semisvm.estimators.inputs import (
     check_every_class_is_used,
@@ -200,6 +201,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             raise kernel_overflow(X, self._names_of_columns()) from None
         if not all(fit.is_finite for fit in found.fits):
             raise kernel_overflow(X, self._names_of_columns())
+        rows, found = join_copies(rows, found)
         self._learn(X, rows, labels, found)
         return self._end_fit(problem, found)
 

@@ -88,7 +88,12 @@ def read_costs(costs: Any, sample_cost: Any, class_weight: Any, labels: Labels, 
     if costs is None:
         return Costs(factor)
     if isinstance(costs, dict):
-        return Costs(factor * _of_classes(costs, labels.classes))
+        own = _of_classes(costs, labels.classes)
+        with np.errstate(over="ignore"):
+            price = factor * own
+        if not np.isfinite(price).all():
+            raise ValueError("costs times class_weight is not finite for some class: scale both to near 1.")
+        return Costs(price)
     return _of_matrix(_checked(costs, "costs", (len(factor),) * 2, labels.classes), factor)
 
 

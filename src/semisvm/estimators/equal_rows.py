@@ -24,16 +24,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from semisvm.estimators.binary import BinaryFit
+from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.kernels.threads import for_each
 
 FEWEST_COPIES = 0.05  # share of the rows: below it the time saved would not be noticed
+MOST_COPIES = 10  # on average: more would take more memory than the weights of a sample are worth
+GAP = 0.5772156649015329  # stands for a missing number where rows are put in an order
 _TILE_NUMBERS = 1 << 16  # of dense rows looked at together: they stay in the processor's cache
 
 
@@ -105,15 +108,72 @@ def merge_unlabeled_copies(problem: TrainingProblem) -> tuple[TrainingProblem, C
 def arrange_by_content(whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
     """These rows in an order that depends on what they hold and not on where they are, and the problem they are.
 
-    Some methods settle ties by the order of rows: in this order, other places of the same rows change nothing. Labels
-    come last, so that other names of the classes change the order of equal rows only. Rows of a precomputed kernel stay
-    where they are: all that is known of them is how they relate to each other.
+    Some methods settle ties or draw folds by the order of rows: in this order, other places of the same rows change
+    nothing. Labels come last, so that other names of the classes change the order of equal rows only. Rows of a
+    precomputed kernel stay where they are: all that is known of them is how they relate to each other.
     """
     if not whole.kernel.is_precomputed:
-        X = whole.X[rows]
-        fingerprint = _fingerprint(_canonical(X) if sparse.issparse(X) else X)
-        rows = rows[np.lexsort((whole.labels.codes[rows], whole.weight[rows], fingerprint))]
+        rows = rows[content_order(whole.X[rows], *_keys_of_equal_rows(whole, rows))]
     return rows, whole.take(rows)
+
+
+def _keys_of_equal_rows(whole: TrainingProblem, rows: np.ndarray) -> list[np.ndarray]:
+    keys = [whole.labels.codes[rows], whole.weight[rows]]
+    return keys if whole.random_sample is None else [whole.random_sample[rows], *keys]
+
+
+def arrange_repeated(whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+    """The same, and a row of weight 2 is there twice: for methods that count rows.
+
+    Weights that are not numbers of rows (`as_repetitions`) stay weights.
+    """
+    rows, problem = arrange_by_content(whole, rows)
+    times = as_repetitions(problem.weight)
+    if times is None:
+        return rows, problem
+    repeated = np.repeat(np.arange(len(rows)), times)
+    return rows[repeated], replace(problem.take(repeated), weight=np.ones(len(repeated)))
+
+
+def as_repetitions(weight: np.ndarray) -> np.ndarray | None:
+    """Weights as numbers of rows; None where they are all 1, are not whole, or are above MOST_COPIES on average."""
+    is_count = (weight == np.round(weight)).all() and weight.mean() <= MOST_COPIES and (weight != 1).any()
+    return weight.astype(np.intp) if is_count else None
+
+
+def join_copies(rows: np.ndarray, found: MethodFit) -> tuple[np.ndarray, MethodFit]:
+    """The distinct rows and their fit, from a fit in which a row may be there several times."""
+    distinct, first, group = np.unique(rows, return_index=True, return_inverse=True)
+    if len(distinct) == len(rows):
+        return rows, found
+
+    def one_of(values: np.ndarray | None) -> np.ndarray | None:
+        return None if values is None else values[first]
+
+    fits = [
+        replace(
+            fit,
+            row_beta=np.bincount(group, fit.row_beta) if fit.w is None else fit.row_beta,
+            scores=fit.scores[first],
+            rounds=one_of(fit.rounds),
+            guess=one_of(fit.guess),
+        )
+        for fit in found.fits
+    ]
+    per_row = {name: values[first] for name, values in found.per_row.items()}
+    return distinct, replace(found, fits=fits, codes=one_of(found.codes), per_row=per_row)
+
+
+def content_order(X: Any, *ties: np.ndarray) -> np.ndarray:
+    """The order of rows by what they hold; equal rows in the order of `ties`, the last of which counts first."""
+    if sparse.issparse(X):
+        key = _fingerprint(_canonical(X))
+    elif X.dtype.kind in "fiub":
+        has_gaps = X.dtype.kind == "f" and np.isnan(X).any()
+        key = _fingerprint(np.where(np.isnan(X), GAP, X) if has_gaps else X)
+    else:
+        key = np.array([int.from_bytes(blake2b(repr(row).encode(), digest_size=7).digest()) for row in X.tolist()])
+    return np.lexsort((*ties, key))
 
 
 def find_equal_rows(X: Any) -> EqualRows:

@@ -28,6 +28,9 @@ from semisvm.primal import GivenPrices, PrimalProblem, PrimalSolution
 
 Solution = DualSolution | PrimalSolution
 
+# Solves that stall with such a gap say nothing: rounds whose next step rests on them may never end.
+LOST_GAP, MOST_LOST = 0.5, 50
+
 
 def hinge_problem(kernel: Any, sign: np.ndarray, box: np.ndarray) -> Any:
     """The problem above in the form of its rows: dual on kernel rows, primal on the rows themselves."""
@@ -75,7 +78,7 @@ class Rounds:
     def __init__(self, task: BinaryTask):
         self.task = task
         self.began = time.perf_counter()
-        self.n_iter = 0
+        self.n_iter = self.n_lost = 0
         self.number = 0
         self.history: list[RoundRecord] = []
         self.labeled_in = np.where(task.sign != 0, 0, -1)
@@ -136,7 +139,8 @@ class Rounds:
     def _keep(self, found: Any) -> Any:
         """Continue from a solution that is complete; end the rounds where it is not."""
         self.n_iter += found.n_iter
-        if found.status in USABLE:
+        self.n_lost += found.status == Status.STALLED and found.gap > LOST_GAP
+        if found.status in USABLE and self.n_lost < MOST_LOST:
             self._solution = found
             return found
         if self._solution is None:

@@ -1,4 +1,4 @@
-"""Compiled loops of the kernels: from dot products to kernel values, scores of new rows, and dense rows to sparse ones.
+"""Compiled loops of the kernels: dot products to kernel values, scores, sums of kernel rows, dense rows to sparse ones.
 
 Loops are written for the vectorizer: unit stride, no branch, no call. Functions that take a counter are called by every
 thread of a team (`threads`): each takes pieces from the counter until none is left. Pieces do not depend on the number
@@ -208,3 +208,38 @@ def fill_squares(counter, squares, indptr, data):
                 square += np.float64(data[k]) * np.float64(data[k])
             squares[i] = square
         start = SCANNED_ROWS * next_piece(counter)
+
+
+@jit
+def spread_stored(counter, change, values, slots, moves, width):
+    """change = sum_k moves[k] values[slots[k]] in float64; one piece is `width` columns."""
+    n, total = change.shape[0], np.empty(width)
+    start = width * next_piece(counter)
+    while start < n:
+        size = min(width, n - start)
+        add_stored(total, values, slots, moves, start, size)
+        for i in range(size):
+            change[np.uint64(start + i)] = total[i]
+        start = width * next_piece(counter)
+
+
+@jit
+def add_stored(total, values, slots, moves, start, size):
+    """total = sum_k moves[k] values[slots[k], start : start + size]; four rows at a time use each sum once."""
+    k, n_rows = 0, slots.shape[0]
+    for i in range(size):
+        total[i] = 0.0
+    while k + 4 <= n_rows:
+        row0, row1, row2, row3 = values[slots[k]], values[slots[k + 1]], values[slots[k + 2]], values[slots[k + 3]]
+        move0, move1, move2, move3 = moves[k], moves[k + 1], moves[k + 2], moves[k + 3]
+        for i in range(size):
+            j = np.uint64(start + i)  # a signed index might be negative, and the loop would not be vectorized
+            total[i] += (move0 * np.float64(row0[j]) + move1 * np.float64(row1[j])) + (
+                move2 * np.float64(row2[j]) + move3 * np.float64(row3[j])
+            )
+        k += 4
+    while k < n_rows:
+        row, move = values[slots[k]], moves[k]
+        for i in range(size):
+            total[i] += move * np.float64(row[np.uint64(start + i)])
+        k += 1

@@ -2,13 +2,21 @@
 
 A panel holds PANEL_WIDTH data rows side by side, feature by feature, so that one number of another row is multiplied
 with PANEL_WIDTH adjacent numbers. Each dot product is summed in an order that depends on the two rows alone, never on
-the batch they came in, so that a row made twice is the same row. Kernel values are finished, and used, while they are
-in the first-level cache. The data, `source` below, is a tuple:
+the batch they came in, so that a row made twice is the same row. Wanted rows are taken in pairs, so that a number of
+the panel is loaded once for both: a pair has the terms of both rows, in the order of the features, with 0 where one of
+them has none. A term of 0 changes no sum. Kernel values are finished, and used, while they are in the first-level
+cache. The data, `source` below, is a tuple:
 
     indptr, indices, data   the rows in CSR form
     squares, diagonal       |x_i|^2 and k(x_i, x_i)
     formula                 `Formula.numbers`
     n_features              the number of columns
+
+and the pairs of wanted rows are another, made by `pair_terms`:
+
+    starts, stops           the terms of pair p are those from starts[p] to stops[p]
+    features                of each term,
+    factors                 (n_terms, 2), and what it is multiplied with, for the first row and for the second
 """
 
 from typing import Any
@@ -20,18 +28,46 @@ from numba import types
 from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
-from semisvm.kernels.compiled import PANEL_WIDTH, finish_dots, next_piece
+from semisvm.kernels.compiled import PANEL_WIDTH, add_stored, finish_dots, next_piece
 from semisvm.kernels.resources import jit
 
 GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
 VECTOR_BYTES = 64  # of one vector; where registers are shorter, the compiler splits it
 WORTH_FILLING = 8  # from one number in so many on, setting a whole panel to 0 is faster than its numbers one by one
+PAIRS_PER_PIECE = 16  # pairs of rows whose terms are merged
+NO_FEATURE = np.int32(2**31 - 1)
 TILE_HEIGHT = 64  # of which so many at a time are written, from the first-level cache
 
 
 @jit
-def make_kernel_rows(counter, values, slots, rows, source):
+def pair_terms(counter, pairs, rows, source):
+    """Write the terms of rows[2 p] and rows[2 p + 1] from starts[p] on, and stops[p]; of an odd last row, its own."""
+    starts, stops, features, factors = pairs
+    indptr, indices, data = source[0], source[1], source[2]
+    first = PAIRS_PER_PIECE * next_piece(counter)
+    while first < starts.shape[0]:
+        for p in range(first, min(first + PAIRS_PER_PIECE, starts.shape[0])):
+            at, k, k_end = starts[p], indptr[rows[2 * p]], indptr[rows[2 * p] + 1]
+            m, m_end = 0, 0
+            if 2 * p + 1 < rows.shape[0]:
+                m, m_end = indptr[rows[2 * p + 1]], indptr[rows[2 * p + 1] + 1]
+            while k < k_end or m < m_end:
+                left = indices[k] if k < k_end else NO_FEATURE
+                right = indices[m] if m < m_end else NO_FEATURE
+                features[at] = min(left, right)
+                factors[at, 0] = data[k] if left <= right else 0
+                factors[at, 1] = data[m] if right <= left else 0
+                k += left <= right
+                m += right <= left
+                at += 1
+            stops[p] = at
+        first = PAIRS_PER_PIECE * next_piece(counter)
+
+
+@jit
+def make_kernel_rows(counter, values, slots, rows, pairs, source):
     """values[slots[r]] = K[rows[r]]; one piece is one panel of columns."""
+    starts, stops, features, factors = pairs
     indptr, indices, data, squares, diagonal, formula, n_features = source
     n = diagonal.shape[0]
     panel, panel_squares, sums = _empty_panel(n_features, data)
@@ -39,45 +75,48 @@ def make_kernel_rows(counter, values, slots, rows, source):
     while start < n:
         stop = min(start + PANEL_WIDTH, n)
         _lay_out(panel, panel_squares, indptr, indices, data, squares, start, stop)
-        for r in range(rows.shape[0]):
-            row = rows[r]
-            _dots_with_panel(sums, panel, indptr, indices, data, row)
-            finish_dots(sums, panel_squares, squares[row], formula)
-            if start <= row < stop:
-                sums[row - start] = diagonal[row]  # rounding of |x|^2 + |x|^2 - 2<x, x> is largest there
-            _store(values[slots[r]], sums, start, stop - start)
+        for p in range(starts.shape[0]):
+            _dots_of_pair(sums, panel, features, factors, starts[p], stops[p])
+            for r in range(2 * p, min(2 * p + 2, rows.shape[0])):
+                row, own = rows[r], sums[r - 2 * p]
+                finish_dots(own, panel_squares, squares[row], formula)
+                if start <= row < stop:
+                    own[row - start] = diagonal[row]  # rounding of |x|^2 + |x|^2 - 2<x, x> is largest there
+                _store(values[slots[r]], own, start, stop - start)
         _clear(panel, indptr, indices, start, stop)
         start = PANEL_WIDTH * next_piece(counter)
 
 
 @jit
-def spread_moves(counter, change, values, stored_slots, stored_moves, slots, rows, moves, width, source):
+def spread_moves(counter, change, values, stored_slots, stored_moves, slots, rows, moves, width, pairs, source):
     """change = sum_k stored_moves[k] values[stored_slots[k]] + sum_r moves[r] K[rows[r]], in float64.
 
     Rows that are made go to values[slots[r]] too where slots[r] >= 0. One piece is `width` columns.
     """
+    starts, stops, features, factors = pairs
     indptr, indices, data, squares, diagonal, formula, n_features = source
     n, total, part = change.shape[0], np.zeros(width), np.empty(PANEL_WIDTH)
     panel, panel_squares, sums = _empty_panel(n_features, data)
     start = width * next_piece(counter)
     while start < n:
         stop = min(start + width, n)
-        _add_stored(total, values, stored_slots, stored_moves, start, stop - start)
+        add_stored(total, values, stored_slots, stored_moves, start, stop - start)
         for first in range(start, stop if rows.shape[0] else start, PANEL_WIDTH):
             last = min(first + PANEL_WIDTH, stop)
             _lay_out(panel, panel_squares, indptr, indices, data, squares, first, last)
             for b in range(PANEL_WIDTH):
                 part[b] = total[np.uint64(first - start + b)]
-            for r in range(rows.shape[0]):
-                row, move = rows[r], moves[r]
-                _dots_with_panel(sums, panel, indptr, indices, data, row)
-                finish_dots(sums, panel_squares, squares[row], formula)
-                if first <= row < last:
-                    sums[row - first] = diagonal[row]
-                for b in range(PANEL_WIDTH):
-                    part[b] += move * np.float64(sums[b])
-                if slots[r] >= 0:
-                    _store(values[slots[r]], sums, first, last - first)
+            for p in range(starts.shape[0]):
+                _dots_of_pair(sums, panel, features, factors, starts[p], stops[p])
+                for r in range(2 * p, min(2 * p + 2, rows.shape[0])):
+                    row, move, own = rows[r], moves[r], sums[r - 2 * p]
+                    finish_dots(own, panel_squares, squares[row], formula)
+                    if first <= row < last:
+                        own[row - first] = diagonal[row]
+                    for b in range(PANEL_WIDTH):
+                        part[b] += move * np.float64(own[b])
+                    if slots[r] >= 0:
+                        _store(values[slots[r]], own, first, last - first)
             for b in range(PANEL_WIDTH):
                 total[np.uint64(first - start + b)] = part[b]
             _clear(panel, indptr, indices, first, last)
@@ -94,46 +133,12 @@ def _store(row, sums, start, size):
 
 
 @jit
-def spread_stored(counter, change, values, slots, moves, width):
-    """change = sum_k moves[k] values[slots[k]] in float64; one piece is `width` columns."""
-    n, total = change.shape[0], np.empty(width)
-    start = width * next_piece(counter)
-    while start < n:
-        size = min(width, n - start)
-        _add_stored(total, values, slots, moves, start, size)
-        for i in range(size):
-            change[np.uint64(start + i)] = total[i]
-        start = width * next_piece(counter)
-
-
-@jit
-def _add_stored(total, values, slots, moves, start, size):
-    """total = sum_k moves[k] values[slots[k], start : start + size]; four rows at a time use each sum once."""
-    k, n_rows = 0, slots.shape[0]
-    for i in range(size):
-        total[i] = 0.0
-    while k + 4 <= n_rows:
-        row0, row1, row2, row3 = values[slots[k]], values[slots[k + 1]], values[slots[k + 2]], values[slots[k + 3]]
-        move0, move1, move2, move3 = moves[k], moves[k + 1], moves[k + 2], moves[k + 3]
-        for i in range(size):
-            j = np.uint64(start + i)  # a signed index might be negative, and the loop would not be vectorized
-            total[i] += (move0 * np.float64(row0[j]) + move1 * np.float64(row1[j])) + (
-                move2 * np.float64(row2[j]) + move3 * np.float64(row3[j])
-            )
-        k += 4
-    while k < n_rows:
-        row, move = values[slots[k]], moves[k]
-        for i in range(size):
-            total[i] += move * np.float64(row[np.uint64(start + i)])
-        k += 1
-
-
-@jit
-def fill_gram(counter, G, order, n_known, row, source):
+def fill_gram(counter, G, order, n_known, row, pairs, source):
     """G[i, j] = K[row[i], row[j]] for positions i, j of `order`, except where both are among its first `n_known`.
 
-    One piece is a panel of new positions with GRAM_PART others. Each pair is computed once and written twice.
+    One piece is a panel of new positions with GRAM_PART others. Each value is computed once and written twice.
     """
+    starts, stops, features, factors = pairs
     indptr, indices, data, squares, diagonal, formula, n_features = source
     n = order.shape[0]
     n_panels, n_parts = -(-(n - n_known) // PANEL_WIDTH), -(-n // GRAM_PART)
@@ -155,13 +160,14 @@ def fill_gram(counter, G, order, n_known, row, source):
                     panel[np.uint64(indices[k] * PANEL_WIDTH + b)] = data[k]
             for start in range(begin, end, TILE_HEIGHT):
                 stop = min(start + TILE_HEIGHT, end)
-                for w in range(start, stop):
-                    i = row[order[w]]
-                    value, to = diagonal[i], tile[w - start]
-                    _dots_with_panel(sums, panel, indptr, indices, data, i)
-                    finish_dots(sums, panel_squares, squares[i], formula)
-                    for b in range(PANEL_WIDTH):
-                        to[b] = value if panel_rows[b] == i else sums[b]
+                for p in range(start // 2, -(-stop // 2)):  # parts and tiles have even heights
+                    _dots_of_pair(sums, panel, features, factors, starts[p], stops[p])
+                    for w in range(2 * p, min(2 * p + 2, stop)):
+                        i, own, to = row[order[w]], sums[w - 2 * p], tile[w - start]
+                        finish_dots(own, panel_squares, squares[i], formula)
+                        value = diagonal[i]
+                        for b in range(PANEL_WIDTH):
+                            to[b] = value if panel_rows[b] == i else own[b]
                 _write_tile(G, tile, order, first, last, start, stop)
             for b in range(last - first):
                 i = panel_rows[b]
@@ -217,9 +223,9 @@ def _write_tile(G, tile, order, first, last, start, stop):
 
 @jit
 def _empty_panel(n_features, data):
-    """A panel of zeros, the squared norms of the rows in it, and their sums with another row."""
+    """A panel of zeros, the squared norms of the rows in it, and their sums with a pair of rows."""
     panel = np.zeros(n_features * PANEL_WIDTH, dtype=data.dtype)
-    return panel, np.zeros(PANEL_WIDTH, dtype=data.dtype), np.empty(PANEL_WIDTH, dtype=data.dtype)
+    return panel, np.zeros(PANEL_WIDTH, dtype=data.dtype), np.empty((2, PANEL_WIDTH), dtype=data.dtype)
 
 
 @jit
@@ -243,17 +249,18 @@ def _clear(panel, indptr, indices, start, stop):
             panel[np.uint64(indices[k] * PANEL_WIDTH + (i - start))] = 0
 
 
-def _dots(_context, sums, panel, indices, data, start, stop):
-    """sums[b] = sum of data[k] panel[indices[k], b] over start <= k < stop, in the order of k.
+def _dots(_context, sums, panel, features, factors, start, stop):
+    """sums[r, b] = sum of factors[k, r] panel[features[k], b] over start <= k < stop, in the order of k.
 
-    The sums stay in registers, as the compiler would not keep them: with AVX-512 all of them, elsewhere half at a time.
+    The sums stay in registers, where the compiler would not keep them: as many columns at a time as there is room for.
     """
     real = sums.dtype.bitwidth
     lanes = VECTOR_BYTES * 8 // real
-    width = (PANEL_WIDTH * 32 // real) // (1 if get_host_cpu_features().get("avx512f") else 2)
+    in_registers = 1024 if get_host_cpu_features().get("avx512f") else 256  # bytes
+    width = in_registers * 8 // (2 * real)
 
     def generate(context, builder, signature, args):
-        to, table, columns, factors = (
+        to, table, columns, numbers = (
             context.make_array(kind)(context, builder, value).data
             for kind, value in zip(signature.args[:4], args[:4], strict=True)
         )
@@ -261,43 +268,46 @@ def _dots(_context, sums, panel, indices, data, start, stop):
         vector, index, short = ir.VectorType(number, lanes), ir.IntType(64), ir.IntType(32)
         name = f"llvm.fmuladd.v{lanes}f{real}"
         multiply_add = get_or_insert_function(builder.module, ir.FunctionType(vector, [vector] * 3), name)
+        empty, first_lane = ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(short, lanes), [0] * lanes)
 
-        def address(base, offset):
-            return builder.bitcast(builder.gep(base, [offset]), vector.as_pointer())
+        def offset(base, more):
+            return builder.add(base, ir.Constant(index, more))
+
+        def address(base, at):
+            return builder.bitcast(builder.gep(base, [at]), vector.as_pointer())
 
         for first in range(0, PANEL_WIDTH, width):
             before, head = builder.block, builder.append_basic_block("terms")
             body, end = builder.append_basic_block("term"), builder.append_basic_block("summed")
             builder.branch(head)
             builder.position_at_end(head)
-            k, totals = builder.phi(index), [builder.phi(vector) for _ in range(width // lanes)]
+            k, totals = builder.phi(index), [[builder.phi(vector) for _ in range(width // lanes)] for _ in range(2)]
             k.add_incoming(args[4], before)
-            for total in totals:
+            for total in (*totals[0], *totals[1]):
                 total.add_incoming(ir.Constant(vector, [0.0] * lanes), before)
             builder.cbranch(builder.icmp_signed("<", k, args[5]), body, end)
             builder.position_at_end(body)
             column = builder.zext(builder.load(builder.gep(columns, [k])), index)
-            at = builder.add(builder.mul(column, ir.Constant(index, PANEL_WIDTH)), ir.Constant(index, first))
-            empty = ir.Constant(vector, ir.Undefined)
-            factor = builder.insert_element(empty, builder.load(builder.gep(factors, [k])), ir.Constant(short, 0))
-            factor = builder.shuffle_vector(factor, empty, ir.Constant(ir.VectorType(short, lanes), [0] * lanes))
-            for v, total in enumerate(totals):
-                term = builder.load(address(table, builder.add(at, ir.Constant(index, v * lanes))), align=real // 8)
-                total.add_incoming(builder.call(multiply_add, [factor, term, total]), body)
-            k.add_incoming(builder.add(k, ir.Constant(index, 1)), body)
+            at = offset(builder.mul(column, ir.Constant(index, PANEL_WIDTH)), first)
+            terms = [
+                builder.load(address(table, offset(at, v * lanes)), align=real // 8) for v in range(width // lanes)
+            ]
+            for r in range(2):
+                factor = builder.load(builder.gep(numbers, [offset(builder.mul(k, ir.Constant(index, 2)), r)]))
+                factor = builder.insert_element(empty, factor, ir.Constant(short, 0))
+                factor = builder.shuffle_vector(factor, empty, first_lane)
+                for term, total in zip(terms, totals[r], strict=True):
+                    total.add_incoming(builder.call(multiply_add, [factor, term, total]), body)
+            k.add_incoming(offset(k, 1), body)
             builder.branch(head)
             builder.position_at_end(end)
-            for v, total in enumerate(totals):
-                builder.store(total, address(to, ir.Constant(index, first + v * lanes)), align=real // 8)
+            for r in range(2):
+                for v, total in enumerate(totals[r]):
+                    place = ir.Constant(index, r * PANEL_WIDTH + first + v * lanes)
+                    builder.store(total, address(to, place), align=real // 8)
         return context.get_dummy_value()
 
-    return types.void(sums, panel, indices, data, start, stop), generate
+    return types.void(sums, panel, features, factors, start, stop), generate
 
 
-_dots_of_terms: Any = intrinsic(_dots)
-
-
-@jit
-def _dots_with_panel(sums, panel, indptr, indices, data, row):
-    """sums[b] = <data row `row`, column b of the panel>."""
-    _dots_of_terms(sums, panel, indices, data, indptr[row], indptr[row + 1])
+_dots_of_pair: Any = intrinsic(_dots)

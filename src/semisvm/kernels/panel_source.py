@@ -23,6 +23,7 @@ class PanelSource(KernelSource):
         indptr, indices = self.X.indptr.astype(np.int64), self.X.indices.astype(np.int32, copy=False)
         self.squares = _squares(indptr, self.X.data)
         self.diagonal = formula.diagonal(self.squares)
+        self.n_terms = np.diff(indptr)
         numbers = formula.numbers, self.X.shape[1]
         self.arrays = indptr, indices, self.X.data, self.squares, self.diagonal, *numbers
 
@@ -51,8 +52,19 @@ class PanelSource(KernelSource):
             return
         from semisvm.kernels.compiled_panels import make_kernel_rows
 
-        counter, n_values = new_counter(), len(rows) * self.n_rows
-        team().run(lambda: make_kernel_rows(counter, values, slots, rows, self.arrays), threads_worth(n_values))
+        counter, n_values, pairs = new_counter(), len(rows) * self.n_rows, self._pairs(rows)
+        team().run(lambda: make_kernel_rows(counter, values, slots, rows, pairs, self.arrays), threads_worth(n_values))
+
+    def _pairs(self, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The terms of wanted rows, two and two, as compiled products take them."""
+        from semisvm.kernels.compiled_panels import pair_terms
+
+        most = np.add.reduceat(self.n_terms[rows], np.arange(0, len(rows), 2)) if len(rows) else np.empty(0, np.int64)
+        starts, counter = np.append(0, np.cumsum(most)), new_counter()
+        features, factors = np.empty(starts[-1], dtype=np.int32), np.empty((starts[-1], 2), dtype=self.dtype)
+        pairs = starts[:-1], np.empty(len(most), dtype=np.int64), features, factors
+        team().run(lambda: pair_terms(counter, pairs, rows, self.arrays), threads_worth(4 * len(features)))
+        return pairs
 
     def fill_gram(self, G, order, n_known, row):
         if not self.fits_panels:
@@ -60,8 +72,8 @@ class PanelSource(KernelSource):
             return
         from semisvm.kernels.compiled_panels import fill_gram
 
-        counter, n_values = new_counter(), len(order) * (len(order) - n_known)
-        team().run(lambda: fill_gram(counter, G, order, n_known, row, self.arrays), threads_worth(n_values))
+        counter, n_values, pairs = new_counter(), len(order) * (len(order) - n_known), self._pairs(row[order])
+        team().run(lambda: fill_gram(counter, G, order, n_known, row, pairs, self.arrays), threads_worth(n_values))
 
     def spread(self, change, values, stored, stored_moves, slots, rows, moves):
         if not self.fits_panels:
@@ -69,10 +81,10 @@ class PanelSource(KernelSource):
             return
         from semisvm.kernels.compiled_panels import spread_moves
 
-        width, counter = columns_per_piece(self.n_rows), new_counter()
+        width, counter, pairs = columns_per_piece(self.n_rows), new_counter(), self._pairs(rows)
         made = slots, rows, moves
         team().run(
-            lambda: spread_moves(counter, change, values, stored, stored_moves, *made, width, self.arrays),
+            lambda: spread_moves(counter, change, values, stored, stored_moves, *made, width, pairs, self.arrays),
             threads_worth((len(stored) // 4 + len(rows)) * self.n_rows),
         )
 

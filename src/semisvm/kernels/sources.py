@@ -106,7 +106,7 @@ def spread_rows(change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves
     if len(slots) == 0:  # a cold start: nothing to compile
         change[:] = 0.0
         return
-    from semisvm.kernels.compiled_panels import spread_stored
+    from semisvm.kernels.compiled import spread_stored
 
     counter = new_counter()
     team().run(

@@ -278,7 +278,7 @@ def _kernel_p(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.ra
     rows = safe_indexing(X, np.concatenate([labeled, others]))
     rows = rows if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
     variance = _variance(rows)
-    if not variance > 0:
+    if not 0 < variance < np.inf:
         return None
     K = rbf_kernel(rows, gamma=1 / (rows.shape[1] * variance))
     n = len(K)
@@ -321,6 +321,7 @@ def _scores_p(scores: Any, is_labeled: np.ndarray) -> float | None:
 
 def _variance(rows: Any) -> float:
     """The variance of all numbers in a matrix, as gamma="scale" uses it."""
-    if not sparse.issparse(rows):
-        return float(rows.var())
-    return float(rows.multiply(rows).mean() - rows.mean() ** 2)
+    with np.errstate(over="ignore", invalid="ignore"):  # of rows whose squares are too large nothing is known
+        if not sparse.issparse(rows):
+            return float(rows.var())
+        return float(rows.multiply(rows).mean() - rows.mean() ** 2)

@@ -27,7 +27,7 @@ from typing import Any
 
 from semisvm.errors import DataError, fault
 from semisvm.tables.disk import read_bytes, whole_file
-from semisvm.tables.loaded import from_the_line, move_types, name_classes, try_empty_row, undefined_number
+from semisvm.tables.loaded import check_types, from_the_line, move_types, name_classes, try_empty_row, undefined_number
 from semisvm.tables.summary import FitSummary
 
 FORMAT_VERSION = 2
@@ -111,7 +111,9 @@ def load(path: str | Path) -> Any:
             raise fault(path, f"{name} holds a number that is not finite", "Fit the model again: it can't predict")
         if manifest["kind"] != "model":
             return loaded
-        return _to_model(loaded, FitSummary.from_json(summary), manifest["format"])
+        read = FitSummary.from_json(summary)
+        check_types(read, FitSummary, "summary")
+        return _to_model(loaded, read, manifest["format"])
     except DataError:
         raise
     except Exception as error:  # skops and zipfile raise many unrelated types on bad content

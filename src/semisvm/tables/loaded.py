@@ -1,6 +1,7 @@
 """What a model file holds: whether it can predict, and files of version 0.1 in the form that this version reads.
 
-`undefined_number`: what scores are computed from must be finite numbers.
+`undefined_number`: what scores are computed from must be finite numbers. `check_types`: the summary of the fit must be
+of the types that its dataclasses say.
 
 `upgrade_facts`: the summary of the fit, called "facts". The operating point, the audit and the scores of two classes
 stood alone, and those of more classes under their names. A step of the audit held its measures only. Its counts follow
@@ -17,9 +18,13 @@ had learned of two classes stood alone, and that of more classes under their cod
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import math
+import numbers
+import types
+import typing
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +34,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.errors import fault
+from semisvm.errors import fault, shorten
 from semisvm.estimators.progress import RoundRecord
 
 SCHEMA = "schema.json"
@@ -232,3 +237,39 @@ def _replace_renamed_attributes(estimator: Any, names: Sequence[str]) -> None:
             for one in records
             if isinstance(one, Mapping)
         ]
+
+
+def check_types(value: Any, hint: Any, where: str) -> None:
+    """Refuse, by a ValueError, a value that is not of the type that its dataclass says, all its parts included."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        hint = next((one for one in inner if _is_of(value, one)), inner[0])
+        origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if not _is_of(value, hint):
+        raise ValueError(f"{where} is {shorten(str(value))}, which is not of its type")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for name, own in typing.get_type_hints(type(value)).items():
+            if hasattr(value, name):
+                check_types(getattr(value, name), own, f"{where}.{name}")
+    elif origin is tuple and inner:
+        for one in value:
+            check_types(one, inner[0], where)
+    elif origin is dict:
+        for key, one in value.items():
+            check_types(key, inner[0], where)
+            check_types(one, inner[1], where)
+
+
+def _is_of(value: Any, hint: Any) -> bool:
+    kind = typing.get_origin(hint) or hint
+    if kind is typing.Literal:
+        return value in typing.get_args(hint)
+    if kind in (typing.Union, types.UnionType):
+        return any(_is_of(value, one) for one in typing.get_args(hint))
+    if kind is typing.Any or not isinstance(kind, type):
+        return True
+    if kind is int:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and abs(int(value)) < 2**62
+    if kind is float:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return isinstance(value, kind)

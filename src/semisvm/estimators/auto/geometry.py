@@ -38,6 +38,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import squareform
 
 from semisvm.estimators.equal_rows import find_equal_rows
 from semisvm.kernels.spectrum import largest_eigenpairs
@@ -131,13 +132,13 @@ def nearest_rows(distances2: np.ndarray, n_neighbors: int) -> tuple[np.ndarray, 
 
 def median_distance2(distances2: np.ndarray, mass: np.ndarray) -> float:
     """The median over all pairs of rows, copies of a row included; never 0."""
-    upper = np.triu_indices(len(mass), 1)
-    values = distances2[upper]
+    values = squareform(distances2, checks=False)
     if (mass == 1).all():
         found = float(np.median(values)) if len(values) else 0.0
     else:
         copies = np.maximum(mass * (mass - 1) / 2, 0).sum()
-        found = _weighted_median(np.append(values, 0.0), np.append(mass[upper[0]] * mass[upper[1]], copies))
+        pairs = squareform(np.outer(mass, mass), checks=False)
+        found = _weighted_median(np.append(values, 0.0), np.append(pairs, copies))
     if found > 0:
         return found
     mean = float(mass @ distances2 @ mass) / float(mass.sum()) ** 2  # most rows are equal
@@ -277,9 +278,9 @@ class GraphFunctions:
         is_reached = np.isin(self.piece, self.piece[labeled])
         return float(mass[is_reached].sum() / mass.sum())
 
-    def place(self, distances2: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """The values of the functions at new rows, from their distances to the rows of the fit."""
-        nearest, distance = nearest_rows(distances2, self.n_neighbors)
+    def place(self, nearest: np.ndarray, distance: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """The values of the functions at new rows, from their nearest rows of the fit and their distances."""
+        nearest, distance = nearest[:, : self.n_neighbors], distance[:, : self.n_neighbors]
         link = _link_weight(distance, self.width) * mass[nearest]
         link /= np.sqrt(link.sum(axis=1, keepdims=True) * self.degree[nearest])
         is_extended = self.lam < EXTENDED_BELOW

@@ -132,8 +132,9 @@ def _random_lengths(
         rows = draw(shape) * scale
         distances2 = squared_distances_between(rows, rows)
         np.fill_diagonal(distances2, np.inf)
+        distance = nearest_rows(distances2, max(n_neighbors.values(), default=0))[1]
         for k, count in n_neighbors.items():
-            found[k] = min(found[k], float(nearest_rows(distances2, count)[1].mean()))
+            found[k] = min(found[k], float(distance[:, :count].mean()))
     return found
 
 
@@ -215,7 +216,9 @@ class KernelLibrary:
         distances2 = geometry.squared_distances(prepared, products)
         kernel = self.components.kernel(products, distances2, mass)
         components = self.components.place(kernel, mass)
-        functions = {k: graph.place(distances2, mass) for k, graph in self.graphs.items()}
+        most = max((graph.n_neighbors for graph in self.graphs.values()), default=0)
+        nearest = nearest_rows(distances2, most) if most else None
+        functions = {k: graph.place(*nearest, mass) for k, graph in self.graphs.items()} if nearest else {}
         known = geometry.find(prepared)
         is_known = known >= 0
         components[is_known] = self.components.vectors[known[is_known]]
@@ -281,7 +284,8 @@ def make_library(
     components, kernel = make_components(geometry, products, distances2, n_classes + 1)
     np.fill_diagonal(distances2, np.inf)
     counts = {k: min(k, n - 1) for k in n_neighbors} if n > 1 else {}
-    links = {k: nearest_rows(distances2, count) for k, count in counts.items()}
+    nearest, distance = nearest_rows(distances2, max(counts.values(), default=0))
+    links = {k: (nearest[:, :count], distance[:, :count]) for k, count in counts.items()}
     del distances2
     structure = None
     if is_safe:

@@ -6,15 +6,6 @@
     random forest, extra trees      of the labeled rows; their out-of-bag scores stand for leave-one-out scores
 
 A view is a matrix that is made from the rows (`preparation`). Trees and directions are drawn from a fixed seed.
-
-**Trees** are a few arrays: what forests of scikit-learn become once they are grown.
-
-Models that hold them are small, can be kept in files without trusting any code, and score rows by one compiled loop.
-
-    left, right   (n,)    the children of each node, counted over all trees; a leaf is its own child
-    feature       (n,)    a row goes left where row[feature] <= threshold
-    threshold     (n,)
-    roots         (T,)    the first node of each tree
 """
 
 from __future__ import annotations
@@ -28,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomTreesEmbedding
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from semisvm.estimators.auto.average import (
     FamilySettings,
@@ -41,115 +32,7 @@ from semisvm.estimators.auto.average import (
 )
 from semisvm.estimators.auto.library import Member, make_library
 from semisvm.estimators.auto.stacking import Stacked
-from semisvm.kernels.resources import jit
-
-N_LEAF_TREES, LEAF_DEPTH = 200, 7
-
-
-@dataclass(frozen=True)
-class TreeSet:
-    """See the module's docstring."""
-
-    left: np.ndarray
-    right: np.ndarray
-    feature: np.ndarray
-    threshold: np.ndarray
-    roots: np.ndarray
-
-    @property
-    def n_nodes(self) -> int:
-        return len(self.left)
-
-    def leaves(self, rows: Any) -> np.ndarray:
-        """The leaf of each row in each tree, (m, T)."""
-        rows = self._checked(rows)
-        found = np.empty((len(rows), len(self.roots)), dtype=np.int64)
-        _find_leaves(rows, self.left, self.right, self.feature, self.threshold, self.roots, found)
-        return found
-
-    def sums(self, rows: Any, table: np.ndarray) -> np.ndarray:
-        """For each row the sum over all trees of the lines of `table`, (n, c), at its leaves: (m, c)."""
-        rows = self._checked(rows)
-        total = np.zeros((len(rows), table.shape[1]))
-        _sum_at_leaves(rows, self.left, self.right, self.feature, self.threshold, self.roots, table, total)
-        return total
-
-    def _checked(self, rows: Any) -> np.ndarray:
-        """Rows in single precision, as scikit-learn compares them; trees of a damaged file are refused."""
-        n, d = self.n_nodes, rows.shape[1]
-        is_whole = {len(self.right), len(self.feature), len(self.threshold)} == {n} and self.roots.max() < n
-        is_known = is_whole and self.roots.min() >= 0 and self.feature.min() >= 0 and self.feature.max() < d
-        own = np.arange(n)  # children come after their parent, so that every walk ends
-        if not (is_known and all(((own <= a) & (a < n)).all() for a in (self.left, self.right))):
-            raise ValueError(f"These {len(self.roots)} trees are damaged, or were not grown on {d} columns.")
-        return np.ascontiguousarray(rows, dtype=np.float32)
-
-
-def trees_of(forest: Any) -> TreeSet:
-    """The trees of a fitted forest of scikit-learn."""
-    trees = [one.tree_ for one in forest.estimators_]
-    roots = np.cumsum([0, *(tree.node_count for tree in trees)])[:-1]
-    parts: dict[str, list[np.ndarray]] = {name: [] for name in ("left", "right", "feature", "threshold")}
-    for root, tree in zip(roots, trees, strict=True):
-        own = np.arange(tree.node_count)
-        is_leaf = tree.children_left < 0
-        parts["left"].append(np.where(is_leaf, own, tree.children_left) + root)
-        parts["right"].append(np.where(is_leaf, own, tree.children_right) + root)
-        parts["feature"].append(np.where(is_leaf, 0, tree.feature))
-        parts["threshold"].append(np.where(is_leaf, 0.0, tree.threshold))
-    return TreeSet(roots=roots, **{name: np.concatenate(arrays) for name, arrays in parts.items()})
-
-
-def shares_at_leaves(forest: Any) -> np.ndarray:
-    """The shares of the classes at each node of a fitted forest of classifiers, (n, c)."""
-    values = np.concatenate([one.tree_.value[:, 0, :] for one in forest.estimators_])
-    return values / values.sum(axis=1, keepdims=True)
-
-
-@dataclass(frozen=True)
-class LeafShares:
-    """One column per node of every tree, so that inner products are the share of trees in which two rows meet."""
-
-    trees: TreeSet
-
-    def of(self, view: Any) -> Any:
-        """The features of rows: sparse, one entry per tree."""
-        leaves = self.trees.leaves(view)
-        n, k = leaves.shape
-        data = np.full(n * k, k**-0.5)
-        return sparse.csr_matrix((data, leaves.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.trees.n_nodes))
-
-    def products(self, view: Any, slopes: np.ndarray) -> np.ndarray:
-        """The features of rows times slopes (p, c), without making the features."""
-        return self.trees.sums(view, slopes) * len(self.trees.roots) ** -0.5
-
-
-def grow_leaf_shares(view: Any) -> LeafShares:
-    """Grow trees with random cuts, without labels."""
-    forest = RandomTreesEmbedding(N_LEAF_TREES, max_depth=LEAF_DEPTH, random_state=0).fit(view)
-    return LeafShares(trees_of(forest))
-
-
-@jit
-def _find_leaves(rows, left, right, feature, threshold, roots, found):
-    for i in range(rows.shape[0]):
-        for t in range(roots.shape[0]):
-            node = roots[t]
-            while left[node] != node:
-                node = left[node] if rows[i, feature[node]] <= threshold[node] else right[node]
-            found[i, t] = node
-
-
-@jit
-def _sum_at_leaves(rows, left, right, feature, threshold, roots, table, total):
-    for t in range(roots.shape[0]):
-        for i in range(rows.shape[0]):
-            node = roots[t]
-            while left[node] != node:
-                node = left[node] if rows[i, feature[node]] <= threshold[node] else right[node]
-            for c in range(table.shape[1]):
-                total[i, c] += table[node, c]
-
+from semisvm.estimators.auto.trees import LeafShares, TreeSet, shares_at_leaves, trees_of
 
 N_FOREST_TREES, FOREST_LEAF = 300, 2
 N_DIRECTIONS, WEAK_RIDGE = 100, 0.1
@@ -289,17 +172,19 @@ class ForestFamily:
 def train_forest(
     view: str,
     kind: type[RandomForestClassifier] | type[ExtraTreesClassifier],
+    per_cut: Callable[[int], int],
     views: dict[str, Any],
     weight: np.ndarray,
     target: LabeledTarget,
     settings: FamilySettings,
     title: str,
 ) -> FamilyFit:
-    """Train a forest on the labeled rows of one view."""
+    """Train a forest on the labeled rows of one view, of whose d columns a cut looks at `per_cut(d)`."""
     began = time.perf_counter()
     rows, Y = views[view], target.Y
     codes = (Y[:, 0] > 0).astype(int) if Y.shape[1] == 1 else Y.argmax(axis=1)
-    forest = kind(N_FOREST_TREES, min_samples_leaf=FOREST_LEAF, bootstrap=True, oob_score=True, random_state=0)
+    how = {"max_features": per_cut(rows.shape[1]), "min_samples_leaf": FOREST_LEAF}
+    forest = kind(N_FOREST_TREES, bootstrap=True, oob_score=True, random_state=0, **how)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rows that no tree has left out get the shares of the classes, below
         forest.fit(rows[target.labeled], codes, sample_weight=target.count)
@@ -307,8 +192,7 @@ def train_forest(
     out_of_bag = forest.oob_decision_function_
     has_none = ~np.isfinite(out_of_bag).all(axis=1) | (out_of_bag.sum(axis=1) == 0)
     left_out = _from_shares(np.where(has_none[:, None], share, out_of_bag))
-    name = title.removesuffix(": ")
-    record = member_record(name, left_out, target, 0, time.perf_counter() - began).with_details(weight=1.0)
+    record = member_record(title[:-2], left_out, target, 0, time.perf_counter() - began).with_details(weight=1.0)
     stacked = Stacked(np.ones(1), float(record.objective or 0), n_iter=1, gap=0.0)
     members = MembersFit([], {}, {"": 1.0}, left_out, stacked, [record], settings.tell(record))
     family = ForestFamily(view, trees_of(forest), shares_at_leaves(forest))

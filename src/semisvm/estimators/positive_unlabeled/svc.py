@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from semisvm.estimators.base import BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
+from semisvm.estimators.equal_rows import arrange_repeated
 from semisvm.estimators.positive_unlabeled.search import (
     UNTUNED_WEIGHT,
     PuMachine,
@@ -72,7 +73,7 @@ class PositiveUnlabeledSVC(BaseSVC):
     confidence : float, default=None
         With 0.9, recall and lift (and with a given prior, precision) have lower bounds that hold with 90% each. Half
         of the positives and a fifth of the unlabeled rows are held out for this and do not train. None: no promise.
-    cv : int, default=5
+    n_folds : int, default=5
         Number of folds, lowered where there are fewer positives. With fewer than 300 positives they are drawn three
         times: with so few, much of the noise comes from the draw of the folds.
     negative : int, float, str or bool, default=None
@@ -160,7 +161,7 @@ class PositiveUnlabeledSVC(BaseSVC):
             None,
         ],
         "confidence": [Interval(Real, 0, 1, closed="neither"), None],
-        "cv": [Interval(Integral, 2, None, closed="left")],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
         "negative": [Real, str, "boolean", None],
         "random_state": ["random_state"],
     }
@@ -175,7 +176,7 @@ class PositiveUnlabeledSVC(BaseSVC):
         min_recall: float | None = None,
         accept: float | int | None = None,
         confidence: float | None = None,
-        cv: int = 5,
+        n_folds: int = 5,
         negative: Any = None,
         kernel: Kernel = "rbf",
         degree: float = 3,
@@ -213,7 +214,7 @@ class PositiveUnlabeledSVC(BaseSVC):
         self.min_recall = min_recall
         self.accept = accept
         self.confidence = confidence
-        self.cv = cv
+        self.n_folds = n_folds
         self.negative = negative
         self.random_state = random_state
 
@@ -257,6 +258,9 @@ class PositiveUnlabeledSVC(BaseSVC):
         read_labels = partial(read_positives, negative=self.negative)
         return self._fit_rows(X, y, sample_weight, None, store, read_labels)
 
+    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+        return arrange_repeated(whole, rows)
+
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         sign, request = problem.labels.sign(1), self._request()
         weights = weights_to_try(self.positive_weight, self.loss)
@@ -266,7 +270,7 @@ class PositiveUnlabeledSVC(BaseSVC):
             return self._fit_without_unlabeled(problem, request)
         rng = check_random_state(self.random_state)
         held = np.zeros(len(sign), dtype=bool) if self.confidence is None else hold_out(sign, rng)
-        folds = draw_folds_of_all_rows(problem.labels.codes, ~held, self.cv, rng)
+        folds = draw_folds_of_all_rows(problem.labels.codes, ~held, self.n_folds, rng)
         if folds is None and self.positive_weight == "auto":
             weights = (UNTUNED_WEIGHT,)
         formula = problem.select(~held).formula()

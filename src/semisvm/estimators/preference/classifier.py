@@ -16,6 +16,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.estimators.binary import pairs, winning_codes
+from semisvm.estimators.equal_rows import as_repetitions, content_order
 from semisvm.estimators.inputs import check_every_class_is_used, read_random_sample, row_weights, validated
 from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.preference._calibration import CrossFitted
@@ -154,8 +155,9 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
             The rows, in any form that the estimator takes.
         %(labels)s
         sample_weight : array-like of shape (n_samples,), default=None
-            Passed on to the estimator. Thresholds and folds count rows, whatever their weights. A row of weight 0 is
-            left out.
+            A row of weight 2 is two rows, for the estimator, folds, thresholds and intervals. Weights that are not
+            whole numbers, or above 10 on average, are passed on to the estimator, and folds, thresholds and intervals
+            count each row once. A row of weight 0 is left out.
         %(random_sample)s
 
         Returns
@@ -177,14 +179,14 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         weight = row_weights(sample_weight, X)
         check_every_class_is_used(labels, weight > 0)
         self.classes_ = labels.classes
-        in_use = np.flatnonzero(weight > 0)
         sample = read_random_sample(random_sample, X.shape[0])
+        in_use, counts_rows = _arranged(X, labels, weight, sample)
         own_labels = Labels(labels.classes, labels.codes[in_use])
         plan = self._make_plan(own_labels, None if sample is None else sample[in_use])
         rows, certificate = in_use[plan.learns], in_use[plan.certifies]
         own_X, certificate_X = safe_indexing(X, rows), safe_indexing(X, certificate)
         is_unlabeled = ~labels.is_labeled[rows]
-        own_weight = None if sample_weight is None else weight[rows]
+        own_weight = None if counts_rows else weight[rows]
         price = np.where(is_unlabeled, self.unlabeled_weight, 1.0)
         outcomes: list[Outcome] = []
         self.history_, self.n_iter_ = [], 0
@@ -231,7 +233,7 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         """A label for every training row, and the round that gave it."""
         self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
         for outcome in outcomes:
-            self.labeled_iter_[rows] = np.maximum(self.labeled_iter_[rows], outcome.labeled_in)
+            np.maximum.at(self.labeled_iter_, rows, outcome.labeled_in)
         codes = labels.codes.copy()
         unlabeled = np.flatnonzero(~labels.is_labeled)
         if len(unlabeled):
@@ -279,3 +281,12 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         inner = get_tags(self.estimator).input_tags
         tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         return tags
+
+
+def _arranged(X: Any, labels: Labels, weight: np.ndarray, sample: np.ndarray | None) -> tuple[np.ndarray, bool]:
+    """The rows in use in the order of their content, those of weight 2 twice; and whether that settles the weights."""
+    rows = np.flatnonzero(weight > 0)
+    ties = [labels.codes[rows], weight[rows]]
+    rows = rows[content_order(safe_indexing(X, rows), *(ties if sample is None else [sample[rows], *ties]))]
+    times = as_repetitions(weight[rows])
+    return (rows, bool((weight[rows] == 1).all())) if times is None else (np.repeat(rows, times), True)

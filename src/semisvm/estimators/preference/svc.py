@@ -19,7 +19,7 @@ from sklearn.callback import with_callbacks
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.equal_rows import EqualRows, find_repeats
+from semisvm.estimators.equal_rows import EqualRows, arrange_repeated, find_repeats
 from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome, Plan
@@ -230,6 +230,9 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         %(fitted_self)s
         """
         return self._fit_rows(X, y, sample_weight, None, store, random_sample=random_sample)
+
+    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+        return arrange_repeated(whole, rows)
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         plan = self._make_plan(problem.labels, problem.random_sample)
