@@ -58,7 +58,7 @@ def pair_terms(counter, pairs, rows, source):
                 factors[at, 0] = data[k] if left <= right else 0
                 factors[at, 1] = data[m] if right <= left else 0
                 k += left <= right
-                m += right <= left
+                m += right <= left  # type: ignore[assignment]
                 at += 1
             stops[p] = at
         first = PAIRS_PER_PIECE * next_piece(counter)
