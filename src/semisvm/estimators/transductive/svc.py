@@ -36,7 +36,7 @@ from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
 MOST_ARRANGED = 100_000
-SHARE_OF_C = 0.1  # the price of unlabeled rows with more than two classes
+SHARE_WITH_MANY = 0.1  # the price of unlabeled rows with more than two classes
 
 
 @with_shared_docs
@@ -214,7 +214,7 @@ class TransductiveSVC(BaseSVC):
     def _price_of_unlabeled(self) -> float:
         if self.C_unlabeled is not None:
             return self.C_unlabeled
-        return self.C if len(self.classes_) == 2 else SHARE_OF_C * self.C
+        return self.C if len(self.classes_) == 2 else SHARE_WITH_MANY * self.C
 
     def _machine(self, task: BinaryTask) -> SwitchMachine | RampMachine | SoftMachine:
         price = self._price_of_unlabeled
