@@ -86,11 +86,11 @@ def fit_command(
         check_can_write(report, force=force, inputs=[*inputs, out])
     if resume and checkpoint is None:
         raise click.UsageError("--resume continues a checkpoint: say which one by --checkpoint DIR.")
-    if not is_compiled():
-        screen.warn("Compiling once (about 10 seconds; semisvm info --warm does it beforehand).")
     with screen.working():
         screen.tell("Reading the rows")
         training, settings = shared.read_training_options(options)
+        if not is_compiled():
+            screen.warn("Compiling once (about 10 seconds; semisvm info --warm does it beforehand).")
         fitted = fit_model(
             training,
             settings,
