@@ -31,8 +31,8 @@ ax.legend(ncols=2, loc="upper left", fontsize=9)
 plt.show()
 
 # %%
-# With ``device="auto"``, the default, a GPU is used if there is one and the CPU is expected to take longer than starting
-# it, about 5 seconds:
+# With ``device="auto"``, the default, a GPU is used if there is one and the CPU is expected to take longer than
+# starting it, about 5 seconds:
 
 from semisvm import SupervisedSVC  # noqa: E402
 
