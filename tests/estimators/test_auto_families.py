@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from semisvm import AutoSVC, load, save
 from semisvm.estimators.auto import explain_weights, members, trees
 from semisvm.estimators.auto.average import FamilySettings, LabeledTarget
+from semisvm.estimators.auto.families import few_columns, half_of_columns
 from semisvm.estimators.auto.members import (
     find_latent_directions,
     train_features,
@@ -162,16 +163,35 @@ def test_latent_coordinates_have_length_1_and_their_scores_are_those_of_the_kern
     assert_allclose(list(found.members.weights.values()), weights)
 
 
-@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
-def test_a_forest_is_left_out_by_its_out_of_bag_scores(kind):
+@pytest.mark.parametrize(
+    ("kind", "per_cut"), [(RandomForestClassifier, half_of_columns), (ExtraTreesClassifier, few_columns)]
+)
+def test_a_forest_is_left_out_by_its_out_of_bag_scores(kind, per_cut):
     rng = np.random.default_rng(0)
-    X, codes = rng.standard_normal((60, 4)), rng.integers(0, 2, 25)
+    X, codes = rng.standard_normal((60, 9)), rng.integers(0, 2, 25)
     target = LabeledTarget(np.arange(25), 2.0 * codes[:, None] - 1, np.ones(25), np.ones(25))
-    found = train_forest("rows", kind, {"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
-    alone = kind(N_TREES, min_samples_leaf=2, bootstrap=True, oob_score=True, random_state=0)
+    found = train_forest("rows", kind, per_cut, {"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
+    alone = kind(
+        N_TREES,
+        max_features=5 if kind is RandomForestClassifier else 3,
+        min_samples_leaf=2,
+        bootstrap=True,
+        oob_score=True,
+        random_state=0,
+    )
     alone.fit(X[:25], codes, sample_weight=np.ones(25))
     assert_allclose(found.members.left_out[:, 0], 2 * alone.oob_decision_function_[:, 1] - 1)
     assert_allclose(found.scores[:, 0], 2 * alone.predict_proba(X)[:, 1] - 1)
+
+
+def test_the_forest_finds_the_two_columns_of_forty_that_decide():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, (700, 40)).astype(float), columns=[f"x{j}" for j in range(40)])
+    y = ((X["x3"] == 1) & (X["x8"] == 1)).to_numpy().astype(int)
+    hidden = np.where(np.arange(700) < 80, y, -1)
+    model = AutoSVC().fit(X[:400], hidden[:400])
+    assert max(model.families_, key=model.families_.get) == "random forest"
+    assert average_precision_score(y[400:], model.decision_function(X[400:])) > 0.95
 
 
 def test_families_are_stacked_by_their_leave_one_out_scores(cancer, of_cancer):

@@ -8,7 +8,7 @@ import pytest
 
 from semisvm.decision import AcceptedCounts, judge_without_negatives
 from semisvm.report import render_page
-from semisvm.report.positives_only import ASSUMED, CHECK, describe_positives
+from semisvm.report.wording import ASSUMED, CHECK, describe_positives
 from semisvm.tables.summary import DataSummary, FitSummary, MethodSummary, ScoreSample
 
 COUNTS = AcceptedCounts(45, 50, 300, 3000)

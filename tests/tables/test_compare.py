@@ -4,18 +4,23 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.metrics import balanced_accuracy_score
 
 from killed_fits import training
 from semisvm.decision import Estimate, measure
 from semisvm.estimators.registry import find_method
-from semisvm.tables.compare import Comparison, MethodTrial, compare_methods
+from semisvm.tables import compare
+from semisvm.tables.classes import Classes
+from semisvm.tables.columns import settle_columns
+from semisvm.tables.compare import Comparison, MethodTrial, compare_methods, tune_settings
+from semisvm.tables.encode import TableEncoder
 from semisvm.tables.findings import say_gain
 from semisvm.tables.fit import compare_on, fit_model
 from semisvm.tables.held_out import HeldOutScores, judge, make_bench, score_held_out
 from semisvm.tables.methods import Settings, lead_per_class
-from semisvm.tables.stages import tune
+from semisvm.tables.training import Training
 
 THREE = ("low", "mid", "high")
 TWO = ("no", "yes")
@@ -168,12 +173,32 @@ def test_costs_are_what_auto_lowers():
 def test_tuning_takes_what_predicts_held_out_labels_best():
     rows = training(300)
     bench = make_bench(rows.rows.to_numpy(), rows.labels)
-    tuned = tune(bench, Settings(kernel="rbf"))
+    tuned = tune_settings(bench, Settings(kernel="rbf"))
     before, after = (
         compare_methods(bench, settings, ["supervised"]).baseline.merit.mean
         for settings in (Settings(kernel="rbf"), tuned)
     )
     assert after >= before
+
+
+def test_views_to_try_are_learned_from_a_sample_of_many_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{j}" for j in range(300)])
+    frame = pandas.DataFrame({"note": [" ".join(rng.choice(words, 6)) for _ in range(500)], "n": rng.random(500)})
+    codes = np.where(np.arange(500) < 60, rng.integers(0, 2, 500), -1)
+    rows = Training("rows", "y", frame, codes, Classes(TWO, False), settle_columns(dict(frame.items()))[0])
+    whole, chosen = rows.views(), np.array([3, 400, 17, 90, 8])
+    part = whole.learn_from(chosen)
+    assert abs(part.form() - whole.form()[chosen]).max() == 0  # the standard view is that of all rows
+    alone = TableEncoder(rows.columns, view="letters").fit(frame.iloc[chosen])
+    assert abs(part.form("letters") - alone.transform(frame.iloc[chosen])).max() == 0
+    assert abs(part.take(np.array([1, 4])).form("letters") - part.form("letters")[[1, 4]]).max() == 0
+    seen = []
+    fit = TableEncoder.fit
+    monkeypatch.setattr(TableEncoder, "fit", lambda self, X, y=None: seen.append((self.view, len(X))) or fit(self, X))
+    monkeypatch.setattr(compare, "MOST_LEARNED", 150)
+    tune_settings(make_bench(rows.views(), rows.labels), Settings())
+    assert sorted(seen) == [("latent", 150), ("letters", 150), ("standard", 500)]
 
 
 def test_margins_are_above_zero_exactly_where_a_class_wins():

@@ -13,11 +13,11 @@ from semisvm.tables.cells import CellError, typed_column
 from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
 from semisvm.tables.columns import Column, Unused, remark_on, settle_column
 from semisvm.tables.encode import TableEncoder
+from semisvm.tables.evaluate import suggest_rows
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.read import open_rows
 from semisvm.tables.read_training import read_training
-from semisvm.tables.suggest import suggest_rows
 
 
 def settle(*cells, name="c", wanted=None):
@@ -279,7 +279,11 @@ def test_labels_that_differ_by_case_or_spaces_are_asked_about(tmp_path):
     with pytest.raises(DataError, match=r"differ only by case or spaces: 'Yes' \(20 rows\) and 'yes' \(10 rows\)"):
         read_training([path], "y")
     assert read_training([path], "y", spelling="same").classes.names == ("Yes", "No")  # the rarer one is positive
-    assert len(read_training([path], "y", spelling="exact").classes.names) == 5
+    exact = read_training([path], "y", spelling="exact").classes
+    assert len(exact.names) == 5
+    spelled = Classes(("no", "Yes"), False)  # a model knows its classes in any spelling that is not another class's
+    assert spelled.codes_of(["YES", " no", "yes  ", "Yes", "", "maybe"]).tolist() == [1, 0, 1, 1, -1, -2]
+    assert Classes(("yes", "Yes"), False).codes_of(["yes", "Yes", "YES"]).tolist() == [0, 1, -2]
 
 
 def test_the_rarer_class_is_positive_unless_another_is_named_or_both_are_about_as_frequent(tmp_path):

@@ -134,8 +134,8 @@ def suggest_command(
     trains, but fit sets no threshold on it and measures nothing on it.
     """
     from semisvm.tables.disk import check_can_write
+    from semisvm.tables.evaluate import check_suffix, suggest_rows, write_suggestions
     from semisvm.tables.files import load_table_model
-    from semisvm.tables.suggest import check_suffix, suggest_rows, write_suggestions
     from semisvm.tables.summary import plain_json
 
     screen = Screen(as_json)

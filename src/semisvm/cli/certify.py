@@ -12,7 +12,7 @@ from semisvm.cli.screen import Screen
 
 if TYPE_CHECKING:
     from semisvm.campaign import Campaign
-    from semisvm.tables.exchange import BatchFormat
+    from semisvm.tables.batches import BatchFormat
 
 CERTIFY_EXAMPLES = (
     "semisvm certify start spam.skops mails.csv --min-precision 0.9 --state mails.campaign --out to-label.csv",
@@ -96,8 +96,8 @@ def say_begun(screen: Screen, campaign: Campaign) -> None:
 
 def _say_setup(screen: Screen, campaign: Campaign, format: BatchFormat) -> None:
     """Say what a project of a labeling tool must be set up with."""
+    from semisvm.tables.batches import setup_for
     from semisvm.tables.certify import load_model
-    from semisvm.tables.exchange import setup_for
 
     model = load_model(campaign.about["model"])
     columns = [name for name in model.open(campaign.about["data"]).names or () if name != model.target]

@@ -3,6 +3,8 @@
 With two classes there is one answer, for the positive class; with more there is one per class. Each is a dictionary for
 the template. Under "drawn" it has the numbers that the charts are drawn from; None, with a reason beside it, where the
 summary does not have them.
+
+`describe_campaign` says what came of labeling until certified.
 """
 
 from __future__ import annotations
@@ -12,12 +14,24 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from semisvm.campaign import CampaignSummary
 from semisvm.decision import SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED, Estimate, OperatingPoint, Target
 from semisvm.decision import changed_by_unlabeled as is_changed
 from semisvm.decision.target import f_name
 from semisvm.report.charts import UsableScores, bin_scores, tabulate
-from semisvm.report.positives_only import NO_AUDIT_OF_POSITIVES, describe_positives
-from semisvm.report.wording import interval, percent, rate, short_rule, signed_rate, verdict, whole
+from semisvm.report.wording import (
+    NO_AUDIT_OF_POSITIVES,
+    describe_positives,
+    interval,
+    percent,
+    price_left,
+    rate,
+    short_rule,
+    signed,
+    signed_rate,
+    verdict,
+    whole,
+)
 from semisvm.tables.summary import ErrorCosts, FitSummary
 
 DEFAULT_CONFIDENCE = 0.9  # of intervals, where there is no operating point that has its own
@@ -236,3 +250,64 @@ def _spread_alt(scores: UsableScores) -> str:
         if rows.size
     ]
     return "Histogram of scores: " + "; ".join(parts) + "." if parts else "No scores."
+
+
+# ---- campaigns ----
+
+
+def describe_campaign(found: CampaignSummary) -> dict[str, Any]:
+    """Return what the page of the report shows of a campaign, and, under "drawn", what its charts draw."""
+    share = f"{found.n_labels / max(found.n_rows, 1):.1%}"
+    tiles = [
+        ("Rows of the pool", whole(found.n_rows), "had no label when the campaign began"),
+        ("Labels", whole(found.n_labels), f"{share} of the pool, drawn at random"),
+        ("Positive", whole(found.n_positive), f"of these answers were {found.positive}"),
+        ("Don't know", whole(found.n_unknown), "answers; they count as the campaign was told to"),
+        ("Corrected", whole(found.n_corrections), "answers were changed afterwards"),
+        ("Risk so far", percent(found.total_risk), _ledger(found.campaign)),
+    ]
+    lines = [
+        {
+            "threshold": signed(line["threshold"]),
+            "accepted": whole(line["n_accepted"]),
+            "predicted": ", ".join(f"{name} {rate(value)}" for name, value in line["predicted"].items()),
+            "answers": f"{line['positives']} of {line['n_read']}",
+            "price": price_left(line),
+            "at": "" if done is None else f"after {done} labels",
+            "is_certified": line["is_certified"],
+        }
+        for line, done in zip(found.thresholds, found.certified_at, strict=True)
+    ]
+    next_step = "" if found.forecast is None else f"About {found.forecast:,} more labels for the next certificate."
+    return {
+        "claim": found.claim,
+        "target": f"{found.target} for {found.positive}",
+        "status": "certified" if found.status in ("certified", "known") else "missed",
+        "reason": found.reason,
+        "next": next_step,
+        "tiles": tiles,
+        "lines": lines,
+        "alt": _campaign_alt(found),
+        "drawn": {
+            "labels": list(found.labels),
+            "paths": [list(path) for path in found.paths],
+            "certified_at": list(found.certified_at),
+            "prices": [
+                {"name": f"{line['n_accepted']:,} rows", "need": line["forecast"], "is_certified": line["is_certified"]}
+                for line in found.thresholds
+            ],
+        },
+    }
+
+
+def _ledger(number: int) -> str:
+    if number == 1:
+        return "the chance, at most, that the promise is wrong"
+    return f"the chance, at most, that any of the {number} campaigns so far is wrong"
+
+
+def _campaign_alt(found: CampaignSummary) -> str:
+    done = [n for n in found.certified_at if n is not None]
+    told = f"{len(done)} of {len(found.thresholds)} thresholds were certified"
+    first = f", the first after {min(done)} labels" if done else ""
+    return f"Evidence of each threshold against the number of labels: {told}{first}. The table below holds the figures."

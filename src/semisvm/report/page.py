@@ -23,9 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from semisvm.decision import Estimate
-from semisvm.report.answers import describe_answers, plain_ends
+from semisvm.report.answers import describe_answers, describe_campaign, plain_ends
 from semisvm.report.charts import describe_rounds
-from semisvm.report.displays.sampling import describe_campaign
 from semisvm.report.wording import (
     DASH,
     duration,

@@ -224,3 +224,14 @@ def _plain_column(path: Path, name: str, column: Any, start: int, is_number: boo
         reason = f"column {name!r} holds {kind}, which is neither numbers, text nor dates"
         raise fault(path, reason, "Turn the column into one of these, or leave it out")
     return column.to_pandas()
+
+
+def plain_cell(value: Any) -> Any:
+    """Return a cell as JSON can hold it; an empty one is None."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value == int(value):
+        return int(value)
+    return value if isinstance(value, bool | int | float | str) else str(value)

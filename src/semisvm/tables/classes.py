@@ -44,9 +44,17 @@ class Classes:
     are_numbers: bool
 
     def codes_of(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the place of each label among the names: -1 for no label, -2 for a label that is no class here."""
+        """Return the place of each label among the names: -1 for no label, -2 for a label that is no class here.
+
+        A label that differs from one class only by case or spaces is of that class.
+        """
         code = {name: k for k, name in enumerate(self.names)} | {"": -1}
-        spelled = {text: code.get(_canonical(text) if self.are_numbers else text, -2) for text in set(texts)}
+        folded = [_folded(name) for name in self.names]
+        alike = {text: k for k, text in enumerate(folded) if folded.count(text) == 1}
+        spelled = {
+            text: code.get(_canonical(text) if self.are_numbers else text, alike.get(_folded(text), -2))
+            for text in set(texts)
+        }
         return np.fromiter(map(spelled.__getitem__, texts), dtype=np.intp, count=len(texts))
 
     def categorical(self, codes: NDArray[np.intp]) -> Any:
@@ -92,12 +100,12 @@ def one_spelling(counts: Counter[str], path: Path, column: str, spelling: str) -
         raise DataError(f"`spelling` is one of ask, same and exact; got {spelling!r}.")
     alike: dict[str, list[str]] = {}
     for text, _ in Counter({text: n for text, n in counts.items() if text}).most_common():
-        alike.setdefault(" ".join(text.casefold().split()), []).append(text)
+        alike.setdefault(_folded(text), []).append(text)
     doubtful = [names for names in alike.values() if len(names) > 1]
     if not doubtful or spelling == "exact":
         return {}
     if spelling == "ask":
-        seen = " and ".join(f"{name!r} ({counts[name]} rows)" for name in doubtful[0])
+        seen = "; ".join(" and ".join(f"{name!r} ({counts[name]} rows)" for name in names) for names in doubtful[:3])
         reason = f"column {column!r} has labels that differ only by case or spaces: {seen}"
         remedy = "Set `spelling` to same if they are one class, or to exact if they are different classes"
         raise fault(path, reason, remedy)
@@ -210,6 +218,11 @@ def read_cost_matrix(path: str | Path, classes: Classes) -> np.ndarray:
         gone = next(name for code, name in enumerate(classes.names) if code not in seen)
         raise fault(path, f"the true class {gone!r} has no row", "Write one row per class")
     return matrix
+
+
+def _folded(text: str) -> str:
+    """A label without its case and its spaces."""
+    return " ".join(text.casefold().split())
 
 
 def _canonical(text: str) -> str:

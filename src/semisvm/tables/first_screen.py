@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from semisvm.decision import OperatingPoint, changed_by_unlabeled
-from semisvm.tables.drawn import INSISTED, REFUSED
+from semisvm.tables.held_out import INSISTED, REFUSED
 from semisvm.tables.summary import FitSummary
 
 MOST_WORDS_SHOWN = 120

@@ -7,7 +7,8 @@
     4  the fit on all rows
     5  the audit on out-of-fold scores: labels alone, + threshold, + unlabeled rows
 
-`semisvm.tables.stages` has the stages.
+Ctrl-C ends the current stage, keeps the best so far, and continues with the next: a comparison ends with the methods
+that are done, a fit with the rounds that are done, an audit is left out.
 """
 
 from __future__ import annotations
@@ -23,17 +24,177 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.errors import DataError, fault
-from semisvm.estimators.registry import available, find_method
+from semisvm.estimators.registry import Method, available, find_method
 from semisvm.tables.checkpoint import Checkpoint, open_checkpoint
-from semisvm.tables.compare import BASELINE, Comparison, compare_methods
+from semisvm.tables.compare import (
+    BASELINE,
+    Comparison,
+    MethodTrial,
+    compare_methods,
+    try_method,
+    tune_settings,
+    with_usual_kernel,
+)
 from semisvm.tables.encode import STANDARD
-from semisvm.tables.findings import installed_versions, summarize, without_repeats
-from semisvm.tables.held_out import MOST_UNLABELED
-from semisvm.tables.methods import Settings, Tell, say_nothing, takes_columns
+from semisvm.tables.findings import (
+    Findings,
+    find_out,
+    installed_versions,
+    say_gain,
+    sets_own_threshold,
+    summarize,
+    without_repeats,
+)
+from semisvm.tables.held_out import MOST_UNLABELED, Bench, check_sample, make_bench, may_certify
+from semisvm.tables.methods import (
+    Settings,
+    StoppedError,
+    Tell,
+    fit_quietly,
+    make_estimator,
+    say_nothing,
+    sets_thresholds,
+    takes_columns,
+    why_not,
+)
 from semisvm.tables.model import Model
-from semisvm.tables.positives_only import FOR_POSITIVES, RankComparison, check_positives_only, compare_positives
-from semisvm.tables.stages import AUTO, Stages, with_usual_kernel
-from semisvm.tables.training import Training
+from semisvm.tables.positives_only import (
+    FOR_POSITIVES,
+    RankComparison,
+    check_positives_only,
+    compare_positives,
+    describe_positives_only,
+)
+from semisvm.tables.training import RowForms, Training
+
+AUTO = "auto"
+LARGE_TABLE, MOST_IN_KERNELS_OF_MANY = 5_000, 2_000  # beyond so many rows, fewer are in kernels of all rows
+PREFERRED = "AutoSVC"  # what "auto" takes unless another is better by more than two standard errors
+
+
+class Stages:
+    """The stages of one fit; `bench` is None if a class has too few labels for folds."""
+
+    def __init__(
+        self,
+        training: Training,
+        views: RowForms,
+        settings: Settings,
+        most_unlabeled: int,
+        tell: Tell,
+        store: Any = None,
+    ):
+        self.training, self.views, self.settings, self.tell, self.store = training, views, settings, tell, store
+        self.labels = training.labels
+        self.was_stopped = False
+        self.notes = list(training.notes)
+        self.comparison: Comparison | None = None
+        self.is_fair_sample: bool | None = None
+        self.bench: Bench | None = None
+        self.why_no_bench = ""
+        try:
+            self.bench = make_bench(
+                views, self.labels, seed=settings.seed, most=most_unlabeled, store=store, measures=training.measures
+            )
+        except ValueError as error:
+            self.why_no_bench = str(error)
+        if self.bench is not None and training.n_unlabeled > most_unlabeled:
+            self.notes.append(
+                f"Methods were compared and audited with {most_unlabeled} of {training.n_unlabeled} unlabeled rows, "
+                "drawn at random; the model itself was fitted to all."
+            )
+
+    def check_sample(self) -> bool:
+        """Check whether the labels look like a random sample; True if a certificate is refused because they do not."""
+        if self.training.has_positives_only:  # its own assumption is stated with its results
+            return False
+        found = check_sample(self.views.form(), self.labels, self.training.measures, self.settings, self.tell)
+        self.is_fair_sample = None if found is None else bool(found.is_fair)
+        is_allowed, notes = may_certify(found, self.settings)
+        self.notes = notes + self.notes
+        if not is_allowed:
+            self.settings = replace(self.settings, confidence=None)
+        return not is_allowed
+
+    def tune(self, wanted: bool) -> None:
+        """Choose the view, the kernel, C and gamma, or take the usual ones."""
+        if wanted and self.bench is not None:
+            self.settings = tune_settings(self.bench, self.settings, self.tell)
+        elif wanted and not self.training.has_positives_only:
+            self.notes.append(f"C and the kernel were not tuned: {self.why_no_bench}.")
+        self.settings = with_usual_kernel(self.settings, self.views)
+
+    def choose(self, name: str, why_asked: str) -> tuple[Method, str]:
+        """Return the method, and why it is this one."""
+        if name != AUTO:
+            method = find_method(name)
+            if reason := why_not(method, self.views.form(self.settings.view), self.settings):
+                raise DataError(f"The method {name!r} {reason}. Choose another `method`.")
+            sets_own = sets_thresholds(method, self.settings)
+            if sets_own and not method.for_one_class and self.bench is None:
+                raise DataError(
+                    f"The method {name!r} can't set a threshold: {self.why_no_bench}. Label more rows of it."
+                )
+            return method, why_asked
+        if self.bench is None and self.settings.has_target:
+            raise DataError(f"No threshold can be set for what is asked: {self.why_no_bench}. Label more rows of it.")
+        if not self.training.n_unlabeled:
+            return find_method(BASELINE), "Every row has a label, so there are no unlabeled rows to learn from."
+        if self.bench is None:
+            return find_method(BASELINE), f"Methods can't be compared: {self.why_no_bench}."
+        names = [BASELINE, *(method.name for method in available() if method.class_name == PREFERRED)]
+        self.comparison = compare_methods(self.bench, self.settings, names, self.tell, preferred=names[-1])
+        self.was_stopped |= self.comparison.was_stopped
+        self.notes.append(self.comparison.verdict())
+        return self.comparison.chosen.method, self.comparison.why()
+
+    def fit(self, method: Method) -> Any:
+        """Fit the method to all rows."""
+        X = self.views.for_method(method, self.settings)
+        most = MOST_IN_KERNELS_OF_MANY if len(self.views) > LARGE_TABLE else None
+        settings = replace(self.settings, columns=self.views.groups, max_rows=self.settings.max_rows or most)
+        estimator = make_estimator(method, settings)
+        what = f"Fitting {method.name} to {X.shape[0]} rows"
+        self.tell(what)
+        try:
+            self.notes += fit_quietly(estimator, X, self.labels, self.tell, what, self.store, self.training.measures)
+        except StoppedError:
+            self.was_stopped = True
+            self.notes.append("The fit was stopped by hand: the model is the best so far.")
+        return estimator
+
+    def measure(self, method: Method, estimator: Any) -> Findings:
+        """Find out what the model gives: from the estimator itself if it knows, otherwise on held-out labels."""
+        if method.for_one_class:
+            X = self.views.for_method(method, self.settings)
+            return describe_positives_only(estimator, X, self.training, self.settings.seed)
+        held_out = None if sets_own_threshold(method, estimator, self.settings) else self._held_out(method)
+        if method.name == BASELINE and self.training.n_unlabeled:
+            self.notes.append("The supervised method does not use the unlabeled rows.")
+        X = self.views.for_method(method, self.settings)
+        return find_out(method, estimator, held_out, self.training, X, self.settings)
+
+    def _held_out(self, method: Method) -> tuple[MethodTrial, MethodTrial] | None:
+        """Return the method and the supervised baseline on the folds; None without folds, or after Ctrl-C."""
+        if self.bench is None:
+            self.notes.append(f"The quality of the model can't be measured: {self.why_no_bench}.")
+            return None
+        known = {} if self.comparison is None else {entry.method.name: entry for entry in self.comparison.entries}
+        try:
+            for one in (method, find_method(BASELINE)):
+                if one.name not in known:
+                    if self.was_stopped:
+                        raise StoppedError
+                    known[one.name] = try_method(one, self.settings, self.bench, self.tell)
+        except (StoppedError, KeyboardInterrupt):
+            self.was_stopped = True
+            self.notes.append("The quality of the model was not measured: the fit was stopped by hand.")
+            return None
+        entry, baseline = known[method.name], known[BASELINE]
+        if self.comparison is None or self.comparison.best_other is not entry:  # otherwise the verdict has said it
+            self.notes += say_gain(entry, baseline)
+        return entry, baseline
+
 
 FOR_TARGETS = "preference"
 
@@ -69,30 +230,14 @@ def fit_model(
 ) -> Fitted:
     """Fit a model to the training rows.
 
-    Parameters
-    ----------
-    training : Training
-        The rows, from `read_training`.
-    settings : Settings
-        What is asked for.
-    method : str, optional
-        A name of `semisvm.estimators.registry`, or "auto". By default "preference" for a certificate, and for a
-        precision or recall of each of several classes; else "auto".
-    tune : bool
-        Whether to choose the kernel, C and gamma by cross-validation.
-    most_unlabeled : int
-        How many unlabeled rows are used at most to compare and audit methods; the model uses all.
-    checkpoint : path, optional
-        A folder that keeps every finished solve.
-    resume : bool
-        Whether to continue the fit in `checkpoint`, if there is one.
-    tell : callable
-        Called with the progress (`semisvm.tables.methods`).
-
-    Returns
-    -------
-    Fitted
-        The model, and whether the fit was ended early.
+    training         the rows, from `read_training`
+    settings         what is asked for
+    method           a name of `semisvm.estimators.registry`, or "auto". By default "preference" for a certificate, and
+                     for a precision or recall of each of several classes; else "auto"
+    tune             whether to choose the kernel, C and gamma by cross-validation
+    most_unlabeled   how many unlabeled rows are used at most to compare and audit methods; the model uses all
+    checkpoint       a folder that keeps every finished solve; with `resume` a fit that is in it goes on
+    tell             called with the progress (`semisvm.tables.methods`)
     """
     began = time.perf_counter()
     why = "It was asked for."
@@ -141,9 +286,8 @@ def fit_model(
         summary=summary,
         probability=found.probability,
     )
-    has_target = settings.has_target
-    if chosen.for_one_class:  # its operating point is not one of those that are counted on labels of both classes
-        has_target = not estimator.operating_point_.reached
+    # The operating point of one class is not one of those that are counted on labels of both classes.
+    has_target = not estimator.operating_point_.reached if chosen.for_one_class else settings.has_target
     return Fitted(model, has_target, work.was_stopped, store, was_refused)
 
 
@@ -171,13 +315,9 @@ def compare_on(
     work.tune(tune)
     if not training.n_unlabeled and not methods:
         methods = [BASELINE]
-    return compare_methods(work.bench, work.settings, methods or _names(settings), tell)
-
-
-def _names(settings: Settings) -> list[str]:
-    """Return the methods to compare: those that need a target only if there is one."""
-    methods = [method for method in available() if not method.for_one_class]
-    return [method.name for method in methods if settings.has_target or not method.sets_threshold]
+    # Methods that need a target are compared only if there is one.
+    fitting = [one for one in available() if not one.for_one_class and (settings.has_target or not one.sets_threshold)]
+    return compare_methods(work.bench, work.settings, methods or [one.name for one in fitting], tell)
 
 
 def _fit_digest(X: Any, training: Training, settings: Settings, asked: list[Any]) -> str:

@@ -20,6 +20,8 @@ A merit is a weighted mean over rows:
 A weighted mean has a standard error within each class, and so has the difference of two methods on the same rows. For
 the standard error each class gets two more rows, half the span of its values above and below its mean: with few
 labels, a method that made no error yet is not a method without errors.
+
+`check_sample` asks whether the labels that are taken for a random sample look like one: held-out results rest on that.
 """
 
 from __future__ import annotations
@@ -35,9 +37,10 @@ from sklearn.base import clone
 
 from semisvm.decision import Estimate
 from semisvm.estimators.costs import cost_matrix
-from semisvm.estimators.registry import Method
+from semisvm.estimators.registry import Method, find_method
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit
-from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows
+from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample, labeled_fold_scores
+from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows, shape_for
 from semisvm.tables.training import RowForms, take_rows
 
 N_COMPARISON_FOLDS = 5
@@ -45,6 +48,16 @@ MOST_UNLABELED = 5_000
 MOST_IN_KERNELS = 700  # rows that kernels of all rows are made from, in a comparison: a bound on the time
 MERIT_CONFIDENCE = 0.9
 RANKING, ACCURACY, COST = "ranking", "balanced accuracy", "cost"
+
+
+REFUSED = (
+    "No certificate is given: it would rest on labeled rows that do not look like a random sample. If you know that "
+    "they are one, say so (`trust_labels`)."
+)
+INSISTED = (
+    "The certificate was asked for all the same. It rests on your word that the labeled rows are a random sample of "
+    "the pool, which the check contradicts."
+)
 
 
 @dataclass(frozen=True)
@@ -107,7 +120,7 @@ def make_bench(
     if len(unlabeled) > most:
         kept = np.random.default_rng(seed).choice(unlabeled, most, replace=False)
         rows = np.sort(np.concatenate([np.flatnonzero(codes >= 0), kept]))
-        views, labels, codes, measures = views.take(rows), labels[rows], codes[rows], measures[rows]
+        views, labels, codes, measures = views.learn_from(rows), labels[rows], codes[rows], measures[rows]
     counts = np.bincount(codes[measures], minlength=len(labels.categories))
     rarest = int(counts.min())
     if rarest < 2:
@@ -226,3 +239,56 @@ def _standard_error(values: np.ndarray, weights: np.ndarray, codes: np.ndarray, 
 def _interval(mean: float, error: float) -> Estimate:
     reach = float(ndtri(0.5 + MERIT_CONFIDENCE / 2)) * error
     return Estimate(mean, mean - reach, mean + reach)
+
+
+# ---- is the sample fair? ----
+
+
+def check_sample(
+    X: Any, labels: Any, measures: np.ndarray, settings: Settings, tell: Tell = say_nothing
+) -> FairSampleCheck | None:
+    """Check whether the rows that count as a random sample look like all others.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n, d)
+        The encoded rows.
+    labels : pandas Categorical of length n
+        The classes, missing where a row is unlabeled.
+    measures : ndarray of bool of shape (n,)
+        The labeled rows that count as a random sample.
+    settings : Settings
+        Kernel and parameters of the supervised method that scores the rows.
+    tell : callable
+        Called with the progress.
+
+    Returns
+    -------
+    FairSampleCheck or None
+        None if there are no unlabeled rows to compare with.
+    """
+    codes = np.asarray(labels.codes, dtype=np.intp)
+    if not (codes < 0).any() or not measures.any():
+        return None
+    tell("Checking whether the labeled rows are a random sample")
+    baseline = find_method("supervised")
+    rows = shape_for(baseline, X)
+
+    def fit_and_score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+        estimator = make_estimator(baseline, settings)
+        fit_quietly(estimator, rows[train], labels[train], say_nothing, "")
+        return score_rows(estimator, rows[test])
+
+    # Rows chosen by doubt belong to the others: they were in the pool that the random sample was drawn from. For the
+    # same reason they do not train here, so that they are scored as the other rows are.
+    scores = labeled_fold_scores(fit_and_score, codes, measures, random_state=settings.seed)
+    return check_fair_sample(X, measures, scores, random_state=settings.seed)
+
+
+def may_certify(found: FairSampleCheck | None, settings: Settings) -> tuple[bool, list[str]]:
+    """Return whether a held-out certificate may be given, and notes that say what the check found."""
+    if found is None or found.is_fair:
+        return True, []
+    if settings.confidence is None:
+        return True, [found.sentence]
+    return settings.trust_labels, [found.sentence, INSISTED if settings.trust_labels else REFUSED]

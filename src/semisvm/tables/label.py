@@ -13,6 +13,7 @@ from typing import Any
 
 from semisvm.campaign import Campaign
 from semisvm.errors import fault
+from semisvm.tables.cells import plain_cell
 from semisvm.tables.certify import (
     file_rows,
     find_positive,
@@ -26,7 +27,6 @@ from semisvm.tables.certify import (
 )
 from semisvm.tables.files import model_digest
 from semisvm.tables.methods import Tell, say_nothing
-from semisvm.tables.suggest import plain_cell
 
 READ_AHEAD = 50  # rows whose cells are read from the file at once
 KEYS = "123456789abcdefghijkmnoprstvwxyz"  # of the classes; l, q and u are later, quit and undo

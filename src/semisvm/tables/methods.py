@@ -174,7 +174,7 @@ def fit_quietly(
     random sample, for methods that set thresholds; None: all of them.
     """
     sample: dict[str, Any] = {}
-    # A mask is taken at its word: a table's labels are checked once, before anything is fitted (`tables.drawn`).
+    # A mask is taken at its word: a table's labels are checked once, before anything is fitted (`tables.held_out`).
     if has_fit_parameter(estimator, "random_sample"):
         sample["random_sample"] = np.ones(len(labels), dtype=bool) if random_sample is None else random_sample
     estimator.set_callbacks(RoundProgress(tell, what))

@@ -2,7 +2,7 @@
 
 Several files make one table: the rows of later files follow those of the first and must have its columns. An unlabeled
 row that occurs again with a label (a row that `suggest` wrote and a person labeled) is used once, with its label. A
-column "drawn" says which labels are a random sample (`semisvm.tables.drawn`); it is never a feature.
+column "drawn" says which labels are a random sample (`semisvm.tables.training`); it is never a feature.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from scipy import sparse
 from semisvm.errors import DataError, fault
 from semisvm.tables.classes import label_texts, settle_classes, settle_spelling, unmark
 from semisvm.tables.columns import Column, Unused, parse_types, remark_on, settle_columns
-from semisvm.tables.drawn import DRAWN_COLUMNS, read_ways
 from semisvm.tables.read import RowReader, open_rows
-from semisvm.tables.training import Training
+from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
 
 LIBSVM_MARK = "0"
 

@@ -3,17 +3,28 @@
 A form of the rows (encoded in one of several ways, or as columns of numbers and text) is made when it is first asked
 for, from all rows, and parts of it are taken for folds. Nothing in it looks at labels, so it may be made once for all
 folds.
+
+How each labeled row came to be labeled is in the column "drawn" of a table, which is never a feature:
+
+    at random     a random sample of all rows, as labels without such a cell are taken to be
+    by doubt      `suggest` chose the row because the model was unsure of it
+    by campaign   a campaign drew the row: at random, but mostly among rows that the model accepts
+
+Only rows drawn at random set thresholds and enter intervals, audits, comparisons and held-out certificates; the others
+train.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from semisvm.errors import fault
 from semisvm.estimators.registry import Method
 from semisvm.tables.classes import Classes
 from semisvm.tables.columns import Column
@@ -25,6 +36,9 @@ Encoder = TableEncoder | MatrixEncoder
 COLUMNS = "columns"  # the form of a method that prepares the columns itself
 SHARE_SKEWED = 0.2  # of the number columns, from which on quantiles are worth a try
 LEAST_SKEW = 1.5
+DRAWN_COLUMNS = ("drawn", "how_drawn", "semisvm_drawn")  # `suggest` writes the first that is no feature
+AT_RANDOM, BY_DOUBT, BY_CAMPAIGN = "at random", "by doubt", "by campaign"
+WAYS = (AT_RANDOM, BY_DOUBT, BY_CAMPAIGN)
 
 
 @dataclass
@@ -107,9 +121,9 @@ class Training:
         """Return the rows in the forms that methods take."""
         return RowForms(self.rows, self._encoder)
 
-    def _encoder(self, view: str) -> TableEncoder | MatrixEncoder:
+    def _encoder(self, view: str, rows: Any) -> TableEncoder | MatrixEncoder:
         encoder = MatrixEncoder(view=view) if self.columns is None else TableEncoder(self.columns, view=view)
-        return encoder.fit(self.rows)
+        return encoder.fit(rows)
 
 
 class RowForms:
@@ -120,10 +134,10 @@ class RowForms:
     rows : DataFrame or matrix
         The rows as they were read.
     encoder_for : callable
-        `encoder_for(view)` returns an encoder that is fitted to these rows.
+        `encoder_for(view, rows)` returns an encoder that is fitted to the rows.
     """
 
-    def __init__(self, rows: Any, encoder_for: Callable[[str], Encoder]):
+    def __init__(self, rows: Any, encoder_for: Callable[[str, Any], Encoder]):
         self.rows, self._encoder_for = rows, encoder_for
         self._encoders: dict[str, Encoder] = {}
         self._forms: dict[str, Any] = {}
@@ -133,7 +147,7 @@ class RowForms:
     @classmethod
     def of_matrix(cls, X: Any) -> RowForms:
         """Return rows that are numbers already and have one form."""
-        found = cls(X, lambda view: MatrixEncoder(view=view).fit(X))
+        found = cls(X, lambda view, rows: MatrixEncoder(view=view).fit(rows))
         found._forms[STANDARD] = X
         return found
 
@@ -147,10 +161,23 @@ class RowForms:
         part._kept = rows if self._kept is None else self._kept[rows]
         return part
 
+    def learn_from(self, rows: np.ndarray) -> RowForms:
+        """Return some of the rows, whose views other than the standard one are learned from them alone: a bound on the
+        time that views take which are only tried.
+        """
+        places = rows if self._kept is None else self._kept[rows]
+        part = RowForms(take_rows(self.rows, places), self._encoder_for)
+        part._encoders = {STANDARD: self.encoder()}
+        part._forms = {
+            name: take_rows(self._forms[name], places) for name in (STANDARD, COLUMNS) if name in self._forms
+        }
+        part._groups = self._groups
+        return part
+
     def encoder(self, view: str = STANDARD) -> Encoder:
         """Return the encoder of a view, fitted to all rows."""
         if view not in self._encoders:
-            self._encoders[view] = self._encoder_for(view)
+            self._encoders[view] = self._encoder_for(view, self.rows)
         return self._encoders[view]
 
     def form(self, view: str = STANDARD) -> Any:
@@ -204,3 +231,33 @@ def _is_skewed(X: np.ndarray) -> bool:
         centered = X - np.nanmean(X, axis=0)
         skew = np.nanmean(centered**3, axis=0) / np.nanmean(centered**2, axis=0) ** 1.5
     return bool(np.mean(np.abs(np.nan_to_num(skew)) > LEAST_SKEW) >= SHARE_SKEWED)
+
+
+# ---- how rows were drawn ----
+
+
+def name_drawn_column(features: Collection[str]) -> str:
+    """Return the name of the column to write, one that no feature has."""
+    return next((name for name in DRAWN_COLUMNS if name not in features), DRAWN_COLUMNS[-1] + "_")
+
+
+def read_ways(path: Path, column: str, texts: list[str], *, must_be: bool) -> np.ndarray | None:
+    """Return which rows are drawn at random; None where the column says something else.
+
+    Parameters
+    ----------
+    path, column : Path, str
+        The file and the name of the column, for messages.
+    texts : list of str
+        The cells; an empty one means "at random".
+    must_be : bool
+        Whether another word is an error, because the user named the column.
+    """
+    for row, words in enumerate(texts):
+        if words and words not in WAYS:
+            if not must_be:
+                return None
+            spelled = ", ".join(map(repr, WAYS))
+            reason = f"row {row + 1}: {words!r} in column {column!r} does not say how the row was drawn"
+            raise fault(path, reason, f"Write one of {spelled}, or leave the cell empty (at random)")
+    return np.array([words in ("", AT_RANDOM) for words in texts], dtype=bool)

@@ -39,6 +39,7 @@ from semisvm.estimators.inputs import refuse_undefined
 from semisvm.estimators.progress import RoundRecord, warn_caller
 from semisvm.labels import Labels
 
+MOST_COLUMNS_PER_CUT = 60  # more take too long
 ROWS_AT_ONCE = 20_000  # of which the views are held while new rows are scored
 
 
@@ -147,14 +148,24 @@ def _trainers(views: dict[str, Any]) -> dict[str, Callable[..., FamilyFit]]:
     if "standardized" in views:
         both: tuple[str, ...] = ("standardized", "quantile")
         found["trees without labels"] = partial(train_features, both, grow_leaf_shares, (1.0,))
-        found["random forest"] = partial(train_forest, "standardized", RandomForestClassifier)
-        found["extra trees"] = partial(train_forest, "standardized", ExtraTreesClassifier)
+        found["random forest"] = partial(train_forest, "standardized", RandomForestClassifier, half_of_columns)
+        found["extra trees"] = partial(train_forest, "standardized", ExtraTreesClassifier, few_columns)
     for view in views:
         if view.startswith("words"):
             both = (view, view.replace("words", "characters", 1))
             latent = partial(train_features, both, find_latent_directions, (1.0, WEAK_RIDGE))
             found[view.replace("words", "latent semantics", 1)] = latent
     return found
+
+
+def few_columns(d: int) -> int:
+    """The root: what a cut of extra trees looks at. That is good where many columns say a little."""
+    return max(1, int(d**0.5))
+
+
+def half_of_columns(d: int) -> int:
+    """Half of the columns, at most 60: what a cut of the random forest looks at. Good where few columns say all."""
+    return max(few_columns(d), min((d + 1) // 2, MOST_COLUMNS_PER_CUT))
 
 
 def member_name(family: str, member: str, n_families: int) -> str:

@@ -172,17 +172,19 @@ class ForestFamily:
 def train_forest(
     view: str,
     kind: type[RandomForestClassifier] | type[ExtraTreesClassifier],
+    per_cut: Callable[[int], int],
     views: dict[str, Any],
     weight: np.ndarray,
     target: LabeledTarget,
     settings: FamilySettings,
     title: str,
 ) -> FamilyFit:
-    """Train a forest on the labeled rows of one view."""
+    """Train a forest on the labeled rows of one view, of whose d columns a cut looks at `per_cut(d)`."""
     began = time.perf_counter()
     rows, Y = views[view], target.Y
     codes = (Y[:, 0] > 0).astype(int) if Y.shape[1] == 1 else Y.argmax(axis=1)
-    forest = kind(N_FOREST_TREES, min_samples_leaf=FOREST_LEAF, bootstrap=True, oob_score=True, random_state=0)
+    how = {"max_features": per_cut(rows.shape[1]), "min_samples_leaf": FOREST_LEAF}
+    forest = kind(N_FOREST_TREES, bootstrap=True, oob_score=True, random_state=0, **how)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rows that no tree has left out get the shares of the classes, below
         forest.fit(rows[target.labeled], codes, sample_weight=target.count)
@@ -190,8 +192,7 @@ def train_forest(
     out_of_bag = forest.oob_decision_function_
     has_none = ~np.isfinite(out_of_bag).all(axis=1) | (out_of_bag.sum(axis=1) == 0)
     left_out = _from_shares(np.where(has_none[:, None], share, out_of_bag))
-    name = title.removesuffix(": ")
-    record = member_record(name, left_out, target, 0, time.perf_counter() - began).with_details(weight=1.0)
+    record = member_record(title[:-2], left_out, target, 0, time.perf_counter() - began).with_details(weight=1.0)
     stacked = Stacked(np.ones(1), float(record.objective or 0), n_iter=1, gap=0.0)
     members = MembersFit([], {}, {"": 1.0}, left_out, stacked, [record], settings.tell(record))
     family = ForestFamily(view, trees_of(forest), shares_at_leaves(forest))

@@ -1,4 +1,4 @@
-"""Precision against recall over all thresholds, with the interval of precision and the threshold in use."""
+"""Precision against recall over all thresholds; and a campaign: how evidence grew, and what each threshold takes."""
 
 from __future__ import annotations
 
@@ -8,19 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from semisvm.campaign import Campaign, CampaignSummary, summarize_campaign
 from semisvm.decision import OperatingPoint, Target, binomial_interval, count_all, measure, precision, recall
-from semisvm.report.displays.scores import (
+from semisvm.report.scores import (
     BLUE,
     GREY,
+    INK,
     ORANGE,
     ScoredRows,
     axes_to_draw_on,
+    pyplot,
     read_scores,
     score_estimator,
 )
-from semisvm.report.wording import verdict
+from semisvm.report.wording import price_left, verdict
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.summary import FitSummary
+
+EVIDENCE_TITLE = "Evidence, relative to what certifies"
+PRICE_TITLE = "Labels that are still needed, about"
 
 
 @with_shared_docs
@@ -203,3 +209,100 @@ class OperatingPointDisplay:
         return ax.errorbar(
             found[0].value, found[1].value, xerr=wings[0], yerr=wings[1], fmt="o", color=ORANGE, capsize=3, label=label
         )
+
+
+class CampaignDisplay:
+    """Evidence against labels, and the price of each threshold; made by `from_campaign` or `from_summary`.
+
+    Parameters
+    ----------
+    campaign : CampaignSummary
+        What came of a campaign.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib.axes.Axes of shape (2,)
+        Evidence and prices, after `plot`.
+    figure_ : matplotlib.figure.Figure
+        Their figure.
+    """
+
+    def __init__(self, campaign: CampaignSummary) -> None:
+        self.campaign = campaign
+
+    @classmethod
+    def from_campaign(cls, campaign: Campaign, *, axes: Any = None) -> CampaignDisplay:
+        """Draw a campaign.
+
+        Parameters
+        ----------
+        campaign : Campaign
+            The campaign.
+        axes : sequence of two matplotlib.axes.Axes, optional
+            By default new ones.
+
+        Returns
+        -------
+        CampaignDisplay
+            The display, drawn.
+        """
+        return cls(summarize_campaign(campaign)).plot(axes)
+
+    @classmethod
+    def from_summary(cls, summary: FitSummary, *, axes: Any = None) -> CampaignDisplay:
+        """Draw the campaign that the summary of a model holds.
+
+        Parameters
+        ----------
+        summary : FitSummary
+            Of a model that `semisvm certify apply` wrote.
+        axes : sequence of two matplotlib.axes.Axes, optional
+            By default new ones.
+
+        Returns
+        -------
+        CampaignDisplay
+            The display, drawn.
+        """
+        if summary.campaign is None:
+            raise ValueError("The summary holds no campaign: semisvm certify apply writes a model that has one.")
+        return cls(summary.campaign).plot(axes)
+
+    def plot(self, axes: Any = None) -> CampaignDisplay:
+        """Draw the evidence and the prices.
+
+        Parameters
+        ----------
+        axes : sequence of two matplotlib.axes.Axes, optional
+            By default new ones.
+
+        Returns
+        -------
+        CampaignDisplay
+            The display itself.
+        """
+        if axes is None:
+            axes = pyplot().subplots(1, 2, figsize=(9, 3.2), layout="constrained")[1]
+        self.axes_ = np.atleast_1d(axes)
+        if self.axes_.size != 2:
+            raise ValueError(f"axes must be 2 axes, evidence and prices, got {self.axes_.size}.")
+        found, (left, right) = self.campaign, self.axes_
+        for path, done in zip(found.paths, found.certified_at, strict=True):
+            look = {"color": GREY, "linewidth": 1.0} if done is None else {"color": BLUE, "linewidth": 1.8}
+            left.plot(found.labels, 10.0 ** np.array(path), drawstyle="steps-post", **look)
+            if done is not None:
+                left.plot(done, 10.0 ** path[found.labels.index(done)], "o", color=BLUE, markersize=4)
+        left.axhline(1, color=INK, linestyle="--", linewidth=1.2)
+        left.set(yscale="log", xlabel="labels", title=EVIDENCE_TITLE)
+        needs = [0 if line["is_certified"] else line["forecast"] for line in found.thresholds]
+        places = np.arange(len(needs))
+        colors = [BLUE if line["is_certified"] else GREY for line in found.thresholds]
+        right.barh(places, [need or 0 for need in needs], color=colors)
+        for place, (line, need) in enumerate(zip(found.thresholds, needs, strict=True)):
+            right.text(need or 0, place, f" {price_left(line)}", va="center", fontsize=8)
+        names = [f"{line['n_accepted']:,}" for line in found.thresholds]
+        right.set(yticks=places, yticklabels=names, ylabel="rows accepted", title=PRICE_TITLE)
+        right.set_xlim(0, 1.35 * max([need or 0 for need in needs] + [1]))
+        right.invert_yaxis()
+        self.figure_ = left.figure
+        return self

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.decision import OperatingPoint
 from semisvm.estimators.progress import RoundRecord
 from semisvm.report.charts import are_candidates, changing_columns, column_title
-from semisvm.report.displays.scores import BLUE, GREY, last_step, pick_class, pyplot
+from semisvm.report.scores import BLUE, GREY, last_step, pick_class, pyplot
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.summary import FitSummary
 
