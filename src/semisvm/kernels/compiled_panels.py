@@ -57,8 +57,8 @@ def pair_terms(counter, pairs, rows, source):
                 features[at] = min(left, right)
                 factors[at, 0] = data[k] if left <= right else 0
                 factors[at, 1] = data[m] if right <= left else 0
-                k += left <= right
-                m += right <= left
+                k += 1 if left <= right else 0
+                m += 1 if right <= left else 0
                 at += 1
             stops[p] = at
         first = PAIRS_PER_PIECE * next_piece(counter)
