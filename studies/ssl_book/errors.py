@@ -72,6 +72,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "ProgressiveSVC": ("ProgressiveSVC", {"C": 100}),
     "PreferenceSVC": ("PreferenceSVC", {"C": 100, "random_state": 0}),
+    'PreferenceSVC(kernel="unlabeled")': ("PreferenceSVC", {"C": 10, "kernel": "unlabeled", "random_state": 0}),
 }
 IN_COORDINATES = ("MixtureClassifier", "ClusterSVC", "LabelMeanSVC")  # sparse rows are too wide for them
 SECONDS = 90.0  # for a fit: what is there then counts
@@ -85,7 +86,7 @@ def codes_of_all_rows(method: str, X: Any, codes: np.ndarray, labeled: np.ndarra
     if class_name != "MixtureClassifier":
         settings["time_limit"] = SECONDS
         if is_sparse:
-            settings["kernel"] = "linear"
+            settings.setdefault("kernel", "linear")
         else:
             settings["gamma"] = 0.5 / median_distance2(squared_distances_between(rows, rows), np.ones(len(rows)))
     if is_sparse and class_name in IN_COORDINATES:

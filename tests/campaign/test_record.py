@@ -9,6 +9,7 @@ import pytest
 
 from semisvm import Campaign
 from semisvm.campaign import CampaignSummary, claim_in_words, first_price, summarize_campaign
+from semisvm.campaign.verdict import more_labels
 from semisvm.decision import Target
 from semisvm.report import CampaignDisplay
 
@@ -98,6 +99,14 @@ def test_a_model_that_can_not_reach_its_target_is_to_be_improved_and_the_risks_a
     reason = campaign.verdict().reason
     assert "least sure of (semisvm suggest)" in reason
     assert "any of the 3 campaigns is wrong is then at most 30%" in reason
+
+
+def test_one_label_is_not_labels_and_the_table_says_what_a_dash_means():
+    assert more_labels(1) == "1 more label"
+    assert more_labels(1200) == "1,200 more labels"
+    campaign = Campaign(np.linspace(-1, 1, 200), min_precision=0.9, seed="01")
+    *_, note = str(campaign.verdict()).splitlines()
+    assert note == 'A threshold with "-" under "needed" is tested once the one above it is certified.'
 
 
 def test_the_price_is_forecast_from_the_training_labels():

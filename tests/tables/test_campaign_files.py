@@ -242,6 +242,14 @@ def test_show_ends_with_1_while_nothing_is_certified(mails, capsys):
     assert (found["status"], found["claim"]) == ("open", "new rows")
 
 
+def test_shares_may_be_percentages(mails, capsys):
+    folder, _ = mails
+    assert start(capsys, folder, "--min-precision", "80%", "--min-recall", "5%", "--confidence", "95%").code == 0
+    campaign = load_campaign(folder / "c.campaign")
+    assert (campaign.target.min_precision, campaign.target.min_recall) == (0.8, 0.05)
+    assert campaign.confidence == 0.95
+
+
 def test_a_cost_needs_costs(mails, capsys):
     folder, _ = mails
     done = start(capsys, folder, "--max-cost", "0.2")

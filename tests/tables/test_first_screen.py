@@ -6,9 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from killed_fits import training
 from semisvm.decision import Target, measure
+from semisvm.estimators import forms
 from semisvm.report import render_page
 from semisvm.tables.first_screen import MOST_WORDS_SHOWN, first_screen
+from semisvm.tables.fit import fit_model
+from semisvm.tables.methods import Settings
 from semisvm.tables.summary import DataSummary, FeatureSummary, FitSummary, MethodSummary, ScoreSample
 
 JARGON = r"cross-fitted|audit|threshold|empirical|certif(?!y start)|operating point|interval|F1|kernel|SVM|calibrat"
@@ -57,6 +61,9 @@ def test_it_is_short_and_free_of_jargon_whatever_came_of_the_fit(target, chance)
 def test_the_top_of_the_report_has_the_same_words():
     summary = make_summary(*draw(), Target(min_recall=0.9), chances={"spam": 0.64})
     page = re.sub(r"\s+", " ", render_page(summary))
+    named = render_page(summary, "spam.skops")
+    assert "semisvm label spam.skops mails.csv" in named
+    assert "MODEL" not in named[named.index("In short") :][:2000]
     for line in first_screen(summary).lines:
         assert line.replace("'", "&#39;") in page
     assert page.index("Looking for: spam") < page.index("Where the gain comes from")
@@ -96,3 +103,17 @@ def test_shares_accepted_that_differ_much_are_a_warning():
     other = replace(sample, unlabeled=tuple(np.sort(scores + 1.2)))
     assert "They differ much" not in " ".join(first_screen(summary).lines)
     assert "They differ much" in " ".join(first_screen(replace(summary, scores={"spam": other})).lines)
+
+
+def test_a_fit_of_many_rows_says_in_which_form_it_was_solved(monkeypatch):
+    monkeypatch.setattr(forms, "DENSE_ROWS", 60)
+    monkeypatch.setattr(forms, "DENSE_ROWS_PER_FEATURE", 1)
+    rows = training(300)
+    rows.codes[:] = np.where(np.arange(300) % 3 == 0, 1, 0)
+    found = {
+        kernel: fit_model(rows, Settings(kernel=kernel), method="supervised").model.summary
+        for kernel in ("linear", "rbf")
+    }
+    assert any(line.startswith("Many rows: it fits a weighted sum") for line in first_screen(found["linear"]).lines)
+    assert any("primal form, in time and memory linear in the rows" in note for note in found["linear"].notes)
+    assert not any("Many rows" in line for line in first_screen(found["rbf"]).lines)

@@ -16,6 +16,7 @@ from semisvm.decision.evidence import SamplingClaim
 from semisvm.decision.linear_claims import measure_of
 
 CampaignStatus = Literal["certified", "known", "open", "refuted"]
+WAITS = '\nA threshold with "-" under "needed" is tested once the one above it is certified.'
 
 
 class Given(NamedTuple):
@@ -83,7 +84,8 @@ class CampaignVerdict:
         }
 
     def __str__(self) -> str:
-        return self.reason + "\n" + _table(self.table, with_answers=True)
+        note = WAITS if any(math.isinf(line.evidence_needed) for line in self.table) else ""
+        return self.reason + "\n" + _table(self.table, with_answers=True) + note
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,11 @@ class PriceList:
 
     def __str__(self) -> str:
         return _table(self.table, self.fewest)
+
+
+def more_labels(n: int) -> str:
+    """So many more labels, in words."""
+    return "1 more label" if n == 1 else f"{n:,} more labels"
 
 
 def _table(
@@ -225,7 +232,7 @@ def _verdict_in_words(
     if point is not None:
         kind = "Known" if status == "known" else "Certified"
         accepted = f"{point.sampling.n_accepted if point.sampling else 0:,} of {given.n_rows:,} rows accepted"
-        next_step = "" if forecast is None else f" About {forecast:,} more labels for the next step."
+        next_step = "" if forecast is None else f" About {more_labels(forecast)} for the next step."
         rule = f"scores above {point.threshold:.6g} ({accepted})"
         return f"{kind} after {said}: {target} for {rule}. {point.caution}{next_step}"
     if status == "refuted":
@@ -235,7 +242,7 @@ def _verdict_in_words(
             f"Not certified after {said}: {target}. No certificate is in sight: the scores do not separate the classes "
             f"well enough at these thresholds. {_start_again(given)} Or ask for less."
         )
-    return f"Not certified after {said}: {target}. About {forecast:,} more labels for the first certificate."
+    return f"Not certified after {said}: {target}. About {more_labels(forecast)} for the first certificate."
 
 
 def _start_again(given: Given) -> str:

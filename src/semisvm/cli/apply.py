@@ -181,7 +181,8 @@ def report_command(
     inputs = [model] if data is None else [model, data]
     out = check_can_write(model.with_suffix(".html") if out is None else out, force=force, inputs=inputs)
     with screen.working():
-        write_page(summary_on(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell), out, force=force)
+        summary = summary_on(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell)
+        write_page(summary, out, force=force, model=model.name)
     if as_json:
         screen.show_json({"report": str(out)})
         return

@@ -25,10 +25,10 @@ state_argument = click.argument("state", type=shared.FILE)
 target_options = shared.several(
     click.option("--positive", metavar="CLASS", help="The class that the target is about; of two, the positive one."),
     click.option(
-        "--min-precision", type=shared.NUMBER, metavar="P", help="The precision to certify, above 0, at most 1."
+        "--min-precision", type=shared.SHARE, metavar="P", help="The precision to certify, such as 0.9 or 90%."
     ),
-    click.option("--min-recall", type=shared.NUMBER, metavar="R", help="The recall to certify, above 0, at most 1."),
-    click.option("--min-f", type=shared.NUMBER, metavar="F", help="The F-score to certify, above 0, at most 1."),
+    click.option("--min-recall", type=shared.SHARE, metavar="R", help="The recall to certify, such as 0.9 or 90%."),
+    click.option("--min-f", type=shared.SHARE, metavar="F", help="The F-score to certify, such as 0.8 or 80%."),
     click.option(
         "--beta", type=shared.NUMBER, default=1.0, show_default=True, help="Of the F-score: above 1 recall counts more."
     ),
@@ -37,7 +37,7 @@ target_options = shared.several(
     ),
     click.option("--costs", metavar="CLASS=COST,...", help="What it costs to take a row of each class for the other."),
     click.option(
-        "--confidence", type=shared.NUMBER, default=0.9, show_default=True, help="The probability of the promise."
+        "--confidence", type=shared.SHARE, default=0.9, show_default=True, help="The probability of the promise."
     ),
     click.option(
         "--claim",

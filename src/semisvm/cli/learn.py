@@ -104,7 +104,8 @@ def fit_command(
         save(fitted.model, out, force=force)
         if report is not None:
             suggestions = tuple(suggest_training_rows(fitted.model, training, N_SUGGESTED))
-            write_page(replace(fitted.model.summary, suggestions=suggestions), report, force=force)
+            summary = replace(fitted.model.summary, suggestions=suggestions)
+            write_page(summary, report, force=force, model=out.name)
     if fitted.checkpoint is not None and not fitted.was_stopped:
         fitted.checkpoint.remove()
     _show_fitted(screen, fitted, out, report, options["data"][0], details)

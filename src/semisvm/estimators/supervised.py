@@ -163,10 +163,8 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         repeats = find_repeats(problem.X, problem.labels.codes) if are_copies_alike(problem) else None
         merged, kernel = (problem, kernel) if repeats is None else (repeats.merge(problem), None)
         if problem.costs.matrix is None:
-            together, is_frugal = self._fit_together, kernel is None
-            fits = fit_pairs(
-                merged, formula, self._fit_binary, fit_together=together, kernel=kernel, is_frugal=is_frugal
-            )
+            shared: dict[str, Any] = {"kernel": kernel, "is_frugal": kernel is None}
+            fits = fit_pairs(merged, formula, self._fit_binary, fit_together=self._fit_together, **shared)
         else:
             fits = self._fit_costs_of_classes(merged, merged.kernel_rows(formula) if kernel is None else kernel)
         if repeats is None:

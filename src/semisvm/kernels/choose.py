@@ -21,6 +21,7 @@ PANEL_PAYS_BELOW_SHARE = 0.5
 # Without an exponential, BLAS makes rows of up to 64 features three to seven times as fast: the panel is used only for
 # rows that are nearly empty.
 PANEL_PAYS_BELOW_SHARE_UNFUSED = 0.1
+FEW_VALUES = 4_000_000  # of a dense kernel matrix: BLAS is as fast, and panels need not be compiled
 LARGEST_FLOAT32 = 1e30  # of a given matrix: the solver adds several values, which must be finite too
 SCORED_BYTES = 64_000_000  # of kernel values per block
 SHORT_ROW = 64  # features up to which one compiled pass is faster than a matrix product followed by an exponential
@@ -110,7 +111,9 @@ def make_source(X, formula: Formula, dtype) -> KernelSource:
         X = X - mean
         counts, _, _ = scan_dense(X)
     n_nonzeros = counts.sum() / max(len(X), 1)
-    if formula.name == "rbf" and np.dtype(dtype) == np.float32:
+    if len(X) ** 2 <= FEW_VALUES:
+        is_panel_work = False
+    elif formula.name == "rbf" and np.dtype(dtype) == np.float32:
         is_panel_work = n_nonzeros <= max(PANEL_PAYS_BELOW_NONZEROS, PANEL_PAYS_BELOW_SHARE * X.shape[1])
     else:
         is_panel_work = n_nonzeros <= PANEL_PAYS_BELOW_SHARE_UNFUSED * X.shape[1]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 from numpy import float32
 
 from semisvm.kernels.formula import DOT_FORMULAS
@@ -80,18 +80,31 @@ def finish_dots(dots, squares, square, formula):
     """Turn dot products into kernel values in place, as `Formula.finish`; `formula` is `Formula.numbers`."""
     kind, gamma, coef0, degree = formula[0], formula[1], formula[2], formula[3]
     if kind == _RBF:
-        if dots.itemsize == 4:
-            rbf_of_dots(dots, squares, square, gamma)
-        else:
-            for j in range(dots.shape[0]):
-                dots[j] = max(square + squares[j] - 2 * dots[j], 0)
-            _powers_of_e(dots, -gamma)
+        _finish_rbf(dots, squares, square, gamma)
     elif kind == _POLY:
         for j in range(dots.shape[0]):
             dots[j] = (gamma * dots[j] + coef0) ** degree
     elif kind == _SIGMOID:
         for j in range(dots.shape[0]):
             dots[j] = math.tanh(gamma * dots[j] + coef0)
+
+
+def _finish_rbf(dots, squares, square, gamma):
+    """Kernel values of the rbf kernel in the type of the dot products; compiled code only."""
+    raise NotImplementedError
+
+
+@overload(_finish_rbf)
+def _compile_finish_rbf(dots, squares, square, gamma):
+    def in_float32(dots, squares, square, gamma):
+        rbf_of_dots(dots, squares, square, gamma)
+
+    def in_float64(dots, squares, square, gamma):
+        for j in range(dots.shape[0]):
+            dots[j] = max(square + squares[j] - 2 * dots[j], 0)
+        _powers_of_e(dots, -gamma)
+
+    return in_float32 if dots.dtype == types.float32 else in_float64
 
 
 @jit

@@ -48,7 +48,7 @@ def pair_terms(counter, pairs, rows, source):
     while first < starts.shape[0]:
         for p in range(first, min(first + PAIRS_PER_PIECE, starts.shape[0])):
             at, k, k_end = starts[p], indptr[rows[2 * p]], indptr[rows[2 * p] + 1]
-            m, m_end = 0, 0
+            m = m_end = indptr[0]
             if 2 * p + 1 < rows.shape[0]:
                 m, m_end = indptr[rows[2 * p + 1]], indptr[rows[2 * p + 1] + 1]
             while k < k_end or m < m_end:

@@ -110,9 +110,12 @@ def _csr_of_sparse(X, dtype):
 
 def _csr_of_dense(X, dtype, counts: np.ndarray):
     """CSR form of dense rows with the given numbers of non-zeros, on every core."""
+    indptr = np.append(0, np.cumsum(counts))
+    if X.size <= FEW_NUMBERS:
+        at = np.nonzero(X)
+        return sparse.csr_matrix((X[at].astype(dtype), at[1].astype(np.int32), indptr), shape=X.shape)
     from semisvm.kernels.compiled import SCANNED_ROWS, fill_csr
 
-    indptr = np.append(0, np.cumsum(counts))
     indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=dtype)
     X, counter = np.ascontiguousarray(X), new_counter()
     team().run(lambda: fill_csr(counter, X, indptr, indices, data), -(-len(X) // SCANNED_ROWS))
@@ -121,9 +124,13 @@ def _csr_of_dense(X, dtype, counts: np.ndarray):
 
 def _squares(indptr: np.ndarray, data: np.ndarray) -> np.ndarray:
     """Squared norms of the rows of a CSR matrix, in its float type."""
+    n_rows = len(indptr) - 1
+    if len(data) <= FEW_NUMBERS:
+        row = np.repeat(np.arange(n_rows), np.diff(indptr))
+        return np.bincount(row, np.square(data, dtype=np.float64), n_rows).astype(data.dtype)
     from semisvm.kernels.compiled import SCANNED_ROWS, fill_squares
 
-    squares, counter = np.empty(len(indptr) - 1, dtype=data.dtype), new_counter()
+    squares, counter = np.empty(n_rows, dtype=data.dtype), new_counter()
     team().run(lambda: fill_squares(counter, squares, indptr, data), -(-len(squares) // SCANNED_ROWS))
     return squares
 

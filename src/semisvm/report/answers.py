@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from semisvm.campaign import CampaignSummary
+from semisvm.campaign.verdict import more_labels
 from semisvm.decision import SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED, Estimate, OperatingPoint, Target
 from semisvm.decision import changed_by_unlabeled as is_changed
 from semisvm.decision.target import f_name
@@ -278,7 +279,7 @@ def describe_campaign(found: CampaignSummary) -> dict[str, Any]:
         }
         for line, done in zip(found.thresholds, found.certified_at, strict=True)
     ]
-    next_step = "" if found.forecast is None else f"About {found.forecast:,} more labels for the next certificate."
+    next_step = "" if found.forecast is None else f"About {more_labels(found.forecast)} for the next certificate."
     return {
         "claim": found.claim,
         "target": f"{found.target} for {found.positive}",

@@ -52,7 +52,7 @@ _NO_CHARACTERS = "".join(chr(plane << 16 | last) for plane in range(17) for last
 _FORBIDDEN = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_NO_CHARACTERS}]")
 
 
-def write_page(summary: FitSummary, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+def write_page(summary: FitSummary, path: str | os.PathLike[str], *, force: bool = False, model: str = "MODEL") -> Path:
     """Write the report of a fit to a file.
 
     Parameters
@@ -63,6 +63,8 @@ def write_page(summary: FitSummary, path: str | os.PathLike[str], *, force: bool
         The file to write. It is written completely or not at all.
     force : bool, default=False
         Whether an existing file may be replaced.
+    model : str, default="MODEL"
+        The name of the model file, for the commands that the page tells to run next.
 
     Returns
     -------
@@ -71,7 +73,7 @@ def write_page(summary: FitSummary, path: str | os.PathLike[str], *, force: bool
     """
     path = Path(path)
     with whole_file(path, force=force) as unfinished:
-        unfinished.write_text(render_page(summary), encoding="utf-8", newline="\n")
+        unfinished.write_text(render_page(summary, model), encoding="utf-8", newline="\n")
     return path
 
 
@@ -122,20 +124,22 @@ def write_report(
     return write_page(summarize_estimator(model, X, y, unlabeled=unlabeled), path, force=force)
 
 
-def render_page(summary: FitSummary) -> str:
+def render_page(summary: FitSummary, model: str = "MODEL") -> str:
     """Return the report of a fit as HTML text; equal summaries give equal pages.
 
     Parameters
     ----------
     summary : FitSummary
         What came of the fit.
+    model : str, default="MODEL"
+        The name of the model file, for the commands that the page tells to run next.
 
     Returns
     -------
     str
         The page.
     """
-    page = _describe(summary)
+    page = _describe(summary, model)
     scripts = [_asset(name) for name in SCRIPTS]
     return _template().render(
         page=page,
@@ -147,7 +151,7 @@ def render_page(summary: FitSummary) -> str:
     )
 
 
-def _describe(summary: FitSummary) -> dict[str, Any]:
+def _describe(summary: FitSummary, model: str) -> dict[str, Any]:
     """Return everything that the template shows."""
     answers = describe_answers(summary)
     said = " ".join(answer["verdict"].sentence for answer in answers)
@@ -155,7 +159,7 @@ def _describe(summary: FitSummary) -> dict[str, Any]:
         "title": summary.title or "Report on a classifier",
         "created": summary.created,
         "summary": ", ".join(filter(None, [summary.data.name, _sizes(summary.data)])),
-        "first": first_screen(summary),
+        "first": first_screen(summary, model),
         "notes": [note for note in summary.notes if note and note not in said],
         "answers": answers,
         "rounds": describe_rounds(summary.rounds),

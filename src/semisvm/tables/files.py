@@ -142,6 +142,7 @@ def trusted_types() -> list[str]:
     from semisvm.dual import Status
     from semisvm.estimators.auto.average import KernelAverage
     from semisvm.estimators.auto.families import FamilyAverage
+    from semisvm.estimators.auto.kernel import StackedKernel
     from semisvm.estimators.costs import Costs
     from semisvm.estimators.gaussians import Gaussians
     from semisvm.estimators.progress import RoundRecord
@@ -169,6 +170,7 @@ def trusted_types() -> list[str]:
         Guard,
         KernelAverage,
         FamilyAverage,
+        StackedKernel,
         Status,
     ):
         found |= _types_in(root)

@@ -16,13 +16,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from semisvm.campaign import first_price
 from semisvm.decision import Audit, OperatingPoint, PositiveUnlabeledPoint, changed_by_unlabeled
 from semisvm.estimators.auto import explain_weights
+from semisvm.estimators.forms import choose_solver
 from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.registry import Method
 from semisvm.tables.compare import BASELINE, MethodTrial
+from semisvm.tables.first_screen import SAID_OF_MANY_ROWS
 from semisvm.tables.methods import Settings, lead_per_class, score_rows, sets_thresholds
 from semisvm.tables.operating import (
     Probability,
@@ -111,10 +114,20 @@ def find_out(
         found.notes.append(ABOVE)
     if hasattr(estimator, "families_"):
         found.notes.append(explain_weights(estimator.weights_, estimator.families_))
+    found.notes += _say_form(method, estimator, training, X)
     found.notes += [point.reason for point in found.points.values() if not point.reached and point.reason]
     if len(training.classes.names) == 2 or not method.sets_threshold:  # else the scores of a class are no leads
         found.notes += _advise_campaign(found)
     return found
+
+
+def _say_form(method: Method, estimator: Any, training: Training, X: Any) -> list[str]:
+    """Say it where a linear machine has so many rows that its primal form is solved."""
+    if getattr(estimator, "solver", None) != "auto" or getattr(estimator, "kernel", None) != "linear":
+        return []
+    n_rows = training.n_labeled if method.name == BASELINE else X.shape[0]
+    form, why = choose_solver(n_rows, X.shape[1], is_sparse=sparse.issparse(X))
+    return [f"{SAID_OF_MANY_ROWS} {why}"] if form == "primal" else []
 
 
 def _advise_campaign(found: Findings) -> list[str]:

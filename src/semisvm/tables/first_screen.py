@@ -25,6 +25,7 @@ NEARLY_ALL = 0.5  # of all rows: a model that accepts as many of them sorts out 
 MUCH_MORE = 4.0  # if the positive class is so many times rarer
 CLEAR_GAP = 3.0  # standard errors between the shares accepted, from which on they are said to differ
 LARGE_RATIO = 1.5
+SAID_OF_MANY_ROWS = "Many rows: it fits a weighted sum of the columns, in time that grows only with the rows."
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def first_screen(summary: FitSummary, model: str = "MODEL", data: str | None = N
     if useless:
         lines.insert(0, useless)
     lines += [_found(point, name), _sure(summary, name, point), _accepted(summary, name)]
-    lines += [_unlabeled(summary, name), _checks(summary), _next(status, model, data, point)]
+    lines += [_unlabeled(summary, name), _many_rows(summary), _checks(summary), _next(status, model, data, point)]
     return FirstScreen(status, tuple(line for line in lines if line))
 
 
@@ -215,6 +216,11 @@ def _next(status: str, model: str, data: str, point: OperatingPoint) -> str:
     return f"Next: semisvm predict {model} NEW.csv; to improve it: semisvm suggest {model} {data}"
 
 
+def _many_rows(summary: FitSummary) -> str:
+    """The sentence of a note on the form of a linear machine, without what follows it."""
+    return SAID_OF_MANY_ROWS if any(note.startswith(SAID_OF_MANY_ROWS) for note in summary.notes) else ""
+
+
 def _several_classes(summary: FitSummary, model: str, data: str) -> FirstScreen:
     lines = [f"Telling apart {len(summary.classes)} classes, {summary.data.labeled:,} labeled rows."]
     missed = [name for name, point in summary.operating_points.items() if not point.reached]
@@ -228,7 +234,7 @@ def _several_classes(summary: FitSummary, model: str, data: str) -> FirstScreen:
     if any(point.target.is_constrained for point in summary.operating_points.values()):
         kept = f"NOT KEPT for {_listed(missed).replace('column', 'class')}" if missed else "kept for every class"
         lines.append(f"What was asked is {kept}, on your labels.")
-    lines += [_checks(summary), f"Next: semisvm suggest {model} {data} (rows worth a label)"]
+    lines += [_many_rows(summary), _checks(summary), f"Next: semisvm suggest {model} {data} (rows worth a label)"]
     return FirstScreen("missed" if missed else "chosen", tuple(line for line in lines if line))
 
 

@@ -1,11 +1,14 @@
 """The kernels of `AutoSVC`, averaged with its weights, as one kernel for any other machine.
 
 K* = sum_j w_j K_j        w the weights that `AutoSVC` finds for the same rows and labels
+
+`UnlabeledKernel` gives its matrix to estimators with a precomputed kernel. `settle_kernel` puts a method on it from
+within (``PreferenceSVC(kernel="unlabeled")``), made from the rows that the method learns from and no others.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,17 +18,110 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import fit_average, labeled_target
+from semisvm.estimators.auto.average import KernelAverage, LabeledTarget, MembersFit, fit_average, labeled_target
 from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.library import check_neighbors, make_library
+from semisvm.estimators.auto.stacking import fit_least_squares
 from semisvm.estimators.base import FLOATS
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.inputs import validated
-from semisvm.labels import encode
+from semisvm.estimators.problem import KernelParameters, TrainingProblem
+from semisvm.kernels import Formula
+from semisvm.kernels.sources import cross_kernel
+from semisvm.labels import Labels, encode
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 MOST_KERNEL_ROWS = 5000  # of which the kernel matrix, and a few more of that size, are kept
+DEFAULT_RIDGE, DEFAULT_STRENGTH = 0.1, 0.5  # the defaults of `AutoSVC`
+
+
+@dataclass(frozen=True)
+class StackedKernel:
+    """The kernel between any rows and rows that it was made from, as a function of both."""
+
+    average: KernelAverage
+
+    def __call__(self, left: Any, right: Any) -> np.ndarray:
+        library = self.average.library
+        node = library.geometry.find(library.geometry.prepare(right))
+        if (node < 0).any():
+            raise ValueError("One side of this kernel must be rows that it was made from.")
+        parts = chunks_of(left.shape[0], library.geometry.n_rows)
+        return np.concatenate([self.average.kernel(library.place(left[part]), node) for part in parts])
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A kernel made from some rows, its matrix between them, and the labels and members that gave its weights."""
+
+    average: KernelAverage
+    node: np.ndarray
+    matrix: np.ndarray
+    target: LabeledTarget
+    members: MembersFit
+
+
+def _make_kernel(
+    X: Any,
+    labels: Labels,
+    weight: np.ndarray,
+    *,
+    n_neighbors=(3, 15),
+    ridge=DEFAULT_RIDGE,
+    strength=DEFAULT_STRENGTH,
+    **how: Any,
+) -> _Made:
+    """The kernel of all these rows; `how` is what `make_library` is told besides."""
+    library, node, at = make_library(X, weight, labels.n_classes, n_neighbors=n_neighbors, **how)
+    target = labeled_target(labels, Costs(np.ones(labels.n_classes)), weight, np.arange(len(weight)))
+    target = replace(target, labeled=node[target.labeled])
+    average, members = fit_average(library, at, target, ridge=ridge, strength=strength, tell=lambda record: False)
+    K = average.kernel(at, node)[node]
+    return _Made(average, node, (K + K.T) / 2, target, members)
+
+
+def _refuse_many(name: str, n_rows: int) -> None:
+    if n_rows > MOST_KERNEL_ROWS:
+        raise ValueError(
+            f"{name} keeps a kernel matrix of all rows, and takes at most {MOST_KERNEL_ROWS} of them, not {n_rows}: "
+            "fit it on the labeled rows and a sample of the others."
+        )
+
+
+def settle_kernel(problem: TrainingProblem) -> tuple[TrainingProblem, Formula]:
+    """The problem with the matrix of the stacked kernel for X, and what stands for that kernel with new rows.
+
+    With the kernel "auto" it stays in the RBF kernel, unless leave-one-out is better in the stacked one: the sum of
+    squared errors of least-squares SVMs, weights of the stack from other folds than the row is in.
+    """
+    is_choice = problem.kernel.kernel == "auto"
+    plain = replace(problem, kernel=replace(problem.kernel, kernel="rbf"))
+    if is_choice and problem.n_rows > MOST_KERNEL_ROWS:
+        return plain, plain.formula()
+    _refuse_many('kernel="unlabeled"', problem.n_rows)
+    is_cosine = sparse.issparse(problem.X)
+    made = _make_kernel(problem.X, problem.labels, problem.weight, is_cosine=is_cosine, is_safe=True)
+    if is_choice and not _is_better(made, plain):
+        return plain, plain.formula()
+    asked = problem.kernel
+    matrix = KernelParameters("precomputed", asked.gamma, asked.coef0, asked.degree)
+    return replace(problem, X=made.matrix, kernel=matrix), Formula("callable", function=StackedKernel(made.average))
+
+
+def _is_better(made: _Made, plain: TrainingProblem) -> bool:
+    """Whether the average on the kernels has a smaller leave-one-out error than one machine on the plain kernel."""
+    from semisvm.estimators.auto.members import FamilyFit, KernelFamily
+    from semisvm.estimators.auto.operating import crossed_scores
+
+    target = made.target
+    family = FamilyFit(KernelFamily("rows", made.average), made.members, made.matrix)
+    stacked = crossed_scores({"rows": family}, target, DEFAULT_STRENGTH)
+    is_labeled = plain.labels.is_labeled
+    K = np.asarray(cross_kernel(plain.formula(), plain.X[is_labeled], plain.X[is_labeled]))
+    alone = fit_least_squares(K, target.Y, target.weight, target.price, ridge=DEFAULT_RIDGE).left_out
+    errors = [float(target.count @ ((target.Y - scores) ** 2).sum(axis=1)) for scores in (stacked, alone)]
+    return errors[0] < errors[1]
 
 
 @with_shared_docs
@@ -128,29 +224,18 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if y is not None:
             X = validated(self, X, accept_sparse="csr", dtype=FLOATS)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
-        n_rows = X.shape[0]
-        if n_rows > MOST_KERNEL_ROWS:
-            raise ValueError(
-                f"UnlabeledKernel keeps a kernel matrix of all rows, and takes at most {MOST_KERNEL_ROWS} of them, not "
-                f"{n_rows}: fit it on the labeled rows and a sample of the others."
-            )
-        library, self._node, at = make_library(
+        _refuse_many("UnlabeledKernel", X.shape[0])
+        made = _make_kernel(
             X,
-            np.ones(n_rows),
-            labels.n_classes,
+            labels,
+            np.ones(X.shape[0]),
             n_neighbors=check_neighbors(self.n_neighbors),
+            ridge=self.ridge,
+            strength=self.prior_strength,
             is_cosine=self.metric == "cosine" or (self.metric == "auto" and sparse.issparse(X)),
             is_safe=self.safe,
         )
-        target = labeled_target(labels, Costs(np.ones(labels.n_classes)), np.ones(n_rows), np.arange(n_rows))
-        self._average, _ = fit_average(
-            library,
-            at,
-            replace(target, labeled=self._node[target.labeled]),
-            ridge=self.ridge,
-            strength=self.prior_strength,
-            tell=lambda record: False,
-        )
+        self._average, self._node = made.average, made.node
         self.weights_ = self._average.weights
         return self
 

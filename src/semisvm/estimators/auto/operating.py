@@ -39,6 +39,7 @@ from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
 
 MOST_CROSSINGS = 20
+FEWEST_COMPARED = 50  # labels: with fewer, scores left out differ from others by more than chance
 CERTIFICATE_SHARE = 0.5  # of the labels, where a certificate is asked for
 TARGET_CONSTRAINTS: dict[str, Any] = {
     "min_precision": [Interval(Real, 0, 1, closed="right"), dict, None],
@@ -133,8 +134,10 @@ class OperatingMixin:
         """
         self.fair_sample_ = None
         if self._has_target and random_sample is None:
-            scores = found.scores.copy()
-            scores[labels.is_labeled] = crossed
+            scores: np.ndarray | None = None
+            if len(crossed) >= FEWEST_COMPARED:
+                scores = found.scores.copy()
+                scores[labels.is_labeled] = crossed
             view = next(iter(found.average.views.of(X).values()))
             self.fair_sample_ = check_labels(view, labels, scores, certifies=self.confidence is not None)
 

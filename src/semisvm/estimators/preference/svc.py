@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel
+from semisvm.estimators.auto.kernel import settle_kernel
+from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.equal_rows import EqualRows, arrange_repeated, find_repeats
@@ -38,7 +39,7 @@ from semisvm.kernels import Formula, scores_of_new_rows
 from semisvm.labels import UNLABELED_CODE
 from semisvm.primal.dask_rows import is_streamed
 from semisvm.shared_docs import with_shared_docs
-from semisvm.sklearn_private import Interval, fit_context
+from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 
 @with_shared_docs
@@ -84,10 +85,12 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     Notes
     -----
     More than two classes are always one-vs-rest, because a target is that of one class against the rest.
-    ``gamma="scale"`` looks at the rows that train. The records in `history_` have, for each round, precision, recall
-    and F1 on the calibration rows at the threshold 0 and at the adjusted threshold (``adjusted_...``), the threshold,
-    and the numbers of soft labels of each sign. With ``calibration="cross"`` a round is one candidate of the choice,
-    with its gain over the supervised machine and whether it was chosen.
+    ``gamma="scale"`` looks at the rows that train. ``kernel="unlabeled"`` is the kernel of `UnlabeledKernel`, made from
+    the rows that train: its weights have seen all labels but those of a certificate. ``"auto"`` takes it or the RBF
+    kernel, whichever has the smaller closed-form leave-one-out error (more than 5,000 rows: RBF). The records in
+    `history_` have, for each round, precision, recall and F1 on the calibration rows at the threshold 0 and at the
+    adjusted threshold (``adjusted_...``), the threshold, and the numbers of soft labels of each sign. With
+    ``calibration="cross"`` a round is a candidate, with its gain over the supervised machine and whether it was chosen.
 
     References
     ----------
@@ -118,6 +121,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         **PREFERENCE_CONSTRAINTS,
         **FORM_CONSTRAINTS,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
+        "kernel": [StrOptions({"linear", "rbf", "poly", "sigmoid", "precomputed", "unlabeled", "auto"}), callable],
     }
 
     def __init__(
@@ -134,7 +138,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         adjust: Literal["best", "paper"] | None = "best",
         max_rounds: int = 20,
         loss: Loss = "hinge",
-        kernel: Kernel = "rbf",
+        kernel: Any = "rbf",
         degree: float = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
@@ -239,13 +243,14 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         part = problem.select(plan.learns)
         # The labels of the certificate have no part in the machine, not even in class_weight="balanced".
         own_costs = read_costs(self.costs, None, self.class_weight, part.labels, np.ones(part.n_rows, dtype=bool))
-        part = replace(part, costs=own_costs).settle_form()
-        formula, repeats = part.formula(), self._find_repeats(part)
+        part, formula = self._settle_kernel(replace(part, costs=own_costs).settle_form())
+        repeats = self._find_repeats(part)
         merged = part if repeats is None else repeats.merge(part)
         copies = None if repeats is None else np.bincount(repeats.group)
         measures = plan.measures[plan.learns]
         measures = measures if repeats is None else measures[repeats.is_first]
-        fits = fit_pairs(merged, formula, partial(self._fit_binary, plan, measures, copies))
+        trains_in = Formula("precomputed") if part.kernel.is_precomputed else formula
+        fits = fit_pairs(merged, trains_in, partial(self._fit_binary, plan, measures, copies))
         if repeats is not None:
             fits = [_deal_out(repeats, fit, part.weight, merged.weight) for fit in fits]
         outcomes: list[Outcome | None] = [fit.outcome for fit in fits]
@@ -260,9 +265,13 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         warn_unless_reached(self.operating_points_)
         return MethodFit([spread(fit, plan.learns) for fit in fits], formula, "ovr")
 
+    def _settle_kernel(self, part: TrainingProblem) -> tuple[TrainingProblem, Formula]:
+        """The problem in the kernel that is asked for or chosen, and what stands for that kernel with new rows."""
+        return settle_kernel(part) if self.kernel in ("unlabeled", "auto") else (part, part.formula())
+
     def _find_repeats(self, part: TrainingProblem) -> EqualRows | None:
         """Equal unlabeled rows get equal labels in the paper's rounds: they become one row with their total weight."""
-        if not isinstance(self.kernel, str) or self.kernel == "precomputed" or self.calibration == "cross":
+        if not isinstance(self.kernel, str) or part.kernel.is_precomputed or self.calibration == "cross":
             return None
         if part.form.is_primal:
             return None
@@ -308,7 +317,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
             X = problem.X[plan.certifies][:, np.flatnonzero(plan.learns)[is_support]]
             support_vectors = None
         else:
-            X, support_vectors = problem.X[plan.certifies], part.X[is_support]
+            X, support_vectors = problem.X[plan.certifies], problem.X[plan.learns][is_support]
         return scores_of_new_rows(X, support_vectors, row_beta[:, is_support], formula, device=self.device)
 
 
