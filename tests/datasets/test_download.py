@@ -15,8 +15,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
 
-from semisvm.datasets import catalog, fetch, load
-from semisvm.datasets.layouts import RawSet, hash_contents
+from semisvm.datasets import catalog, load, named
+from semisvm.datasets.dataset import RawSet, hash_contents
 from semisvm.errors import DataError
 
 # requests leaves the socket of a broken connection to the garbage collector, which warns
@@ -69,7 +69,7 @@ def serve(tmp_path, monkeypatch):
         monkeypatch.setitem(catalog.CATALOG, "small", small)
         rows = csr_matrix(recorded) if download.layout == "svmlight" else recorded
         contents = hash_contents(RawSet(rows, np.array(labels)))
-        monkeypatch.setattr(fetch, "checksums", lambda: {"small.dat": ("0" * 64, contents)})
+        monkeypatch.setattr(named, "checksums", lambda: {"small.dat": ("0" * 64, contents)})
         return requested
 
     yield start

@@ -21,7 +21,7 @@ import semisvm
 from killed_fits import training
 from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
-from semisvm.estimators.forms import Form, choose_solver, settle_form
+from semisvm.estimators.problem import Form, choose_solver, settle_form
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 

@@ -19,7 +19,7 @@ from label_mean_primals import Equation6, Equation7, Labeled
 from semisvm import LabelMeanSVC, SupervisedSVC
 from semisvm.datasets import load
 from semisvm.dual import Status, solve
-from semisvm.estimators import forms
+from semisvm.estimators import problem as forms
 from semisvm.estimators.binary import BinaryTask
 from semisvm.estimators.class_shares import PositiveShare
 from semisvm.estimators.label_mean.search import GuessedMargins, LabelMeans, guess_at_least

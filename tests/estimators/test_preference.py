@@ -20,7 +20,7 @@ from histories import records_of
 from preference_data import noisy_clouds, overlapping, three_classes
 from semisvm import PreferenceSVC, dual
 from semisvm.decision import choose
-from semisvm.estimators import forms
+from semisvm.estimators import problem as forms
 from semisvm.estimators.preference import _common
 from semisvm.estimators.preference._common import draw_certificate_rows, make_plan
 from semisvm.estimators.preference._decision import scores_beyond

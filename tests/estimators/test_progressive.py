@@ -15,7 +15,8 @@ from histories import records_of
 from semisvm import ProgressiveSVC, SupervisedSVC
 from semisvm.datasets import load
 from semisvm.dual import Status, solve
-from semisvm.estimators import forms, progressive
+from semisvm.estimators import problem as forms
+from semisvm.estimators import progressive
 from semisvm.estimators.progressive import Guesses
 from semisvm.kernels import KernelRows
 

@@ -14,7 +14,7 @@ from semisvm.errors import RowsLostError
 from semisvm.estimators import streams
 from semisvm.estimators.preference import _common
 from semisvm.estimators.streams import Gathered
-from semisvm.estimators.transductive.annealing import soft_labels
+from semisvm.estimators.transductive.relaxed import soft_labels
 from semisvm.primal import ClassPrices, DaskRows, FileRows, MemoryRows, Rows
 from semisvm.primal.ranks import SoftLabels, SoftPrices, soft_level
 

@@ -18,7 +18,7 @@ from semisvm import SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
 from semisvm.decision.binomial import binomial_interval
 from semisvm.dual import DualProblem, Status, solve
-from semisvm.estimators import forms
+from semisvm.estimators import problem as forms
 from semisvm.estimators import rounds as rounds_module
 from semisvm.kernels import kernel_rows, make_formula
 

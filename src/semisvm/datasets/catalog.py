@@ -1,7 +1,7 @@
 """The named sets: what each one is, which file holds it, where to get it, on which terms, and what its labels mean.
 
     file        where the file is in the data folder; "" for a set that comes with scikit-learn
-    layout      how the file is written; see `semisvm.datasets.layouts`
+    layout      how the file is written; see `semisvm.datasets.dataset`
     positive    the labels that become class 1 of a binary task; () keeps the classes of the file
     unlabeled   the label that the file gives to rows without a label
     scale       the features are divided by this number

@@ -23,7 +23,6 @@ from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine, winning_codes
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.equal_rows import join_copies
-from semisvm.estimators.forms import DUAL_FORM, Form
 from semisvm.estimators.inputs import (
     check_every_class_is_used,
     dense_if_kernel,
@@ -37,7 +36,7 @@ from semisvm.estimators.inputs import (
     widened,
 )
 from semisvm.estimators.mixin import SemiSupervisedMixin
-from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
+from semisvm.estimators.problem import DUAL_FORM, Form, KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
 from semisvm.estimators.streams import decide_rows, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.dual import Status
-from semisvm.estimators.forms import LinearRows
-from semisvm.estimators.problem import Limits, TrainingProblem
+from semisvm.estimators.problem import Limits, LinearRows, TrainingProblem
 from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.kernels import Formula, KernelRows
 from semisvm.labels import Labels

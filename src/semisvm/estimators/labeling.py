@@ -20,8 +20,7 @@ import numpy as np
 
 from semisvm.dual import DualProblem, Status
 from semisvm.estimators.binary import BinaryFit, Pair, combine, pairs, winning_codes
-from semisvm.estimators.forms import machine_of, solver_of_many
-from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.problem import TrainingProblem, machine_of, solver_of_many
 from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import KernelRows

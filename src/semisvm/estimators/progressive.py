@@ -28,8 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from semisvm.dual import DualProblem
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
-from semisvm.estimators.forms import LinearRows, Loss, Solver
-from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.problem import LinearRows, Loss, Solver, TrainingProblem
 from semisvm.estimators.rounds import Rounds, hinge_problem
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions

@@ -22,7 +22,7 @@ import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution, Status
 from semisvm.estimators.binary import USABLE, BinaryFit, BinaryTask
-from semisvm.estimators.forms import LinearRows, machine_of, prepare_solve, solver_of_many
+from semisvm.estimators.problem import LinearRows, machine_of, prepare_solve, solver_of_many
 from semisvm.estimators.progress import RoundRecord
 from semisvm.primal import GivenPrices, PrimalProblem, PrimalSolution
 

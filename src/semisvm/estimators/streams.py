@@ -26,9 +26,8 @@ from semisvm.dual import Status
 from semisvm.errors import RowsLostError, UndefinedError
 from semisvm.estimators.binary import BinaryFit, MethodFit, Pair, pairs
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.forms import Form, settle_form
 from semisvm.estimators.inputs import check_class_counts, check_codes
-from semisvm.estimators.problem import Limits
+from semisvm.estimators.problem import Form, Limits, settle_form
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode

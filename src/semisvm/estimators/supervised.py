@@ -15,9 +15,8 @@ from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClas
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
 from semisvm.estimators.equal_rows import are_copies_alike, find_repeats
-from semisvm.estimators.forms import Loss, Solver, machine_of, prepare_solve, solver_of_many
 from semisvm.estimators.labeling import Labeler, record_of, scheme_of, train_once
-from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.problem import Loss, Solver, TrainingProblem, machine_of, prepare_solve, solver_of_many
 from semisvm.estimators.rounds import hinge_problem
 from semisvm.estimators.streams import StreamProblem, fit_supervised, stream_formula
 from semisvm.kernels import Formula, KernelRows

@@ -54,7 +54,6 @@ PREFERENCE_CONSTRAINTS: dict[str, Any] = {
     "random_state": ["random_state"],
 }
 
-
 REFUSED_CERTIFICATE = "No certificate is given, and the labels that were kept for it have no part in the model."
 SAY_SO = (
     "`random_sample` of fit, a mask, says which labels are a random sample: others train and measure nothing, and a "
@@ -143,11 +142,15 @@ class PreferenceMixin:
     def _draw_pool(self, n_unlabeled: int) -> np.ndarray | None:
         """Which unlabeled rows a fit needs in memory, by their ranks; None: all."""
         if self.calibration != "cross":
-            raise ValueError(
-                f"calibration={self.calibration!r} labels all unlabeled rows, which needs them in memory; use "
-                "calibration='cross'."
-            )
+            why = f"calibration={self.calibration!r} labels all unlabeled rows, which needs them in memory"
+            raise ValueError(f"{why}; use calibration='cross'.")
         return draw_pool(n_unlabeled, self.random_state)
+
+    def _within_pool(self, labels: Labels, rows: np.ndarray) -> np.ndarray:
+        """These rows without the unlabeled ones that no fit considers; they are drawn by place, as in streams."""
+        unlabeled = np.flatnonzero(~labels.is_labeled[rows])
+        pool = draw_pool(len(unlabeled), self.random_state) if self.calibration == "cross" else None
+        return rows if pool is None else np.delete(rows, np.delete(unlabeled, pool))
 
     def _make_run(
         self,

@@ -180,7 +180,8 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         check_every_class_is_used(labels, weight > 0)
         self.classes_ = labels.classes
         sample = read_random_sample(random_sample, X.shape[0])
-        in_use, counts_rows = _arranged(X, labels, weight, sample)
+        in_use = self._within_pool(labels, np.flatnonzero(weight > 0))
+        in_use, counts_rows = _arranged(X, in_use, labels, weight, sample)
         own_labels = Labels(labels.classes, labels.codes[in_use])
         plan = self._make_plan(own_labels, None if sample is None else sample[in_use])
         rows, certificate = in_use[plan.learns], in_use[plan.certifies]
@@ -283,9 +284,10 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         return tags
 
 
-def _arranged(X: Any, labels: Labels, weight: np.ndarray, sample: np.ndarray | None) -> tuple[np.ndarray, bool]:
-    """The rows in use in the order of their content, those of weight 2 twice; and whether that settles the weights."""
-    rows = np.flatnonzero(weight > 0)
+def _arranged(
+    X: Any, rows: np.ndarray, labels: Labels, weight: np.ndarray, sample: np.ndarray | None
+) -> tuple[np.ndarray, bool]:
+    """These rows in the order of their content, those of weight 2 twice; and whether that settles the weights."""
     ties = [labels.codes[rows], weight[rows]]
     rows = rows[content_order(safe_indexing(X, rows), *(ties if sample is None else [sample[rows], *ties]))]
     times = as_repetitions(weight[rows])

@@ -21,7 +21,6 @@ from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.equal_rows import EqualRows, arrange_repeated, find_repeats
-from semisvm.estimators.forms import Loss, Solver
 from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome, Plan
 from semisvm.estimators.preference._decision import (
@@ -32,7 +31,7 @@ from semisvm.estimators.preference._decision import (
     warn_unless_reached,
 )
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
-from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.problem import Loss, Solver, TrainingProblem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import Gathered, fit_gathered
 from semisvm.kernels import Formula, scores_of_new_rows
@@ -236,7 +235,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         return self._fit_rows(X, y, sample_weight, None, store, random_sample=random_sample)
 
     def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        return arrange_repeated(whole, rows)
+        return arrange_repeated(whole, self._within_pool(whole.labels, rows))
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         plan = self._make_plan(problem.labels, problem.random_sample)

@@ -25,7 +25,7 @@ from semisvm.estimators.class_shares import PositiveShare, share_of_labels
 from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.estimators.rounds import EndedEarlyError
 from semisvm.estimators.streams import StreamProblem, fit_of
-from semisvm.estimators.transductive.annealing import (
+from semisvm.estimators.transductive.relaxed import (
     ANNEALING_TOL,
     COOLING,
     FIRST_TEMPERATURE,

@@ -26,12 +26,10 @@ from semisvm.estimators.class_shares import (
     settle_share,
 )
 from semisvm.estimators.equal_rows import arrange_by_content, merge_unlabeled_copies
-from semisvm.estimators.forms import Loss, Solver
-from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.problem import Loss, Solver, TrainingProblem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import StreamProblem, stream_formula
-from semisvm.estimators.transductive.annealing import SoftMachine
-from semisvm.estimators.transductive.cccp import RampMachine
+from semisvm.estimators.transductive.relaxed import RampMachine, SoftMachine
 from semisvm.estimators.transductive.streamed import fit_streamed
 from semisvm.estimators.transductive.switching import SwitchMachine
 from semisvm.shared_docs import with_shared_docs

@@ -21,7 +21,7 @@ import numpy as np
 
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows, unlabeled_rows
-from semisvm.estimators.forms import LinearRows, lower_bound
+from semisvm.estimators.problem import LinearRows, lower_bound
 from semisvm.estimators.rounds import Rounds, Solution, hinge_problem, losses_at, primal_objective
 from semisvm.primal import PrimalSolution
 
