@@ -8,7 +8,7 @@ import pytest
 
 from killed_fits import training
 from semisvm.decision import Target, measure
-from semisvm.estimators import forms
+from semisvm.estimators import problem
 from semisvm.report import render_page
 from semisvm.tables.first_screen import MOST_WORDS_SHOWN, first_screen
 from semisvm.tables.fit import fit_model
@@ -106,8 +106,8 @@ def test_shares_accepted_that_differ_much_are_a_warning():
 
 
 def test_a_fit_of_many_rows_says_in_which_form_it_was_solved(monkeypatch):
-    monkeypatch.setattr(forms, "DENSE_ROWS", 60)
-    monkeypatch.setattr(forms, "DENSE_ROWS_PER_FEATURE", 1)
+    monkeypatch.setattr(problem, "DENSE_ROWS", 60)
+    monkeypatch.setattr(problem, "DENSE_ROWS_PER_FEATURE", 1)
     rows = training(300)
     rows.codes[:] = np.where(np.arange(300) % 3 == 0, 1, 0)
     found = {

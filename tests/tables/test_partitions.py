@@ -12,7 +12,8 @@ from semisvm.tables.column_facts import facts_of
 from semisvm.tables.columns import decide, settle_column, settle_from_facts
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.methods import say_nothing
-from semisvm.tables.partition_encoder import Here, make_encoder, spans_around_medians
+from semisvm.tables.partition_encoder import make_encoder, spans_around_medians
+from semisvm.tables.partition_rows import Here
 from semisvm.tables.partition_stats import SurveyPlan, count_file, survey_file
 from semisvm.tables.read_training import read_training
 

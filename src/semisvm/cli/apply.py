@@ -17,6 +17,7 @@ PREDICT_EXAMPLES = (
     "semisvm predict spam.skops new.csv --out labels.csv",
     "semisvm predict spam.skops new.parquet --out labels.parquet --keep id",
     "zcat new.csv.gz | semisvm predict spam.skops - --out labels.csv",
+    "semisvm predict spam.skops folder/ --out labels/ --workers 4",
 )
 
 
@@ -32,15 +33,27 @@ PREDICT_EXAMPLES = (
     is_flag=True,
     help="Put ' before text cells of a .csv or .tsv that a spreadsheet would run as a formula (= + - @).",
 )
+@click.option("--resume", is_flag=True, help="Of a folder: leave the files that are there, and write the others.")
+@shared.cluster_options
 @shared.force_option
 @shared.json_option
 def predict_command(
-    model: Path, data: Path, out: Path, keep: tuple[str, ...], neutralize: bool, force: bool, as_json: bool
+    model: Path,
+    data: Path,
+    out: Path,
+    keep: tuple[str, ...],
+    neutralize: bool,
+    resume: bool,
+    dask: str | None,
+    workers: int | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Write a label, a score, whether it is accepted, and a probability for every row of DATA.
 
     DATA has the columns that MODEL was fitted to, not encoded; other columns are ignored. It is read in parts, so a
-    file of ten million rows needs no more memory than a few thousand rows. "-" reads CSV from stdin.
+    file of ten million rows needs no more memory than a few thousand rows. "-" reads CSV from stdin. A folder of files
+    gives a folder with one Parquet file for each; a file appears when it is complete.
 
     A score is that of the report: rows above 0 are accepted. The probability is that of the positive class, calibrated
     on labels that the model had not seen; it is left out where there were too few labels, or more than two classes.
@@ -49,17 +62,35 @@ def predict_command(
     as a formula when the output is opened in a spreadsheet, unless --neutralize is given.
     """
     from semisvm.tables.disk import check_can_write
-    from semisvm.tables.files import load_table_model
-    from semisvm.tables.predict import predict_file
+    from semisvm.tables.files import load_table_model, model_digest
+    from semisvm.tables.predict import predict_file, predict_folder
 
     screen = Screen(as_json)
-    check_can_write(out, force=force, inputs=[model, data])
-    with screen.working(), shared.from_stdin(data) as source:
-        found = predict_file(
-            load_table_model(model), source, out, keep=keep, force=force, neutralize=neutralize, tell=screen.tell
-        )
+    with screen.working(), shared.open_cluster(data, dask, workers) as readers:
+        if readers is not None:
+            found = predict_folder(
+                load_table_model(model),
+                model_digest(model),
+                data,
+                out,
+                workers=readers,
+                keep=keep,
+                force=force,
+                resume=resume,
+                tell=screen.tell,
+            )
+        else:
+            check_can_write(out, force=force, inputs=[model, data])
+            with shared.from_stdin(data) as source:
+                loaded = load_table_model(model)
+                found = predict_file(
+                    loaded, source, out, keep=keep, force=force, neutralize=neutralize, tell=screen.tell
+                )
     if as_json:
         screen.show_json(asdict(found) | {"out": str(out)})
+        return
+    if not found.rows:
+        screen.say(f"All predictions were there already: {out}")
         return
     counts = ", ".join(f"{count:,} {name}" for name, count in found.by_class.items())
     speed = found.rows / max(found.seconds, 1e-9)

@@ -17,6 +17,7 @@ FIT_EXAMPLES = (
     "semisvm fit patients.parquet --target ill --positive yes --costs yes=10,no=1 --out ill.skops",
     "semisvm fit labeled.csv --unlabeled-data pool.csv --target topic --method transductive --out topic.skops",
     "semisvm fit big.csv --target y --out y.skops --checkpoint y.parts --resume",
+    "semisvm fit folder/ --target y --out y.skops --workers 4",
 )
 COMPARE_EXAMPLES = (
     "semisvm compare mails.csv --target spam",
@@ -43,6 +44,7 @@ COMPARE_EXAMPLES = (
 @click.option("--details", is_flag=True, help="Also print columns, steps, intervals and notes.")
 @click.option("--checkpoint", type=shared.FILE, metavar="DIR", help="Keep every finished solve in a folder.")
 @click.option("--resume", is_flag=True, help="Continue the fit in --checkpoint; starts a new one if there is none.")
+@shared.cluster_options
 @shared.force_option
 @shared.json_option
 @click.pass_context
@@ -54,6 +56,8 @@ def fit_command(
     details: bool,
     checkpoint: Path | None,
     resume: bool,
+    dask: str | None,
+    workers: int | None,
     force: bool,
     as_json: bool,
     **options: Any,
@@ -61,7 +65,9 @@ def fit_command(
     """Learn from the rows of DATA and write a model file.
 
     DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, ARFF, LIBSVM/SVMlight text, npz, or a spreadsheet (.xlsx, .ods);
-    several files make one table.
+    several files make one table. A folder of .csv or .parquet files with the same columns is read file by file, in
+    bounded memory, here or by the workers of a cluster (--workers, --dask).
+
     A row whose target cell is empty is unlabeled. Columns may hold numbers, categories, dates, free text and empty
     cells; the type of each is detected, and can be set by --type.
 
@@ -78,6 +84,7 @@ def fit_command(
     from semisvm.tables.disk import check_can_write
     from semisvm.tables.evaluate import N_SUGGESTED, suggest_training_rows
     from semisvm.tables.fit import fit_model
+    from semisvm.tables.fit_folder import describe_folder, fit_folder
 
     screen = Screen(as_json)
     inputs = [*options["data"], *options["unlabeled_data"], *filter(None, [options["cost_matrix"]])]
@@ -88,10 +95,14 @@ def fit_command(
         raise click.UsageError("--resume continues a checkpoint: say which one by --checkpoint DIR.")
     if not is_compiled():
         screen.warn("Compiling once (about 10 seconds; semisvm info --warm does it beforehand).")
-    with screen.working():
+    if len(options["data"]) > 1 and any(path.is_dir() for path in options["data"]):
+        raise click.UsageError("A folder is a table of its own: give one folder, or only files.")
+    with screen.working(), shared.open_cluster(options["data"][0], dask, workers) as readers:
         screen.tell("Reading the rows")
-        training, settings = shared.read_training_options(options)
-        fitted = fit_model(
+        training, settings = shared.read_training_options(options, readers, screen.tell)
+        if readers is not None:
+            screen.say(describe_folder(training))
+        fitted = (fit_model if readers is None else fit_folder)(
             training,
             settings,
             method=method,

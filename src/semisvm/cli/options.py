@@ -181,9 +181,34 @@ training_options = several(
     ),
 )
 
+cluster_options = several(
+    click.option(
+        "--dask", metavar="ADDRESS", help="Of a folder: read by the workers of a Dask cluster, tcp://HOST:8786."
+    ),
+    click.option(
+        "--workers", type=click.IntRange(min=1), metavar="N", help="Of a folder: read by N processes on this machine."
+    ),
+)
 
-def read_training_options(options: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the training rows and the settings that the options ask for."""
+
+@contextmanager
+def open_cluster(data: Path, dask: str | None, workers: int | None) -> Iterator[Any]:
+    """Give who reads the files of a folder; None where DATA is no folder."""
+    if dask is not None and workers is not None:
+        raise click.UsageError("--dask and --workers both say who reads the files: give one of them.")
+    if not data.is_dir():
+        if dask is not None or workers is not None:
+            raise click.UsageError("--dask and --workers share out the files of a folder: give a folder as DATA.")
+        yield None
+        return
+    from semisvm.tables.partition_rows import open_workers
+
+    with open_workers(dask, workers) as found:
+        yield found
+
+
+def read_training_options(options: dict[str, Any], workers: Any = None, tell: Any = None) -> tuple[Any, Any]:
+    """Return the training rows and the settings that the options ask for; `workers` read the files of a folder."""
     from semisvm.decision import Target
     from semisvm.tables.classes import parse_costs, read_cost_matrix
     from semisvm.tables.methods import Settings
@@ -197,18 +222,17 @@ def read_training_options(options: dict[str, Any]) -> tuple[Any, Any]:
         raise click.UsageError("--confidence certifies a target: set it by --min-precision or --min-recall.")
     if options["costs"] and options["cost_matrix"]:
         raise click.UsageError("--costs and --cost-matrix both set the costs: give one of them.")
-    found = read_training(
-        options["data"],
-        options["target"],
-        unlabeled=options["unlabeled"],
-        unlabeled_data=options["unlabeled_data"],
-        positive=options["positive"],
-        drop=options["drop"],
-        types=dict(_pair(words) for words in options["types"]),
-        drawn=options["drawn"],
-        decimal=options["decimal"],
-        spelling=options["spelling"],
-    )
+    said = {name: options[name] for name in ("unlabeled", "positive", "drop", "drawn", "decimal", "spelling")}
+    said["types"] = dict(_pair(words) for words in options["types"])
+    found: Any
+    if workers is not None:
+        from semisvm.tables.read_folder import read_folder
+
+        if options["unlabeled_data"]:
+            raise click.UsageError("--unlabeled-data and a folder: put the files into the folder, without the target.")
+        found = read_folder(options["data"][0], options["target"], workers=workers, tell=tell, **said)
+    else:
+        found = read_training(options["data"], options["target"], unlabeled_data=options["unlabeled_data"], **said)
     costs: Any = None
     if options["costs"]:
         costs = parse_costs(options["costs"], found.classes)

@@ -155,7 +155,7 @@ class ScratchWriter:
         number, name = tempfile.mkstemp(prefix="semisvm-", suffix=".npy", dir=folder)
         self.path = Path(name)
         self._file = os.fdopen(number, "wb")
-        self._clean = weakref.finalize(self, _discard, self._file, self.path)
+        self._clean = weakref.finalize(self, discard, self._file, self.path)
         self._header_bytes = self._write_header()
 
     def _write_header(self) -> int:
@@ -196,11 +196,11 @@ class ScratchWriter:
         self._file.close()
         found = FileRows(self.path, **attributes)
         self._clean.detach()
-        weakref.finalize(found, _discard, self._file, self.path)
+        weakref.finalize(found, discard, self._file, self.path)
         return found
 
 
-def _discard(file: Any, path: Path) -> None:
+def discard(file: Any, path: Path) -> None:
     file.close()
     path.unlink(missing_ok=True)
 

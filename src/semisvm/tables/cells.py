@@ -66,7 +66,7 @@ def _numbers(column: Column, cells: pandas.Series) -> np.ndarray:
     import pandas
 
     if cells.dtype.kind == "f":
-        values = cells.to_numpy()
+        values = cells.to_numpy(dtype=np.float64)
         large = np.flatnonzero(np.abs(values) > LARGEST_NUMBER)
         if len(large):
             raise CellError(column.name, int(large[0]), f"{values[large[0]]:g}", f"number up to {LARGEST_NUMBER:g}")

@@ -49,6 +49,7 @@ KIND_OF_LETTER = {"f": NUMBERS, "M": DATES}  # by the letter of a column's type;
 MOST_STRAYS = 1_000
 WORDS_LOOKED_AT = 1_000
 HASHES = 1 << 16
+FIRST_VALUES = 200  # where a repeat is looked for first
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class Repeats:
         """Look among these values."""
         from pandas.util import hash_array
 
+        if len(set(values[:FIRST_VALUES])) < len(values[:FIRST_VALUES]):
+            return cls(found=True)
         return cls._of(np.sort(hash_array(np.asarray(values))), cls.limit)
 
     def merged(self, other: Repeats) -> Repeats:
@@ -166,8 +169,8 @@ def _with_numbers(known: ColumnFacts, numbers: pandas.Series, cells: pandas.Seri
         ends=(float(values[0]), float(values[-1])),
         by_one=bool((steps == 1).all()),
         ascending=bool((steps > 0).all()),
-        are_whole=bool((values == np.rint(values)).all()),
-        repeats=Repeats.among(values),
+        are_whole=(are_whole := bool((values == np.rint(values)).all())),
+        repeats=Repeats.among(values) if are_whole else Repeats(found=True),
         too_large=worst,
     )
 

@@ -151,6 +151,8 @@ def check_can_write(path: str | Path, *, force: bool, inputs: Iterable[str | Pat
     for other in inputs:
         if _is_same_file(path, Path(other)):
             raise fault(path, "this file is read or written by the same command", "Choose another name for the output")
+        if Path(other).is_dir() and path.parent.resolve() == Path(other).resolve():
+            raise fault(path, "its folder is read by the same command as a table", "Write to another folder")
     if path.is_dir():
         raise fault(path, "this is a folder", "Give the name of a file")
     if not path.parent.is_dir():

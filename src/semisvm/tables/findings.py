@@ -21,8 +21,8 @@ from scipy import sparse
 from semisvm.campaign import first_price
 from semisvm.decision import Audit, OperatingPoint, PositiveUnlabeledPoint, changed_by_unlabeled
 from semisvm.estimators.auto import explain_weights
-from semisvm.estimators.forms import choose_solver
 from semisvm.estimators.preference._decision import scores_beyond
+from semisvm.estimators.problem import choose_solver
 from semisvm.estimators.registry import Method
 from semisvm.tables.compare import BASELINE, MethodTrial
 from semisvm.tables.first_screen import SAID_OF_MANY_ROWS

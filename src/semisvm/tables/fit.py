@@ -227,17 +227,17 @@ def fit_model(
     checkpoint: str | Path | None = None,
     resume: bool = False,
     tell: Tell = say_nothing,
+    make_stages: type[Stages] = Stages,
 ) -> Fitted:
     """Fit a model to the training rows.
 
     training         the rows, from `read_training`
-    settings         what is asked for
     method           a name of `semisvm.estimators.registry`, or "auto". By default "preference" for a certificate, and
                      for a precision or recall of each of several classes; else "auto"
     tune             whether to choose the kernel, C and gamma by cross-validation
     most_unlabeled   how many unlabeled rows are used at most to compare and audit methods; the model uses all
     checkpoint       a folder that keeps every finished solve; with `resume` a fit that is in it goes on
-    tell             called with the progress (`semisvm.tables.methods`)
+    tell             called with the progress; `make_stages`: `FolderStages` for rows that are not in memory
     """
     began = time.perf_counter()
     why = "It was asked for."
@@ -258,7 +258,7 @@ def fit_model(
         digest = _fit_digest(views.form(), training, settings, [method, tune, most_unlabeled])
         store = open_checkpoint(checkpoint, digest, resume=resume)
         settings = replace(settings, cache_size=store.cache_size)
-    work = Stages(training, views, settings, most_unlabeled, tell, store)
+    work = make_stages(training, views, settings, most_unlabeled, tell, store)
     was_refused = work.check_sample()
     work.tune(tune)
     chosen, why = work.choose(method, why)

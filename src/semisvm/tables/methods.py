@@ -66,6 +66,8 @@ class Settings:
         Names of the columns by kind, for a method that prepares them itself.
     max_rows : int or None
         Most rows that kernels are made from, for a method that bounds them.
+    loss : str or None
+        "squared_hinge" for methods that know it; None: their own.
     """
 
     kernel: str | None = None
@@ -85,6 +87,7 @@ class Settings:
     view: str = STANDARD
     columns: Any = None
     max_rows: int | None = None
+    loss: str | None = None
 
     @property
     def has_target(self) -> bool:
@@ -103,6 +106,7 @@ def make_estimator(method: Method, settings: Settings) -> Any:
         "confidence": settings.confidence,
         "columns": settings.columns,
         "max_rows": settings.max_rows,
+        "loss": settings.loss,
         "unlabeled": LABEL_MISSING,
         "random_state": settings.seed,
         "device": settings.device,

@@ -1,29 +1,23 @@
-"""The encoder of a table that is not in memory, made from counts of its files; and who reads the files.
+"""The encoder of a table that is not in memory, made from counts of its files.
 
 The encoder is what `TableEncoder.fit` learns from all rows at once. scikit-learn's parts are fitted to a few rows
 that have the same medians, categories in the same order of frequency and the same gaps; then means, variances, words
 and their frequencies, which no few rows can have, are set.
-
-    readers   `Here`: this process, one file after the other;  `OnCluster`: the workers of a Dask client
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from semisvm.errors import DataError, fault
-from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
+from semisvm.errors import DataError
+from semisvm.primal.passes import WIDEST_HESSIAN
 from semisvm.tables.columns import Column
 from semisvm.tables.encode import DATE_PARTS, FEW_TEXTS, MOST_CATEGORIES, MOST_WORDS, WEIGHT_OF_DATE_PARTS, TableEncoder
-from semisvm.tables.methods import Tell
 from semisvm.tables.partition_stats import AROUND_MEDIAN, TableCounts
 
 SPARSE_BELOW = 0.3  # share of entries that are not zero, as in `TableEncoder`
@@ -160,98 +154,11 @@ def _fitted_words(part: Any, terms: Counter[str], documents: Counter[str], n_row
     return part, int(found[kept].sum())
 
 
-# ---- who reads the files ----
+def width_of(encoder: TableEncoder) -> int:
+    """Return the number of encoded columns."""
+    return max(one.stop for one in encoder.transformer_.output_indices_.values())
 
 
-class Here:
-    """This process reads one file after the other."""
-
-    n_workers = 0
-
-    def gather(self, function: Callable[..., Any], files: list[Path], *rest: Any, tell: Tell, what: str) -> Any:
-        """Return what a function finds of each file, merged in the order of the files."""
-        found = None
-        for number, file in enumerate(files, 1):
-            own = function(file, *rest)
-            found = own if found is None else found.merged(own)
-            tell(what, number, len(files), "files")
-        return found
-
-
-class OnCluster:
-    """The workers of a Dask client read the files, each where it is; what they find is merged in a tree."""
-
-    def __init__(self, client: Any):
-        self.client = client
-
-    @property
-    def n_workers(self) -> int:
-        """How many workers there are."""
-        return len(self.client.scheduler_info(n_workers=-1)["workers"])
-
-    def gather(self, function: Callable[..., Any], files: list[Path], *rest: Any, tell: Tell, what: str) -> Any:
-        """Return what a function finds of each file, merged in the order of the files."""
-        from dask import delayed
-
-        tell(f"{what} on {self.n_workers} workers")
-        read, merge = delayed(_read_there, pure=False), delayed(_merged, pure=False)
-        level = [read(function, file, *rest) for file in files]
-        while len(level) > 1:
-            level = [merge(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
-        return compute_on_cluster(level)[0]
-
-
-def _read_there(function: Callable[..., Any], file: Path, *rest: Any) -> Any:
-    """A task."""
-    if not file.exists():
-        reason = "a worker of the Dask cluster does not find this file"
-        raise fault(file, reason, "Put the folder where all workers see it under the same path")
-    return function(file, *rest)
-
-
-def _merged(found: list[Any]) -> Any:
-    """A task."""
-    return reduce(lambda one, other: one.merged(other), found)
-
-
-@contextlib.contextmanager
-def open_workers(address: str | None = None, n_workers: int | None = None) -> Iterator[Here | OnCluster]:
-    """Give who reads the files: a cluster at an address, so many processes here, or this process.
-
-    Parameters
-    ----------
-    address : str, optional
-        Of a Dask scheduler, such as tcp://host:8786.
-    n_workers : int, optional
-        Start so many processes on this machine.
-    """
-    if address is None and n_workers is None:
-        yield Here()
-        return
-    try:
-        import distributed
-    except ImportError:
-        raise DataError("A cluster needs Dask. Install it: pip install 'semisvm[dask]'.") from None
-    with contextlib.ExitStack() as stack:
-        if n_workers is not None:
-            local = distributed.LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
-            )
-            client = stack.enter_context(distributed.Client(stack.enter_context(local)))
-        else:
-            client = stack.enter_context(_connect(distributed, str(address)))
-        if not client.scheduler_info(n_workers=-1)["workers"]:
-            raise DataError(f"The Dask scheduler at {address} has no workers. Start some: dask worker {address}.")
-        yield OnCluster(client)
-
-
-def _connect(distributed: Any, address: str) -> Any:
-    try:
-        return distributed.Client(address, timeout="10s")
-    except (OSError, TimeoutError) as error:
-        raise DataError(
-            f"No Dask scheduler answers at {address} ({type(error).__name__}). Start one there (dask scheduler), or "
-            "correct the address; `workers` starts processes on this machine instead."
-        ) from None
-    except ValueError as error:
-        raise DataError(f"{address!r} is no address of a Dask scheduler ({error}). Write tcp://HOST:8786.") from None
+def is_kept_sparse(encoder: TableEncoder) -> bool:
+    """Whether encoded rows stay sparse; see `Pool.is_sparse`."""
+    return bool(encoder.transformer_.sparse_output_) and width_of(encoder) > WIDEST_HESSIAN

@@ -7,16 +7,21 @@
 
 One thread reads, the others encode and score; chunks are written in the order of the file. The output appears when it
 is complete: a run that fails half-way leaves no output.
+
+A folder of files gives a folder with one Parquet file for each of them, written here or by the workers of a cluster.
+Each appears when it is complete. `_semisvm.json` in it says what the predictions are of, so that a run that was ended
+can be resumed: files that are there are left as they are.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +30,15 @@ import numpy as np
 from semisvm.errors import fault
 from semisvm.kernels.threads import n_threads
 from semisvm.tables.disk import check_can_write, whole_file
+from semisvm.tables.folders import files_of
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import OUTPUTS, Model
 from semisvm.tables.operating import predict_codes
+from semisvm.tables.partition_rows import Here, OnCluster
 from semisvm.tables.read import Chunk, RowReader
 
 LARGEST_SCORE = float(np.finfo(np.float32).max)
+FOLDER_NOTE = "_semisvm.json"
 PREDICTED = ("label", "score", "above", "probability")
 
 
@@ -42,6 +50,11 @@ class Predicted:
     by_class: dict[str, int]
     n_above: int
     seconds: float
+
+    def merged(self, other: Predicted) -> Predicted:
+        """Return what both have predicted."""
+        by_class = {name: n + other.by_class[name] for name, n in self.by_class.items()}
+        return Predicted(self.rows + other.rows, by_class, self.n_above + other.n_above, self.seconds + other.seconds)
 
 
 def predict_file(
@@ -81,6 +94,92 @@ def predict_file(
             tell("Predicting", n_rows, total, "rows")
     by_class = dict(zip(model.classes.names, count.tolist(), strict=True))
     return Predicted(n_rows, by_class, n_above, time.perf_counter() - began)
+
+
+# ---- folders ----
+
+
+def predict_folder(
+    model: Model,
+    digest: str,
+    folder: str | Path,
+    out: str | Path,
+    *,
+    workers: Here | OnCluster,
+    keep: Sequence[str] = (),
+    force: bool = False,
+    resume: bool = False,
+    tell: Tell = say_nothing,
+) -> Predicted:
+    """Predict every file of a folder into a file of another folder.
+
+    Parameters
+    ----------
+    model, digest : Model, str
+        The model, and what tells it from others (`files.model_digest`).
+    folder, out : path
+        Where the rows are, and the folder to write, which is made if it is not there.
+    workers : Here or OnCluster
+        Who reads and writes the files.
+    keep : sequence of str
+        Columns to copy.
+    force, resume : bool
+        Whether files that are there are replaced; whether they are left, and only the others are written.
+    tell : callable
+        Called with the progress.
+
+    Returns
+    -------
+    Predicted
+        Counts of the rows that were predicted by this run.
+    """
+    began = time.perf_counter()
+    files = [file.resolve() for file in files_of(Path(folder))]
+    target = _out_folder(Path(out), Path(folder), force=force, resume=resume)
+    known = {file.name: [file.stat().st_size, file.stat().st_mtime_ns] for file in files}
+    about = {"model": digest, "keep": list(keep), "files": known}
+    note = target / FOLDER_NOTE
+    if resume and note.exists() and json.loads(note.read_text(encoding="utf-8")) != about:
+        reason = "its predictions are of another model, of other files, or of files that have changed since"
+        raise fault(target, reason, "Write to another folder, or set `force` to replace them")
+    with whole_file(note, force=True) as unfinished:
+        unfinished.write_text(json.dumps(about), encoding="utf-8")
+    names = {file: f"{file.stem}.parquet" for file in files}
+    if len(set(names.values())) < len(files):
+        names = {file: f"{file.name}.parquet" for file in files}
+    left = [file for file in files if not (resume and (target / names[file]).exists())]
+    nothing = Predicted(0, dict.fromkeys(model.classes.names, 0), 0, 0.0)
+    if left:
+        outputs = {str(file): str(target / names[file]) for file in left}
+        found = workers.gather(_predict_one, left, model, outputs, tuple(keep), tell=tell, what="Predicting")
+        nothing = nothing.merged(found)
+    return replace(nothing, seconds=time.perf_counter() - began)
+
+
+def _predict_one(file: Path, model: Model, outputs: dict[str, str], keep: tuple[str, ...]) -> Predicted:
+    """A task: one file. Whoever replaces files has been asked already."""
+    return predict_file(model, file, outputs[str(file)], keep=keep, force=True)
+
+
+def _out_folder(out: Path, folder: Path, *, force: bool, resume: bool) -> Path:
+    """Return the folder to write to, which may hold files only if they are to be replaced or left as they are."""
+    if out.exists() and not out.is_dir():
+        raise fault(out, "this is a file, and predictions of a folder are a folder", "Give the name of a folder")
+    if out.exists() and out.resolve() == folder.resolve():
+        raise fault(out, "this folder is read by the same command", "Choose another name for the output")
+    if out.exists() and any(out.iterdir()) and not (force or resume):
+        remedy = "Set `resume` to go on with it, `force` to replace its files, or choose another name"
+        raise fault(out, "the folder exists and is not empty", remedy)
+    if not out.parent.is_dir():
+        raise fault(out, f"there is no folder {out.parent} to write to", "Create the folder, or choose another")
+    try:
+        out.mkdir(exist_ok=True)
+    except OSError as error:
+        raise fault(out, f"can't be made ({error.strerror})", "Choose another folder") from None
+    return out.resolve()
+
+
+# ---- files ----
 
 
 def _predictions(

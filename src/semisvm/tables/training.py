@@ -156,7 +156,7 @@ class RowForms:
 
     def take(self, rows: np.ndarray) -> RowForms:
         """Return some of the rows; forms are shared."""
-        part = RowForms(self.rows, self._encoder_for)
+        part = type(self)(self.rows, self._encoder_for)
         part._encoders, part._forms, part._groups = self._encoders, self._forms, self._groups
         part._kept = rows if self._kept is None else self._kept[rows]
         return part
@@ -166,7 +166,7 @@ class RowForms:
         time that views take which are only tried.
         """
         places = rows if self._kept is None else self._kept[rows]
-        part = RowForms(take_rows(self.rows, places), self._encoder_for)
+        part = type(self)(take_rows(self.rows, places), self._encoder_for)
         part._encoders = {STANDARD: self.encoder()}
         part._forms = {
             name: take_rows(self._forms[name], places) for name in (STANDARD, COLUMNS) if name in self._forms

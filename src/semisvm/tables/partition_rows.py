@@ -1,0 +1,225 @@
+"""Who reads the files of a folder, and all of their rows as machines take them.
+
+readers   `Here`: this process, one file after the other;  `OnCluster`: the workers of a Dask client, each the files
+that the scheduler gives it. A file that was read by a worker that died is read again by another.
+rows      encoded once into a scratch file here; on a cluster kept by the workers, where they fit into half of their
+memory, and otherwise read and encoded again in every pass
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from semisvm.errors import DataError, fault
+from semisvm.primal import DaskRows, Rows, ScratchWriter
+from semisvm.primal.csr_files import CsrScratchWriter
+from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
+from semisvm.tables.classes import Classes, label_texts, unmark
+from semisvm.tables.encode import TableEncoder
+from semisvm.tables.methods import Tell, say_nothing
+from semisvm.tables.partition_encoder import is_kept_sparse, width_of
+from semisvm.tables.read import Chunk, open_rows
+
+
+class Here:
+    """This process reads one file after the other."""
+
+    n_workers = 0
+
+    def gather(self, function: Callable[..., Any], files: list[Path], *rest: Any, tell: Tell, what: str) -> Any:
+        """Return what a function finds of each file, merged in the order of the files."""
+        found = None
+        for number, file in enumerate(files, 1):
+            own = function(file, *rest)
+            found = own if found is None else found.merged(own)
+            tell(what, number, len(files), "files")
+        return found
+
+
+class OnCluster:
+    """The workers of a Dask client read the files, each where it is; what they find is merged in a tree."""
+
+    def __init__(self, client: Any):
+        self.client = client
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers there are."""
+        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def gather(self, function: Callable[..., Any], files: list[Path], *rest: Any, tell: Tell, what: str) -> Any:
+        """Return what a function finds of each file, merged in the order of the files."""
+        from dask import delayed
+
+        tell(f"{what} on {self.n_workers} workers")
+        read, merge = delayed(_read_there, pure=False), delayed(_merged, pure=False)
+        level = [read(function, file, *rest) for file in files]
+        while len(level) > 1:
+            level = [merge(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+        return compute_on_cluster(level)[0]
+
+
+def _read_there(function: Callable[..., Any], file: Path, *rest: Any) -> Any:
+    """A task."""
+    if not file.exists():
+        reason = "a worker of the Dask cluster does not find this file"
+        raise fault(file, reason, "Put the folder where all workers see it under the same path")
+    return function(file, *rest)
+
+
+def _merged(found: list[Any]) -> Any:
+    """A task."""
+    return reduce(lambda one, other: one.merged(other), found)
+
+
+@contextlib.contextmanager
+def open_workers(address: str | None = None, n_workers: int | None = None) -> Iterator[Here | OnCluster]:
+    """Give who reads the files: a cluster at an address, so many processes here, or this process.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of a Dask scheduler, such as tcp://host:8786.
+    n_workers : int, optional
+        Start so many processes on this machine.
+    """
+    if address is None and n_workers is None:
+        yield Here()
+        return
+    try:
+        import distributed
+    except ImportError:
+        raise DataError("A cluster needs Dask. Install it: pip install 'semisvm[dask]'.") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised, and told in words
+    with contextlib.ExitStack() as stack:
+        if n_workers is not None:
+            local = distributed.LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            )
+            client = stack.enter_context(distributed.Client(stack.enter_context(local)))
+        else:
+            client = stack.enter_context(_connect(distributed, str(address)))
+        if not client.scheduler_info(n_workers=-1)["workers"]:
+            raise DataError(f"The Dask scheduler at {address} has no workers. Start some: dask worker {address}.")
+        yield OnCluster(client)
+
+
+def _connect(distributed: Any, address: str) -> Any:
+    try:
+        return distributed.Client(address, timeout="10s")
+    except (OSError, TimeoutError) as error:
+        raise DataError(
+            f"No Dask scheduler answers at {address} ({type(error).__name__}). Start one there (dask scheduler), or "
+            "correct the address; `workers` starts processes on this machine instead."
+        ) from None
+    except ValueError as error:
+        raise DataError(f"{address!r} is no address of a Dask scheduler ({error}). Write tcp://HOST:8786.") from None
+
+
+# ---- all rows ----
+
+
+@dataclass
+class Pool:
+    """All rows of a folder as machines take them."""
+
+    files: list[Path]
+    heights: list[int]
+    encoder: TableEncoder
+    classes: Classes
+    target: str
+    unlabeled: str | None
+    same: dict[str, str]
+    workers: Here | OnCluster
+
+    @property
+    def width(self) -> int:
+        """Return the number of encoded columns."""
+        return width_of(self.encoder)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are kept sparse: where a matrix of products of all columns would be too large."""
+        return is_kept_sparse(self.encoder)
+
+    def rows(self, tell: Tell = say_nothing) -> Rows:
+        """Encode all rows: into a scratch file here, or where the workers are."""
+        names = np.array(self.classes.names)
+        how = (self.encoder, self.classes, self.target, self.unlabeled, self.same)
+        if isinstance(self.workers, OnCluster):
+            rows: Rows = _rows_on_cluster(self.files, self.heights, how, self.width, self.is_sparse)
+            rows.classes = names
+            return rows
+        writer: Any = CsrScratchWriter(self.width) if self.is_sparse else ScratchWriter(self.width)
+        codes = []
+        for number, file in enumerate(self.files, 1):
+            for X, own in encoded_chunks(file, *how):
+                writer.write(X)
+                codes.append(own)
+            tell("Encoding", number, len(self.files), "files")
+        found: Rows = writer.rows(codes=np.concatenate(codes), classes=names)
+        return found
+
+
+def encoded_chunks(
+    file: Path, encoder: TableEncoder, classes: Classes, target: str, unlabeled: str | None, same: Mapping[str, str]
+) -> Any:
+    """Yield (rows as float32, class codes) of a file, part by part."""
+    for chunk in open_rows(file).chunks(encoder.plain_numbers, frozenset((*encoder.names, target))):
+        codes = _codes_of(chunk, classes, target, unlabeled, same)
+        assert chunk.frame is not None
+        X = encoder.transform(chunk.frame)
+        yield (X.toarray() if sparse.issparse(X) and not is_kept_sparse(encoder) else X).astype(np.float32), codes
+
+
+def _codes_of(chunk: Chunk, classes: Classes, target: str, unlabeled: str | None, same: Mapping[str, str]) -> Any:
+    assert chunk.frame is not None
+    has_target = target in chunk.frame.columns
+    texts = unmark(label_texts(chunk.frame[target]), unlabeled) if has_target else [""] * len(chunk)
+    return classes.codes_of([same.get(text, text) for text in texts]).astype(np.int8)
+
+
+def encode_file(file: Path, *how: Any) -> Any:
+    """A task: all rows of a file."""
+    found = [X for X, _ in encoded_chunks(file, *how)]
+    return sparse.vstack(found, format="csr") if sparse.issparse(found[0]) else np.concatenate(found)
+
+
+def codes_of_file(file: Path, n_rows: int, target: str, *how: Any) -> np.ndarray:
+    """A task: the class codes of a file; its other columns are not read."""
+    reader = open_rows(file)
+    if target not in (reader.names or ()):
+        return np.full(n_rows, -1, dtype=np.int8)
+    return np.concatenate(
+        [_codes_of(chunk, how[0], target, *how[1:]) for chunk in reader.chunks(only=frozenset([target]))]
+    )
+
+
+def _rows_on_cluster(files: list[Path], heights: list[int], how: Any, width: int, is_sparse: bool) -> DaskRows:
+    import dask.array as da
+    from dask import delayed
+
+    encoder, classes, target, unlabeled, same = how
+    shared = delayed(encoder, pure=False)  # one task that holds it: it is sent once per worker
+    read, look = delayed(encode_file, pure=False), delayed(codes_of_file, pure=False)
+    meta: Any = sparse.csr_matrix((0, width), dtype=np.float32) if is_sparse else np.empty((0, width), np.float32)
+    blocks, codes = [], []
+    for file, height in zip(files, heights, strict=True):
+        X = read(file, shared, classes, target, unlabeled, same)
+        blocks.append(da.from_delayed(X, (height, width), dtype=np.float32, meta=meta))
+        own = look(file, height, target, classes, unlabeled, same)
+        codes.append(da.from_delayed(own, (height,), dtype=np.int8))
+    return DaskRows(da.concatenate(blocks), da.concatenate(codes))
