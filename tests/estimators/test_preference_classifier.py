@@ -81,13 +81,13 @@ def test_a_share_is_a_weight_or_a_chance():
     sign, price = np.where(truth == 1, 1, -1), np.ones(400)
     share = np.where(y >= 0, 1.0, 0.25)
     neighbors = ClassifierLearner(
-        KNeighborsClassifier(), X, None, price, check_random_state(0), problem="1 vs 0", verbose=False
+        KNeighborsClassifier(), X, None, price, check_random_state(0), problem="1 vs 0", tell=lambda record: False
     )
     neighbors.train(sign, share, ALL_LABELS)
     n_rows = neighbors.model.n_samples_fit_
     assert 60 + 55 < n_rows < 60 + 115
     logistic = ClassifierLearner(
-        LogisticRegression(), X, None, price, check_random_state(0), problem="1 vs 0", verbose=False
+        LogisticRegression(), X, None, price, check_random_state(0), problem="1 vs 0", tell=lambda record: False
     )
     logistic.train(sign, share, ALL_LABELS)
     oracle = LogisticRegression().fit(X, (sign > 0).astype(int), sample_weight=share)
@@ -178,3 +178,46 @@ def test_folds_in_parallel_give_the_same_model_with_few_trainings():
     )
     assert_array_equal(one.decision_function(X), two.decision_function(X))
     assert one.n_iter_ == two.n_iter_ <= 18
+
+
+class Counting:
+    """A callback that counts rounds, and asks to stop after some."""
+
+    def __init__(self, most):
+        self.most, self.n_rounds = most, 0
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **values):
+        pass
+
+    def on_fit_task_end(self, estimator, context, **values):
+        self.n_rounds += context.task_name == "round"
+        return context.task_name == "round" and self.n_rounds >= self.most
+
+
+@pytest.mark.parametrize("calibration", ["cross", "part"])
+def test_callbacks_see_every_round_and_may_stop_the_fit(calibration):
+    X, y, _ = overlapping(1, n=300, n_labeled=120)
+    counting = Counting(most=10**6)
+    model = PreferenceClassifier(LogisticRegression(), calibration=calibration, random_state=0)
+    whole = clone(model).set_callbacks(counting).fit(X, y)
+    assert counting.n_rounds == len(whole.history_) > 1
+    plain = clone(model).fit(X, y)
+    assert whole.operating_point_ == plain.operating_point_
+    stopped = clone(model).set_callbacks(Counting(most=1)).fit(X, y)
+    assert stopped.termination_condition_ == "stopped_by_callback"
+    assert len(stopped.history_) == 1
+    assert set(stopped.predict(X)) == {0, 1}
+
+
+def test_a_stop_leaves_every_class_with_its_first_round():
+    X, y, _ = three_classes()
+    model = PreferenceClassifier(LogisticRegression(), unlabeled="", random_state=0)
+    stopped = model.set_callbacks(Counting(most=1)).fit(X, y)
+    assert [record.problem for record in stopped.history_] == [f"{name} vs rest" for name in stopped.classes_]
+    assert (stopped.termination_condition_, len(stopped.estimators_)) == ("stopped_by_callback", 3)

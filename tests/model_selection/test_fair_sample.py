@@ -1,10 +1,13 @@
 """The fair-sample check: false alarms as often as allowed, and power against choices."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import GaussianNB
@@ -43,6 +46,25 @@ def test_random_samples_give_false_alarms_at_the_nominal_rate():
     p = np.array([one.kernel_p for one in found])
     for level in (0.05, 0.2, 0.5):  # exact, so the share is the level; four standard errors of 300 draws
         assert abs(np.mean(p <= level) - level) <= 4 * np.sqrt(level * (1 - level) / 300)
+
+
+def test_the_statistic_is_that_of_ridge_regression_in_folds():
+    """Oracle: scikit-learn's KernelRidge on the rows of three folds, for the true tags and a few permutations."""
+    rng = np.random.default_rng(10)
+    X, is_labeled = rng.normal(size=(80, 3)), mask_of(np.arange(30), 80)
+    found = check_fair_sample(X, is_labeled, n_permutations=9, random_state=4).kernel_p
+    random = np.random.RandomState(4)
+    rows = np.concatenate([random.permutation(np.arange(30)), random.permutation(np.arange(30, 80))])
+    tags = np.repeat([1.0, 0.0], [30, 50])
+    Z = np.stack([tags, *(tags[np.argsort(one)] for one in random.uniform(size=(9, 80)))])
+    fold = random.permutation(80) % 4
+    total = np.zeros(10)
+    for number, k in itertools.product(range(4), range(10)):
+        train, test = rows[fold != number], rows[fold == number]
+        ridge = KernelRidge(alpha=1, kernel="rbf", gamma=1 / (3 * X.var()))
+        ridge.fit(X[train], Z[k][fold != number] - tags.mean())
+        total[k] += roc_auc_score(Z[k][fold == number], ridge.predict(X[test]))
+    assert found == (1 + np.sum(total[1:] >= total[0] - 1e-9)) / 10
 
 
 def test_both_tests_on_random_labels_of_real_rows_rarely_alarm():

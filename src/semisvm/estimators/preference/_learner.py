@@ -15,7 +15,7 @@ scikit-learn, from the beginning each time.
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.dual import DualProblem, DualSolution
-from semisvm.estimators.progress import RoundRecord, print_record
-from semisvm.estimators.rounds import Rounds, hinge_problem
+from semisvm.estimators.progress import RoundRecord
+from semisvm.estimators.rounds import EndedEarlyError, Rounds, hinge_problem
 from semisvm.sklearn_private import safe_indexing
 
 ALL_LABELS = "all"  # the sequence of machines that are trained on every label
@@ -103,6 +103,7 @@ class ClassifierLearner(Learner):
 
     weight   (n,) the user's sample weights, or None
     price    (n,) the weight of each row at a share of 1
+    tell     is given the record of each round; where it returns true, `done` raises EndedEarlyError
 
     A classifier that takes no sample_weight is trained on a row of share s if the row's own random number is below s:
     the same rows take part for the same share, and on average as much weight takes part.
@@ -117,7 +118,7 @@ class ClassifierLearner(Learner):
         random_state: np.random.RandomState,
         *,
         problem: str,
-        verbose: bool,
+        tell: Callable[[RoundRecord], bool],
         n_jobs: int | None = None,
     ):
         self.n_jobs = n_jobs
@@ -127,7 +128,7 @@ class ClassifierLearner(Learner):
         self.estimator, self.X = estimator, X
         self.price = price if weight is None else price * weight
         self.lot = None if self.takes_weight else random_state.uniform(size=len(price))
-        self.problem, self.verbose = problem, verbose
+        self.problem, self.tell = problem, tell
         self.began, self.n_iter = time.perf_counter(), 0
         self.history: list[RoundRecord] = []
 
@@ -159,8 +160,8 @@ class ClassifierLearner(Learner):
         seconds = time.perf_counter() - self.began
         record = RoundRecord(self.problem, len(self.history), self.n_iter, seconds=seconds, details=details)
         self.history.append(record)
-        if self.verbose:
-            print_record(record)
+        if self.tell(record):
+            raise EndedEarlyError
 
 
 def scores_of_classifier(model: Any, X: Any) -> np.ndarray:

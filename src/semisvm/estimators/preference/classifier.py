@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,6 +31,8 @@ from semisvm.estimators.preference._decision import (
 )
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
 from semisvm.estimators.preference._unlabeled import FEW_CANDIDATES
+from semisvm.estimators.progress import Progress
+from semisvm.estimators.rounds import EndedEarlyError
 from semisvm.estimators.streams import Gathered, decide_rows, fit_gathered, scores_of_rows
 from semisvm.labels import Labels, encode
 from semisvm.primal import Rows
@@ -39,7 +42,9 @@ from semisvm.sklearn_private import HasMethods, Interval, fit_context, safe_inde
 
 
 @with_shared_docs
-class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class PreferenceClassifier(
+    PreferenceMixin, CallbackSupportMixin, SemiSupervisedMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
+):
     """Any classifier with a minimum precision or recall, and with unlabeled rows where they help (after PSVM).
 
     Parameters
@@ -71,7 +76,7 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
     n_iter_ : int
         Number of trainings over all binary problems.
     termination_condition_ : str
-        Why the fit ended: "converged", "cycle" or "max_rounds".
+        Why the fit ended: "converged", "cycle", "max_rounds" or "stopped_by_callback".
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -144,6 +149,7 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         self.random_state = random_state
         self.verbose = verbose
 
+    @with_callbacks
     @fit_context(prefer_skip_nested_validation=False)
     @with_shared_docs
     def fit(self, X: Any, y: Any, sample_weight: Any = None, random_sample: Any = None) -> Self:
@@ -190,27 +196,32 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
         own_weight = None if counts_rows else weight[rows]
         price = np.where(is_unlabeled, self.unlabeled_weight, 1.0)
         outcomes: list[Outcome] = []
-        self.history_, self.n_iter_ = [], 0
-        for number, pair in enumerate(pairs(labels.n_classes, "ovr")):
-            sign, name = labels.sign(pair.positive), pair.name(labels.classes)
-            learner = ClassifierLearner(
-                self.estimator,
-                own_X,
-                own_weight,
-                price,
-                plan.random,
-                problem=name,
-                verbose=self.verbose,
-                n_jobs=self.n_jobs,
-            )
-            # One draw of folds and one way to use unlabeled rows: trainings of other classifiers may be expensive.
-            run = self._make_run(plan, number, learner, sign[rows], plan.measures[plan.learns], n_draws=1)
-            if isinstance(run, CrossFitted):
-                run.candidates = FEW_CANDIDATES
-            run.run()
-            outcomes.append(run.outcome())
-            self.n_iter_ += learner.n_iter
-            self.history_ += run.mark_chosen(learner.history) if isinstance(run, CrossFitted) else learner.history
+        self.history_, self.n_iter_, was_stopped = [], 0, False
+        with Progress(self).whole_fit(type(self).__name__) as watch:
+            for number, pair in enumerate(pairs(labels.n_classes, "ovr")):
+                # Once a callback has asked to stop, every class that is left ends after its first round.
+                learner = ClassifierLearner(
+                    self.estimator,
+                    own_X,
+                    own_weight,
+                    price,
+                    plan.random,
+                    problem=pair.name(labels.classes),
+                    tell=lambda record: watch.round_done(record) or was_stopped,  # noqa: B023
+                    n_jobs=self.n_jobs,
+                )
+                # One draw of folds and one way to use unlabeled rows: trainings of others may be expensive.
+                sign = labels.sign(pair.positive)[rows]
+                run = self._make_run(plan, number, learner, sign, plan.measures[plan.learns], n_draws=1)
+                if isinstance(run, CrossFitted):
+                    run.candidates = FEW_CANDIDATES
+                try:
+                    run.run()
+                except EndedEarlyError:
+                    was_stopped = True
+                outcomes.append(run.outcome())
+                self.n_iter_ += learner.n_iter
+                self.history_ += run.mark_chosen(learner.history) if isinstance(run, CrossFitted) else learner.history
         self.fair_sample_ = None
         if sample is None:
             fair_scores = join_fair_scores(outcomes, rows, X.shape[0])
@@ -225,7 +236,8 @@ class PreferenceClassifier(PreferenceMixin, SemiSupervisedMixin, MetaEstimatorMi
                 outcomes[number] = self._certify(plan, number, outcome, outcome.values[is_unlabeled], scores, sign)
         self.estimators_ = [outcome.model for outcome in outcomes]
         self._keep_outcomes([*outcomes])
-        self.termination_condition_ = next((o.ended for o in outcomes if o.ended is not None), "converged")
+        ended = next((o.ended for o in outcomes if o.ended is not None), "converged")
+        self.termination_condition_ = "stopped_by_callback" if was_stopped else ended
         self._transduce(X, rows, labels, outcomes)
         warn_unless_reached(self.operating_points_)
         return self
