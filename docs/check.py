@@ -129,6 +129,20 @@ def check_links() -> list[str]:
 WIDTHS = {"wide": 1280, "narrow": 390}
 # A page is readable on a phone if it does not scroll sideways; tables and code scroll in boxes of their own.
 SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# Text that ends beyond the right edge can't be read, unless the box that it is in scrolls.
+CUT = """
+() => {
+  const scrolls = (element) => {
+    for (let at = element; at; at = at.parentElement)
+      if (/auto|scroll/.test(getComputedStyle(at).overflowX) && !/bd-/.test(at.className)) return true;
+    return false;
+  };
+  return [...document.querySelectorAll("article *:not(.headerlink)")]
+    .filter((one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()))
+    .filter((one) => one.getClientRects().length && one.getBoundingClientRect().right > innerWidth + 1 && !scrolls(one))
+    .map((one) => one.textContent.trim().slice(0, 40));
+}
+"""
 
 
 def open_pages(tab, pages: list[Path], name: str, folder: Path | None) -> list[str]:
@@ -142,6 +156,9 @@ def open_pages(tab, pages: list[Path], name: str, folder: Path | None) -> list[s
         tab.goto(path.as_uri())
         if tab.evaluate(SIDEWAYS) > 1:
             wrong.append(f"{place} ({name}): scrolls sideways by {tab.evaluate(SIDEWAYS)} px")
+        cut = tab.evaluate(CUT)
+        if cut:
+            wrong.append(f"{place} ({name}): {len(cut)} texts are cut at the right edge, the first: {cut[0]!r}")
         if folder is not None:
             tab.screenshot(path=folder / f"{place.replace('/', '--').removesuffix('.html')}-{name}.png")
     return wrong

@@ -1,5 +1,7 @@
 """The primal form of the estimators: the machines of the dual form, never another loss, models without support."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -22,6 +24,7 @@ from killed_fits import training
 from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
 from semisvm.estimators.problem import Form, choose_solver, settle_form
+from semisvm.report import write_page
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 
@@ -287,8 +290,55 @@ def test_models_without_support_go_through_files_predictions_and_summaries(tmp_p
     assert_array_equal(back.gap_, model.gap_)
 
 
-def test_a_table_with_many_labels_is_fitted_in_the_primal_form(tmp_path):
-    rows = training(3000)
-    fitted = fit_model(rows, Settings(kernel="linear"), method="supervised").model
-    back = semisvm.load(semisvm.save(fitted, tmp_path / "m.skops"))
-    assert list(back.predict(rows.rows)) == list(fitted.predict(rows.rows))
+@pytest.fixture(scope="module")
+def many_labels():
+    """A table of 2,500 rows, all of them labeled, and what came of a fit: its machine is in the primal form."""
+    rows = training(2500)
+    truth = (rows.rows.to_numpy().sum(axis=1) > 1.6).astype(int)
+    rows = replace(rows, codes=truth)
+    fitted = fit_model(rows, Settings(kernel="linear"), method="supervised")
+    return rows, truth, fitted
+
+
+def test_a_table_with_many_labels_is_fitted_in_the_primal_form(tmp_path, many_labels):
+    rows, _, fitted = many_labels
+    assert form_of(machine_in(fitted.model)) == "primal"
+    back = semisvm.load(semisvm.save(fitted.model, tmp_path / "m.skops"))
+    assert list(back.predict(rows.rows)) == list(fitted.model.predict(rows.rows))
+
+
+def machine_in(model):
+    """The estimator of a table model."""
+    estimator = model.estimator
+    return estimator[-1] if hasattr(estimator, "steps") else estimator
+
+
+def test_a_report_of_a_model_in_the_primal_form(tmp_path, many_labels):
+    _, _, fitted = many_labels
+    page = write_page(fitted.model.summary, tmp_path / "report.html").read_text()
+    assert "SupervisedSVC" in page or "supervised" in page
+    assert "nan" not in page.lower().split("<script")[0]
+    X, y, truth = blobs(n_labeled=250)
+    models = in_both_forms(lambda solver: SupervisedSVC(kernel="linear", solver=solver, tol=1e-6), X, y)
+    pages = [
+        semisvm.write_report(model, X, truth, tmp_path / f"{form}.html").read_text()
+        for form, model in zip(FORMS, models, strict=True)
+    ]
+    assert len(pages[1]) == pytest.approx(len(pages[0]), rel=0.05)
+
+
+def test_the_ledger_of_a_model_in_the_primal_form(tmp_path):
+    """Campaigns of both forms draw the same rows and end alike, and the ledger is stored with the model."""
+    X, y, truth = blobs(n=1_000, n_labeled=200, seed=2)
+    pool, ended = y == -1, []
+    for model in in_both_forms(lambda solver: SupervisedSVC(kernel="linear", solver=solver, tol=1e-8), X, y):
+        campaign = model.campaign(X[pool], min_precision=0.6, seed="07")
+        rows = campaign.draw(40)
+        campaign.tell(rows, truth[pool][rows])
+        verdict = campaign.verdict()
+        ended.append((verdict.status, verdict.n_labels))
+        assert len(model.campaigns_) == 1
+        back = semisvm.load(semisvm.save(model, tmp_path / f"{form_of(model)}.skops"))
+        assert back.campaigns_ == model.campaigns_
+        assert len(back.campaign(X[pool], min_precision=0.6).ledger) == 2
+    assert ended[0] == ended[1]

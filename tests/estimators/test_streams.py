@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier
 
 from semisvm import LaplacianSVC, PreferenceClassifier, PreferenceSVC, SupervisedSVC, TransductiveSVC
+from semisvm.datasets import load
 from semisvm.errors import RowsLostError
 from semisvm.estimators import streams
 from semisvm.estimators.preference import _common
@@ -100,6 +101,16 @@ def test_annealing_is_that_in_memory(loss, where):
     assert set(steps[0]) == set(steps[1])
     assert abs(len(steps[0]) - len(steps[1])) <= 2
     assert there.termination_condition_ == "converged"
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("algorithm", "C_unlabeled", "errors"), [("switch", None, 26), ("anneal", 0.3, 21)])
+def test_svmlights_example_as_rows_that_are_not_in_memory(paper_data, algorithm, C_unlabeled, errors):
+    """In memory 24 and 21: a price that grows tenfold, and not twofold, costs two errors."""
+    example, test = (load(f"reuters-{name}", data_home=paper_data) for name in ("transduction", "test"))
+    model = TransductiveSVC(kernel="linear", algorithm=algorithm, C_unlabeled=C_unlabeled)
+    model.fit(MemoryRows(example.X), example.y)
+    assert (model.predict(test.X) != test.y).sum() <= errors
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

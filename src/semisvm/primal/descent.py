@@ -38,7 +38,7 @@ from scipy.linalg import LinAlgError, LinAlgWarning, solve
 from semisvm.dual import Status
 from semisvm.primal.compiled import BIAS, HIGHEST, IMBALANCE, LOWEST, N_STATE, PENALTY, run_epoch, shuffle
 from semisvm.primal.problem import PrimalProblem, PrimalSolution, csr_arrays, relative_gap
-from semisvm.primal.rows import MemoryRows
+from semisvm.primal.rows import MemoryRows, prices_of_rows
 from semisvm.primal.solve import Watcher
 
 FIRST_CHECK, MOST_EPOCHS_BETWEEN = 4, 16
@@ -77,9 +77,7 @@ class _CoordinateDescent:
         rows = problem.rows
         assert isinstance(rows, MemoryRows)
         self.rows, X = rows, rows.X
-        prices = [problem.prices(part) for part in rows.parts()]
-        self.p = np.concatenate([p for p, _ in prices])
-        self.q = np.concatenate([q for _, q in prices])
+        self.p, self.q = prices_of_rows(rows, problem.prices)
         positive, negative = np.flatnonzero(self.p > 0), np.flatnonzero(self.q > 0)
         self.row = np.concatenate([positive, negative]).astype(np.int32)
         self.side = np.repeat([1.0, -1.0], [len(positive), len(negative)])

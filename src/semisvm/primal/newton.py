@@ -29,7 +29,7 @@ from semisvm.errors import RowsLostError
 from semisvm.primal.descent import POLISHED_TOL, pieces_near_margin, polish
 from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
-from semisvm.primal.rows import MemoryRows
+from semisvm.primal.rows import MemoryRows, prices_of_rows
 from semisvm.primal.solve import Watcher
 
 FIRST_MU = 4.0
@@ -248,8 +248,7 @@ def _solve_sample(problem: PrimalProblem, watcher: Watcher) -> PrimalSolution | 
         assert rows.origin is not None
         prices = GivenPrices(problem.prices.positive[rows.origin], problem.prices.negative[rows.origin])
     else:
-        found = [problem.prices(part) for part in rows.parts()]
-        prices = GivenPrices(np.concatenate([p for p, _ in found]), np.concatenate([q for _, q in found]))
+        prices = GivenPrices(*prices_of_rows(rows, problem.prices))
     if not prices.positive.any() or not prices.negative.any():
         return None
     factor = problem.rows.n_rows / rows.n_rows

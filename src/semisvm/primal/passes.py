@@ -42,7 +42,7 @@ from semisvm.primal.compiled import (
     slope_along,
 )
 from semisvm.primal.problem import Prices, PrimalProblem, RowPart, csr_arrays
-from semisvm.primal.rows import MemoryRows, Rows
+from semisvm.primal.rows import MemoryRows, Rows, prices_of_rows
 
 NOTHING, DIAGONAL, FULL = "nothing", "diagonal", "full"  # how much of the curvature a pass adds up
 WIDEST_HESSIAN = 2_000  # features; above it products with the Hessian take its place
@@ -253,8 +253,7 @@ class MemoryPasses:
     def __init__(self, problem: PrimalProblem):
         assert isinstance(problem.rows, MemoryRows)
         rows = problem.rows
-        prices = [problem.prices(part) for part in rows.parts()]
-        self.p, self.q = (np.concatenate([pair[side] for pair in prices]) for side in (0, 1))
+        self.p, self.q = prices_of_rows(rows, problem.prices)
         self.rows, self.kind = rows, curvature_kind(rows)
         self.f = np.zeros(rows.n_rows)
         self._point: tuple[np.ndarray, float] | None = None

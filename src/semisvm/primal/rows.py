@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.kernels.threads import for_each
-from semisvm.primal.problem import RowPart, csr_arrays, widen
+from semisvm.primal.problem import GivenPrices, Prices, RowPart, csr_arrays, widen
 
 NUMBERS_PER_PART = 1 << 18  # two megabytes: they stay in the processor's cache from one use to the next
 MOST_BLOCKS = 8  # of parts that threads take; a constant, so that sums do not depend on the number of threads
@@ -178,11 +178,10 @@ class MemoryRows(Rows):
     def _part(self, span: slice) -> RowPart:
         if self.is_sparse:
             first, last = self.X.indptr[span.start], self.X.indptr[span.stop]
-            indptr = self.X.indptr[span.start : span.stop + 1] - first
-            columns = self.X.indices[first:last]
-            X = sparse.csr_array(
-                (self.X.data[first:last], columns, indptr), shape=(span.stop - span.start, self.n_features)
-            )
+            X = sparse.csr_array((span.stop - span.start, self.n_features), dtype=self.X.dtype)
+            # Set one by one: SciPy's constructor copies what is a small part of a larger array.
+            X.data, X.indices = self.X.data[first:last], self.X.indices[first:last]
+            X.indptr = self.X.indptr[span.start : span.stop + 1] - first
         else:
             X = self.X[span]
         codes = None if self.codes is None else self.codes[span]
@@ -286,6 +285,14 @@ class MemoryRows(Rows):
             The sum.
         """
         return self.sum_over(_weighted_sum, net)
+
+
+def prices_of_rows(rows: MemoryRows, prices: Prices) -> tuple[np.ndarray, np.ndarray]:
+    """The prices of all rows in memory as positive and as negative."""
+    if isinstance(prices, GivenPrices) and not rows.first and len(prices.positive) == rows.n_rows:
+        return prices.positive, prices.negative
+    found = [prices(part) for part in rows.parts()]
+    return np.concatenate([p for p, _ in found]), np.concatenate([q for _, q in found])
 
 
 def _weighted_sum(part: RowPart, net: np.ndarray) -> np.ndarray:
