@@ -261,7 +261,8 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
             One line per row of X, in the order of `classes_`.
         """
         joint = self._checked_log_joint(X)
-        return joint - logsumexp(joint, axis=1, keepdims=True)
+        beside = joint - joint.max(axis=1, keepdims=True)  # first, so that no log of a sum is lost beside huge numbers
+        return beside - logsumexp(beside, axis=1, keepdims=True)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes.
