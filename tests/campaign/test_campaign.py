@@ -2,6 +2,8 @@
 
 import json
 import math
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -169,6 +171,23 @@ def test_the_words_of_a_verdict_say_what_is_promised():
     assert type(point).from_dict(point.as_dict()).as_dict() == point.as_dict()
     assert "certified by sampling" in str(point)
     assert "not measured" in str(point)  # recall
+
+
+@pytest.mark.parametrize("asked", [{"min_precision": 0.8}, {"min_recall": 0.8}], ids=str)
+def test_a_million_rows_are_drawn_and_judged_in_a_second(asked):
+    scores, truth = pool(n=10**6)
+    campaign = Campaign(scores, seed="07", **asked)
+    began = time.process_time()
+    rows = campaign.draw(200)
+    drawn = time.process_time()
+    campaign.tell(rows, truth[rows])
+    told = time.process_time()
+    tracemalloc.start()
+    assert campaign.verdict().n_labels == 200
+    judged, (_, most) = time.process_time(), tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert max(drawn - began, judged - told) < 1
+    assert most < 50e6  # bytes: a few for each row
 
 
 # ---- edge cases ----

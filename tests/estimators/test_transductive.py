@@ -511,3 +511,17 @@ def test_nothing_is_said_when_all_went_well():
         warnings.simplefilter("error")
         for algorithm in ALGORITHMS:
             assert TransductiveSVC(algorithm=algorithm).fit(X, y).termination_condition_ == "converged"
+
+
+@pytest.mark.parametrize("algorithm", ["switch", "cccp", "anneal"])
+@pytest.mark.parametrize(("n_classes", "share"), [(2, 1.0), (3, 0.1)])
+def test_the_default_price_of_unlabeled_rows_is_a_tenth_with_more_than_two_classes(algorithm, n_classes, share):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, n_classes, 90)
+    X = rng.standard_normal((90, 2)) + 2 * np.column_stack([truth == 1, truth == 2])
+    y = np.where(np.arange(90) < 24, truth, -1)
+    own = TransductiveSVC(C=5, algorithm=algorithm).fit(X, y)
+    given = TransductiveSVC(C=5, C_unlabeled=5 * share, algorithm=algorithm).fit(X, y)
+    other = TransductiveSVC(C=5, C_unlabeled=5 * (1.1 - share), algorithm=algorithm).fit(X, y)
+    np.testing.assert_array_equal(own.decision_function(X), given.decision_function(X))
+    assert not np.array_equal(own.decision_function(X), other.decision_function(X))

@@ -8,7 +8,7 @@ import pytest
 
 from semisvm.estimators.progress import RoundRecord
 from semisvm.report import render_page
-from semisvm.tables.evaluate import evaluate_file, summary_on
+from semisvm.tables.evaluate import SEEN, evaluate_file, summary_on
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
@@ -45,6 +45,13 @@ def test_of_several_classes_what_was_asked_is_measured_on_the_rows_above_each_th
     assert found.below_all == (scores.max(axis=1) < 0).sum() > 0
     assert found.confusion.sum() == len(frame)
     assert "A row that is above none still gets the label of the nearest class" in " ".join(model.summary.notes)
+
+
+def test_figures_on_the_file_of_the_fit_are_said_to_be_too_good(three):
+    model, path = three
+    assert not evaluate_file(model, path).was_seen
+    assert evaluate_file(model, path.with_name("fit.csv")).was_seen
+    assert summary_on(model, path.with_name("fit.csv")).notes[0].startswith(SEEN)
 
 
 def test_nothing_is_measured_on_rows_that_were_not_drawn_at_random(three, tmp_path):

@@ -93,13 +93,13 @@ def fit_command(
         check_can_write(report, force=force, inputs=[*inputs, out])
     if resume and checkpoint is None:
         raise click.UsageError("--resume continues a checkpoint: say which one by --checkpoint DIR.")
-    if not is_compiled():
-        screen.warn("Compiling once (about 10 seconds; semisvm info --warm does it beforehand).")
     if len(options["data"]) > 1 and any(path.is_dir() for path in options["data"]):
         raise click.UsageError("A folder is a table of its own: give one folder, or only files.")
     with screen.working(), shared.open_cluster(options["data"][0], dask, workers) as readers:
         screen.tell("Reading the rows")
         training, settings = shared.read_training_options(options, readers, screen.tell)
+        if not is_compiled():
+            screen.warn("Compiling once (about 10 seconds; semisvm info --warm does it beforehand).")
         if readers is not None:
             screen.say(describe_folder(training))
         fitted = (fit_model if readers is None else fit_folder)(

@@ -241,8 +241,12 @@ def show_evaluation(console: Console, found: Evaluation) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from semisvm.tables.evaluate import SEEN
+
     unlabeled = f" ({found.unlabeled:,} unlabeled rows are not judged)" if found.unlabeled else ""
     console.print(f"{found.rows:,} labeled rows{unlabeled}. Accuracy {found.accuracy:.3f}.")
+    if found.was_seen:
+        console.print(SEEN)
     if found.not_at_random:
         console.print(
             f"{found.not_at_random:,} labeled rows were not drawn at random: nothing is measured on them, because they "

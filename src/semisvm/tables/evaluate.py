@@ -31,6 +31,7 @@ from semisvm.tables.read import RowReader
 from semisvm.tables.summary import FitSummary, Suggestion
 from semisvm.tables.training import BY_DOUBT, DRAWN_COLUMNS, Training, name_drawn_column, read_ways, take_rows
 
+SEEN = "The model seems to be fitted to this very file: these figures are too good. Evaluate on other rows."
 N_SUGGESTED = 10  # rows that a report lists
 CANDIDATES_PER_ROW = 20
 FEWEST_CANDIDATES = 100
@@ -173,7 +174,7 @@ class Evaluation:
     points            the operating point per class; of two classes, of the positive one
     merit             the balanced accuracy
     scores, codes     (n,) or (n, k), and (n,): scores and classes of the labeled rows
-    pool              scores of the unlabeled rows
+    pool, was_seen    scores of the unlabeled rows; whether the model seems to be fitted to this file
     """
 
     classes: tuple[str, ...]
@@ -187,6 +188,7 @@ class Evaluation:
     scores: np.ndarray
     codes: np.ndarray
     pool: np.ndarray
+    was_seen: bool = False
 
     @property
     def reached(self) -> bool:
@@ -257,7 +259,7 @@ def _evaluate(
         reason = f"no row of class {missing[0]!r} is labeled in {where} ({counted})"
         raise NoLabelsError(str(fault(rows.path, reason, "Evaluate on rows that have labels of every class")))
     labeled, true = scores[is_labeled], codes[is_labeled]
-    predicted = predict_codes(labeled)
+    fitted, predicted = model.summary.data, predict_codes(labeled)
     confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
     np.add.at(confusion, (true, predicted), 1)
     return Evaluation(
@@ -272,6 +274,7 @@ def _evaluate(
         scores=labeled,
         codes=true,
         pool=scores[is_unlabeled],
+        was_seen=(fitted.name, fitted.rows, fitted.unlabeled) == (rows.path.name, len(codes), int(is_unlabeled.sum())),
     )
 
 
@@ -313,7 +316,8 @@ def summary_on(
         }
         summary = replace(summary, operating_points=seen.points, scores=scores)
         notes = (
-            f"The operating point and the scores are measured on the {seen.rows} labeled rows of {name}"
+            (SEEN + " " if seen.was_seen else "")
+            + f"The operating point and the scores are measured on the {seen.rows} labeled rows of {name}"
             + (f" ({seen.not_at_random} more were not drawn at random)" if seen.not_at_random else "")
             + "; the audit, the method and the model card are those of the fit.",
             *(f"About the fit: {note}" for note in notes),

@@ -36,6 +36,7 @@ from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
 MOST_ARRANGED = 100_000
+SHARE_WITH_MANY = 0.1  # the price of unlabeled rows with more than two classes
 
 
 @with_shared_docs
@@ -47,7 +48,8 @@ class TransductiveSVC(BaseSVC):
     C : float, default=1.0
         The price of a labeled row on the wrong side of its margin.
     C_unlabeled : float, default=None
-        The same for unlabeled rows, under the label they are given. None: C. Costs multiply it too.
+        The same for unlabeled rows, under the label they are given. None: C with two classes, C / 10 with more, where
+        the share of each class is known from few labels. Costs multiply it too.
     algorithm : {"switch", "cccp", "anneal"}, default="switch"
         "switch": guess by rank and switch pairs of labels while the objective falls, as C_unlabeled grows [1]_.
         "cccp": a ramp loss lowered by a sequence of convex bounds, the classes balanced on average [2]_.
@@ -194,8 +196,7 @@ class TransductiveSVC(BaseSVC):
         if self.algorithm == "cccp" or self.pairs_per_round != "auto":
             raise ValueError("Rows that are not in memory need algorithm='switch' or 'anneal', all pairs per round.")
         check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
-        price = self.C if self.C_unlabeled is None else self.C_unlabeled
-        fits = fit_streamed(problem, self.C, price, self.algorithm, self.positive_fraction)
+        fits = fit_streamed(problem, self.C, self._price_of_unlabeled, self.algorithm, self.positive_fraction)
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
         return MethodFit(fits, stream_formula(problem.rows), "ovr" if self.multi_class == "auto" else self.multi_class)
 
@@ -209,8 +210,14 @@ class TransductiveSVC(BaseSVC):
                 machine.use_unlabeled(rounds, share)
         return machine.fit(rounds, share)
 
+    @property
+    def _price_of_unlabeled(self) -> float:
+        if self.C_unlabeled is not None:
+            return self.C_unlabeled
+        return self.C if len(self.classes_) == 2 else SHARE_WITH_MANY * self.C
+
     def _machine(self, task: BinaryTask) -> SwitchMachine | RampMachine | SoftMachine:
-        price = self.C if self.C_unlabeled is None else self.C_unlabeled
+        price = self._price_of_unlabeled
         if self.algorithm == "cccp" and (task.sign == 0).any():
             return RampMachine(task, self.C, price, self.ramp)
         if self.algorithm == "anneal":
