@@ -313,7 +313,8 @@ def judge(
     may_be_empty = words[0] == "certify" and words[1] in ("start", "tell", "export")  # nothing to ask, nothing answered
     if "--out" in words and code == 0 and not is_new and not may_be_empty:
         return Verdict("lost file", f"{words[0]} ended with 0 and wrote nothing")
-    if code == 2 and is_new and words[words.index("--out") + 1] not in inputs:
+    is_file = is_new and (folder / words[words.index("--out") + 1]).is_file()  # the parts of a folder stay: it goes on
+    if code == 2 and is_file and words[words.index("--out") + 1] not in inputs:
         return Verdict("exit code", f"2 although the file was written: {shown}")
     if "--json" in words and code in (0, 1):
         json.loads(told, parse_constant=_refuse_constant)
