@@ -12,7 +12,7 @@ from hypothesis import settings
 import browser
 from semisvm import dual
 from semisvm.device import resolve
-from semisvm.dual import host, working_set  # before anything is patched: they copy constants
+from semisvm.dual import advance, host  # before anything is patched: they copy constants
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -83,7 +83,7 @@ def in_working_sets(monkeypatch, size=24) -> None:
     """Let the CPU solve small problems as it solves large ones, by sets so small that there are many rounds."""
     monkeypatch.setattr(host, "WHOLE_GRAM_BYTES", -1)
     monkeypatch.setattr(host, "PAIRWISE_WARM_ROWS", -1)
-    monkeypatch.setattr(working_set, "SET_SIZES", ((200, 4 * size), (0, size)))
+    monkeypatch.setattr(advance, "SET_SIZES", ((200, 4 * size), (0, size)))
 
 
 @pytest.fixture(params=[*DEVICES[:1], WORKING_SETS, *DEVICES[1:]])

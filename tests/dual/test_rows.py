@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 
 from oracles import gap_by_definition, naive_kernel, objective_by_definition, scores_by_definition
-from semisvm.dual import DualProblem, Status, pairwise, solve
+from semisvm.dual import DualProblem, Status, advance, solve
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.kernels.sources import KernelSource
 
@@ -171,7 +171,7 @@ LARGE = 1500
 @pytest.fixture
 def lazy(monkeypatch):
     """The rows of small matrices are made on demand too."""
-    monkeypatch.setattr(pairwise, "WHOLE_GRAM_BYTES", 0)
+    monkeypatch.setattr(advance, "WHOLE_GRAM_BYTES", 0)
 
 
 @pytest.mark.usefixtures("lazy")
@@ -428,8 +428,8 @@ def test_ctrl_c_pressed_now_and_then_never_leaves_a_wrong_answer():
 
 
 def test_frugal_rows_overwrite_those_of_settled_variables_and_end_at_the_same_optimum(monkeypatch):
-    monkeypatch.setattr("semisvm.dual.pairwise.WHOLE_GRAM_BYTES", 0)
-    monkeypatch.setattr("semisvm.dual.pairwise.FIRST_BATCH", 32)
+    monkeypatch.setattr("semisvm.dual.advance.WHOLE_GRAM_BYTES", 0)
+    monkeypatch.setattr("semisvm.dual.advance.FIRST_BATCH", 32)
     X, y = make_classification(3000, 5, n_informative=3, n_redundant=0, flip_y=0.1, random_state=0)
     sign, formula = 2.0 * y - 1, make_formula("rbf", X, gamma=0.2)
     lavish, frugal = kernel_rows(X, formula), kernel_rows(X, formula, is_frugal=True)

@@ -1,12 +1,14 @@
 """Solves that pairwise steps can't finish: exact steps do, or they end as "stalled" after a bounded number of steps."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from oracles import gap_by_definition, optimum
 from semisvm import PreferenceSVC, SupervisedSVC, TransductiveSVC
-from semisvm.dual import DualProblem, Status, solve
-from semisvm.dual.exact import EXACT_AFTER
+from semisvm.dual import DualProblem, Status, host, solve
+from semisvm.dual.advance import EXACT_AFTER
 from semisvm.dual.host import STEPS_OF_SMALL_BEFORE_STALL
 from semisvm.kernels import kernel_rows, make_formula
 
@@ -98,3 +100,13 @@ def test_twelve_rows_end_soon_whatever_is_asked(X, method, scale):
     model = method.fit(X * scale, y)
     assert model.n_iter_ < 5_000_000
     assert np.isfinite(model.decision_function(X * scale)).all()
+
+
+def test_a_solve_goes_on_while_its_gap_narrows_though_the_objective_is_at_its_rounding():
+    state = SimpleNamespace(beta=np.zeros((1, 200)), n_iter=0, n_rounds=0, objective=-1.0, largest=1.0)
+    progress = host._Progress(state)
+    for gap in (1e-9, 1e-10, 1e-11):
+        state.n_iter += 10_000
+        assert progress.continues(state, gap)
+    state.n_iter += 10_000
+    assert not progress.continues(state, 1e-11)

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from conftest import in_working_sets
 from dual_cases import is_certified, svc_case
 from oracles import gap_by_definition, objective_by_definition, optimum
-from semisvm.dual import DualProblem, Status, host, pairwise_kernel, solve, working_set
+from semisvm.dual import DualProblem, Status, advance, host, pairwise_kernel, solve
 from semisvm.kernels import VirtualRows, kernel_rows, make_formula, threads
 
 N = 500
@@ -184,7 +184,7 @@ def test_several_threads_may_solve_at_the_same_time():
 def test_ctrl_c_in_any_part_of_a_round_leaves_a_true_solution(at, in_round, monkeypatch):
     X, sign = make_data()
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.3), dtype=np.float64)
-    calls, whole = [], getattr(working_set.WorkingSets, at)
+    calls, whole = [], getattr(advance.WorkingSets, at)
 
     def interrupted(self, *arguments):
         calls.append(at)
@@ -193,7 +193,7 @@ def test_ctrl_c_in_any_part_of_a_round_leaves_a_true_solution(at, in_round, monk
             raise KeyboardInterrupt
         return result
 
-    monkeypatch.setattr(working_set.WorkingSets, at, interrupted)
+    monkeypatch.setattr(advance.WorkingSets, at, interrupted)
     problem = svc(rows, sign)
     found = solve(problem, tol=1e-6)
     assert found.status is Status.INTERRUPTED
@@ -211,14 +211,13 @@ def test_large_cold_problems_and_large_changes_go_to_working_sets_and_small_ones
     monkeypatch.undo()
     taken = []
     for name, cls in (("pairwise", "PairwiseSteps"), ("working sets", "WorkingSets")):
-        module = working_set if name == "working sets" else __import__("semisvm.dual.pairwise", fromlist=[cls])
-        advance = getattr(module, cls).advance
+        go_on = getattr(advance, cls).advance
 
-        def note(self, *arguments, name=name, advance=advance):
+        def note(self, *arguments, name=name, go_on=go_on):
             taken.append(name)
-            return advance(self, *arguments)
+            return go_on(self, *arguments)
 
-        monkeypatch.setattr(getattr(module, cls), "advance", note)
+        monkeypatch.setattr(getattr(advance, cls), "advance", note)
     X, sign = make_data(4500)
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.3))
     first = solve(svc(rows, sign))

@@ -289,6 +289,13 @@ def test_what_needs_memory_is_refused(make, match):
         make().fit(lazy(X), y)
 
 
+@pytest.mark.parametrize("model", [SupervisedSVC(kernel="linear"), PreferenceSVC()])
+def test_a_store_of_solves_needs_the_rows_in_memory(model):
+    X, y = blobs(300, 2)
+    with pytest.raises(ValueError, match="without a store of solves: use fit"):
+        model.fit_with_store(lazy(X), y, store=object())
+
+
 def test_bad_rows_are_refused_by_column():
     X, y = blobs(300, 2)
     X[7, 2] = np.nan

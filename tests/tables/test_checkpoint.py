@@ -11,7 +11,7 @@ import pytest
 
 from killed_fits import training
 from semisvm import ClusterSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
-from semisvm.dual import pairwise
+from semisvm.dual import advance
 from semisvm.errors import DataError
 from semisvm.tables.checkpoint import open_checkpoint
 from semisvm.tables.fit import fit_model
@@ -65,9 +65,9 @@ METHODS = [
 def test_every_method_ends_with_the_same_model_to_the_last_bit(tmp_path, monkeypatch, estimator, rows_in_memory):
     """If only some kernel rows are in memory they influence the solver, so they must be restored."""
     if rows_in_memory == "some":
-        monkeypatch.setattr(pairwise, "WHOLE_GRAM_BYTES", 1000)
+        monkeypatch.setattr(advance, "WHOLE_GRAM_BYTES", 1000)
         monkeypatch.setattr("semisvm.tables.checkpoint.WHOLE_GRAM_BYTES", 1000)
-        monkeypatch.setattr(pairwise, "FIRST_BATCH", 16)
+        monkeypatch.setattr(advance, "FIRST_BATCH", 16)
     rows = training(300)
     X, y = rows.rows.to_numpy(), rows.codes
     whole = estimator.fit(X, y).decision_function(X)

@@ -2,7 +2,7 @@
 
     repeat
         compute the gap over all variables; stop when it is below tol
-        advance: pairwise steps among the rows in memory (`pairwise`), or a working set (`working_set`)
+        advance: pairwise steps among the rows in memory, or a working set (`advance`)
 
 Both keep the gradient of all variables up to date, so the gap is that of the whole problem. Pairwise steps are for
 small problems and for warm starts that few steps finish; working sets use all cores and are for the rest.
@@ -19,14 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.dual.exact import MOST_VARIABLES, ExactSteps
+from semisvm.dual.advance import MOST_VARIABLES, WHOLE_GRAM_BYTES, ExactSteps, PairwiseSteps, WorkingSets
 from semisvm.dual.problem import DualProblem, DualSolution, Status, bias_of
 from semisvm.dual.start import feasible_start
 from semisvm.errors import UndefinedError
 from semisvm.kernels import CachedRows
 from semisvm.kernels.interface import HostRows
 
-WHOLE_GRAM_BYTES = 64_000_000  # a smaller kernel matrix is made completely, and solved by pairwise steps
 SINGLE_FLIP_ROWS = 256  # a warm start that changes fewer rows,
 PAIRWISE_WARM_ROWS = 20_000  # among fewer than so many, is finished by pairwise steps too
 ROUNDS_TO_SETTLE = 3  # rounds that a variable must stay at a bound before its row may be overwritten, in frugal rows
@@ -92,9 +91,6 @@ def solve_on_host(
 
 def _method(state: "SolverState", is_cold: bool) -> Callable[[float, float], bool]:
     """The way to advance: a function of tol and the most steps that returns whether it did anything."""
-    from semisvm.dual.pairwise import PairwiseSteps
-    from semisvm.dual.working_set import WorkingSets
-
     kernel = state.kernel
     is_small = kernel.n_rows**2 * kernel.dtype.itemsize <= WHOLE_GRAM_BYTES
     is_nearly_there = not is_cold and kernel.n_rows <= PAIRWISE_WARM_ROWS and state.n_repaired < SINGLE_FLIP_ROWS
@@ -121,7 +117,8 @@ class _Progress:
     """Detects a solve that no longer makes progress, by any of three signs.
 
     1. The gap is no larger than the rounding of the gradient.
-    2. The objective has not decreased: kernels that are not exactly symmetric can make the steps cycle.
+    2. Neither the objective nor the least gap has decreased: kernels that are not exactly symmetric can make the steps
+       cycle. Near the end the objective alone says nothing: it falls by the square of the gap, less than its rounding.
     3. After many steps, twice as many have hardly reduced the least gap. Features of very different scales or a huge C
        slow the steps down so much that no user would wait for the end.
     """
@@ -129,13 +126,14 @@ class _Progress:
     def __init__(self, state: "SolverState"):
         self.seen_at, self.round_seen, self.objective = state.n_iter, state.n_rounds, state.objective
         self.least_gap = self.least_gap_before = math.inf
+        self.window_gap = self.window_gap_before = math.inf
         least = STEPS_BEFORE_STALL if state.beta.size > MOST_VARIABLES else STEPS_OF_SMALL_BEFORE_STALL
         self.compare_at = state.n_iter + max(least, STEPS_PER_VARIABLE_BEFORE_STALL * state.beta.size) // 2
 
     def continues(self, state: "SolverState", gap: float) -> bool:
         if gap <= ROUNDING * state.largest:
             return False
-        self.least_gap = min(self.least_gap, gap)
+        self.least_gap, self.window_gap = min(self.least_gap, gap), min(self.window_gap, gap)
         if state.n_iter >= self.compare_at:
             if not self.least_gap < LEAST_GAIN * self.least_gap_before:
                 return False
@@ -144,8 +142,10 @@ class _Progress:
         if state.n_iter - self.seen_at < window and state.n_rounds - self.round_seen < ROUNDS_TO_STALL:
             return True
         before, self.seen_at, self.round_seen = self.objective, state.n_iter, state.n_rounds
+        has_narrowed = self.window_gap < LEAST_GAIN * self.window_gap_before
+        self.window_gap_before, self.window_gap = min(self.window_gap, self.window_gap_before), math.inf
         self.objective = state.objective
-        return before - self.objective > STALLED_DECREASE * max(abs(self.objective), 1e-300)
+        return has_narrowed or before - self.objective > STALLED_DECREASE * max(abs(self.objective), 1e-300)
 
 
 class SolverState:

@@ -10,10 +10,9 @@ from typing import cast
 import numpy as np
 from scipy import sparse
 
+from semisvm.dual.advance import PairwiseSteps, WorkingSets
 from semisvm.dual.host import SolverState
-from semisvm.dual.pairwise import PairwiseSteps
 from semisvm.dual.problem import DualProblem
-from semisvm.dual.working_set import WorkingSets
 from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.choose import SHORT_ROW, WORTH_COMPILING
 from semisvm.kernels.interface import HostRows

@@ -159,7 +159,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
     def _fit_rows(self, X, y, sample_weight, sample_cost, store=None, read_labels=encode, random_sample=None) -> Self:
         """Fit; `read_labels` is `encode`, or does the same for a target that only this method can learn from."""
         if is_streamed(X):
-            return fit_stream(self, X, y, sample_weight, sample_cost, random_sample)
+            return fit_stream(self, X, y, sample_weight, sample_cost, store)
         X, y = on_host(X), on_host(y)
         if y is not None:
             accepted: Any = False if self._is_precomputed() else "csr"

@@ -104,9 +104,11 @@ class StreamProblem:
             raise
 
 
-def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: Any, random_sample: Any) -> Any:
+def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: Any, store: Any) -> Any:
     """Fit an estimator on rows that are not in memory; y None: the rows bring their class codes."""
     name = type(estimator).__name__
+    if store is not None:
+        raise ValueError("Rows that are not in memory are fitted without a store of solves: use fit.")
     if not hasattr(estimator, "_fit_stream"):
         raise ValueError(
             f"{name} can't be fitted on rows that are not in memory; SupervisedSVC, TransductiveSVC and PreferenceSVC "

@@ -19,6 +19,7 @@ from semisvm.kernels.sources import cross_kernel
 
 BAND = 4096  # rows of the whole matrix made at a time
 EXPONENTIAL_COLUMNS = 1024  # per program
+SCORED_ON_DEVICE = 1 << 26  # kernel values of new rows at a time
 
 
 def as_tensor(X: Any, dtype, device) -> Any:
@@ -89,8 +90,9 @@ def scores_on_device(X, support_vectors, coefficients: np.ndarray, formula: Form
     with current_device(place):
         support = TorchDataSource(support_vectors, formula, np.float32, place)
         weights = torch.from_numpy(np.ascontiguousarray(coefficients.T)).to(place)
-        for start in range(0, X.shape[0], BAND):
-            part = slice(start, min(start + BAND, X.shape[0]))
+        step = max(BAND, SCORED_ON_DEVICE // max(support.n_rows, 1))  # each part is one transfer from the host
+        for start in range(0, X.shape[0], step):
+            part = slice(start, min(start + step, X.shape[0]))
             K = support.between(as_tensor(X[part], np.float32, place))
             scores[part] = (K.double() @ weights).cpu().numpy()
     return scores

@@ -26,7 +26,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution, Status
-from semisvm.dual.host import WHOLE_GRAM_BYTES
+from semisvm.dual.advance import WHOLE_GRAM_BYTES
 from semisvm.errors import fault
 from semisvm.kernels import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.resources import MEGABYTE, budget_bytes

@@ -1,0 +1,303 @@
+"""How a solve on the CPU advances: pairwise steps, working sets, and exact steps where pairwise ones are too short.
+
+Pairwise steps, for small problems and single changes:
+
+    bring in  the kernel rows of the variables, not in memory, that violate optimality most
+    step      among the variables whose rows are in memory until their own gap is well below the gap (or below tol)
+
+So a row is made when its variable is needed, many at a time by one product. If few rows are support vectors, most of
+the kernel matrix is never made; if the matrix is larger than memory, some rows are made more than once.
+
+Working sets, for large problems, with everything that is long on all cores:
+
+    choose   the variables that violate optimality most, in place of the older half of the last set
+    G        the kernel values between them: only those with new variables are made
+    step     pairwise steps among them on G, which stays in the cache, until their gap is well below the gap
+    spread   K[:, moved] times what moved is added to the gradient; rows not in memory are made panel by panel, and a
+             panel is added while it is in the first-level cache
+
+A variable stays for two rounds: without the second one there are several times as many. A row of K is made only if its
+variable moved, not if it was only chosen. It is kept if it will be needed again: its variable is inside its box, or it
+was made before, or the rows serve a sequence of problems. Sizes depend on the problem alone, and every sum has one
+order: the solution is the same to the last bit for any number of threads.
+
+Exact steps, for small problems:
+
+    minimize over d    1/2 d' K_FF d + gradient_F' d    subject to    sum(d) = 0,    F: the variables inside their boxes
+
+Where K_FF has little or no curvature in directions of three or more variables, as with a linear kernel of unscaled
+features that are not separable, every pair runs uphill soon, and the boxes are hundreds of millions of steps away. In
+the eigenvectors of the matrix (centered, so that every direction sums to 0) such a direction is explicit: one step
+follows it to the box. Where there is curvature in all directions, one step is the minimum. Each step either reaches the
+minimum over F or puts a variable on its bound, so a sequence is no longer than F.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import linalg
+
+from semisvm.kernels import CachedRows
+
+if TYPE_CHECKING:
+    from semisvm.dual.host import SolverState
+
+WHOLE_GRAM_BYTES = 64_000_000  # a smaller kernel matrix is made completely, and solved by pairwise steps
+FIRST_BATCH = 256  # kernel rows brought in at first,
+BATCH_GROWTH = 0.15  # and then this share of those in memory
+PAIRWISE_SHARE = 0.3  # the gap among the rows in memory is closed to this share before others are brought in
+
+SET_SIZES = ((12_000, 2048), (5_000, 1024), (0, 512))  # variables in a set, from so many rows on
+STAYING_SHARE = 0.5  # of a set that stays for the next round
+SET_GAP_SHARE = 0.3  # the gap of a set is closed to this share of the problem's gap,
+SET_GAP_FLOOR = 0.5  # but not below this share of tol, so that the last rounds do not end just above it
+STEPS_PER_MEMBER = 100  # most steps of a round per variable of the set
+PADDING = 16  # numbers after each row of G: at a power of two, a column would lie in one set of the cache
+
+MOST_VARIABLES = 128  # the eigenvectors of more would take longer than pairwise steps
+EXACT_AFTER = 20_000  # pairwise steps before the first exact ones, and between two sequences of them
+NO_CURVATURE = 1e-13  # eigenvalues below this share of the largest, per variable, are rounding
+ROUNDING_OF_SUMS = 2.0**-52
+SHARE_OF_MARGIN = 0.01  # scores that are not known to this share of the margin are not worth having
+
+
+class PairwiseSteps:
+    """Advances a solve by pairwise steps among the rows in memory."""
+
+    def __init__(self, state: "SolverState"):
+        self.state = state
+
+    def advance(self, tol: float, max_iter: float) -> bool:
+        """Bring in rows, and step among those in memory."""
+        state = self.state
+        all_present = self._bring_in(tol)
+        state.step(tol if all_present else max(tol, PAIRWISE_SHARE * (state.highest - state.lowest)), max_iter)
+        return True
+
+    def _bring_in(self, tol: float) -> bool:
+        """Make kernel rows of the variables that violate optimality most; return whether all that may move have one."""
+        state, kernel = self.state, self.state.kernel
+        may_rise, may_fall = state.beta < state.upper, state.beta > state.lower
+        can_move = (may_rise | may_fall).any(axis=0)  # rows whose boxes have width 0 are never needed
+        if (kernel.slot[can_move] >= 0).all():
+            return True
+        if kernel.n_rows**2 * kernel.dtype.itemsize <= min(WHOLE_GRAM_BYTES, kernel.values.nbytes):
+            kernel.require(np.arange(kernel.n_rows))
+            return True
+        rising = np.where(may_rise, state.gradient, np.inf)
+        falling = np.where(may_fall, state.gradient, -np.inf)
+        violation_up = (falling.max() - rising).max(axis=0)  # how much each row's variables would gain by rising,
+        violation_down = (falling - rising.min()).max(axis=0)  # and by falling
+        n_held = kernel.n_rows - int((kernel.slot < 0).sum())
+        size = min(max(FIRST_BATCH, int(BATCH_GROWTH * n_held)), kernel.capacity // 2)
+        rows = np.union1d(_worst_rows(violation_up, size // 2, tol), _worst_rows(violation_down, size // 2, tol))
+        if isinstance(kernel, CachedRows) and kernel.is_frugal:
+            kernel.release(state.settled_rows(kernel, may_rise & may_fall), int((kernel.slot[rows] < 0).sum()))
+        kernel.require(rows)
+        return bool((kernel.slot[can_move] >= 0).all())
+
+
+def _worst_rows(violation, count: int, tol: float) -> np.ndarray:
+    """Rows with the `count` largest violations above tol; ties are drawn evenly from the whole range of rows."""
+    rows = np.flatnonzero(violation >= tol)
+    if len(rows) <= count:
+        return rows
+    rows = np.random.default_rng(0).permutation(rows)
+    return rows[np.argpartition(-violation[rows], count - 1)[:count]]
+
+
+class WorkingSets:
+    """Advances a solve by working sets.
+
+    Parameters
+    ----------
+    state : SolverState
+        The coefficients and the gradient, which are changed.
+
+    Attributes
+    ----------
+    member : ndarray of int of shape (size,)
+        The variable at each position of G, as an index into the raveled state; -1 if there is none.
+    G : ndarray of shape (size, size + PADDING)
+        The kernel values between the members.
+    """
+
+    def __init__(self, state: "SolverState"):
+        self.state = state
+        kernel, n_variables = state.kernel, state.beta.size
+        size = min(n_variables, next(size for n_rows, size in SET_SIZES if kernel.n_rows >= n_rows))
+        self.member = np.full(size, -1)
+        self.row, self.joined = np.zeros(size, dtype=np.intp), np.zeros(size, dtype=np.int64)
+        self.G = np.zeros((size, size + PADDING), dtype=kernel.dtype)
+        self.is_member = np.zeros(n_variables, dtype=bool)
+        self.was_made = np.zeros(kernel.n_rows, dtype=bool)
+        self._unused = np.zeros(size, dtype=np.int64)
+
+    def advance(self, tol: float, max_iter: float) -> bool:
+        """Solve one set and spread what moved; return whether anything did."""
+        from semisvm.dual.pairwise_kernel import apply_moves
+
+        state = self.state
+        self._choose(tol)
+        beta, n_steps = self._step(tol, max_iter)
+        moved = np.flatnonzero(beta != state.beta.ravel()[self.member])
+        moved = moved[self.member[moved] >= 0]
+        variable = self.member[moved]
+        change = self._spread(variable, beta[moved])
+        # One compiled call: Ctrl-C comes before it or after it, and coefficients and gradient stay consistent.
+        apply_moves(state.gradient, state.beta.ravel(), change, variable, beta[moved])
+        state.n_iter += n_steps
+        return n_steps > 0
+
+    def _choose(self, tol: float) -> None:
+        """Replace members, and make the kernel values of those that are new."""
+        from semisvm.dual.pairwise_kernel import worst_violators
+
+        state, size = self.state, len(self.member)
+        kept = self._kept(size)
+        left = np.setdiff1d(np.flatnonzero(self.member >= 0), kept, assume_unique=True)
+        self.is_member[self.member[left]] = False
+        self.member[left] = -1
+        new = worst_violators(
+            state.gradient, state.beta, state.lower, state.upper, self.is_member, state.lowest, state.highest, tol,
+            size - len(kept),
+        )  # fmt: skip
+        at = np.flatnonzero(self.member < 0)[: len(new)]
+        self.member[at] = new
+        self.row[at], self.joined[at] = new % state.kernel.n_rows, state.n_rounds
+        self.is_member[new] = True
+        if len(new):
+            state.kernel.fill_gram(self.G, np.concatenate([kept, at]), len(kept), self.row)
+
+    def _kept(self, size: int) -> np.ndarray:
+        """Positions that stay: variables that joined last, then by violation."""
+        state = self.state
+        here = np.flatnonzero(self.member >= 0)
+        count = size if size == state.beta.size else int(STAYING_SHARE * size)
+        if len(here) <= count:
+            return here
+        at = self.member[here]
+        beta, gradient = state.beta.ravel()[at], state.gradient.ravel()[at]
+        may_rise, may_fall = beta < state.upper.ravel()[at], beta > state.lower.ravel()[at]
+        by_rising = np.where(may_rise, state.highest - gradient, -np.inf)
+        violation = np.maximum(by_rising, np.where(may_fall, gradient - state.lowest, -np.inf))
+        return np.sort(here[np.lexsort((-violation, -self.joined[here]))[:count]])
+
+    def _step(self, tol: float, max_iter: float) -> tuple[np.ndarray, int]:
+        """Solve the set; return the coefficients of its members, and the number of steps."""
+        from semisvm.dual.pairwise_kernel import mark_movable, pairwise_steps
+
+        state, size, at = self.state, len(self.member), self.member
+        beta, lower, upper = (part.ravel()[at][None] for part in (state.beta, state.lower, state.upper))
+        middle = (state.lowest + state.highest) / 2  # of a gradient near 0, float32 keeps more digits
+        gradient = (state.gradient.ravel()[at] - middle).astype(self.G.dtype)[None]
+        movable, position = np.empty((1, size), dtype=np.int32), np.arange(size)
+        mark_movable(movable, beta, lower, upper, at)
+        goal = max(SET_GAP_FLOOR * tol, SET_GAP_SHARE * (state.highest - state.lowest))
+        n_steps, _ = pairwise_steps(
+            self.G, position, self._unused, 0, state.kernel.diagonal[self.row], gradient, beta, lower, upper, movable,
+            goal, int(min(STEPS_PER_MEMBER * size, max_iter - state.n_iter)),
+        )  # fmt: skip
+        return beta[0], n_steps
+
+    def _spread(self, variable: np.ndarray, beta: np.ndarray) -> np.ndarray:
+        """The change of K beta when the variables get these coefficients."""
+        state, kernel = self.state, self.state.kernel
+        rows, moves = variable % kernel.n_rows, beta - state.beta.ravel()[variable]
+        is_free = (beta > state.lower.ravel()[variable]) & (beta < state.upper.ravel()[variable])
+        if len(state.beta) > 1:  # several variables may have the same row
+            rows, of = np.unique(rows, return_inverse=True)
+            moves = np.bincount(of, weights=moves, minlength=len(rows))
+            is_free = np.bincount(of, weights=is_free, minlength=len(rows)) > 0
+        is_kept = is_free | self.was_made[rows]
+        kernel.clock += 1
+        if isinstance(kernel, CachedRows):
+            is_kept |= not kernel.is_frugal
+            self._make_room(kernel, int(is_kept[kernel.slot[rows] < 0].sum()))
+        self.was_made[rows] = True
+        return kernel.spread(rows, moves, is_kept)
+
+    def _make_room(self, kernel: CachedRows, count: int) -> None:
+        """Release rows of settled variables: before more memory is taken if rows are frugal, else when it is full."""
+        state = self.state
+        settled = state.settled_rows(kernel, (state.beta < state.upper) & (state.beta > state.lower))
+        if kernel.is_frugal or kernel.n_free < count:
+            kernel.release(settled, count if kernel.is_frugal else count - kernel.n_free)
+
+
+class ExactSteps:
+    """Exact steps of one solve, taken whenever enough pairwise steps were not enough."""
+
+    def __init__(self, state: "SolverState"):
+        self.state = state
+        self.due_at = state.n_iter + EXACT_AFTER
+
+    @property
+    def are_due(self) -> bool:
+        """Whether the problem is small, its kernel is in memory, and many pairwise steps were taken."""
+        state = self.state
+        return state.n_iter >= self.due_at and state.beta.size <= MOST_VARIABLES and bool(state.kernel.is_present.all())
+
+    def take(self, tol: float) -> bool:
+        """Minimize over the free variables; return False, and change nothing, where scores would be rounding.
+
+        The sums K beta must be known to a small share of a margin. If they are not, no coefficients are a solution.
+        """
+        state = self.state
+        self.due_at = state.n_iter + EXACT_AFTER
+        before = state.beta.copy(), state.gradient.copy(), state.objective
+        K = state.kernel.values[state.kernel.slot].astype(np.float64)
+        for _ in range(state.beta.size):
+            if not self._take_one(K, tol):
+                break
+        rounding = ROUNDING_OF_SUMS * float((np.abs(K) @ np.abs(state.beta.sum(axis=0))).max())
+        is_known = rounding < SHARE_OF_MARGIN * float(np.abs(state.linear).max())
+        if not (is_known and state.objective <= before[2]):
+            state.beta[:], state.gradient[:] = before[:2]
+        return is_known
+
+    def _take_one(self, K: np.ndarray, tol: float) -> bool:
+        """Take one step; return whether a variable came to its bound, so that another step may help."""
+        state = self.state
+        piece, row = np.nonzero((state.beta > state.lower) & (state.beta < state.upper))
+        if len(row) < 2:
+            return False
+        direction, longest = _best_direction(K[np.ix_(row, row)], state.gradient[piece, row], tol)
+        beta, low, high = (values[piece, row] for values in (state.beta, state.lower, state.upper))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(direction > 0, (high - beta) / direction, (low - beta) / direction)
+        room[direction == 0] = np.inf
+        length = min(longest, float(room.min()))
+        if not np.isfinite(length):
+            return False
+        moved = np.clip(beta + length * direction, low, high)
+        if length < longest:
+            first = int(np.argmin(room))
+            moved[first] = high[first] if direction[first] > 0 else low[first]
+        state.beta[piece, row] = moved
+        self._restore_sum(piece, row, float((moved - beta).sum()))
+        state.n_iter += 1
+        state.gradient[:] = state.linear + K @ state.beta.sum(axis=0)
+        return length < longest
+
+    def _restore_sum(self, piece: np.ndarray, row: np.ndarray, excess: float) -> None:
+        """Take what rounding added to the sum from the variable that has most room for it."""
+        state = self.state
+        beta, low, high = (values[piece, row] for values in (state.beta, state.lower, state.upper))
+        at = int(np.argmax(np.minimum(beta - low, high - beta)))
+        state.beta[piece[at], row[at]] = np.clip(beta[at] - excess, low[at], high[at])
+
+
+def _best_direction(K: np.ndarray, gradient: np.ndarray, tol: float) -> tuple[np.ndarray, float]:
+    """A direction of sum 0 and how long a step along it may be: 1 to the minimum, infinity where there is none."""
+    centered = K - K.mean(axis=0)
+    centered -= centered.mean(axis=1, keepdims=True)
+    values, vectors = linalg.eigh((centered + centered.T) / 2, check_finite=False)
+    slopes = vectors.T @ (gradient - gradient.mean())
+    is_flat = values <= NO_CURVATURE * len(K) * max(float(values[-1]), 0.0)
+    downhill = -vectors[:, is_flat] @ slopes[is_flat]
+    downhill -= downhill.mean()
+    if np.abs(downhill).max(initial=0.0) > tol / 4:
+        return downhill, np.inf
+    curved = -vectors[:, ~is_flat] @ (slopes[~is_flat] / values[~is_flat])
+    return curved - curved.mean(), 1.0
