@@ -48,6 +48,7 @@ class StreamProblem:
     n_of_class  (n_classes,) how many labeled rows each class has
     price       (n_classes,) what multiplies C for the rows of each class
     unfinished  the last solution of each binary problem of a fit that lost its rows, where the next fit begins
+    reached     the last finished solution of each binary problem, for rows that are lost between two solves
     """
 
     name: str
@@ -61,6 +62,7 @@ class StreamProblem:
     progress: Progress
     gathered: MemoryRows | None = field(default=None)
     unfinished: dict[str, PrimalSolution] = field(default_factory=dict)
+    reached: dict[str, PrimalSolution] = field(default_factory=dict)
 
     def tasks(self, auto: str) -> list[Pair]:
         """The binary problems; `auto` is what multi_class="auto" means for the method."""
@@ -94,7 +96,8 @@ class StreamProblem:
         problem = PrimalProblem(self.rows if rows is None else rows, prices, self.loss)
         start = self.unfinished.pop(watch.name, None) if start is None else start
         try:
-            return solve_primal(problem, start, tol=max(tol, limits["tol"]), **own)
+            found = self.reached[watch.name] = solve_primal(problem, start, tol=max(tol, limits["tol"]), **own)
+            return found
         except RowsLostError as lost:
             if isinstance(lost.solution, PrimalSolution):
                 self.unfinished[watch.name] = lost.solution
@@ -137,7 +140,7 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
             found: MethodFit = estimator._fit_stream(problem)
     except RowsLostError:
-        estimator._unfinished = problem.unfinished  # where the next fit begins
+        estimator._unfinished = problem.reached | problem.unfinished  # where the next fit begins
         raise
     if not all(fit.is_finite for fit in found.fits):
         raise UndefinedError("The model is not finite in float64: scale the features and the costs to near 1.")

@@ -4,7 +4,15 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.kernels.formula import Formula
-from semisvm.kernels.sources import KernelSource, apply_formula, columns_per_piece, finished, linear_sum, threads_worth
+from semisvm.kernels.sources import (
+    KernelSource,
+    apply_formula,
+    columns_per_piece,
+    finished,
+    linear_sum,
+    spread_rows,
+    threads_worth,
+)
 from semisvm.kernels.threads import new_counter, team
 
 # Beyond this size the dense panel of data rows does not fit the caches, and SciPy's sparse product is faster.
@@ -78,6 +86,9 @@ class PanelSource(KernelSource):
     def spread(self, change, values, stored, stored_moves, slots, rows, moves):
         if not self.fits_panels:
             super().spread(change, values, stored, stored_moves, slots, rows, moves)
+            return
+        if len(rows) == 0:  # a warm start whose rows are all in memory: nothing to prepare
+            spread_rows(change, values, stored, stored_moves)
             return
         from semisvm.kernels.compiled_panels import spread_moves
 
