@@ -76,22 +76,32 @@ def test_the_best_expected_f1_is_near_the_best_f1_of_many_new_rows():
     assert smooth < 0.05
 
 
-def test_the_chance_that_a_floor_is_kept_is_about_how_often_it_is_kept():
-    new, truth = draw(20_000, 10**6)
-    target = Target(min_recall=0.8, prefer=OTHER_RATE)
+@pytest.mark.parametrize(
+    ("target", "gap"),
+    [(Target(min_recall=0.8, prefer=OTHER_RATE), 1.5)]
+    + [(Target(min_precision=0.8, prefer=OTHER_RATE), gap) for gap in (1.0, 1.8, 2.8)],
+    ids=str,
+)
+def test_the_chance_that_a_floor_is_kept_is_about_how_often_it_is_kept(target, gap):
+    new, truth = draw(20_000, 10**6, gap=gap)
     kept, told = [], []
     for seed in range(150):
-        scores, sign = draw(120, seed)
+        scores, sign = draw(120, seed, gap=gap)
         point = choose_for(target, scores, sign)
-        kept.append(rates(new, truth, point.threshold)[1] >= 0.8)
-        told.append(chance_kept(scores, sign, target, seed))
-    assert abs(np.mean(kept) - np.mean(told)) < 0.12
+        chance = chance_kept(scores, sign, target, seed)
+        if point.reached and chance is not None:
+            precision, recall = rates(new, truth, point.threshold)
+            kept.append(recall >= 0.8 if target.min_recall else precision >= 0.8)
+            told.append(chance)
+    assert len(kept) > 60
+    assert abs(np.mean(kept) - np.mean(told)) < 0.17, (np.mean(kept), np.mean(told))
 
 
 def test_no_chance_is_told_where_nothing_is_asked_or_labels_are_few():
     scores, sign = draw(120, 0)
     assert chance_kept(scores, sign, Target()) is None
     assert chance_kept(scores[:10], sign[:10], Target(min_recall=0.5)) is None
+    assert chance_kept(-scores, sign, Target(min_recall=0.5)) is None  # scores that fall with the class
 
 
 @pytest.mark.parametrize("threshold", [0.7, -2.0, np.inf, -np.inf])

@@ -13,9 +13,11 @@ exactly where the class wins. With two classes the threshold is chosen on out-of
 What people see is measured from that line: everywhere, from `fit` to `predict`, a score is the estimator's score minus
 the threshold (`scores_beyond`), so 0 is the line and rows above it are accepted.
 
-`chance_kept`: how likely a target that labels show is kept on new rows. The labels are resampled (Efron 1979); each
-resample chooses its threshold; the share of these thresholds that keep the target on all labels is the answer. Unlike
-an interval for a given threshold it knows that the threshold was chosen on the same labels.
+`chance_kept`: how likely a target that labels show is kept on new rows. A sigmoid of the scores stands for the truth;
+rows are drawn again, with classes drawn from it (a parametric bootstrap, Efron 1979); each draw chooses its threshold;
+the share of these thresholds that keep the target under the sigmoid is the answer. Unlike an interval for a given
+threshold it knows that the threshold was chosen on the same labels; unlike labels that are drawn again as they are, it
+does not take their lucky runs for true.
 
 `Probability`: Platt's sigmoid of out-of-fold scores, 1 / (1 + exp(-(slope score + offset))).
 """
@@ -33,6 +35,7 @@ from semisvm.tables.methods import Settings, lead_per_class
 
 FEWEST_OF_A_CLASS = 8  # labels of each class, below which there are no probabilities and no chances
 N_BOOTSTRAPS = 400
+SAME_RATE = 1e-12
 STEEPEST = 50.0  # standard deviations of the scores that a sigmoid turns from 0 to 1 in, at most
 
 
@@ -158,30 +161,33 @@ def chance_kept(scores: np.ndarray, sign: np.ndarray, target: Target, seed: int 
     Returns
     -------
     float or None
-        None where nothing is asked for, or a class has too few labels to say.
+        None where nothing is asked for, a class has too few labels, or the scores do not rise with the class.
     """
     if not target.is_constrained or min((sign > 0).sum(), (sign < 0).sum()) < FEWEST_OF_A_CLASS:
         return None
-    order = np.argsort(-scores, kind="stable")
-    ordered, positive = scores[order], sign[order] > 0
+    found = fit_probability(scores, sign)
+    if found is None:
+        return None
+    ordered = np.sort(scores)[::-1]
+    p, m = found.of(ordered), len(ordered)
     is_cut = np.append(ordered[:-1] != ordered[1:], True)
-    m = len(ordered)
+    truth = target.shortfall(_counts(np.ones((1, m)), p[None], is_cut))[0]
     rng = np.random.default_rng(seed)
-    truth = target.shortfall(_counts(np.ones((1, m), dtype=np.int64), positive, is_cut))[0]
     kept = 0
     for _ in range(N_BOOTSTRAPS // 50):
-        counts = _counts(rng.multinomial(m, np.full(m, 1 / m), size=50), positive, is_cut)
+        copies = rng.multinomial(m, np.full(m, 1 / m), size=50)
+        counts = _counts(copies, rng.binomial(copies, p), is_cut)
         shortfall = target.shortfall(counts)
         nearest = shortfall == shortfall.min(axis=1, keepdims=True)
         chosen = np.argmax(np.where(nearest, target.objective(counts), -np.inf), axis=1)
-        kept += int((truth[chosen] == 0).sum())
+        kept += int((truth[chosen] <= SAME_RATE).sum())
     return kept / (N_BOOTSTRAPS // 50 * 50)
 
 
-def _counts(copies: np.ndarray, positive: np.ndarray, is_cut: np.ndarray) -> Counts:
-    """Counts at all thresholds, highest first, of resamples (B, m) of rows in descending order of score."""
-    hits, accepted = np.cumsum(copies * positive, axis=1), np.cumsum(copies, axis=1)
-    none = np.zeros((len(copies), 1), dtype=np.int64)
+def _counts(copies: np.ndarray, positives: np.ndarray, is_cut: np.ndarray) -> Counts:
+    """Counts at all thresholds, highest first: of draws (B, m) of rows in descending order of score, and positives."""
+    hits, accepted = np.cumsum(positives, axis=1), np.cumsum(copies, axis=1)
+    none = np.zeros((len(copies), 1), dtype=hits.dtype)
     tp, fp = (np.hstack([none, part[:, is_cut]]) for part in (hits, accepted - hits))
     n_positive, n_rows = hits[:, -1:], accepted[:, -1:]
     return Counts(tp=tp, fp=fp, fn=n_positive - tp, tn=n_rows - n_positive - fp)
