@@ -309,11 +309,12 @@ def judge(
     left = [path.name for path in folder.iterdir() if "unfinished" in path.name]
     if left:
         return Verdict("left behind", left[0])
-    is_new = "--out" in words and (folder / words[words.index("--out") + 1]).is_file()
+    is_new = "--out" in words and _is_output(folder / words[words.index("--out") + 1])
     may_be_empty = words[0] == "certify" and words[1] in ("start", "tell", "export")  # nothing to ask, nothing answered
     if "--out" in words and code == 0 and not is_new and not may_be_empty:
         return Verdict("lost file", f"{words[0]} ended with 0 and wrote nothing")
-    if code == 2 and is_new and words[words.index("--out") + 1] not in inputs:
+    is_file = is_new and (folder / words[words.index("--out") + 1]).is_file()  # the parts of a folder stay: it goes on
+    if code == 2 and is_file and words[words.index("--out") + 1] not in inputs:
         return Verdict("exit code", f"2 although the file was written: {shown}")
     if "--json" in words and code in (0, 1):
         json.loads(told, parse_constant=_refuse_constant)
@@ -322,12 +323,20 @@ def judge(
     return None
 
 
+def _is_output(path: Path) -> bool:
+    """Whether a file is there, or a folder of parts, which is what the rows of a folder become."""
+    return path.is_file() or (path / "_semisvm.json").is_file()
+
+
 def _refuse_constant(name: str) -> None:
     raise AssertionError(f"JSON holds {name}")
 
 
 def _judge_prediction(path: Path) -> Verdict | None:
-    frame = pd.read_csv(path, dtype={"label": str}, keep_default_na=False)
+    if path.is_dir():
+        frame = pd.concat([pd.read_parquet(part) for part in sorted(path.glob("*.parquet"))])
+    else:
+        frame = pd.read_csv(path, dtype={"label": str}, keep_default_na=False)
     if not np.isfinite(frame.score.astype(float)).all():
         return Verdict("nan", "a score that was written is not finite")
     return Verdict("label", "an empty label was written") if (frame.label == "").any() else None

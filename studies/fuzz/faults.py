@@ -34,6 +34,7 @@ FAULTS = (
 )  # fmt: skip
 COMMANDS = ("fit", "fit", "predict", "suggest", "report", "certify", "compare", "evaluate")
 OUTPUTS = {"fit": "m.skops", "predict": "p.csv", "suggest": "s.csv", "report": "r.html", "certify": "l.csv"}
+ENDINGS = (signal.SIGINT, signal.SIGTERM)
 SECONDS = 60
 NOBODY = 65534
 
@@ -83,12 +84,16 @@ def words_of(recipe: Recipe) -> list[str]:
 def fork(words: list[str], prepare: Callable[[], None], log: str = "err") -> int:
     """Run the command in a child whose output goes to files; return its process."""
     Path(log).touch()  # a child may be ended before it can
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
     child = os.fork()
     if child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
         return child
     code = 99
     try:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in ENDINGS:  # as the command does before it imports anything
+            signal.signal(number, lambda *_: os._exit(130))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
         for stream, name in ((1, "out"), (2, log)):
             os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
         sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))

@@ -158,6 +158,12 @@ def test_predictions_of_a_folder_are_resumed_or_refused(table, tmp_path, capsys)
     assert (done.code, "of another model" in done.err) == (2, True)
     assert run_command(capsys, *command, "--force", "--json").code == 0
     assert run_command(capsys, "predict", tmp_path / "m.skops", folder, "--out", folder).code == 2
+    one = ["predict", tmp_path / "m.skops", folder, "--out", tmp_path / "one.csv"]
+    assert run_command(capsys, *one).code == 0
+    parts = pd.concat([pd.read_parquet(path) for path in sorted(out.glob("*.parquet"))], ignore_index=True)
+    assert pd.read_csv(tmp_path / "one.csv")["label"].tolist() == parts["label"].tolist()
+    done = run_command(capsys, *one, "--workers", "2")
+    assert (done.code, "names one file" in done.err) == (2, True)
 
 
 def test_a_file_that_can_not_be_predicted_is_named_and_not_written(table, tmp_path, capsys):

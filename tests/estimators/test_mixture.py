@@ -272,3 +272,12 @@ def test_tied_covariances_are_right_for_iris():
         model = MixtureClassifier(covariance_type="tied", reg_covar=1e-2).fit(X[train], hidden)
         scores.append(model.score(X[test], y[test]))
     assert abs(np.mean(scores) - 0.978) < 0.02
+
+
+def test_probabilities_add_up_far_from_every_component():
+    """Logarithms of densities are near -1e66 there: the log of their sum is nothing beside them."""
+    X = np.array([[0.0, 1e30], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0]])
+    model = MixtureClassifier().fit(X, [1, 0, 0, 1, 1, -1, 1])
+    far = np.array([[1e30, 0.0], [0.0, 0.0], [0.0, 1e30]])
+    np.testing.assert_allclose(model.predict_proba(far).sum(axis=1), 1)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(far)), model.predict_proba(far))

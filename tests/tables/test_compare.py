@@ -241,3 +241,11 @@ def test_ctrl_c_in_the_comparison_takes_the_best_of_the_methods_that_are_done():
 def test_ctrl_c_before_anything_is_done_leaves_nothing():
     with pytest.raises(KeyboardInterrupt):
         fit_model(training(300), Settings(), method="auto", tell=Patience("Comparing: supervised, fold 1", 1))
+
+
+def test_errors_of_huge_costs_are_finite():
+    codes, predicted = np.array([0, 1] * 6), np.array([0, 1, 1, 0] * 3)
+    small, huge = (judge(predicted, codes, ("ham", "spam"), {"ham": 1.0 * c, "spam": 2.0 * c}) for c in (1.0, 1e300))
+    best = judge(codes, codes, ("ham", "spam"), {"ham": 1e300, "spam": 2e300})
+    assert huge.error == pytest.approx(1e300 * small.error)
+    assert np.isfinite(best.minus(huge).low)

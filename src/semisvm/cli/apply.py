@@ -53,7 +53,7 @@ def predict_command(
 
     DATA has the columns that MODEL was fitted to, not encoded; other columns are ignored. It is read in parts, so a
     file of ten million rows needs no more memory than a few thousand rows. "-" reads CSV from stdin. A folder of files
-    gives a folder with one Parquet file for each; a file appears when it is complete.
+    gives a folder with one Parquet file for each, or one file if --out names one; a file appears when it is complete.
 
     A score is that of the report: rows above 0 are accepted. The probability is that of the positive class, calibrated
     on labels that the model had not seen; it is left out where there were too few labels, or more than two classes.
@@ -63,11 +63,15 @@ def predict_command(
     """
     from semisvm.tables.disk import check_can_write
     from semisvm.tables.files import load_table_model, model_digest
+    from semisvm.tables.model import OUTPUTS
     from semisvm.tables.predict import predict_file, predict_folder
 
     screen = Screen(as_json)
+    is_one_file = out.suffix.lower() in OUTPUTS and not out.is_dir()
+    if is_one_file and data.is_dir() and (dask or workers or resume):
+        raise click.UsageError(f"--workers, --dask and --resume write a folder of files, and {out} names one file.")
     with screen.working(), shared.open_cluster(data, dask, workers) as readers:
-        if readers is not None:
+        if readers is not None and not is_one_file:
             found = predict_folder(
                 load_table_model(model),
                 model_digest(model),

@@ -5,7 +5,6 @@ return.
 """
 
 from semisvm.dual.problem import DualProblem, DualSolution, SolveStore, Status
-from semisvm.dual.solve import solve, solve_many
-from semisvm.dual.start import repair
+from semisvm.dual.solve import repair, solve, solve_many
 
 __all__ = ["DualProblem", "DualSolution", "SolveStore", "Status", "repair", "solve", "solve_many"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.dual.problem import DualProblem, DualSolution
-from semisvm.dual.start import feasible_start
+from semisvm.dual.solve import feasible_start
 from semisvm.kernels.device_rows import DeviceRows
 
 BLOCK = 1024  # variables per block; fewer variables are one block

@@ -21,7 +21,7 @@ import numpy as np
 
 from semisvm.dual.advance import MOST_VARIABLES, WHOLE_GRAM_BYTES, ExactSteps, PairwiseSteps, WorkingSets
 from semisvm.dual.problem import DualProblem, DualSolution, Status, bias_of
-from semisvm.dual.start import feasible_start
+from semisvm.dual.solve import feasible_start
 from semisvm.errors import UndefinedError
 from semisvm.kernels import CachedRows
 from semisvm.kernels.interface import HostRows

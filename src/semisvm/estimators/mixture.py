@@ -227,7 +227,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         if len(self.classes_) == 2:
             log_odds = log_joint[:, 1] - log_joint[:, 0]
             return log_odds if costs is None else log_odds + np.log(costs[1, 0]) - np.log(costs[0, 1])
-        log_posterior = log_joint - logsumexp(log_joint, axis=1, keepdims=True)
+        log_posterior = _posterior(log_joint)
         return log_posterior if costs is None else -(np.exp(log_posterior) @ costs)
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -260,8 +260,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         log_probabilities : ndarray of shape (n_samples, n_classes)
             One line per row of X, in the order of `classes_`.
         """
-        joint = self._checked_log_joint(X)
-        return joint - logsumexp(joint, axis=1, keepdims=True)
+        return _posterior(self._checked_log_joint(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes.
@@ -286,6 +285,12 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
         is_possible = np.isfinite(log_joint).any(axis=1) & ~np.isnan(log_joint).any(axis=1)
         refuse_undefined(np.where(is_possible, 0.0, np.nan), X, getattr(self, "feature_names_in_", None))
         return log_joint
+
+
+def _posterior(log_joint: np.ndarray) -> np.ndarray:
+    """From log p(x, y), (n, n_classes), to log p(y | x); the largest goes first, so that no sum is lost beside it."""
+    beside = log_joint - log_joint.max(axis=1, keepdims=True)
+    return beside - logsumexp(beside, axis=1, keepdims=True)
 
 
 def _by_class(log_share: np.ndarray, component_codes: np.ndarray, n_classes: int) -> np.ndarray:

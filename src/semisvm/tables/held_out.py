@@ -227,13 +227,13 @@ def judge_ranking(scores: np.ndarray, codes: np.ndarray) -> Merit:
 
 
 def _standard_error(values: np.ndarray, weights: np.ndarray, codes: np.ndarray, span: np.ndarray) -> float:
-    total = 0.0
+    total, unit = 0.0, max(float(np.abs(values).max()), float(span.max())) or 1.0  # the squares of huge costs overflow
     for code in np.unique(codes):
         mine = codes == code
-        n, mean = int(mine.sum()), values[mine].mean()
-        variance = (((values[mine] - mean) ** 2).sum() + span[code] ** 2 / 2) / (n + 2)
+        n, own = int(mine.sum()), values[mine] / unit
+        variance = (((own - own.mean()) ** 2).sum() + (span[code] / unit) ** 2 / 2) / (n + 2)
         total += weights[mine].sum() ** 2 * variance / n
-    return float(np.sqrt(total))
+    return unit * float(np.sqrt(total))
 
 
 def _interval(mean: float, error: float) -> Estimate:

@@ -99,7 +99,8 @@ def open_workers(address: str | None = None, n_workers: int | None = None) -> It
         import distributed
     except ImportError:
         raise DataError("A cluster needs Dask. Install it: pip install 'semisvm[dask]'.") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised, and told in words
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised, and told in words
     with contextlib.ExitStack() as stack:
         if n_workers is not None:
             local = distributed.LocalCluster(

@@ -153,8 +153,9 @@ class ClassifierLearner(Learner):
             in_use &= self.lot < price
         rows = np.flatnonzero(in_use)
         weights = {"sample_weight": price[rows]} if self.takes_weight and (price[rows] != 1).any() else {}
-        model = clone(self.estimator).fit(safe_indexing(self.X, rows), (sign[rows] > 0).astype(int), **weights)
-        return model, scores_of_classifier(model, self.X)
+        with np.errstate(over="ignore", invalid="ignore"):  # of checks that add up huge numbers
+            model = clone(self.estimator).fit(safe_indexing(self.X, rows), (sign[rows] > 0).astype(int), **weights)
+            return model, scores_of_classifier(model, self.X)
 
     def done(self, **details: Any) -> None:
         seconds = time.perf_counter() - self.began
