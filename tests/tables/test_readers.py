@@ -52,7 +52,7 @@ def test_delimited_text_is_read_as_pandas_reads_it(tmp_path, frame, suffix, deli
 
 @pytest.mark.parametrize("ending", COMPRESS)
 def test_libsvm_text_is_read_as_scikit_learn_reads_it(tmp_path, ending):
-    X = random_sparse(60, 25, density=0.2, format="csr", rng=0)
+    X = random_sparse(60, 25, density=0.2, format="csr", random_state=0)
     y = np.arange(60) % 3 - 1
     buffer = io.BytesIO()
     dump_svmlight_file(X, y, buffer, zero_based=False, comment="three classes")
@@ -220,7 +220,11 @@ def test_a_table_of_any_kind_comes_as_a_frame(tmp_path):
     assert len(long["mail"][0]) == 200_000
     parquet = tmp_path / "t.parquet"
     frame.to_parquet(parquet)
-    pd.testing.assert_frame_equal(read_frame(parquet), frame)
+    again = read_frame(parquet)
+    assert list(again.columns) == list(frame.columns)
+    # Cells, not types: texts are objects with old versions of pyarrow.
+    cells, expected = (one.astype(object).fillna("empty").to_numpy().tolist() for one in (again, frame))
+    assert cells == expected
 
 
 # ---- what is imported when ----
