@@ -252,7 +252,7 @@ audits_ : dict {class: dict {str: OperatingPoint}}
 audit_ : dict {str: OperatingPoint}
     That of the positive class; only with two classes.
 calibration_scores_ : dict {class: ndarray of shape (n_calibration,)}
-    The scores that each threshold was chosen on.
+    The scores that each threshold was chosen on, in the order of `calibration_sign_`, which is not that of the rows.
 calibration_sign_ : dict {class: ndarray of shape (n_calibration,)}
     Whether these rows are of the class, +1 or -1.
 """,

@@ -22,7 +22,7 @@ def nobody_pressed_before(monkeypatch):
 @pytest.fixture
 def pressed(monkeypatch):
     """Every solve is interrupted at once; the list has one entry per solve."""
-    from semisvm.dual import pairwise
+    from semisvm.dual import advance
 
     solves = []
 
@@ -30,7 +30,7 @@ def pressed(monkeypatch):
         solves.append(1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pairwise.PairwiseSteps, "_bring_in", interrupt)
+    monkeypatch.setattr(advance.PairwiseSteps, "_bring_in", interrupt)
     return solves
 
 

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from semisvm import PreferenceSVC, SemiSupervisedKFold, SupervisedSVC
 from semisvm.decision.guard import guard
+from semisvm.estimators.equal_rows import content_order
 from semisvm.model_selection import (
     assign_folds,
     collect_scores,
@@ -190,6 +191,8 @@ def test_use_4_a_search_scores_several_settings_at_once_and_keeps_what_is_comple
 def test_use_5_machines_of_several_draws_trained_in_one_batch(rows):
     """`PreferenceSVC` trains all folds of all draws at once; its scores are the mean over the draws."""
     X, _, truth = rows
+    order = content_order(X, truth)  # that in which folds are drawn
+    X, truth = X[order], truth[order]
     model = PreferenceSVC(C=2, gamma=0.3, tol=1e-8, random_state=5).fit(X, truth)
     sign = np.where(truth == 1, 1, -1)
     rng = np.random.default_rng(check_random_state(5).randint(2**31))
@@ -200,10 +203,8 @@ def test_use_5_machines_of_several_draws_trained_in_one_batch(rows):
         values = [SVC(C=2, gamma=0.3, tol=1e-8).fit(X[train], sign[train]).decision_function(X) for train, _ in folds]
         batch = [of_all_rows[test] for of_all_rows, (_, test) in zip(values, folds, strict=True)]
         scores[draw] = collect_scores(folds, batch, len(sign)).scores
-    calibration_scores = model.calibration_scores_
-    if isinstance(calibration_scores, dict):  # one entry per class
-        calibration_scores = calibration_scores[1]
-    assert_allclose(calibration_scores, scores.mean(axis=0), atol=1e-5)
+    assert_array_equal(model.calibration_sign_[1], sign)
+    assert_allclose(model.calibration_scores_[1], scores.mean(axis=0), atol=1e-5)
 
 
 FOLDS = [(np.array([1, 2]), np.array([0])), (np.array([0, 2]), np.array([1]))]

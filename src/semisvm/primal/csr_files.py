@@ -40,7 +40,7 @@ class CsrScratchWriter:
     >>> writer = CsrScratchWriter(3)
     >>> writer.write(sparse.eye_array(3, format="csr"))
     >>> writer.rows().sum_over(lambda part: part.X.sum(axis=0))
-    array([1., 1., 1.])
+    array([1., 1., 1.], dtype=float32)
     """
 
     def __init__(self, n_features: int, folder: str | Path | None = None):
