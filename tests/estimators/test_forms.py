@@ -68,7 +68,7 @@ def small_sets():
     """Ten small sets of two classes, dense and sparse, one of them with columns on scales from 0.1 to 10."""
     digits, wine, iris = load_digits(return_X_y=True), load_wine(return_X_y=True), load_iris(return_X_y=True)
     generated = make_classification(400, 8, flip_y=0.1, random_state=0)
-    texts = sparse.random_array((300, 500), density=0.03, format="csr", rng=np.random.default_rng(0))
+    texts = sparse.random_array((300, 500), density=0.03, format="csr", random_state=np.random.default_rng(0))
     return {
         "breast cancer": load_breast_cancer(return_X_y=True),
         "digits, 3 or 8": [part[np.isin(digits[1], [3, 8])] for part in digits],

@@ -120,7 +120,8 @@ def test_one_feature_is_enough(form):
 def test_rows_of_a_hundred_thousand_features_are_right(name, n_features):
     # above some number of features SciPy computes the products
     rng = np.random.default_rng(0)
-    X = sparse.random_array((150, n_features), density=10 / n_features, rng=rng, data_sampler=rng.normal, format="csr")
+    shape, density = (150, n_features), 10 / n_features
+    X = sparse.random_array(shape, density=density, random_state=rng, data_sampler=rng.normal, format="csr")
     K = naive_kernel(name, X[:, np.unique(X.indices)], **PARAMETERS[name])
     formula = make_formula(name, X, **PARAMETERS[name])
     assert_allclose(all_rows(kernel_rows(X, formula, dtype=np.float64)), K, rtol=1e-12, atol=1e-12 * np.abs(K).max())

@@ -144,7 +144,7 @@ def test_columns_on_any_scales_are_certified(loss):
 @pytest.mark.parametrize("n", [400, 3_000])
 def test_a_million_features(loss, n):
     """Nothing of d^2 numbers is made; the machine is that of the columns that have any number."""
-    X = sparse.random_array((n, 1_000_000), density=2e-5, format="csr", rng=np.random.default_rng(0))
+    X = sparse.random_array((n, 1_000_000), density=2e-5, format="csr", random_state=np.random.default_rng(0))
     sign = np.where(X @ np.random.default_rng(1).standard_normal(1_000_000) > 0, 1.0, -1.0)
     own = X[:, np.unique(X.indices)]
     prices = GivenPrices.of_signs(sign, np.ones(n))
@@ -152,7 +152,7 @@ def test_a_million_features(loss, n):
     assert found.status is Status.CONVERGED
     assert found.gap <= 1e-4
     assert found.objective == pytest.approx(expected.objective, rel=2e-4)
-    assert found.bound <= expected.objective
+    assert found.bound <= expected.objective * (1 + 1e-12)  # rounding
     assert np.count_nonzero(found.w) <= own.shape[1]
 
 
@@ -160,7 +160,7 @@ def test_a_million_features(loss, n):
 def test_sums_over_sparse_rows_are_those_over_dense_ones(dtype):
     """Numbers may be float32, sums are in float64; rows without a number and columns without one count too."""
     rng = np.random.default_rng(0)
-    X = sparse.random_array((500, 30), density=0.03, format="csr", rng=rng).astype(dtype)
+    X = sparse.random_array((500, 30), density=0.03, format="csr", random_state=rng).astype(dtype)
     assert (np.diff(X.indptr) == 0).any()
     rows, wide = MemoryRows(X), X.toarray().astype(np.float64)
     w, net = rng.standard_normal(30), rng.standard_normal(500)
