@@ -95,7 +95,7 @@ def explain_choice(n_rows: int | None, n_features: int | None, *, n_threads: int
     --------
     >>> from semisvm.device import explain_choice
     >>> explain_choice(100, 5)
-    'cpu: expected to take less than 0.1 s, starting a device would take 5.0 s'
+    'cpu: expected to take less than 0.1 s, starting a device would take ... s'
     """
     return "{}: {}".format(*_weigh(n_rows, n_features, n_threads, n_solves))
 
