@@ -5,11 +5,7 @@ A block is what was written at a time: the columns of its entries, then their va
 
 from __future__ import annotations
 
-import os
-import tempfile
-import weakref
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,11 +14,11 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.errors import fault
-from semisvm.primal.files import discard
-from semisvm.primal.rows import MemoryRows, Rows
+from semisvm.primal.files import ChunkedRows, ScratchFile, read_ahead
+from semisvm.primal.rows import MemoryRows
 
 
-class CsrScratchWriter:
+class CsrScratchWriter(ScratchFile):
     """Writes sparse rows, part by part, into a scratch file that is deleted with the `CsrFileRows` that read it.
 
     Parameters
@@ -44,11 +40,8 @@ class CsrScratchWriter:
     """
 
     def __init__(self, n_features: int, folder: str | Path | None = None):
+        super().__init__(".csr", folder)
         self.n_features = n_features
-        number, name = tempfile.mkstemp(prefix="semisvm-", suffix=".csr", dir=folder)
-        self.path = Path(name)
-        self._file = os.fdopen(number, "wb")
-        self._clean = weakref.finalize(self, discard, self._file, self.path)
         self._blocks: list[tuple[int, np.ndarray]] = []
 
     def write(self, X: Any) -> None:
@@ -78,12 +71,11 @@ class CsrScratchWriter:
         """
         self._file.close()
         found = CsrFileRows(self.path, self.n_features, self._blocks, **attributes)
-        self._clean.detach()
-        weakref.finalize(found, discard, self._file, self.path)
+        self._hand_over(found)
         return found
 
 
-class CsrFileRows(Rows):
+class CsrFileRows(ChunkedRows):
     """Sparse rows in a scratch file, read block by block; memory holds 8 bytes per row, and two blocks.
 
     Parameters
@@ -115,13 +107,7 @@ class CsrFileRows(Rows):
         self.n_rows = int(self._starts[-1])
 
     def _chunks(self) -> Iterator[MemoryRows]:
-        with ThreadPoolExecutor(1, thread_name_prefix="semisvm-reader") as reader:
-            pending = reader.submit(self._read, 0)
-            for number in range(len(self._blocks)):
-                chunk = pending.result()
-                if number + 1 < len(self._blocks):
-                    pending = reader.submit(self._read, number + 1)
-                yield chunk
+        return read_ahead(self._read, range(len(self._blocks)))
 
     def _read(self, number: int) -> MemoryRows:
         offset, indptr = self._blocks[number]
@@ -134,17 +120,6 @@ class CsrFileRows(Rows):
         X = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, self.n_features))
         start, stop = (int(place) for place in self._starts[number : number + 2])
         return MemoryRows(X, None if self.codes is None else self.codes[start:stop], first=start)
-
-    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
-        total: Any = None
-        for chunk in self._chunks():
-            value = chunk.sum_over(function, *broadcast)
-            total = value if total is None else total + value
-        return total
-
-    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
-        for chunk in self._chunks():
-            yield from chunk.map_over(function, *broadcast)
 
     def _sample(self, n: int, seed: int) -> MemoryRows:
         rows = np.sort(np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False))

@@ -7,10 +7,11 @@ time, the next one by a thread while the last one is worked on. Other formats ar
 
 from __future__ import annotations
 
+import abc
 import os
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,38 @@ BYTES_PER_CHUNK = 16_000_000
 ROWS_PER_DRAW = 32  # neighbors that a sample takes together: so many times fewer places of the file are visited
 
 
-class FileRows(Rows):
+class ChunkedRows(Rows):
+    """Rows that are read chunk by chunk in every pass; a subclass says how (`_chunks`)."""
+
+    @abc.abstractmethod
+    def _chunks(self) -> Iterator[MemoryRows]: ...
+
+    def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
+        total: Any = None
+        for chunk in self._chunks():
+            value = chunk.sum_over(function, *broadcast)
+            total = value if total is None else total + value
+        return total
+
+    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
+        for chunk in self._chunks():
+            yield from chunk.map_over(function, *broadcast)
+
+
+def read_ahead(read: Callable[[int], MemoryRows], places: Iterable[int]) -> Iterator[MemoryRows]:
+    """What is read at each place; a thread reads the next one while the last one is worked on."""
+    with ThreadPoolExecutor(1, thread_name_prefix="semisvm-reader") as reader:
+        pending: Future[MemoryRows] | None = None
+        for place in places:
+            following = reader.submit(read, place)
+            if pending is not None:
+                yield pending.result()
+            pending = following
+        if pending is not None:
+            yield pending.result()
+
+
+class FileRows(ChunkedRows):
     """Rows in a .npy file; memory holds two chunks of them, whatever their number.
 
     Parameters
@@ -75,17 +107,9 @@ class FileRows(Rows):
         self._chunk_rows = max(BYTES_PER_CHUNK // max(row_bytes, 1), 1)
 
     def _chunks(self) -> Iterator[MemoryRows]:
-        """The rows, chunk by chunk; the next one is read while the last one is worked on."""
-        starts = range(0, self.n_rows, self._chunk_rows)
-        with ThreadPoolExecutor(1, thread_name_prefix="semisvm-reader") as reader, self.path.open("rb") as file:
-            pending: Future[MemoryRows] | None = reader.submit(self._read, file, 0, self._chunk_rows)
-            for start in starts:
-                assert pending is not None
-                chunk = pending.result()
-                following = start + self._chunk_rows
-                more = following < self.n_rows
-                pending = reader.submit(self._read, file, following, self._chunk_rows) if more else None
-                yield chunk
+        with self.path.open("rb") as file:
+            starts = range(0, self.n_rows, self._chunk_rows)
+            yield from read_ahead(lambda start: self._read(file, start, self._chunk_rows), starts)
 
     def _read(self, file: Any, start: int, n: int) -> MemoryRows:
         n = min(n, self.n_rows - start)
@@ -105,16 +129,9 @@ class FileRows(Rows):
         )
 
     def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
-        total: Any = None
-        for chunk in self._chunks():
-            value = chunk.sum_over(function, *broadcast)
-            total = value if total is None else total + value
+        total = super()._sum_over(function, *broadcast)
         self._is_checked = True  # that all numbers are finite: the first pass looks at each
         return total
-
-    def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
-        for chunk in self._chunks():
-            yield from chunk.map_over(function, *broadcast)
 
     def _sample(self, n: int, seed: int) -> MemoryRows:
         """Short runs of neighbors from random places, in the order of the file."""
@@ -129,7 +146,21 @@ class FileRows(Rows):
         return MemoryRows(X, codes, None if self.weight is None else self.weight[rows], origin=rows)
 
 
-class ScratchWriter:
+class ScratchFile:
+    """A file to write to that is deleted with this object, or with the rows that it was handed over to."""
+
+    def __init__(self, suffix: str, folder: str | Path | None):
+        number, name = tempfile.mkstemp(prefix="semisvm-", suffix=suffix, dir=folder)
+        self.path = Path(name)
+        self._file = os.fdopen(number, "wb")
+        self._clean = weakref.finalize(self, _discard, self._file, self.path)
+
+    def _hand_over(self, rows: Rows) -> None:
+        self._clean.detach()
+        weakref.finalize(rows, _discard, self._file, self.path)
+
+
+class ScratchWriter(ScratchFile):
     """Writes rows, part by part, into a scratch file that is deleted with the `FileRows` that read it.
 
     Parameters
@@ -151,11 +182,8 @@ class ScratchWriter:
     """
 
     def __init__(self, n_features: int, folder: str | Path | None = None):
+        super().__init__(".npy", folder)
         self.n_features, self.n_rows = n_features, 0
-        number, name = tempfile.mkstemp(prefix="semisvm-", suffix=".npy", dir=folder)
-        self.path = Path(name)
-        self._file = os.fdopen(number, "wb")
-        self._clean = weakref.finalize(self, discard, self._file, self.path)
         self._header_bytes = self._write_header()
 
     def _write_header(self) -> int:
@@ -195,12 +223,11 @@ class ScratchWriter:
             raise RuntimeError("The header of the scratch file has grown.")
         self._file.close()
         found = FileRows(self.path, **attributes)
-        self._clean.detach()
-        weakref.finalize(found, discard, self._file, self.path)
+        self._hand_over(found)
         return found
 
 
-def discard(file: Any, path: Path) -> None:
+def _discard(file: Any, path: Path) -> None:
     file.close()
     path.unlink(missing_ok=True)
 
