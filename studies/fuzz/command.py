@@ -10,11 +10,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
-import shutil
 import signal
 import sys
-import tempfile
 import warnings
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -23,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from studies.fuzz.verdict import SlowError, Verdict, limited, of_error
+from studies.fuzz.verdict import Verdict, try_in_folder
 
 Recipe = dict[str, Any]
 FORMATS = ("csv", "csv", "csv", "tsv", "parquet", "libsvm", "npz", "csv.gz", "folder")
@@ -238,20 +235,7 @@ def run_words(words: list[str]) -> tuple[int, str, str]:
 
 def check(recipe: Recipe) -> Verdict:
     """Run the sequence in a folder of its own."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
-    before = os.getcwd()
-    try:
-        os.chdir(folder)
-        with limited(60):
-            return _run_sequence(folder, recipe)
-    except SlowError as error:
-        return Verdict("hang", str(error))
-    except Exception as error:
-        found = of_error(error)
-        return Verdict("traceback", found.told, found.where)
-    finally:
-        os.chdir(before)
-        shutil.rmtree(folder, ignore_errors=True)
+    return try_in_folder(lambda folder: _run_sequence(folder, recipe), seconds=60)
 
 
 def _run_sequence(folder: Path, recipe: Recipe) -> Verdict:

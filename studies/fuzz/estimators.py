@@ -7,8 +7,6 @@ the same fit gives the same model, and so do the same rows in another order, a p
 
 from __future__ import annotations
 
-import contextlib
-import io
 import pickle
 import warnings
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ import pandas as pd
 from scipy import sparse
 
 from studies.fuzz.parameters import ESTIMATORS, EXTREME, choices_of, make_estimator
-from studies.fuzz.verdict import Verdict, limited, of_error
+from studies.fuzz.verdict import Verdict, of_error, watched
 
 Recipe = dict[str, Any]
 SHAPES = ("normal", "normal", "integers", "line", "constant", "duplicates", "one hot", "zeros", "constant column")
@@ -205,11 +203,7 @@ def given_weights(recipe: Recipe) -> np.ndarray | None:
 def check(recipe: Recipe) -> Verdict:
     """Fit, predict, and compare with the same fit done in other ways."""
     try:
-        with limited(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore", UserWarning)
-            warnings.simplefilter("ignore", FutureWarning)
-            warnings.simplefilter("error", RuntimeWarning)
-            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        with watched():
             return _fit_and_compare(recipe)
     except Exception as error:
         verdict = of_error(error)

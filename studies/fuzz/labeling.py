@@ -6,10 +6,7 @@ command (`command`); moreover a certified model can predict, and a state file th
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,7 @@ import pandas as pd
 
 from studies.fuzz.command import CELLS, TEXT_MUTATIONS, judge, mutate, run_words, table_of
 from studies.fuzz.models import METHODS, model_bytes
-from studies.fuzz.verdict import SlowError, Verdict, limited, of_error
+from studies.fuzz.verdict import Verdict, try_in_folder
 
 Recipe = dict[str, Any]
 STEPS = ("tell", "tell", "tell", "show", "apply", "apply", "export", "label", "label", "start")
@@ -80,25 +77,16 @@ def simpler(recipe: Recipe) -> Iterator[Recipe]:
 
 def check(recipe: Recipe) -> Verdict:
     """Run the campaign in a folder of its own."""
-    folder, before = Path(tempfile.mkdtemp(prefix="fuzz-")), os.getcwd()
-    try:
-        content = model_bytes(recipe["method"])
-        os.chdir(folder)
+
+    def run(folder: Path, content: bytes) -> Verdict:
         Path("m.skops").write_bytes(content)
         pool = table_of(recipe).assign(y="").to_csv(index=False).encode()
         for one in recipe["pool"]:
             pool = mutate(pool, **one)
         Path("pool.csv").write_bytes(pool)
-        with limited(60):
-            return _run_steps(folder, recipe)
-    except SlowError as error:
-        return Verdict("hang", str(error))
-    except Exception as error:
-        found = of_error(error)
-        return Verdict("traceback", found.told, found.where)
-    finally:
-        os.chdir(before)
-        shutil.rmtree(folder, ignore_errors=True)
+        return _run_steps(folder, recipe)
+
+    return try_in_folder(run, lambda: model_bytes(recipe["method"]), seconds=60)
 
 
 def _run_steps(folder: Path, recipe: Recipe) -> Verdict:

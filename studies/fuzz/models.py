@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from studies.fuzz.command import judge, run_words, table_of
-from studies.fuzz.verdict import SlowError, Verdict, limited, of_error, peak_megabytes
+from studies.fuzz.verdict import Verdict, peak_megabytes, try_in_folder
 
 Recipe = dict[str, Any]
 METHODS = ("supervised", "mixture", "cluster", "transductive", "preference", "auto-kernel", "self-training")
@@ -206,26 +206,12 @@ def _change_array(part: bytes, what: str) -> bytes:
 
 def check(recipe: Recipe) -> Verdict:
     """Predict, evaluate and report with the file."""
-    folder, before = Path(tempfile.mkdtemp(prefix="fuzz-")), os.getcwd()
-    try:
-        content = tampered(recipe)
-        os.chdir(folder)
-        Path("m.skops").write_bytes(content)
-        table_of({"seed": 1, "n": 12}).to_csv("t.csv", index=False)
-        with limited():
-            return _use(folder)
-    except SlowError as error:
-        return Verdict("hang", str(error))
-    except Exception as error:
-        found = of_error(error)
-        return Verdict("traceback", found.told, found.where)
-    finally:
-        os.chdir(before)
-        shutil.rmtree(folder, ignore_errors=True)
+    return try_in_folder(_use, lambda: tampered(recipe))
 
 
-def _use(folder: Path) -> Verdict:
-
+def _use(folder: Path, content: bytes) -> Verdict:
+    Path("m.skops").write_bytes(content)
+    table_of({"seed": 1, "n": 12}).to_csv("t.csv", index=False)
     peak, codes = peak_megabytes(), []
     for words in (["predict", "m.skops", "t.csv", "--out", "p.csv"], ["evaluate", "m.skops", "t.csv", "--json"],
                   ["report", "m.skops", "--out", "r.html"]):  # fmt: skip

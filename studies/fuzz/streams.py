@@ -5,11 +5,8 @@ What must hold is what must hold of an estimator on rows in memory; the same fil
 
 from __future__ import annotations
 
-import contextlib
-import io
 import shutil
 import tempfile
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,7 @@ import pandas as pd
 
 from studies.fuzz.estimators import PLAIN, SCALES, SHAPES, draw_parameters, given_weights, rows_of
 from studies.fuzz.parameters import make_estimator
-from studies.fuzz.verdict import Verdict, limited, of_error
+from studies.fuzz.verdict import Verdict, of_error, watched
 
 Recipe = dict[str, Any]
 CONTAINERS = ("npy", "npy", "npy", "csv folder", "parquet folder", "csv", "memory")
@@ -74,11 +71,7 @@ def check(recipe: Recipe) -> Verdict:
     """Write the file, fit twice, predict."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
     try:
-        with limited(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore", UserWarning)
-            warnings.simplefilter("ignore", FutureWarning)
-            warnings.simplefilter("error", RuntimeWarning)
-            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        with watched():
             return _fit_and_compare(recipe, folder)
     except Exception as error:
         return of_error(error)

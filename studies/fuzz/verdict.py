@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import copy
+import io
+import os
 import re
 import resource
+import shutil
 import signal
+import tempfile
 import traceback
+import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,6 +94,40 @@ def limited(seconds: float = CPU_SECONDS) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """The limit of an input for an estimator; what it prints is dropped, and a RuntimeWarning is an error."""
+    with limited(), warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", FutureWarning)
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        yield
+
+
+def try_in_folder(
+    run: Callable[..., Verdict], prepare: Callable[[], Any] | None = None, seconds: float = CPU_SECONDS
+) -> Verdict:
+    """The verdict of `run(folder)` in a folder of its own, where any exception that comes out is a failure.
+
+    `prepare` is called first, in the old folder and without a limit; its result is given to `run` too.
+    """
+    folder, before = Path(tempfile.mkdtemp(prefix="fuzz-")), os.getcwd()
+    try:
+        prepared = () if prepare is None else (prepare(),)
+        os.chdir(folder)
+        with limited(seconds):
+            return run(folder, *prepared)
+    except SlowError as error:
+        return Verdict("hang", str(error))
+    except Exception as error:
+        found = of_error(error)
+        return Verdict("traceback", found.told, found.where)
+    finally:
+        os.chdir(before)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def random_of(seed: int, category: str, number: int) -> np.random.Generator:
