@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.svm import SVC
 
+from histories import RoundCounter
 from semisvm import AutoSVC, load, save
 from semisvm.estimators.progress import RoundRecord
 from studies.ssl_book.errors import KernelsOfSet, error_on_unlabeled
@@ -255,29 +256,9 @@ def test_progress_is_printed(capsys):
     assert "[rbf]" in capsys.readouterr().out
 
 
-class StopAfterTwo:
-    """A callback that ends the fit after two kernels."""
-
-    def __init__(self):
-        self.n_rounds = 0
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context, **values):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **values):
-        self.n_rounds += context.task_name == "round"
-        return context.task_name == "round" and self.n_rounds >= 2
-
-
 def test_a_callback_may_end_the_fit_after_any_kernel():
     X, y = make_blobs(40, centers=2, random_state=0)
-    model = AutoSVC(safe=False).set_callbacks(StopAfterTwo()).fit(X, hide(y, np.arange(8)))
+    model = AutoSVC(safe=False).set_callbacks(RoundCounter(most=2)).fit(X, hide(y, np.arange(8)))
     assert model.termination_condition_ == "stopped_by_callback"
     assert [name for name, weight in model.weights_.items() if weight > 0] == ["rbf", "linear"]
     assert model.score(X, y) == 1

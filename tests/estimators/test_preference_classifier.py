@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import check_classifiers_train
 
-from histories import records_of
+from histories import RoundCounter, records_of
 from preference_data import overlapping, three_classes
 from semisvm import PreferenceClassifier, PreferenceSVC
 from semisvm.decision import choose
@@ -180,36 +180,16 @@ def test_folds_in_parallel_give_the_same_model_with_few_trainings():
     assert one.n_iter_ == two.n_iter_ <= 18
 
 
-class Counting:
-    """A callback that counts rounds, and asks to stop after some."""
-
-    def __init__(self, most):
-        self.most, self.n_rounds = most, 0
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context, **values):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **values):
-        self.n_rounds += context.task_name == "round"
-        return context.task_name == "round" and self.n_rounds >= self.most
-
-
 @pytest.mark.parametrize("calibration", ["cross", "part"])
 def test_callbacks_see_every_round_and_may_stop_the_fit(calibration):
     X, y, _ = overlapping(1, n=300, n_labeled=120)
-    counting = Counting(most=10**6)
+    counting = RoundCounter(most=10**6)
     model = PreferenceClassifier(LogisticRegression(), calibration=calibration, random_state=0)
     whole = clone(model).set_callbacks(counting).fit(X, y)
     assert counting.n_rounds == len(whole.history_) > 1
     plain = clone(model).fit(X, y)
     assert whole.operating_point_ == plain.operating_point_
-    stopped = clone(model).set_callbacks(Counting(most=1)).fit(X, y)
+    stopped = clone(model).set_callbacks(RoundCounter(most=1)).fit(X, y)
     assert stopped.termination_condition_ == "stopped_by_callback"
     assert len(stopped.history_) == 1
     assert set(stopped.predict(X)) == {0, 1}
@@ -218,6 +198,6 @@ def test_callbacks_see_every_round_and_may_stop_the_fit(calibration):
 def test_a_stop_leaves_every_class_with_its_first_round():
     X, y, _ = three_classes()
     model = PreferenceClassifier(LogisticRegression(), unlabeled="", random_state=0)
-    stopped = model.set_callbacks(Counting(most=1)).fit(X, y)
+    stopped = model.set_callbacks(RoundCounter(most=1)).fit(X, y)
     assert [record.problem for record in stopped.history_] == [f"{name} vs rest" for name in stopped.classes_]
     assert (stopped.termination_condition_, len(stopped.estimators_)) == ("stopped_by_callback", 3)
