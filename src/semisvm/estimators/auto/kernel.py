@@ -116,9 +116,9 @@ def _is_better(made: _Made, plain: TrainingProblem) -> bool:
 
     target = made.target
     family = FamilyFit(KernelFamily("rows", made.average), made.members, made.matrix)
-    stacked = crossed_scores({"rows": family}, target, DEFAULT_STRENGTH)
-    is_labeled = plain.labels.is_labeled
-    K = np.asarray(cross_kernel(plain.formula(), plain.X[is_labeled], plain.X[is_labeled]))
+    X = plain.X[plain.labels.is_labeled]
+    stacked = crossed_scores({"rows": family}, X, target, DEFAULT_STRENGTH)
+    K = np.asarray(cross_kernel(plain.formula(), X, X))
     alone = fit_least_squares(K, target.Y, target.weight, target.price, ridge=DEFAULT_RIDGE).left_out
     errors = [float(target.count @ ((target.Y - scores) ** 2).sum(axis=1)) for scores in (stacked, alone)]
     return errors[0] < errors[1]
