@@ -35,7 +35,7 @@ from semisvm.estimators.auto.members import (
 from semisvm.estimators.auto.preparation import Views, make_views
 from semisvm.estimators.auto.stacking import Stacked, stack
 from semisvm.estimators.auto.trees import grow_leaf_shares
-from semisvm.estimators.inputs import refuse_undefined
+from semisvm.estimators.classifier import refuse_undefined
 from semisvm.estimators.progress import RoundRecord, warn_caller
 from semisvm.labels import Labels
 
