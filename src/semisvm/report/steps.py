@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint
 from semisvm.estimators.progress import RoundRecord
-from semisvm.report.charts import are_candidates, changing_columns, column_title
+from semisvm.report.charts import changing_columns, column_title, listing_of
 from semisvm.report.scores import BLUE, GREY, last_step, pick_class, pyplot
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.summary import FitSummary
@@ -214,12 +214,14 @@ class RoundsDisplay:
         self.axes_ = np.atleast_1d(_new_axes(len(names)) if axes is None else axes)
         if self.axes_.size != len(names):
             raise ValueError(f"axes must be {len(names)} axes, one per column, got {self.axes_.size}.")
+        listing = listing_of(self.rounds)
+        x_label = "round" if listing is None else listing.unit
         for ax, name in zip(self.axes_, names, strict=True):
             lines = self.columns[name]
             for problem, points in lines.items():
                 look = {"marker": "."} | ({"color": BLUE} if len(lines) == 1 else {"label": problem})
                 ax.plot(*zip(*points, strict=True), **(look | line))
-            ax.set(title=column_title(name), xlabel="candidate" if are_candidates(self.rounds) else "round")
+            ax.set(title=column_title(name), xlabel=x_label)
         if len(self.columns[names[0]]) > 1:
             self.axes_[0].legend()
         self.figure_ = self.axes_[0].figure
