@@ -190,7 +190,7 @@ def _is_inside_a_loop() -> bool:
             return True
         if words[0] == "sklearn" and (len(words) < 2 or words[1] not in NO_LOOPS):
             return True
-        if words[0] == "semisvm" and words[-1] == "classifier":
+        if words == ["semisvm", "estimators", "preference", "classifier"]:
             return True
         if words[0] not in ("sklearn", "contextlib") and words[:2] != ["semisvm", "estimators"]:
             return False
