@@ -33,8 +33,8 @@ from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
 from semisvm.estimators.auto.members import FamilyFit
 from semisvm.estimators.auto.preparation import TableRows, read_rows
 from semisvm.estimators.auto.stacking import stack
+from semisvm.estimators.classifier import finite_scores
 from semisvm.estimators.equal_rows import as_repetitions, content_key
-from semisvm.estimators.inputs import finite_scores
 from semisvm.estimators.preference._common import Plan, fit_sigmoid, make_plan, probabilities_of
 from semisvm.estimators.preference._decision import check_labels, scores_beyond, warn_unless_reached
 from semisvm.labels import Labels
