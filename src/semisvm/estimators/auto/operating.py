@@ -174,17 +174,12 @@ class OperatingMixin:
             view = next(iter(found.average.views.of(X).values()))
             self.fair_sample_ = check_labels(view, labels, scores, certifies=self.confidence is not None)
 
-    def _settle(
-        self, scores: np.ndarray, labeled: LabeledTarget, measures: np.ndarray, plan: Plan, *, is_plain: bool
-    ) -> None:
-        """Set thresholds, operating points and probabilities from crossed scores.
-
-        measures   (l,) mask: the labeled rows that may
-        is_plain   whether all errors cost the same
-        """
+    def _settle(self, scores: np.ndarray, labeled: LabeledTarget, measures: np.ndarray, plan: Plan) -> None:
+        """Set thresholds, operating points and probabilities from crossed scores; `measures` says which rows may."""
+        all_cost_the_same = (labeled.price == labeled.price[0]).all()
         weight = labeled.weight[measures]
         fair, sign = scores[measures], labeled.Y[measures]
-        self._slope = fit_slope(fair, sign, weight) if is_plain else None
+        self._slope = fit_slope(fair, sign, weight) if all_cost_the_same else None
         self._sigmoids = np.array([fit_sigmoid(fair[:, k], sign[:, k], weight) for k in range(sign.shape[1])])
         times = as_repetitions(weight)
         if times is not None:

@@ -144,10 +144,9 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
 
     Notes
     -----
-    A row of weight 2 is two rows, exactly, also in the kernels, the leave-one-out scores and the probabilities, and in
-    thresholds and intervals where weights are whole numbers, as long as there are at most `max_rows` rows; beyond that,
-    rows are drawn without regard to their weights. In trees, in how columns and texts are prepared, and in the draw of
-    labels for a certificate that is not exact. Rows of weight 0 are predicted like new rows.
+    A row of weight 2 is two rows, exactly, also in kernels, leave-one-out scores, probabilities and (whole numbers)
+    thresholds, unless there are more than `max_rows` rows: these are drawn without regard to their weights. In trees,
+    prepared columns and the draw for a certificate it is not exact. Rows of weight 0 are predicted like new rows.
 
     The unlabeled rows do not always help. Rows without any structure are recognized and left to the ordinary kernels;
     rows with a structure that has nothing to do with the classes are not, and with very few labels the average can then
@@ -278,8 +277,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         outside = np.setdiff1d(np.flatnonzero(~labels.is_labeled), rows)
         others = self._average_scores(X[outside]) if len(outside) else None
         self._check_labels(found, X[rows], Labels(labels.classes, labels.codes[rows]), crossed, random_sample)
-        is_plain = sample_cost is self.costs is self.class_weight is None
-        self._settle(crossed, target, plan.measures[labeled], plan, is_plain=is_plain)
+        self._settle(crossed, target, plan.measures[labeled], plan)
         self._certify(plan, labels, X, (crossed, target.Y), others)
         codes = labels.codes.copy()
         is_open = ~labels.is_labeled[rows]
