@@ -16,10 +16,16 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.estimators.binary import pairs, winning_codes
+from semisvm.estimators.binary import pairs
+from semisvm.estimators.classifier import (
+    SemiSupervisedMixin,
+    check_every_class_is_used,
+    read_random_sample,
+    row_weights,
+    validated,
+    winning_codes,
+)
 from semisvm.estimators.equal_rows import as_repetitions, content_order
-from semisvm.estimators.inputs import check_every_class_is_used, read_random_sample, row_weights, validated
-from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome
 from semisvm.estimators.preference._decision import (
