@@ -214,6 +214,7 @@ class PreferenceClassifier(
                     plan.random,
                     problem=pair.name(labels.classes),
                     tell=lambda record: watch.round_done(record) or was_stopped,  # noqa: B023
+                    look=watch.training_done,
                     n_jobs=self.n_jobs,
                 )
                 # One draw of folds and one way to use unlabeled rows: trainings of others may be expensive.
