@@ -28,7 +28,7 @@ from numba import types
 from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
-from semisvm.kernels.compiled import PANEL_WIDTH, add_stored, finish_dots, next_piece
+from semisvm.kernels.compiled import PANEL_WIDTH, add_stored, finish_dots, next_piece, provide_rows
 from semisvm.kernels.resources import jit
 
 GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
@@ -37,43 +37,6 @@ WORTH_FILLING = 8  # from one number in so many on, setting a whole panel to 0 i
 PAIRS_PER_PIECE = 16  # pairs of rows whose terms are merged
 NO_FEATURE = np.int32(2**31 - 1)
 TILE_HEIGHT = 64  # of which so many at a time are written, from the first-level cache
-LARGE_PAGE = 1 << 21  # bytes that the system may provide at once where memory is written for the first time
-
-
-def _touch(_context, values, at):
-    """Have the system provide the memory of values.ravel()[at], without changing it whatever other threads do."""
-
-    def generate(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        kind = ir.IntType(signature.args[0].dtype.bitwidth)
-        there, nothing = builder.bitcast(builder.gep(data, [args[1]]), kind.as_pointer()), ir.Constant(kind, 0)
-        builder.cmpxchg(there, nothing, nothing, "monotonic", "monotonic")  # 0 for 0: a write access all the same
-        return context.get_dummy_value()
-
-    return types.void(values, types.int64), generate
-
-
-_provide: Any = intrinsic(_touch)
-
-
-@jit
-def _provide_rows(counter, values, slots):
-    """Touch the memory of the rows to be written; return the first piece that is left to the caller, and its number 0.
-
-    One piece is about a large page. Threads that write parts of the same row would meet a new page at the same time,
-    and all of them would have the system clear it, all but one in vain.
-    """
-    n, n_rows = values.shape[1], slots.shape[0]
-    rows_per_piece = max(1, LARGE_PAGE // max(1, n * values.itemsize))
-    n_pieces = -(-n_rows // rows_per_piece)
-    piece = next_piece(counter)
-    while piece < n_pieces:
-        for r in range(piece * rows_per_piece, min((piece + 1) * rows_per_piece, n_rows)):
-            if slots[r] >= 0:
-                for column in range(0, n, LARGE_PAGE // values.itemsize):
-                    _provide(values, slots[r] * n + column)
-        piece = next_piece(counter)
-    return piece, n_pieces
 
 
 @jit
@@ -134,7 +97,7 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
     indptr, indices, data, squares, diagonal, formula, n_features = source
     n, total, part = change.shape[0], np.zeros(width), np.empty(PANEL_WIDTH)
     panel, panel_squares, sums = _empty_panel(n_features, data)
-    piece, n_pages = _provide_rows(counter, values, slots)
+    piece, n_pages = provide_rows(counter, values, slots)
     start = width * (piece - n_pages)
     while start < n:
         stop = min(start + width, n)
