@@ -67,12 +67,16 @@ def read_libsvm(path: str | Path, *, n_features: int | None = None) -> Dataset:
         X is a CSR matrix.
     """
     path = Path(path)
-    most_features = _most_features()
+    words = os.environ.get(LARGEST_INDEX_SETTING, "")
+    most_features = int(words) if words.isdecimal() else LARGEST_INDEX
     content = read_bytes(path).removeprefix(UTF8_MARK)
+    complaint = None  # raised outside of the except clause: what `_explain` meets has no other error behind it
     try:
         X, y = _load(content, n_features, most_features)
     except (ValueError, TypeError, OverflowError) as error:
-        raise _explain(path, n_features, str(error), most_features) from None
+        complaint = str(error)
+    if complaint is not None:
+        raise _explain(path, n_features, complaint, most_features)
     if X.shape[0] == 0:
         raise fault(path, "no row in the file", "Write one row per line: label index:value ...")
     if not np.isfinite(X.data).all() or np.isinf(y).any():
@@ -81,11 +85,6 @@ def read_libsvm(path: str | Path, *, n_features: int | None = None) -> Dataset:
         raise fault(path, "no row has a feature", "Write rows as: label index:value ...")
     names = NumberedNames(X.shape[1])
     return Dataset(path.name, X, whole_if_possible(y), names, "label", source=str(path))
-
-
-def _most_features() -> int:
-    words = os.environ.get(LARGEST_INDEX_SETTING, "")
-    return int(words) if words.isdecimal() else LARGEST_INDEX
 
 
 def _load(content: bytes, n_features: int | None, most: int) -> tuple[csr_matrix, NDArray[np.floating]]:
