@@ -90,10 +90,12 @@ def fit_slope(scores: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> float:
 
     def loss(slope: np.ndarray) -> tuple[float, np.ndarray]:
         log_p = log_softmax(slope[0] * lead, axis=1)
-        return -float(share @ (goal * log_p).sum(axis=1)), share @ ((np.exp(log_p) - goal) * lead).sum(axis=1)[:, None]
+        residual = ((np.exp(log_p) - goal) * lead).sum(axis=1)
+        return -float(share @ (goal * log_p).sum(axis=1)), np.array([float(share @ residual)])
 
-    options = {"ftol": 1e-12, "gtol": 1e-8}
-    found = minimize(loss, [1.0], jac=True, method="L-BFGS-B", bounds=[(0, None)], options=options)
+    found = minimize(
+        loss, [1.0], jac=True, method="L-BFGS-B", bounds=[(0, None)], options={"ftol": 1e-12, "gtol": 1e-8}
+    )
     return float(found.x[0] / scale)
 
 
