@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.device import SOLVES_OF_A_SEQUENCE, resolve
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula
@@ -13,6 +12,7 @@ from semisvm.kernels.resources import budget_bytes
 from semisvm.kernels.rows import CachedRows, GivenRows
 from semisvm.kernels.sources import BlasSource, CallableSource, KernelSource, cross_kernel
 from semisvm.kernels.threads import for_each, n_threads
+from semisvm.matrices import is_sparse_matrix
 
 # The panel product works on the non-zeros only and applies the exponential immediately. BLAS multiplies up to twice as
 # fast once rows have many non-zeros, so long and dense rows are left to BLAS.
@@ -101,7 +101,7 @@ def make_source(X, formula: Formula, dtype) -> KernelSource:
     """Return the source whose product is fastest for these data, whether they are dense or sparse."""
     if formula.function is not None:
         return CallableSource(X, formula, dtype)
-    if sparse.issparse(X):
+    if is_sparse_matrix(X):
         return PanelSource(X, formula, dtype)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     counts, mean, square = scan_dense(X)
@@ -164,7 +164,7 @@ def scores_of_new_rows(
     scores = np.zeros((n_rows, coefficients.shape[0]))
     if n_support == 0:
         return scores
-    are_dense = not (sparse.issparse(X) or sparse.issparse(support_vectors))
+    are_dense = not (is_sparse_matrix(X) or is_sparse_matrix(support_vectors))
     if formula.name == "rbf" and are_dense and X.shape[1] <= SHORT_ROW and n_rows * n_support >= WORTH_COMPILING:
         _score_short_rows(X, support_vectors, coefficients, formula.gamma, scores)
         return scores
