@@ -23,7 +23,6 @@ from semisvm.decision.linear_claims import (
     StratifiedClaim,
     best_draws,
     linear_forms,
-    measure_of,
     stratified,
     with_experts,
 )
