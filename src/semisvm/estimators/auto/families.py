@@ -22,7 +22,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils import check_random_state
 
 from semisvm.estimators.auto.average import FamilySettings, LabeledTarget, cross
@@ -184,8 +183,8 @@ def _trainers(views: dict[str, Any]) -> dict[str, Callable[..., FamilyFit]]:
     if "standardized" in views:
         both: tuple[str, ...] = ("standardized", "quantile")
         found["trees without labels"] = partial(train_features, both, grow_leaf_shares, (1.0,))
-        found["random forest"] = partial(train_forest, "standardized", RandomForestClassifier, half_of_columns)
-        found["extra trees"] = partial(train_forest, "standardized", ExtraTreesClassifier, few_columns)
+        found["random forest"] = partial(train_forest, "standardized", False, half_of_columns)
+        found["extra trees"] = partial(train_forest, "standardized", True, few_columns)
         found["logistic regression"] = partial(train_logistic, both)
     for view in views:
         if view.startswith("words"):
