@@ -1,8 +1,12 @@
-"""One average of least-squares SVMs, each on a kernel of its own.
+"""One average of machines, most of them least-squares SVMs, each on a kernel of its own.
 
 Every member is trained on the labeled rows (`stacking`), the weights come from the leave-one-out scores of all of them,
 and the scores of the average are the weighted sum of theirs, not scaled before: where the labels say little about a row
 in some kernel, its score there is near the bias, and so has little influence.
+
+The members' leave-one-out scores have not seen the labels of their rows, but the weights of the average have. *Crossed*
+scores have not: the labeled rows are dealt to folds by what they hold, and those of each are averaged with the weights
+that the others give.
 """
 
 from __future__ import annotations
@@ -16,14 +20,19 @@ import numpy as np
 
 from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, Member
-from semisvm.estimators.auto.stacking import LeastSquaresMachine, Stacked, fit_least_squares, stack
+from semisvm.estimators.auto.preparation import TableRows
+from semisvm.estimators.auto.stacking import LeastSquaresMachine, LogisticMachine, Stacked, fit_least_squares, stack
 from semisvm.estimators.costs import Costs
+from semisvm.estimators.equal_rows import content_key
 from semisvm.estimators.progress import RoundRecord
 from semisvm.labels import Labels
 
 WORSE_THAN_RANDOM = 1.2  # times the error that random labels are expected to give: no belief is left
 BELIEVED = 1e-9  # of the largest belief: members with less are not trained
 SMALLEST_PRICE = 1e-9  # of the largest: a class that is free still has rows
+MOST_CROSSINGS = 20
+
+Machine = LeastSquaresMachine | LogisticMachine
 
 
 @dataclass(frozen=True)
@@ -34,12 +43,14 @@ class LabeledTarget:
     Y         (l, c)  +1 for the rows of a class, -1 for others; one column for two classes, +1 being the second
     weight    (l,)    how many rows each counts for
     price     (l,)    what its error costs; the mean over all rows is 1
+    fold      (l,)    where it is dealt to; copies of a row share a fold, and the order of the rows does not matter
     """
 
     labeled: np.ndarray
     Y: np.ndarray
     weight: np.ndarray
     price: np.ndarray
+    fold: np.ndarray
 
     @property
     def count(self) -> np.ndarray:
@@ -100,14 +111,16 @@ class KernelAverage:
 class MembersFit:
     """Trained members: their machines, weights and leave-one-out scores (l, c) as an average, and how they came.
 
-    members   those that were trained; none where there is no kernel (forests)
+    members   those that were trained; none in a forest
+    crossed   (l, c) the same scores, of weights that have not seen the labels of their rows
     history   one record per member
     """
 
     members: list[Member]
-    machines: dict[str, LeastSquaresMachine]
+    machines: dict[str, Any]
     weights: dict[str, float]
     left_out: np.ndarray
+    crossed: np.ndarray
     stacked: Stacked
     history: list[RoundRecord]
     was_stopped: bool
@@ -122,18 +135,19 @@ def train_members(
     strength: float,
     tell: Callable[[RoundRecord], bool],
     title: str = "",
+    train: Callable[..., Machine] = fit_least_squares,
 ) -> MembersFit:
-    """Train members on their kernels between the labeled rows, and weigh them; `tell` may end it after any member."""
+    """Train members on what `train` takes, kernels between the labeled rows, and weigh them; `tell` may end it."""
     began = time.perf_counter()
     enough = BELIEVED * max(member.belief for member in members)
-    machines: dict[str, LeastSquaresMachine] = {}
+    machines: dict[str, Any] = {}
     records: dict[str, RoundRecord] = {}
     was_stopped = False
     for kernel_name, kernel in kernels:
         for member in members:
             if was_stopped or member.kernel != kernel_name or member.belief <= enough:
                 continue
-            machine = fit_least_squares(kernel, target.Y, target.weight, target.price, ridge=member.ridge * ridge)
+            machine = train(kernel, target.Y, target.weight, target.price, ridge=member.ridge * ridge)
             machines[member.name] = machine
             records[member.name] = record = member_record(
                 title + member.name, machine.left_out, target, len(records), time.perf_counter() - began, member.belief
@@ -148,11 +162,30 @@ def train_members(
     weights |= {member.name: float(w) for member, w in zip(trained, stacked.weights, strict=True)}
     history = [record.with_details(weight=weights[name]) for name, record in records.items()]
     scores = np.tensordot(stacked.weights, left_out, 1)
-    return MembersFit(trained, machines, weights, scores, stacked, history, was_stopped)
+
+    def weigh(kept: np.ndarray) -> np.ndarray:
+        prior = prior_weights(trained, machines, target, kept)
+        return stack(left_out[:, kept], target.Y[kept], target.count[kept], prior, strength=strength).weights
+
+    crossed = cross(left_out, target, weigh)
+    return MembersFit(trained, machines, weights, scores, crossed, stacked, history, was_stopped)
+
+
+def cross(scores: np.ndarray, target: LabeledTarget, weigh: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """The averages (l, c) of scores (J, l, c), each row by the weights that `weigh` gives for a mask of other rows."""
+    fold, found = target.fold, np.empty_like(target.Y)
+    for own in range(fold.max() + 1):
+        found[fold == own] = np.tensordot(weigh(fold != own), scores[:, fold == own], 1)
+    return found
+
+
+def codes_of(Y: np.ndarray) -> np.ndarray:
+    """The class of each row."""
+    return np.where(Y[:, 0] > 0, 1, 0) if Y.shape[1] == 1 else Y.argmax(axis=1)
 
 
 def prior_weights(
-    trained: list[Member], machines: dict[str, LeastSquaresMachine], target: LabeledTarget, rows: Any = slice(None)
+    trained: list[Member], machines: dict[str, Any], target: LabeledTarget, rows: Any = slice(None)
 ) -> np.ndarray:
     """The weights of members before stacking, (J,): beliefs, less where some labeled rows speak against a member."""
     Y, weight, count = target.Y[rows], target.weight[rows], target.count[rows]
@@ -203,7 +236,7 @@ def _select(at: Coordinates, rows: np.ndarray) -> Coordinates:
     return Coordinates(at.products[rows], at.kernel[rows], at.components[rows], functions)
 
 
-def labeled_target(labels: Labels, costs: Costs, weight: np.ndarray, rows: np.ndarray) -> LabeledTarget:
+def labeled_target(X: Any, labels: Labels, costs: Costs, weight: np.ndarray, rows: np.ndarray) -> LabeledTarget:
     """What the labeled ones of these rows say."""
     is_labeled = labels.is_labeled[rows]
     labeled = rows[is_labeled]
@@ -212,4 +245,9 @@ def labeled_target(labels: Labels, costs: Costs, weight: np.ndarray, rows: np.nd
     price = costs.select(labeled).price(codes)
     price = np.maximum(price, SMALLEST_PRICE * price.max())
     price = price * (weight[labeled].sum() / (weight[labeled] @ price))
-    return LabeledTarget(np.flatnonzero(is_labeled), Y[:, 1:] if labels.n_classes == 2 else Y, weight[labeled], price)
+    Y = Y[:, 1:] if labels.n_classes == 2 else Y
+    own = X[labeled]
+    key = content_key(own.cells if isinstance(own, TableRows) else own)
+    group = np.unique([codes, key], axis=1, return_inverse=True)[1].ravel()  # one class after the other
+    fold = group % min(MOST_CROSSINGS, group.max() + 1)
+    return LabeledTarget(np.flatnonzero(is_labeled), Y, weight[labeled], price, fold)

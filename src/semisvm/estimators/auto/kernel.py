@@ -74,7 +74,7 @@ def _make_kernel(
 ) -> _Made:
     """The kernel of all these rows; `how` is what `make_library` is told besides."""
     library, node, at = make_library(X, weight, labels.n_classes, n_neighbors=n_neighbors, **how)
-    target = labeled_target(labels, Costs(np.ones(labels.n_classes)), weight, np.arange(len(weight)))
+    target = labeled_target(X, labels, Costs(np.ones(labels.n_classes)), weight, np.arange(len(weight)))
     target = replace(target, labeled=node[target.labeled])
     average, members = fit_average(library, at, target, ridge=ridge, strength=strength, tell=lambda record: False)
     K = average.kernel(at, node)[node]
@@ -111,16 +111,11 @@ def settle_kernel(problem: TrainingProblem) -> tuple[TrainingProblem, Formula]:
 
 def _is_better(made: _Made, plain: TrainingProblem) -> bool:
     """Whether the average on the kernels has a smaller leave-one-out error than one machine on the plain kernel."""
-    from semisvm.estimators.auto.members import FamilyFit, KernelFamily
-    from semisvm.estimators.auto.operating import crossed_scores
-
     target = made.target
-    family = FamilyFit(KernelFamily("rows", made.average), made.members, made.matrix)
-    X = plain.X[plain.labels.is_labeled]
-    stacked = crossed_scores({"rows": family}, X, target, DEFAULT_STRENGTH)
-    K = np.asarray(cross_kernel(plain.formula(), X, X))
+    is_labeled = plain.labels.is_labeled
+    K = np.asarray(cross_kernel(plain.formula(), plain.X[is_labeled], plain.X[is_labeled]))
     alone = fit_least_squares(K, target.Y, target.weight, target.price, ridge=DEFAULT_RIDGE).left_out
-    errors = [float(target.count @ ((target.Y - scores) ** 2).sum(axis=1)) for scores in (stacked, alone)]
+    errors = [float(target.count @ ((target.Y - scores) ** 2).sum(axis=1)) for scores in (made.members.crossed, alone)]
     return errors[0] < errors[1]
 
 
