@@ -200,7 +200,7 @@ def name_classes(state: dict[str, Any]) -> dict[str, Any]:
 
 def from_the_line(summary: Any) -> Any:
     """Return a `FitSummary`, whose scores were those of the estimator, on the scale of `predict`."""
-    from semisvm.estimators.preference._decision import scores_beyond
+    from semisvm.decision.operating_point import scores_beyond
     from semisvm.tables.operating import at_the_line
 
     points, scores = summary.operating_points, dict(summary.scores)

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.campaign import ThresholdClassifier
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, UndefinedError, fault, suggest
-from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.registry import find_method
 from semisvm.tables.cells import CellError
 from semisvm.tables.classes import Classes, label_texts, unmark

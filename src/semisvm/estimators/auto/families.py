@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils import check_random_state
 
 from semisvm.estimators.auto.average import FamilySettings, LabeledTarget
@@ -142,6 +141,8 @@ def fit_families(X: Any, weight: np.ndarray, target: LabeledTarget, settings: Fa
 
 def _trainers(views: dict[str, Any]) -> dict[str, Callable[..., FamilyFit]]:
     """What trains each family that these views call for."""
+    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
     found: dict[str, Callable[..., FamilyFit]] = {}
     for view in views:
         found[f"{view} columns" if view in ("standardized", "quantile") else view] = partial(train_kernels, view)

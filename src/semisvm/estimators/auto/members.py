@@ -14,12 +14,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 from semisvm.estimators.auto.average import (
     FamilySettings,
@@ -33,6 +32,9 @@ from semisvm.estimators.auto.average import (
 from semisvm.estimators.auto.library import Member, make_library
 from semisvm.estimators.auto.stacking import Stacked
 from semisvm.estimators.auto.trees import LeafShares, TreeSet, shares_at_leaves, trees_of
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 N_FOREST_TREES, FOREST_LEAF = 300, 2
 N_DIRECTIONS, WEAK_RIDGE = 100, 0.1

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint, Target, certify, choose_for, measure
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.device import on_host
 from semisvm.estimators.auto.average import LabeledTarget, prior_weights
 from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
@@ -30,7 +31,6 @@ from semisvm.estimators.preference._decision import (
     check_labels,
     fit_sigmoid,
     probabilities_of,
-    scores_beyond,
     warn_unless_reached,
 )
 from semisvm.labels import Labels

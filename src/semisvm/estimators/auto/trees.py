@@ -10,7 +10,9 @@ Models that hold them are small, can be kept in files without trusting any code,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,8 @@ from scipy import sparse
 from semisvm.kernels.resources import jit
 
 N_LEAF_TREES, LEAF_DEPTH = 200, 7
+FEW_WALKS = 100_000  # from a root to a leaf: NumPy takes them before compiled code is loaded
+compiled: Callable[..., Any] = cache(jit)
 
 
 @dataclass(frozen=True)
@@ -38,16 +42,31 @@ class TreeSet:
     def leaves(self, rows: Any) -> np.ndarray:
         """The leaf of each row in each tree, (m, T)."""
         rows = self._checked(rows)
+        if len(rows) * len(self.roots) <= FEW_WALKS:
+            return self._leaves_of_few(rows)
         found = np.empty((len(rows), len(self.roots)), dtype=np.int64)
-        _find_leaves(rows, self.left, self.right, self.feature, self.threshold, self.roots, found)
+        compiled(_find_leaves)(rows, self.left, self.right, self.feature, self.threshold, self.roots, found)
         return found
 
     def sums(self, rows: Any, table: np.ndarray) -> np.ndarray:
         """For each row the sum over all trees of the lines of `table`, (n, c), at its leaves: (m, c)."""
         rows = self._checked(rows)
         total = np.zeros((len(rows), table.shape[1]))
-        _sum_at_leaves(rows, self.left, self.right, self.feature, self.threshold, self.roots, table, total)
+        if len(rows) * len(self.roots) <= FEW_WALKS:
+            for leaf in self._leaves_of_few(rows).T:
+                total += table[leaf]
+            return total
+        compiled(_sum_at_leaves)(rows, self.left, self.right, self.feature, self.threshold, self.roots, table, total)
         return total
+
+    def _leaves_of_few(self, rows: np.ndarray) -> np.ndarray:
+        """The leaves of rows that were checked: every walk takes a step, until all have ended."""
+        node = np.broadcast_to(self.roots.astype(np.int64), (len(rows), len(self.roots)))
+        row = np.arange(len(rows))[:, None]
+        while (self.left[node] != node).any():
+            is_left = rows[row, self.feature[node]] <= self.threshold[node]
+            node = np.where(is_left, self.left[node], self.right[node])
+        return np.array(node)
 
     def _checked(self, rows: Any) -> np.ndarray:
         """Rows in single precision, as scikit-learn compares them; trees of a damaged file are refused."""
@@ -105,11 +124,10 @@ def grow_leaf_shares(view: Any) -> LeafShares:
     left, right, feature = (np.zeros(most, dtype=np.int64) for _ in range(3))
     threshold, roots = np.zeros(most), np.zeros(N_LEAF_TREES, dtype=np.int64)
     draws = np.random.default_rng(0).random(4 * most)
-    n = _grow_at_random(rows, LEAF_DEPTH, draws, left, right, feature, threshold, roots)
+    n = compiled(_grow_at_random)(rows, LEAF_DEPTH, draws, left, right, feature, threshold, roots)
     return LeafShares(TreeSet(left[:n].copy(), right[:n].copy(), feature[:n].copy(), threshold[:n].copy(), roots))
 
 
-@jit
 def _grow_at_random(rows, depth, draws, left, right, feature, threshold, roots):
     """Fill the arrays of trees from random numbers in [0, 1), and return the number of nodes."""
     n_rows, n_columns = rows.shape
@@ -155,7 +173,6 @@ def _grow_at_random(rows, depth, draws, left, right, feature, threshold, roots):
     return total
 
 
-@jit
 def _find_leaves(rows, left, right, feature, threshold, roots, found):
     for i in range(rows.shape[0]):
         for t in range(roots.shape[0]):
@@ -165,7 +182,6 @@ def _find_leaves(rows, left, right, feature, threshold, roots, found):
             found[i, t] = node
 
 
-@jit
 def _sum_at_leaves(rows, left, right, feature, threshold, roots, table, total):
     for t in range(roots.shape[0]):
         for i in range(rows.shape[0]):
