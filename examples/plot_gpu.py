@@ -3,29 +3,31 @@ How fast is a GPU?
 ==================
 
 ``device="cuda"`` trains the same models on an NVIDIA GPU. This page needs none: it draws timings that were recorded on
-15 November 2026, on one NVIDIA H200 (driver 580.159, CUDA 13.0, torch 2.11, Triton 3.6) and, for the CPU, on two cores
-of an AMD EPYC. ``make bench-gpu`` measures your own device; :doc:`/gpu` has all tables.
+15 November 2026: on one NVIDIA H200 (driver 580.159, CUDA 13.0, torch 2.11, Triton 3.6); for semisvm on the CPU on 2
+and on 16 cores of an Intel Xeon; for LIBSVM, earlier, on an AMD EPYC. ``make bench-gpu`` and ``make bench-cores``
+measure your own machine; :doc:`/gpu` and :doc:`/benchmarks` have all tables.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-# Seconds to train an RBF SVM on all rows, tolerance 1e-3, kernel included. None: was not run to the end.
+# Seconds to train an RBF SVM on all rows, tolerance 1e-3, kernel included. None: was not run.
 sets = ["IJCNN1\n49,990 rows", "Adult\n32,561", "Protein\n16,682", "MNIST\n60,000"]
 recorded = {
     "LIBSVM, 1 core": ([7.905, 115.6, 41.0, None], "0.75"),
-    "semisvm, 2 cores": ([1.650, 4.074, 2.752, 32.4], "#8fb6dd"),
+    "semisvm, 2 cores": ([0.844, 3.339, 2.997, None], "#c3d8ee"),
+    "semisvm, 16 cores": ([0.265, 1.059, 0.748, 5.7], "#8fb6dd"),
     "ThunderSVM, H200": ([0.27, 0.78, 0.55, 1.61], "#d9822b"),
     "semisvm, H200": ([0.047, 0.132, 0.068, 0.265], "#2f6db3"),
 }
 
-figure, ax = plt.subplots(figsize=(8.5, 4.2), layout="constrained")
-width = 0.2
+figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
+width = 0.16
 for place, (name, (seconds, color)) in enumerate(recorded.items()):
-    at = np.arange(len(sets)) + (place - 1.5) * width
+    at = np.arange(len(sets)) + (place - 2) * width
     known = [(x, s) for x, s in zip(at, seconds, strict=True) if s is not None]
     bars = ax.bar(*zip(*known, strict=True), width, color=color, label=name)
-    ax.bar_label(bars, [f"{s:.3g}" for _, s in known], fontsize=8, padding=2)
+    ax.bar_label(bars, [f"{s:.3g}" for _, s in known], fontsize=7, padding=2)
 ax.set(yscale="log", ylabel="seconds (logarithmic)", xticks=range(len(sets)), xticklabels=sets, ylim=(0.02, 2000))
 ax.legend(ncols=2, loc="upper left", fontsize=9)
 plt.show()

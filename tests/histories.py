@@ -7,10 +7,10 @@ def records_of(model) -> list[dict]:
 
 
 class RoundCounter:
-    """A callback that counts rounds, and asks to stop after some."""
+    """A callback that counts rounds (or looks), and asks to stop after some."""
 
-    def __init__(self, most):
-        self.most, self.n_rounds = most, 0
+    def __init__(self, most, task="round"):
+        self.most, self.task, self.n_rounds = most, task, 0
 
     def setup(self, estimator, context):
         pass
@@ -22,5 +22,5 @@ class RoundCounter:
         pass
 
     def on_fit_task_end(self, estimator, context, **values):
-        self.n_rounds += context.task_name == "round"
-        return context.task_name == "round" and self.n_rounds >= self.most
+        self.n_rounds += context.task_name == self.task
+        return context.task_name == self.task and self.n_rounds >= self.most

@@ -190,6 +190,14 @@ positive : label, optional
 ax : matplotlib.axes.Axes, optional
     By default new ones.
 """,
+    "axes_of_charts": """
+axes : sequence of matplotlib.axes.Axes, optional
+    One for each chart; by default new ones.
+""",
+    "columns_to_draw": """
+columns : list of str, optional
+    Which numbers to draw; by default all that change.
+""",
     "line_options": """
 **line : dict
     Passed to matplotlib's `plot`.
@@ -201,6 +209,12 @@ bins : int, default=30
     "summary_with_scores": """
 summary : FitSummary
     With scores.
+""",
+    "figure_of_charts": """
+axes_ : ndarray of matplotlib.axes.Axes
+    One for each chart, after `plot`.
+figure_ : matplotlib.figure.Figure
+    Their figure.
 """,
     "figure": """
 ax_ : matplotlib.axes.Axes

@@ -2,7 +2,8 @@
 
 A worker that dies breaks a loky pool, and all cells that were running are lost. They are then run again one at a time,
 so that only a cell that ends its own process is reported as failed. Leaving the loop over `run_in_pool` early (Ctrl-C,
-an error) ends the workers at once. A worker whose parent was killed ends itself.
+an error) ends the workers at once, and so does the end of the time that is given. A worker whose parent was killed ends
+itself.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ def run_in_pool(
     workers: int,
     environment: Mapping[str, str] | None = None,
     failed: Callable[[Any, str], dict[str, Any]],
+    seconds: float | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Run all cells and yield their records as they finish.
 
@@ -47,14 +49,17 @@ def run_in_pool(
         Environment variables of the workers, besides those that limit threads.
     failed : callable
         From a cell and a reason to the record of a cell that ended its process.
+    seconds : float, optional
+        After so long no more cells are run, and those that are running are given up.
     """
     waiting, suspects = deque(cells), deque[Any]()
+    end = None if seconds is None else time.monotonic() + seconds
     variables = ONE_THREAD | dict(environment or {})
-    while waiting or suspects:
+    while (waiting or suspects) and (end is None or time.monotonic() < end):
         alone = bool(suspects)
         queue = suspects if alone else waiting
         n_workers = 1 if alone else min(workers, len(queue))
-        lost = yield from _run_until_broken(run, queue, n_workers, variables, only_one=alone)
+        lost = yield from _run_until_broken(run, queue, n_workers, variables, only_one=alone, end=end)
         if alone:
             for cell in lost:
                 yield failed(cell, DIED)
@@ -69,6 +74,7 @@ def _run_until_broken(
     variables: Mapping[str, str],
     *,
     only_one: bool,
+    end: float | None,
 ) -> Iterator[dict[str, Any]]:
     """Run the cells of a queue (or its first) in one pool; return those that were running when the pool broke."""
     executor = ProcessPoolExecutor(workers, env=variables, initializer=_begin, initargs=(os.getpid(),))
@@ -78,7 +84,12 @@ def _run_until_broken(
             while queue and len(running) < workers:
                 future = executor.submit(run, queue[0])  # raises in a broken pool: the cell stays in the queue
                 running[future] = queue.popleft()
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            left = None if end is None else max(0.0, end - time.monotonic())
+            finished = wait(running, timeout=left, return_when=FIRST_COMPLETED).done
+            if not finished:
+                queue.clear()
+                return []
+            for future in finished:
                 record = future.result()
                 del running[future]
                 yield record

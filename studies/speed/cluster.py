@@ -45,10 +45,11 @@ def measure_constants(n_rows: int = 100_000, d: int = 20) -> Constants:
 
     from semisvm.primal import ClassPrices, PrimalProblem
     from semisvm.primal.passes import passes_of
+    from semisvm.tables.fit_folder import read_folder
+    from semisvm.tables.folders import SurveyPlan, survey_file
     from semisvm.tables.methods import say_nothing
+    from semisvm.tables.partition_encoder import count_file
     from semisvm.tables.partition_rows import Here
-    from semisvm.tables.partition_stats import SurveyPlan, count_file, survey_file
-    from semisvm.tables.read_folder import read_folder
 
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(n_rows, d))).rename(columns=str)

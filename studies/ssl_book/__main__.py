@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 import warnings
 from collections import defaultdict
 from pathlib import Path
@@ -45,13 +46,15 @@ def run_cell(cell: Cell) -> list[Record]:
     """One method on one split, or `AutoSVC` and its like on all splits of a set, whose kernels they share."""
     name, count, split, method = cell
     book = load_set(name)
+    began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if method == "auto":
             return _run_autos(name, split)
         run = secstr_codes if name == "secstr" else codes_of_all_rows
         labeled = book.labeled[count][split]
-        return [_record(name, count, split, method, run(method, book.X, book.codes, labeled), book, labeled)]
+        found = _record(name, count, split, method, run(method, book.X, book.codes, labeled), book, labeled)
+        return [found | {"seconds": round(time.process_time() - began, 2)}]
 
 
 def _run_autos(name: str, n_splits: int) -> list[Record]:
@@ -174,6 +177,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["book", "secstr", "synthetic"])
     parser.add_argument("--methods", nargs="*", help='names as on the page, "auto" for AutoSVC and its like; all')
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--seconds", type=float, help="stop after so long; what is finished is kept")
     parser.add_argument("--out", type=Path, default=Path("studies-out/ssl_book.jsonl"))
     parser.add_argument("--page", action="store_true", help="print what is on record")
     parser.add_argument("--write", type=Path, help="a page to put the tables on record into; nothing is run")
@@ -186,7 +190,7 @@ def main() -> None:
         asked.out.parent.mkdir(parents=True, exist_ok=True)
         cells = [cell for cell in cells_of(asked) if cell not in done]
         with asked.out.open("a") as file:
-            for found in run_in_pool(_run_safely, cells, workers=asked.workers, failed=_failed):
+            for found in run_in_pool(_run_safely, cells, workers=asked.workers, failed=_failed, seconds=asked.seconds):
                 print(found.get("why", ""), end="\n" if found.get("why") else "", flush=True)
                 for record in found["records"]:
                     file.write(json.dumps(record) + "\n")

@@ -18,10 +18,9 @@ from command_line import run_command
 from folder_tables import mixed_table, write_parts
 from semisvm.primal import DaskRows
 from semisvm.tables.fit import fit_model
-from semisvm.tables.fit_folder import fit_folder
+from semisvm.tables.fit_folder import fit_folder, read_folder
 from semisvm.tables.methods import Settings
 from semisvm.tables.partition_rows import Pool
-from semisvm.tables.read_folder import read_folder
 from semisvm.tables.read_training import read_training
 
 
@@ -84,7 +83,7 @@ def test_text_is_learned_from_a_sparse_scratch_file(tmp_path, monkeypatch):
 
 def test_many_labels_are_learned_from_part_by_part(table, monkeypatch):
     frame, _, folder = table
-    monkeypatch.setattr("semisvm.tables.read_folder.MOST_LABELED_KEPT", 60)
+    monkeypatch.setattr("semisvm.tables.fit_folder.MOST_LABELED_KEPT", 60)
     read = []
     monkeypatch.setattr(Pool, "rows", lambda self, tell, rows=Pool.rows: read.append(rows(self, tell)) or read[-1])
     training = read_folder(folder, "kind")
@@ -104,7 +103,7 @@ def test_the_price_of_unlabeled_rows_is_shared_out(table):
 
 
 def test_other_methods_learn_from_the_sample_and_say_so(table, monkeypatch):
-    monkeypatch.setattr("semisvm.tables.read_folder.MOST_UNLABELED_KEPT", 200)
+    monkeypatch.setattr("semisvm.tables.fit_folder.MOST_UNLABELED_KEPT", 200)
     training = read_folder(table[2], "kind")
     found = fit_folder(training, Settings(), method="preference").model
     assert any("drawn at random from 2,000" in note for note in found.summary.notes)
@@ -262,7 +261,7 @@ TRANSDUCTIVE = ["--method", "transductive", "--C", "0.3"]
 def test_a_worker_that_is_killed_and_one_that_is_slow_change_nothing(table, tmp_path, capsys, cluster, monkeypatch):
     folder = table[2]
     monkeypatch.setattr("semisvm.primal.dask_rows.GROUP_BYTES", 10_000)
-    monkeypatch.setattr("semisvm.tables.read_folder.MOST_LABELED_KEPT", 60)  # so that the machine is one of all rows
+    monkeypatch.setattr("semisvm.tables.fit_folder.MOST_LABELED_KEPT", 60)  # so that the machine is one of all rows
     monkeypatch.setattr("semisvm.estimators.streams.FEW_LABELED_NUMBERS", 10)
     words = ["--method", "supervised", "--C", "0.3"]
     _, here = fit(capsys, folder, tmp_path / "here.skops", *words)

@@ -338,11 +338,39 @@ def test_rows_of_another_kind_are_refused():
 
 def test_the_weights_are_explained_in_words(of_cancer):
     told = explain_weights(of_cancer.weights_, of_cancer.families_)
-    largest = max(of_cancer.families_, key=of_cancer.families_.get)
-    assert told.startswith(f"The average of AutoSVC rests on {largest} by {100 * of_cancer.families_[largest]:.0f}%")
-    assert "Its kernels rest on" in told
+    forests = [of_cancer.families_[name] for name in ("random forest", "extra trees")]
+    ordinary = [
+        weight
+        for name, weight in of_cancer.weights_.items()
+        if name.startswith(("standardized columns: ", "quantile columns: ")) and not ("graph" in name or "comp" in name)
+    ]
+    assert f"and {100 * (sum(forests) + sum(ordinary)):.0f}% on the labeled rows alone." in told
+    share = of_cancer.families_["standardized columns"]
+    assert f"standardized columns by {100 * share:.0f}%" in told
     points = {"rbf": 0.1, "graph 3 smooth": 0.6, "graph 15 smooth": 0.28, "component rbf": 0.02}
     assert explain_weights(points, {"rows": 1.0}) == (
-        "The average of AutoSVC rests on neighbor graphs (classes along curves and surfaces) by 88% and ordinary "
-        "kernels (the labeled rows alone) by 10%."
+        "AutoSVC rests on neighbor graphs (classes along curves and surfaces) by 88% and ordinary kernels by 10%. In "
+        "all, 90% of its weight is on what all rows show, labeled or not, and 10% on the labeled rows alone."
     )
+
+
+def test_the_weights_of_texts_and_trees_are_told_by_family():
+    families = {
+        "words": 0.2,
+        "characters": 0.1,
+        "latent semantics": 0.3,
+        "trees without labels": 0.3,
+        "extra trees": 0.1,
+    }
+    weights = {
+        "words: linear": 0.2,
+        "characters: graph 3 smooth": 0.1,
+        "latent semantics: ridge": 0.3,
+        "trees without labels: quantile": 0.3,
+        "extra trees": 0.1,
+    }
+    told = explain_weights(weights, families)
+    assert "latent semantics (words that occur together) by 30%" in told
+    assert "trees grown without labels (rows that share leaves) by 30%" in told
+    assert "70% of its weight is on what all rows show" in told
+    assert told.endswith("Its kernels are of words by 20% and characters by 10%.")

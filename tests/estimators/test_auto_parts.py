@@ -19,7 +19,6 @@ from semisvm.estimators.auto.geometry import (
 )
 from semisvm.estimators.auto.library import Member, make_library
 from semisvm.estimators.auto.stacking import fit_least_squares, stack
-from semisvm.kernels.spectrum import largest_eigenpairs
 
 
 @pytest.fixture
@@ -207,14 +206,6 @@ def test_the_median_counts_copies_as_rows(rng):
     expected = np.median(squared_distances_between(repeated, repeated)[pairs])
     assert median_distance2(squared_distances_between(X, X), mass) == pytest.approx(expected)
     assert median_distance2(np.zeros((4, 4)), np.ones(4)) == 1.0
-
-
-def test_lanczos_finds_the_eigenvectors_of_lapack(rng):
-    A = sparse.random(2500, 2500, density=0.004, random_state=0)
-    matrix = sparse.csr_matrix(A + A.T)
-    values, vectors = largest_eigenpairs(matrix, 6)
-    assert_allclose(matrix @ vectors, vectors * values, atol=1e-7)
-    assert_allclose(values, np.sort(np.linalg.eigvalsh(matrix.toarray()))[::-1][:6], atol=1e-9)
 
 
 def test_the_functions_of_a_graph_are_eigenvectors_of_its_normalized_laplacian(rng):

@@ -24,7 +24,7 @@ from semisvm import (
     SupervisedSVC,
     TransductiveSVC,
 )
-from semisvm.estimators.label_mean.cost_matrix import assign, counts_of
+from semisvm.estimators.class_shares import assign, counts_of
 
 TIGHT = {"tol": 1e-9}
 MATRIX = np.array([[0.0, 1.0, 7.0], [3.0, 0.0, 0.5], [2.0, 10.0, 0.0]])

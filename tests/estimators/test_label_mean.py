@@ -22,7 +22,7 @@ from semisvm.dual import Status, solve
 from semisvm.estimators import problem as forms
 from semisvm.estimators.binary import BinaryTask
 from semisvm.estimators.class_shares import PositiveShare
-from semisvm.estimators.label_mean.search import GuessedMargins, LabelMeans, guess_at_least
+from semisvm.estimators.label_mean_search import GuessedMargins, LabelMeans, guess_at_least
 from semisvm.estimators.problem import Limits
 from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import kernel_rows, make_formula

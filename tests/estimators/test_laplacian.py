@@ -10,8 +10,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from histories import records_of
 from primal import primal_objective, solve_primal
 from semisvm import LaplacianSVC, SupervisedSVC
-from semisvm.estimators.neighbor_graph import graph_laplacian, link_nearest
 from semisvm.kernels import deformed, kernel_rows, make_formula
+from semisvm.kernels.deformed import graph_laplacian, link_nearest
 
 TIGHT = {"tol": 1e-9}
 PAPER = {"power": 1, "graph_weights": "connectivity"}

@@ -149,6 +149,25 @@ def test_rounds_are_printed_where_asked(capsys):
     assert "[1 vs 0] round 0" in capsys.readouterr().out
 
 
+def test_every_training_is_told(capsys, monkeypatch):
+    monkeypatch.setattr("semisvm.estimators.progress.SECONDS_BETWEEN_LINES", 0.0)
+    X, y, _ = overlapping(0)
+    model = PreferenceClassifier(GaussianNB(), verbose=True, random_state=0)
+    counting = RoundCounter(most=10**6, task="look")
+    model.set_callbacks(counting).fit(X, y)
+    assert counting.n_rounds == model.n_iter_
+    told = capsys.readouterr().out
+    assert all(f"[PreferenceClassifier] {n + 1} trainings" in told for n in range(model.n_iter_))
+
+
+def test_a_stop_between_trainings_keeps_the_round_that_is_under_way():
+    X, y, _ = overlapping(0)
+    model = PreferenceClassifier(GaussianNB(), random_state=0).set_callbacks(RoundCounter(most=2, task="look"))
+    model.fit(X, y)
+    assert (model.termination_condition_, len(model.history_)) == ("stopped_by_callback", 1)
+    assert set(model.predict(X)) == {0, 1}
+
+
 @pytest.mark.parametrize("estimator", [StandardScaler(), "GaussianNB"])
 def test_what_has_no_scores_is_refused(estimator):
     X, y, _ = overlapping(0)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -33,6 +34,12 @@ def test_a_worker_killed_from_outside_is_replaced_and_its_cell_run_again():
     assert sorted(record["number"] for record in found) == list(range(6))
     assert len({record["process"] for record in found if "process" in record}) >= 2
     assert not any("why" in record for record in found)
+
+
+def test_no_cell_begins_after_the_time_is_over_and_those_that_run_are_given_up():
+    assert not list(run_in_pool(run_or_die, [1, 2], workers=1, failed=failed_number, seconds=0.0))
+    found = run_in_pool(time.sleep, [600], workers=1, failed=failed_number, seconds=0.1)
+    assert not list(found)
 
 
 def test_workers_have_one_thread_and_the_environment_that_is_given():

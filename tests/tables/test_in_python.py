@@ -88,3 +88,14 @@ def test_several_classes_and_targets_of_the_fit_are_reported(tmp_path):
         summarize_estimator(model, moons[:2], np.array([7, 1]))
     with pytest.raises(DataError, match="No row of class '2' has a label"):
         summarize_estimator(LogisticRegression(max_iter=1000).fit(X, y), X, np.where(y == 2, -1, y))
+
+
+def test_the_report_of_an_average_says_what_carried_the_weight(moons, tmp_path):
+    X, y, hidden = moons
+    model = semisvm.AutoSVC().fit(X, hidden)
+    page = semisvm.write_report(model, X[60:], y[60:], tmp_path / "moons.html").read_text(encoding="utf-8")
+    heaviest = max(model.weights_, key=model.weights_.get)
+    assert "AutoSVC rests on" in page
+    table = page[page.index('<h2 id="rounds">What the model rests on</h2>') :]
+    assert table.index(f"<td>{heaviest}</td>") == table.index("<td>")
+    assert page.count("each row left out</th>") == 1

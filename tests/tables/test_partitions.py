@@ -7,14 +7,14 @@ from scipy import sparse
 
 from folder_tables import mixed_table, write_parts
 from semisvm.errors import DataError
-from semisvm.tables import partition_stats
+from semisvm.tables import folders
 from semisvm.tables.column_facts import facts_of
 from semisvm.tables.columns import decide, settle_column, settle_from_facts
 from semisvm.tables.encode import TableEncoder
+from semisvm.tables.folders import SurveyPlan, survey_file
 from semisvm.tables.methods import say_nothing
-from semisvm.tables.partition_encoder import make_encoder, spans_around_medians
+from semisvm.tables.partition_encoder import count_file, make_encoder, spans_around_medians
 from semisvm.tables.partition_rows import Here
-from semisvm.tables.partition_stats import SurveyPlan, count_file, survey_file
 from semisvm.tables.read_training import read_training
 
 WORDS = ["red", "a b c d", "unknown", "12%", "1,5", "1.234,56", "NT$ 3,913", "007", "inf", "2024-01-05", "31/12/2024"]
@@ -127,8 +127,8 @@ def test_a_sample_is_random_and_depends_on_the_rows_alone(tmp_path):
 
 
 def test_rare_words_are_forgotten_and_memory_is_bounded(monkeypatch):
-    monkeypatch.setattr(partition_stats, "MOST_COUNTED", 10)
-    counts = partition_stats._most_frequent(partition_stats.Counter({f"w{k}": k for k in range(30)}))
+    monkeypatch.setattr(folders, "MOST_COUNTED", 10)
+    counts = folders.most_frequent(folders.Counter({f"w{k}": k for k in range(30)}))
     assert sorted(counts.values()) == [25, 26, 27, 28, 29]
 
 

@@ -226,7 +226,7 @@ def read_training_options(options: dict[str, Any], workers: Any = None, tell: An
     said["types"] = dict(_pair(words) for words in options["types"])
     found: Any
     if workers is not None:
-        from semisvm.tables.read_folder import read_folder
+        from semisvm.tables.fit_folder import read_folder
 
         if options["unlabeled_data"]:
             raise click.UsageError("--unlabeled-data and a folder: put the files into the folder, without the target.")

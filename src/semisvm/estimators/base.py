@@ -20,10 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.device import on_host
 from semisvm.dual import Status
 from semisvm.errors import UndefinedError
-from semisvm.estimators.binary import MethodFit, combine, winning_codes
-from semisvm.estimators.costs import read_costs
-from semisvm.estimators.equal_rows import join_copies
-from semisvm.estimators.inputs import (
+from semisvm.estimators.binary import MethodFit, combine
+from semisvm.estimators.classifier import (
+    SemiSupervisedMixin,
     check_every_class_is_used,
     dense_if_kernel,
     kernel_overflow,
@@ -34,8 +33,10 @@ from semisvm.estimators.inputs import (
     usable_rows,
     validated,
     widened,
+    winning_codes,
 )
-from semisvm.estimators.mixin import SemiSupervisedMixin
+from semisvm.estimators.costs import read_costs
+from semisvm.estimators.equal_rows import join_copies
 from semisvm.estimators.problem import DUAL_FORM, Form, KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
 from semisvm.estimators.streams import decide_rows, fit_stream, scores_of_rows

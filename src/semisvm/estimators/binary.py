@@ -72,11 +72,6 @@ def combine(scores: np.ndarray, n_classes: int, scheme: str) -> np.ndarray:
     return scores if scheme == "ovr" else -scores
 
 
-def winning_codes(decision: np.ndarray) -> np.ndarray:
-    """The class index of each row: with two classes 1 where the score is above 0, with more the largest score."""
-    return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-
-
 def _votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
     """Votes of the pairs, and within equal votes the summed scores, squeezed to less than half a vote."""
     votes = np.zeros((len(scores), n_classes))

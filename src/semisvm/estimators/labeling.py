@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from semisvm.dual import DualProblem, Status
-from semisvm.estimators.binary import BinaryFit, Pair, combine, pairs, winning_codes
+from semisvm.estimators.binary import BinaryFit, Pair, combine, pairs
+from semisvm.estimators.classifier import winning_codes
 from semisvm.estimators.problem import TrainingProblem, machine_of, solver_of_many
 from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.estimators.rounds import hinge_problem

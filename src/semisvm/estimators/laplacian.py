@@ -35,11 +35,17 @@ from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.equal_rows import EqualRows, arrange_by_content, find_equal_rows
 from semisvm.estimators.labeling import Labeler
-from semisvm.estimators.neighbor_graph import LINK_WEIGHTS, graph_laplacian, link_nearest, link_nearest_by_kernel
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord
 from semisvm.kernels import Formula, KernelRows, kernel_rows
-from semisvm.kernels.deformed import Deformed, deform
+from semisvm.kernels.deformed import (
+    LINK_WEIGHTS,
+    Deformed,
+    deform,
+    graph_laplacian,
+    link_nearest,
+    link_nearest_by_kernel,
+)
 from semisvm.kernels.resources import budget_bytes
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions

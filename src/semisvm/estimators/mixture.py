@@ -24,17 +24,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.dual import Status
-from semisvm.estimators.binary import winning_codes
-from semisvm.estimators.costs import cost_matrix
-from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
-from semisvm.estimators.inputs import (
+from semisvm.estimators.classifier import (
+    SemiSupervisedMixin,
     check_every_class_is_used,
     refuse_too_large,
     refuse_undefined,
     row_weights,
     validated,
+    winning_codes,
 )
-from semisvm.estimators.mixin import SemiSupervisedMixin
+from semisvm.estimators.costs import cost_matrix
+from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
 from semisvm.estimators.progress import Progress, pass_interrupt_on, warn_caller
 from semisvm.labels import Labels, encode
 from semisvm.shared_docs import with_shared_docs

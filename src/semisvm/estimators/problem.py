@@ -29,8 +29,8 @@ from scipy import sparse
 
 from semisvm.device import SOLVES_OF_A_SEQUENCE, explain_choice, explain_compilation
 from semisvm.dual import DualProblem, DualSolution, Status, solve, solve_many
+from semisvm.estimators.classifier import needs_float64
 from semisvm.estimators.costs import Costs
-from semisvm.estimators.inputs import needs_float64
 from semisvm.estimators.progress import Progress
 from semisvm.kernels import Formula, kernel_rows, make_formula
 from semisvm.kernels.threads import n_threads

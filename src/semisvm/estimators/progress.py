@@ -105,10 +105,17 @@ class Watch:
 
     def look(self, n_iter: int, gap: float) -> bool:
         """Report progress within a solve; the callback of `semisvm.dual.solve`: true ends the solve."""
+        return self._look(f"{n_iter} steps, gap {gap:.2e}")
+
+    def training_done(self, n_trainings: int) -> bool:
+        """Report progress within a round of trainings of another classifier; true when the fit has to stop."""
+        return self._look(f"{n_trainings} trainings")
+
+    def _look(self, what: str) -> bool:
         now = time.perf_counter()
         if self.verbose and now - self.last_line >= SECONDS_BETWEEN_LINES:
             self.last_line = now
-            print(f"[{self.name}] {n_iter} steps, gap {gap:.2e}, {now - self.began:.1f} s", flush=True)
+            print(f"[{self.name}] {what}, {now - self.began:.1f} s", flush=True)
         return self._report("look")
 
     def round_done(self, record: RoundRecord) -> bool:
@@ -183,7 +190,7 @@ def _is_inside_a_loop() -> bool:
             return True
         if words[0] == "sklearn" and (len(words) < 2 or words[1] not in NO_LOOPS):
             return True
-        if words[0] == "semisvm" and words[-1] == "classifier":
+        if words == ["semisvm", "estimators", "preference", "classifier"]:
             return True
         if words[0] not in ("sklearn", "contextlib") and words[:2] != ["semisvm", "estimators"]:
             return False

@@ -25,8 +25,8 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.dual import Status
 from semisvm.errors import RowsLostError, UndefinedError
 from semisvm.estimators.binary import BinaryFit, MethodFit, Pair, pairs
+from semisvm.estimators.classifier import check_class_counts, check_codes
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.inputs import check_class_counts, check_codes
 from semisvm.estimators.problem import Form, Limits, settle_form
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import make_formula

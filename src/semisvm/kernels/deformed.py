@@ -1,4 +1,4 @@
-"""A kernel deformed by a quadratic penalty on the values of f at the data rows, by linear solves alone.
+"""A kernel deformed by a graph of the data rows: a quadratic penalty on the values of f there, by linear solves alone.
 
     K         (n, n)  kernel matrix of the data rows
     penalty   (n, n)  sparse, symmetric, positive semi-definite: h' penalty h is added to |w|^2, where h_i = <w, x_i>
@@ -19,6 +19,20 @@ solved and no inverse is computed. There are two ways:
 * by conjugate gradients in the inner product <a, b> = a' K b, in which I + penalty K is self-adjoint and at least I:
   one product of K with (n, m) per step, one matrix of n^2, or none if it does not fit and its rows are made again.
   The residual bounds the error: |K~ - found| <= |r|_K sqrt(k(x, x)) at any row x.
+
+The penalty is the Laplacian of a graph that stands for the manifold: each node is linked to its nearest ones.
+
+    W        (n, n)  sparse, symmetric: W_ij > 0 where i is among the nearest nodes of j, or j among those of i
+    mass     (n,)    how many rows a node stands for: the sample weights of equal rows, added up
+    L        (n, n)  sparse: the penalty h' L h of values h at the nodes
+    L^p              (L M^-1)^(p-1) L, M the masses: the power of the Laplacian of all rows, copies included
+
+    combinatorial   h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i - h_j)^2
+    normalized      h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i / sqrt(d_i) - h_j / sqrt(d_j))^2
+                    d_i = sum_j W_ij mass_j
+
+With all masses 1 these are D - W and I - D^-1/2 W D^-1/2. Nodes are distinct rows: a row of weight 2 is two
+rows, and ten copies of a row do not use up each other's neighbors.
 """
 
 import warnings
@@ -28,6 +42,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
+from sklearn.neighbors import NearestNeighbors
 
 from semisvm.kernels.interface import KernelRows
 
@@ -35,6 +50,7 @@ from semisvm.kernels.interface import KernelRows
 USUAL_STEPS = 30
 MOST_STEPS = 1000
 ROWS_PER_FETCH = 512
+LINK_WEIGHTS = ("connectivity", "heat")
 
 
 @dataclass(frozen=True)
@@ -171,3 +187,51 @@ def _identity(n: int, columns: np.ndarray) -> np.ndarray:
 
 def _columnwise_dots(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->j", left, right)
+
+
+def graph_laplacian(
+    links: sparse.csr_matrix, mass: np.ndarray, *, is_normalized: bool, power: int = 1
+) -> sparse.csr_matrix:
+    """L^power above from W."""
+    degree = np.asarray(links @ mass)
+    weighted = sparse.csr_matrix(links.multiply(mass[:, None]).multiply(mass))
+    L = sparse.diags(np.asarray(weighted.sum(axis=1)).ravel()) - weighted
+    if is_normalized:
+        scale = sparse.diags(np.divide(1, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0))
+        L = scale @ L @ scale
+    first, per_row = L, sparse.diags(1 / mass)
+    for _ in range(power - 1):
+        L = L @ per_row @ first
+    return sparse.csr_matrix(L)
+
+
+def link_nearest(X: Any, n_neighbors: int, weights: str) -> sparse.csr_matrix:
+    """W for rows of features, by Euclidean distance."""
+    return _linked(NearestNeighbors(), X, n_neighbors, weights)
+
+
+def link_nearest_by_kernel(K: np.ndarray, n_neighbors: int, weights: str) -> sparse.csr_matrix:
+    """W for a kernel matrix, by distance in feature space: |x - z|^2 = k(x, x) + k(z, z) - 2 k(x, z)."""
+    squares = np.diagonal(K)
+    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * K, 0))
+    return _linked(NearestNeighbors(metric="precomputed"), distances, n_neighbors, weights)
+
+
+def _linked(search: NearestNeighbors, X: Any, n_neighbors: int, weights: str) -> sparse.csr_matrix:
+    n_rows = X.shape[0]
+    if n_rows == 1:  # there is no other node
+        return sparse.csr_matrix((1, 1))
+    search.fit(X)
+    distances = search.kneighbors_graph(n_neighbors=min(n_neighbors, n_rows - 1), mode="distance")
+    return _symmetric(distances, weights)
+
+
+def _symmetric(distances: sparse.csr_matrix, weights: str) -> sparse.csr_matrix:
+    """Weights from the distances of linked nodes; a link that one side asked for holds for both."""
+    links = distances.copy()
+    if weights == "connectivity":
+        links.data[:] = 1.0
+    else:
+        width = distances.data.mean()
+        links.data = np.exp(-0.5 * (distances.data / width) ** 2) if width > 0 else np.ones_like(links.data)
+    return sparse.csr_matrix(links.maximum(links.T))

@@ -13,8 +13,8 @@ Intervals are exact for a threshold fixed beforehand. Of more than 400 threshold
 the chosen one is always among them, with its exact value.
 
 And what each round of a fit did (`describe_rounds`); or, where a fit tried several ways to use the unlabeled rows, the
-result of each. Records with "candidate" among their details are ways that were tried independently of each other. They
-are listed but not drawn, since no line leads from one to the next.
+result of each, or the members of an average. Such records are known by their details ("candidate", "belief"). They are
+listed but not drawn, since no line leads from one to the next.
 """
 
 from __future__ import annotations
@@ -159,49 +159,81 @@ MOST_DRAWN = 8
 NOT_DRAWN = ("round", "n_iter", "gap", "seconds")
 TITLES = {"n_iter": "iterations"}
 NO_ROUNDS = "This method has no rounds: it is trained once."
-# What is shown of a candidate, and under which name. Its place in the order of trying says nothing.
-OF_CANDIDATES = {
-    "problem": "problem",
-    "candidate": "way",
-    "chosen": "chosen",
-    "gain": "gain",
-    "gain_error": "its standard error",
-    "adjusted_precision": "precision",
-    "adjusted_recall": "recall",
-    "adjusted_f_score": "F",
-    "threshold": "threshold",
-    "soft_positive": "guessed positive",
-    "soft_negative": "guessed negative",
+
+
+@dataclass(frozen=True)
+class Listing:
+    """How records that do not follow each other are listed: what they are, and which of their figures are shown."""
+
+    title: str
+    unit: str
+    about: str
+    columns: dict[str, str]
+
+
+# By the detail that tells such records. The place of a record in the order of trying says nothing.
+LISTINGS = {
+    "candidate": Listing(
+        "Ways to use the unlabeled rows",
+        "ways",
+        "Each line is one way to train on unlabeled rows with guessed labels, at a fraction of a labeled row's weight. "
+        "All were tried on the same folds as the supervised model. The gain is over that model, in the measure that "
+        "was asked for. A way is used only if its gain is larger than one and a half standard errors; otherwise the "
+        "labels alone decide.",
+        {
+            "problem": "problem",
+            "candidate": "way",
+            "chosen": "chosen",
+            "gain": "gain",
+            "gain_error": "its standard error",
+            "adjusted_precision": "precision",
+            "adjusted_recall": "recall",
+            "adjusted_f_score": "F",
+            "threshold": "threshold",
+            "soft_positive": "guessed positive",
+            "soft_negative": "guessed negative",
+        },
+    ),
+    "belief": Listing(
+        "What the model rests on",
+        "members",
+        "The model is an average of the members below: kernels that see the rows in different ways, and forests. Each "
+        "was judged on every labeled row as if that row had no label. Those that err little get the weight; with few "
+        "labels, so do those that fit the structure of all rows (the belief).",
+        {
+            "problem": "member",
+            "weight": "share of the weight",
+            "loo_error": "wrong labels, each row left out",
+            "objective": "its mean squared error",
+            "belief": "belief before labels",
+        },
+    ),
 }
-ABOUT_CANDIDATES = (
-    "Each line is one way to train on unlabeled rows with guessed labels, at a fraction of a labeled row's weight. "
-    "All were tried on the same folds as the supervised model. The gain is over that model, in the measure that was "
-    "asked for. A way is used only if its gain is larger than one and a half standard errors; otherwise the labels "
-    "alone decide."
-)
 
 RoundLines = dict[str, list[tuple[int, float]]]
 
 
-def are_candidates(records: Sequence[RoundRecord]) -> bool:
-    """Whether the records are ways that were tried rather than rounds that followed each other."""
-    return any("candidate" in record.details for record in records)
+def listing_of(records: Sequence[RoundRecord]) -> Listing | None:
+    """How to list records that are no rounds that followed each other; None for rounds."""
+    return next((found for name, found in LISTINGS.items() if any(name in one.details for one in records)), None)
 
 
 def describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
     """Return a table of the records, and the columns of numbers that change, for small charts."""
+    listing = listing_of(records)
+    if listing is not None and "weight" in listing.columns:
+        records = sorted(records, key=lambda record: -(_finite(record.details.get("weight")) or 0.0))
     shown = [record.as_dict() for record in records[:MOST_LISTED]]
-    is_listed = are_candidates(records)
-    if is_listed:
+    if listing is not None:
         known = {name for record in shown for name in record}
-        titles = {name: title for name, title in OF_CANDIDATES.items() if name in known}
+        titles = {name: title for name, title in listing.columns.items() if name in known}
     else:
         titles = {name: column_title(name) for name in _columns_in_use(shown)}
-    changing = {} if is_listed else changing_columns(records)
+    changing = changing_columns(records) if listing is None else {}
     return {
-        "title": "Ways to use the unlabeled rows" if is_listed else "What each round did",
-        "unit": "ways" if is_listed else "rounds",
-        "about": ABOUT_CANDIDATES if is_listed else "",
+        "title": "What each round did" if listing is None else listing.title,
+        "unit": "rounds" if listing is None else listing.unit,
+        "about": "" if listing is None else listing.about,
         "names": list(titles.values()),
         "lines": [[table_cell(record.get(name)) for name in titles] for record in shown],
         "problems": list(dict.fromkeys(problem for lines in changing.values() for problem in lines)),

@@ -211,6 +211,7 @@ class OperatingPointDisplay:
         )
 
 
+@with_shared_docs
 class CampaignDisplay:
     """Evidence against labels, and the price of each threshold; made by `from_campaign` or `from_summary`.
 
@@ -221,16 +222,14 @@ class CampaignDisplay:
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib.axes.Axes of shape (2,)
-        Evidence and prices, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
+    %(figure_of_charts)s
     """
 
     def __init__(self, campaign: CampaignSummary) -> None:
         self.campaign = campaign
 
     @classmethod
+    @with_shared_docs
     def from_campaign(cls, campaign: Campaign, *, axes: Any = None) -> CampaignDisplay:
         """Draw a campaign.
 
@@ -238,8 +237,7 @@ class CampaignDisplay:
         ----------
         campaign : Campaign
             The campaign.
-        axes : sequence of two matplotlib.axes.Axes, optional
-            By default new ones.
+        %(axes_of_charts)s
 
         Returns
         -------
@@ -249,6 +247,7 @@ class CampaignDisplay:
         return cls(summarize_campaign(campaign)).plot(axes)
 
     @classmethod
+    @with_shared_docs
     def from_summary(cls, summary: FitSummary, *, axes: Any = None) -> CampaignDisplay:
         """Draw the campaign that the summary of a model holds.
 
@@ -256,8 +255,7 @@ class CampaignDisplay:
         ----------
         summary : FitSummary
             Of a model that `semisvm certify apply` wrote.
-        axes : sequence of two matplotlib.axes.Axes, optional
-            By default new ones.
+        %(axes_of_charts)s
 
         Returns
         -------
@@ -268,13 +266,13 @@ class CampaignDisplay:
             raise ValueError("The summary holds no campaign: semisvm certify apply writes a model that has one.")
         return cls(summary.campaign).plot(axes)
 
+    @with_shared_docs
     def plot(self, axes: Any = None) -> CampaignDisplay:
         """Draw the evidence and the prices.
 
         Parameters
         ----------
-        axes : sequence of two matplotlib.axes.Axes, optional
-            By default new ones.
+        %(axes_of_charts)s
 
         Returns
         -------

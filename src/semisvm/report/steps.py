@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint
 from semisvm.estimators.progress import RoundRecord
-from semisvm.report.charts import are_candidates, changing_columns, column_title
+from semisvm.report.charts import changing_columns, column_title, listing_of
 from semisvm.report.scores import BLUE, GREY, last_step, pick_class, pyplot
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.summary import FitSummary
@@ -18,6 +18,7 @@ from semisvm.tables.summary import FitSummary
 AUDIT_MEASURES = ("precision", "recall", "f_score")
 
 
+@with_shared_docs
 class AuditDisplay:
     """Precision, recall and F of each step of an audit; made by `from_estimator` or `from_summary`.
 
@@ -28,10 +29,7 @@ class AuditDisplay:
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib.axes.Axes of shape (3,)
-        One per measure, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
+    %(figure_of_charts)s
     """
 
     def __init__(self, audit: Mapping[str, OperatingPoint]) -> None:
@@ -47,8 +45,7 @@ class AuditDisplay:
         estimator : estimator
             Fitted, with an audit (as `PreferenceSVC` has), or a Pipeline that ends in one.
         %(drawn_class)s
-        axes : sequence of three matplotlib.axes.Axes, optional
-            By default new ones.
+        %(axes_of_charts)s
 
         Returns
         -------
@@ -72,8 +69,7 @@ class AuditDisplay:
         summary : FitSummary
             With audits.
         %(drawn_class)s
-        axes : sequence of three matplotlib.axes.Axes, optional
-            By default new ones.
+        %(axes_of_charts)s
 
         Returns
         -------
@@ -82,13 +78,13 @@ class AuditDisplay:
         """
         return cls(summary.audits[pick_class(summary.audits, positive, "audits")]).plot(axes)
 
+    @with_shared_docs
     def plot(self, axes: Any = None) -> AuditDisplay:
         """Draw one chart per measure.
 
         Parameters
         ----------
-        axes : sequence of three matplotlib.axes.Axes, optional
-            By default new ones.
+        %(axes_of_charts)s
 
         Returns
         -------
@@ -115,6 +111,7 @@ class AuditDisplay:
         return self
 
 
+@with_shared_docs
 class RoundsDisplay:
     """The records of a fit's rounds as small charts; made by `from_estimator` or `from_summary`.
 
@@ -127,10 +124,7 @@ class RoundsDisplay:
     ----------
     columns : dict of {str: dict of {str: list of (int, float)}}
         The numbers that change from round to round: by name and by binary problem, (round, value).
-    axes_ : ndarray of matplotlib.axes.Axes
-        One per column, after `plot`.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
+    %(figure_of_charts)s
     """
 
     def __init__(self, rounds: Sequence[RoundRecord]) -> None:
@@ -148,10 +142,8 @@ class RoundsDisplay:
         ----------
         estimator : estimator
             Fitted, with a `history_`.
-        columns : list of str, optional
-            Which numbers to draw; by default all that change.
-        axes : sequence of matplotlib.axes.Axes, optional
-            As many as columns; by default new ones.
+        %(columns_to_draw)s
+        %(axes_of_charts)s
         %(line_options)s
 
         Returns
@@ -176,10 +168,8 @@ class RoundsDisplay:
         ----------
         summary : FitSummary
             With rounds.
-        columns : list of str, optional
-            Which numbers to draw; by default all that change.
-        axes : sequence of matplotlib.axes.Axes, optional
-            As many as columns; by default new ones.
+        %(columns_to_draw)s
+        %(axes_of_charts)s
         %(line_options)s
 
         Returns
@@ -195,10 +185,8 @@ class RoundsDisplay:
 
         Parameters
         ----------
-        columns : list of str, optional
-            Which numbers to draw; by default all that change.
-        axes : sequence of matplotlib.axes.Axes, optional
-            As many as columns; by default new ones.
+        %(columns_to_draw)s
+        %(axes_of_charts)s
         %(line_options)s
 
         Returns
@@ -214,12 +202,14 @@ class RoundsDisplay:
         self.axes_ = np.atleast_1d(_new_axes(len(names)) if axes is None else axes)
         if self.axes_.size != len(names):
             raise ValueError(f"axes must be {len(names)} axes, one per column, got {self.axes_.size}.")
+        listing = listing_of(self.rounds)
+        x_label = "round" if listing is None else listing.unit
         for ax, name in zip(self.axes_, names, strict=True):
             lines = self.columns[name]
             for problem, points in lines.items():
                 look = {"marker": "."} | ({"color": BLUE} if len(lines) == 1 else {"label": problem})
                 ax.plot(*zip(*points, strict=True), **(look | line))
-            ax.set(title=column_title(name), xlabel="candidate" if are_candidates(self.rounds) else "round")
+            ax.set(title=column_title(name), xlabel=x_label)
         if len(self.columns[names[0]]) > 1:
             self.axes_[0].legend()
         self.figure_ = self.axes_[0].figure

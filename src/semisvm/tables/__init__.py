@@ -1,9 +1,8 @@
 """Tables of mixed columns: raw rows in, labels out; models are saved in files that run no code when opened."""
 
 from semisvm.tables.files import load, save
-from semisvm.tables.folders import rows_on_disk
 from semisvm.tables.model import Model
-from semisvm.tables.read_whole import read_dataset, read_frame
+from semisvm.tables.read_whole import read_dataset, read_frame, rows_on_disk
 from semisvm.tables.summary import FitSummary
 
 __all__ = ["FitSummary", "Model", "load", "read_dataset", "read_frame", "rows_on_disk", "save"]

@@ -112,13 +112,19 @@ def find_out(
     found.scores = {name: replace(one, n_unlabeled=training.n_unlabeled) for name, one in found.scores.items()}
     if len(training.classes.names) > 2 and method.sets_threshold and settings.has_target:
         found.notes.append(ABOVE)
-    if hasattr(estimator, "families_"):
-        found.notes.append(explain_weights(estimator.weights_, estimator.families_))
+    found.notes += say_weights(estimator)
     found.notes += _say_form(method, estimator, training, X)
     found.notes += [point.reason for point in found.points.values() if not point.reached and point.reason]
     if len(training.classes.names) == 2 or not method.sets_threshold:  # else the scores of a class are no leads
         found.notes += _advise_campaign(found)
     return found
+
+
+def say_weights(estimator: Any) -> list[str]:
+    """Say what carried the weight of an average."""
+    if not hasattr(estimator, "families_"):
+        return []
+    return [explain_weights(estimator.weights_, estimator.families_)]
 
 
 def _say_form(method: Method, estimator: Any, training: Training, X: Any) -> list[str]:

@@ -1,40 +1,41 @@
-"""Folders of files with the same columns: one table, read file by file.
+"""Folders of files with the same columns: one table, read file by file; and what one pass over the files finds.
 
 A folder of .csv, .tsv, .arff or .parquet files is a table whose rows are those of the files, in the order of their
 names. Files without rows are passed over, and so are names that begin with "." or "_". All other files must have the
 columns of the first, each with cells of the same kind. A row's number is counted through all files; messages name the
 file and the row in it.
 
-`rows_on_disk` decodes numbers once into a scratch file, from which fits read them: decoding Parquet takes six times as
-long as reading the scratch file, and text much longer, so it is not done in every pass of a fit.
+A survey is made of each file, on any machine, and merged in the order of the files: what the columns are, the labels, a
+random sample of labeled and of unlabeled rows. The order of merging, in pairs or in a tree, does not matter. Rows are
+drawn by a hash of the file's name and the row's number: the sample does not depend on who reads which file.
 """
 
 from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semisvm.errors import fault, shorten
-from semisvm.labels import encode
-from semisvm.primal import FileRows, ScratchWriter
+from semisvm.errors import fault
 from semisvm.tables.cells import open_parquet
-from semisvm.tables.column_facts import DATES, KIND_OF_LETTER, NUMBERS, TEXT
+from semisvm.tables.classes import label_texts, unmark
+from semisvm.tables.column_facts import DATES, KIND_OF_LETTER, NUMBERS, TEXT, ColumnFacts, facts_of
+from semisvm.tables.columns import refuse_large
 from semisvm.tables.disk import open_stream
 from semisvm.tables.read import Chunk, RowReader, open_rows
-from semisvm.tables.read_whole import labels_from_text
 
 if TYPE_CHECKING:
     import pandas
 
 READABLE = (".csv", ".tsv", ".parquet", ".arff", ".gz", ".bz2", ".xz")
-LARGEST_STORED = float(np.finfo(np.float32).max)
 LINES_LOOKED_AT = 1 << 16  # bytes of a text file that may be a header and nothing else
+MOST_COUNTED = 500_000  # labels, categories or words of a column: beyond, the rarest are forgotten
 
 
 def files_of(path: Path) -> list[Path]:
@@ -152,104 +153,141 @@ def folder_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def rows_on_disk(
-    path: str | Path,
-    *,
-    target: str | None = None,
-    features: Sequence[str] | None = None,
-    scratch_folder: str | Path | None = None,
-) -> FileRows:
-    r"""Decode a table of numbers, or a folder of them, into rows for fits that do not hold them in memory.
-
-    Parameters
-    ----------
-    path : str or Path
-        A .csv, .tsv, .arff or .parquet file, or a folder of such files with the same columns.
-    target : str, default=None
-        The column of the classes; empty cells are rows without a label.
-    features : sequence of str, default=None
-        The columns to use; by default all but the target. Each cell must be a finite number.
-    scratch_folder : str or Path, default=None
-        Where the decoded rows go, four bytes per number; by default the folder for temporary files.
-
-    Returns
-    -------
-    FileRows
-        The rows, with their class codes, classes and feature names: ``SupervisedSVC(kernel="linear").fit(rows, None)``.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from semisvm.tables import rows_on_disk
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with open(os.path.join(folder, "a.csv"), "w") as file:
-    ...         _ = file.write("x,y,kind\n1,2,spam\n3,4,\n5,6,ham\n")
-    ...     rows = rows_on_disk(folder, target="kind")
-    >>> rows.n_rows, rows.classes.tolist(), rows.codes.tolist()
-    (3, ['ham', 'spam'], [1, -1, 0])
-    """
-    files = files_of(Path(path))
-    readers = [open_rows(file) for file in files]
-    names = _columns_of(readers, target, features)
-    writer = ScratchWriter(len(names), scratch_folder)
-    spellings: dict[str, int] = {}
-    codes: list[np.ndarray] = []
-    for reader in readers:
-        for chunk, frame in _frames(reader, names, target):
-            writer.write(_matrix_of(reader, chunk, frame, names))
-            if target is not None:
-                codes.append(_spelling_codes(frame[target], spellings))
-    found = _classes(spellings, np.concatenate(codes)) if codes else (None, None)
-    return writer.rows(codes=found[1], classes=found[0], feature_names=np.array(names, dtype=object))
+# ---- the survey ----
 
 
-def _columns_of(readers: list[RowReader], target: str | None, features: Sequence[str] | None) -> list[str]:
-    """The names of the feature columns; every file must have them all."""
-    first = readers[0]
-    if first.names is None:
-        raise fault(first.path, "a file without named columns is read whole", "Write it by numpy.save and use FileRows")
-    names = [name for name in first.names if name != target] if features is None else list(features)
-    for reader in readers:
-        for name in [*names, *([] if target is None else [target])]:
-            reader.require(name)
-    return names
+@dataclass(frozen=True)
+class SurveyPlan:
+    """What to look for: the target and the mark of unlabeled rows, the features, sizes of the samples."""
+
+    target: str
+    unlabeled: str | None
+    names: tuple[str, ...]
+    first: Path
+    decimal: str | None
+    most_labeled: int
+    most_unlabeled: int
 
 
-def _frames(reader: RowReader, names: list[str], target: str | None) -> Iterator[tuple[Chunk, pandas.DataFrame]]:
-    wanted = frozenset(names) | (frozenset() if target is None else {target})
-    for chunk in reader.chunks(frozenset(names), wanted):
-        assert chunk.frame is not None
-        yield chunk, chunk.frame
+@dataclass
+class Sample:
+    """Rows drawn at random: the `most` with the smallest keys. `place` orders them: (file, row) as one number."""
 
+    most: int
+    n: int = 0
+    frame: Any = None
+    texts: list[str] = field(default_factory=list)
+    key: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
+    place: list[tuple[str, int]] = field(default_factory=list)
 
-def _matrix_of(reader: RowReader, chunk: Chunk, frame: pandas.DataFrame, names: list[str]) -> np.ndarray:
-    X = frame[names].to_numpy(dtype=np.float64)
-    is_bad = ~(np.abs(X) <= LARGEST_STORED)
-    if is_bad.any():
-        row, column = (int(place[0]) for place in np.nonzero(is_bad))
-        what = (
-            f"the number {X[row, column]:g}, too large for float32,"
-            if np.isfinite(X[row, column])
-            else "no finite number"
+    def merged(self, other: Sample) -> Sample:
+        """Return a sample of the rows of both."""
+        import pandas
+
+        frames = [one.frame for one in (self, other) if one.frame is not None and len(one.frame)]
+        key = np.concatenate([self.key, other.key])
+        kept = np.arange(len(key)) if len(key) <= self.most else np.sort(np.argsort(key, kind="stable")[: self.most])
+        frame = pandas.concat(frames, ignore_index=True) if frames else None
+        texts, place = self.texts + other.texts, self.place + other.place
+        return Sample(
+            self.most,
+            self.n + other.n,
+            None if frame is None else frame.iloc[kept].reset_index(drop=True),
+            [texts[at] for at in kept],
+            key[kept],
+            [place[at] for at in kept],
         )
-        reason = f"column {names[column]!r} has {what} in row {chunk.start + row + 1}"
-        raise fault(reader.path, reason, "Fill it in, leave the row out, or leave the column out of features")
-    return X
 
 
-def _spelling_codes(cells: pandas.Series, spellings: dict[str, int]) -> np.ndarray:
-    """An index for each cell; cells that are spelled alike have the same one in all chunks."""
-    texts = np.where(cells.notna(), cells.astype(str), "")
-    distinct, place = np.unique(texts.astype(str), return_inverse=True)
-    own = np.array([spellings.setdefault(str(text), len(spellings)) for text in distinct], dtype=np.int32)
-    return own[place]
+@dataclass
+class Survey:
+    """What one pass finds of some files."""
+
+    files: list[tuple[str, int]]
+    labels: Counter[str]
+    facts: dict[str, ColumnFacts]
+    kinds: dict[str, tuple[str, Path]]
+    labeled: Sample
+    unlabeled: Sample
+    n_without_target: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        return self.labeled.n + self.unlabeled.n
+
+    def merged(self, other: Survey) -> Survey:
+        """Return what was found of these files and of those that follow."""
+        kinds = dict(self.kinds)
+        for name, (kind, file) in other.kinds.items():
+            require_kind(file, name, kind, kinds)
+        return Survey(
+            self.files + other.files,
+            most_frequent(self.labels + other.labels),
+            {name: own.merged(other.facts[name]) for name, own in self.facts.items()},
+            kinds,
+            self.labeled.merged(other.labeled),
+            self.unlabeled.merged(other.unlabeled),
+            self.n_without_target + other.n_without_target,
+        )
 
 
-def _classes(spellings: dict[str, int], codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The classes, and the class code of each row in as few bytes as hold it."""
-    labels = encode(labels_from_text(list(spellings)), unlabeled=None)
-    if len(labels.classes) > 1000:
-        example = shorten(next(iter(spellings)))
-        raise ValueError(f"The target has {len(labels.classes)} different values, such as {example}: is it a class?")
-    kind = np.int8 if len(labels.classes) <= 127 else np.int16
-    return labels.classes, labels.codes.astype(kind)[codes]
+def survey_file(path: Path, plan: SurveyPlan) -> Survey:
+    """Look through one file."""
+    rows = open_rows(path)
+    for name in plan.names:
+        require_column(rows, name, plan.first)
+    has_target = plan.target in (rows.names or ())
+    nothing = Sample(plan.most_labeled), Sample(plan.most_unlabeled)
+    found = Survey([(path.name, 0)], Counter(), {name: ColumnFacts() for name in plan.names}, {}, *nothing)
+    found.n_without_target = int(not has_target)
+    for chunk in rows.chunks(only=frozenset({*plan.names, plan.target})):
+        assert chunk.frame is not None
+        frame = chunk.frame
+        texts = unmark(label_texts(frame[plan.target]), plan.unlabeled) if has_target else [""] * len(frame)
+        found.labels = most_frequent(found.labels + Counter(filter(None, texts)))
+        for name in plan.names:
+            cells = frame[name].set_axis(range(chunk.start, chunk.start + len(frame)))
+            if (kind := kind_of(cells)) is None:
+                continue
+            require_kind(path, name, kind, found.kinds)
+            own = facts_of(cells, plan.decimal)
+            try:
+                refuse_large(name, own)
+            except ValueError as error:
+                raise fault(path, str(error), "Correct the cell, or leave the column out (`drop`)") from None
+            found.facts[name] = found.facts[name].merged(own)
+        is_labeled = np.array([bool(text) for text in texts])
+        key = _row_keys(path.name, chunk.start, len(frame))
+        for sample, mask in (("labeled", is_labeled), ("unlabeled", ~is_labeled)):
+            old = getattr(found, sample)
+            setattr(found, sample, old.merged(_draw(old.most, path.name, chunk, plan, texts, key, mask)))
+    found.files = [(path.name, found.n_rows)]
+    return found
+
+
+def _draw(
+    most: int, name: str, chunk: Chunk, plan: SurveyPlan, texts: list[str], key: np.ndarray, mask: np.ndarray
+) -> Sample:
+    at = np.flatnonzero(mask)
+    n = len(at)
+    if n > most:
+        at = np.sort(at[np.argpartition(key[at], most)[:most]])
+    assert chunk.frame is not None
+    frame = chunk.frame[list(plan.names)].iloc[at].reset_index(drop=True)
+    places = [(name, chunk.start + int(row)) for row in at]
+    return Sample(most, n, frame, [texts[row] for row in at], key[at], places)
+
+
+def _row_keys(name: str, start: int, n: int) -> np.ndarray:
+    """A random-looking number per row, the same wherever the file is read."""
+    seed = int.from_bytes(hashlib.blake2b(name.encode(errors="surrogateescape"), digest_size=8).digest(), "big")
+    with np.errstate(over="ignore"):
+        x = np.arange(start + 1, start + n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def most_frequent(counts: Counter[str]) -> Counter[str]:
+    """Return the counts, or the most frequent of them where they are too many."""
+    return counts if len(counts) <= MOST_COUNTED else Counter(dict(counts.most_common(MOST_COUNTED // 2)))

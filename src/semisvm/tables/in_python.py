@@ -15,7 +15,7 @@ from semisvm.labels import encode
 from semisvm.tables.cells import as_read
 from semisvm.tables.classes import Classes
 from semisvm.tables.columns import settle_columns
-from semisvm.tables.findings import describe_machine, installed_versions, now, sample_scores
+from semisvm.tables.findings import describe_machine, installed_versions, now, sample_scores, say_weights
 from semisvm.tables.fit import compare_on
 from semisvm.tables.held_out import MOST_UNLABELED
 from semisvm.tables.methods import Settings, score_rows
@@ -23,6 +23,10 @@ from semisvm.tables.model import Model
 from semisvm.tables.operating import scores_per_class
 from semisvm.tables.summary import ComparisonSummary, DataSummary, FeatureSummary, FitSummary, MethodSummary
 from semisvm.tables.training import Training, take_rows
+
+MEASURED_ON_GIVEN_ROWS = (
+    "Measured on the rows that were given. On rows that the model was fitted to, every model looks good."
+)
 
 
 def compare(
@@ -179,7 +183,7 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
         audits={str(name): dict(steps) for name, steps in audits.items() if steps is not None},
         scores=samples,
         rounds=tuple(getattr(model, "history_", ())),
-        notes=("Measured on the rows that were given. On rows that the model was fitted to, every model looks good.",),
+        notes=(MEASURED_ON_GIVEN_ROWS, *say_weights(model)),
         versions=installed_versions(),
         machine=describe_machine(),
     )

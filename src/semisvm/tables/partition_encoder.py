@@ -1,5 +1,11 @@
 """The encoder of a table that is not in memory, made from counts of its files.
 
+    count    one pass, once the columns are known: means, variances, medians, categories, words (`TableCounts`)
+    merge    in the order of the files; the order of merging, in pairs or in a tree, does not matter
+
+A median is exact where all rows are in the sample, or where its value repeats; elsewhere it is placed within a
+thousandth of the span around it that holds one row in sixteen. Of categories and words the most frequent are kept.
+
 The encoder is what `TableEncoder.fit` learns from all rows at once. scikit-learn's parts are fitted to a few rows
 that have the same medians, categories in the same order of frequency and the same gaps; then means, variances, words
 and their frequencies, which no few rows can have, are set.
@@ -9,18 +15,171 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
-from semisvm.errors import DataError
+from semisvm.errors import DataError, fault
 from semisvm.primal.passes import WIDEST_HESSIAN
+from semisvm.tables.cells import CellError
 from semisvm.tables.columns import Column
-from semisvm.tables.encode import DATE_PARTS, FEW_TEXTS, MOST_CATEGORIES, MOST_WORDS, WEIGHT_OF_DATE_PARTS, TableEncoder
-from semisvm.tables.partition_stats import AROUND_MEDIAN, TableCounts
+from semisvm.tables.encode import (
+    DATE_PARTS,
+    FEW_TEXTS,
+    MOST_CATEGORIES,
+    MOST_WORDS,
+    WEIGHT_OF_DATE_PARTS,
+    WORD,
+    TableEncoder,
+)
+from semisvm.tables.folders import most_frequent
+from semisvm.tables.read import open_rows
 
+if TYPE_CHECKING:
+    import pandas
+
+BINS = 1_024
+AROUND_MEDIAN = (0.47, 0.53)  # ranks between which values are counted in bins, as shares of all
 SPARSE_BELOW = 0.3  # share of entries that are not zero, as in `TableEncoder`
+
+
+@dataclass
+class TableCounts:
+    """What the encoder is made from.
+
+    n, mean, spread      per column of numbers: values, their mean, the sum of squares around it
+    below, counts        values below the span around the median, and in each of its bins; lows, highs: of each bin
+    categories, terms, documents   per column: rows per value; occurrences of words, and cells that hold them
+    """
+
+    n_rows: int
+    n: np.ndarray
+    mean: np.ndarray
+    spread: np.ndarray
+    below: np.ndarray
+    counts: np.ndarray
+    lows: np.ndarray
+    highs: np.ndarray
+    categories: dict[str, Counter[str]]
+    terms: dict[str, Counter[str]]
+    documents: dict[str, Counter[str]]
+
+    def merged(self, other: TableCounts) -> TableCounts:
+        """Return the counts of both."""
+        n = self.n + other.n
+        share = other.n / np.maximum(n, 1)
+        apart = other.mean - self.mean
+        counters = [
+            {name: most_frequent(own + theirs[name]) for name, own in ours.items()}
+            for ours, theirs in (
+                (self.categories, other.categories),
+                (self.terms, other.terms),
+                (self.documents, other.documents),
+            )
+        ]
+        return TableCounts(
+            self.n_rows + other.n_rows,
+            n,
+            self.mean + apart * share,
+            self.spread + other.spread + apart**2 * self.n * share,
+            self.below + other.below,
+            self.counts + other.counts,
+            np.minimum(self.lows, other.lows),
+            np.maximum(self.highs, other.highs),
+            *counters,
+        )
+
+    def medians(self, spans: np.ndarray) -> np.ndarray:
+        """Return the median of each column of numbers; NaN where it has none. `spans` are those of the count."""
+        found = np.full(len(self.n), np.nan)
+        for k in range(len(found)):
+            if self.n[k]:
+                ranks = (self.n[k] - 1) // 2, self.n[k] // 2
+                found[k] = np.mean([self._at_rank(k, int(rank), spans[k]) for rank in ranks])
+        return found
+
+    def _at_rank(self, k: int, rank: int, span: np.ndarray) -> float:
+        rank -= int(self.below[k])
+        if rank < 0:
+            return float(span[0])
+        ends = np.cumsum(self.counts[k])
+        if rank >= ends[-1]:
+            return float(span[1])
+        bin = int(np.searchsorted(ends, rank, side="right"))
+        size = int(self.counts[k, bin])
+        inside = (rank - (int(ends[bin]) - size)) / max(size - 1, 1)
+        return float(self.lows[k, bin] + inside * (self.highs[k, bin] - self.lows[k, bin]))
+
+
+def count_frame(frame: pandas.DataFrame, groups: dict[str, list[str]], spans: np.ndarray) -> TableCounts:
+    """Count typed columns (`TableEncoder.typed`); `spans` (k, 2) around the median of each column of numbers."""
+    X = frame[groups.get("number", [])].to_numpy(dtype=np.float64)
+    is_there = ~np.isnan(X)
+    n = is_there.sum(axis=0)
+    mean = np.divide(np.where(is_there, X, 0.0).sum(axis=0), n, out=np.zeros(X.shape[1]), where=n > 0)
+    spread = np.where(is_there, (X - mean) ** 2, 0.0).sum(axis=0)
+    shape = (X.shape[1], BINS)
+    counts = np.zeros(shape, dtype=np.int64)
+    lows, highs = np.full(shape, np.inf), np.full(shape, -np.inf)
+    for k, (low, high) in enumerate(spans):
+        values = X[:, k][(X[:, k] >= low) & (X[:, k] <= high)]
+        bins = np.minimum(((values - low) * (BINS / max(high - low, 1e-300))).astype(np.int64), BINS - 1)
+        counts[k] = np.bincount(bins, minlength=BINS)
+        np.minimum.at(lows[k], bins, values)
+        np.maximum.at(highs[k], bins, values)
+    words = {name: _count_words(frame[name]) for name in groups.get("text", [])}
+    return TableCounts(
+        len(frame),
+        n,
+        mean,
+        spread,
+        (X < spans[:, 0]).sum(axis=0),
+        counts,
+        lows,
+        highs,
+        {name: Counter(frame[name].tolist()) for name in groups.get("category", [])},
+        {name: terms for name, (terms, _) in words.items()},
+        {name: documents for name, (_, documents) in words.items()},
+    )
+
+
+def _count_words(cells: pandas.Series) -> tuple[Counter[str], Counter[str]]:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(token_pattern=WORD)
+    try:
+        X = vectorizer.fit_transform(cells)
+    except ValueError:  # no word at all
+        return Counter(), Counter()
+    names = vectorizer.get_feature_names_out().tolist()
+    terms, documents = np.asarray(X.sum(axis=0)).ravel(), np.bincount(X.indices, minlength=X.shape[1])
+    return Counter(dict(zip(names, terms.tolist(), strict=True))), Counter(
+        dict(zip(names, documents.tolist(), strict=True))
+    )
+
+
+def count_file(path: Path, columns: list[Column], spans: np.ndarray) -> TableCounts:
+    """Count the rows of one file."""
+    encoder = TableEncoder(columns)
+    encoder.columns_ = columns
+    found: TableCounts | None = None
+    for chunk in open_rows(path).chunks(encoder.plain_numbers, frozenset(encoder.names)):
+        assert chunk.frame is not None
+        try:
+            own = count_frame(*encoder.typed(chunk.frame), spans)
+        except CellError as error:
+            reason = f"row {chunk.start + error.row + 1}: {error}"
+            raise fault(path, reason, "Correct the cell, or leave it empty") from None
+        found = own if found is None else found.merged(own)
+    if found is None:
+        raise fault(path, "its rows are gone", "Leave the files as they are while they are read")
+    return found
+
+
+# ---- the encoder ----
 
 
 def spans_around_medians(values: np.ndarray, weight: np.ndarray) -> np.ndarray:

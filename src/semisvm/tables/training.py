@@ -19,17 +19,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from semisvm.errors import fault
+from semisvm.errors import DataError, fault
 from semisvm.estimators.registry import Method
 from semisvm.tables.classes import Classes
 from semisvm.tables.columns import Column
 from semisvm.tables.encode import LATENT, LETTERS, QUANTILES, STANDARD, MatrixEncoder, TableEncoder
 from semisvm.tables.methods import Settings, shape_for, takes_columns
+
+if TYPE_CHECKING:
+    from semisvm.tables.partition_rows import Pool
 
 Encoder = TableEncoder | MatrixEncoder
 
@@ -218,6 +221,51 @@ class RowForms:
         if numbers and _is_skewed(np.asarray(self.form(COLUMNS)[numbers], dtype=np.float64)):
             found.append(QUANTILES)
         return found
+
+
+class FolderForms(RowForms):
+    """The sampled rows of a folder, in the one form that all rows have: others would need all rows in memory."""
+
+    def candidates(self) -> list[str]:
+        """Return nothing: the standard view is the only one."""
+        return []
+
+
+@dataclass
+class FolderTraining(Training):
+    """What is known of a folder: `rows` and `codes` are those of the sample, the counts are those of all rows."""
+
+    encoder: TableEncoder | None = None
+    counts: np.ndarray = field(default_factory=lambda: np.empty(0))
+    n_rows: int = 0
+    pool: Pool | None = None
+
+    @property
+    def n_labeled(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def n_unlabeled(self) -> int:
+        return self.n_rows - self.n_labeled
+
+    @property
+    def class_counts(self) -> dict[str, int]:
+        """Labeled rows per class."""
+        return dict(zip(self.classes.names, self.counts.astype(int).tolist(), strict=True))
+
+    @property
+    def has_all_labels(self) -> bool:
+        """Whether all labeled rows are in the sample."""
+        return int((self.codes >= 0).sum()) == self.n_labeled
+
+    def views(self) -> RowForms:
+        """Return the sampled rows in the form that all rows have."""
+        return FolderForms(self.rows, self._known_encoder)
+
+    def _known_encoder(self, view: str, rows: Any) -> TableEncoder:
+        if view != STANDARD or self.encoder is None:
+            raise DataError("A folder is encoded in the standard view only. Give its files one by one for others.")
+        return self.encoder
 
 
 def take_rows(X: Any, rows: Any) -> Any:

@@ -34,7 +34,7 @@ from semisvm.estimators.auto.members import (
 from semisvm.estimators.auto.preparation import Views, make_views
 from semisvm.estimators.auto.stacking import Stacked, stack
 from semisvm.estimators.auto.trees import grow_leaf_shares
-from semisvm.estimators.inputs import refuse_undefined
+from semisvm.estimators.classifier import refuse_undefined
 from semisvm.estimators.progress import RoundRecord, warn_caller
 from semisvm.labels import Labels
 
@@ -195,17 +195,19 @@ def choose_rows(labels: Labels, in_use: np.ndarray, max_rows: int, random_state:
     return np.sort(np.concatenate([labeled, others[: max(max_rows - len(labeled), 0)]]))
 
 
-# What kernels of a view have in common, in words, by how their names begin.
-KINDS = (
-    ("graph", "neighbor graphs (classes along curves and surfaces)"),
-    ("component", "the main directions of all rows (classes that are clusters)"),
-)
-ORDINARY = "ordinary kernels (the labeled rows alone)"
+# What members have in common, in words, by how the name of the member or of its family begins.
+FROM_ALL_ROWS = {
+    "graph": "neighbor graphs (classes along curves and surfaces)",
+    "component": "the main directions of all rows (classes that are clusters)",
+    "trees without labels": "trees grown without labels (rows that share leaves)",
+    "latent semantics": "latent semantics (words that occur together)",
+}
+FROM_LABELED_ROWS = {"random forest": "a random forest", "extra trees": "extra trees", "": "ordinary kernels"}
 WORTH_NAMING = 0.05
 
 
 def explain_weights(weights: dict[str, float], families: dict[str, float]) -> str:
-    """Say which members carried the weight of a fitted `AutoSVC`, in one sentence per level.
+    """Say which members carried the weight of a fitted `AutoSVC`, and whether unlabeled rows did.
 
     Parameters
     ----------
@@ -215,21 +217,28 @@ def explain_weights(weights: dict[str, float], families: dict[str, float]) -> st
     Returns
     -------
     text : str
-        For example "The average rests on neighbor graphs (classes along curves and surfaces) by 93%."
+        For example "AutoSVC rests on neighbor graphs (classes along curves and surfaces) by 93%. In all, 95% of its
+        weight is on what all rows show, labeled or not, and 5% on the labeled rows alone."
     """
-    told = []
-    if len(families) > 1:
-        told.append(f"The average of AutoSVC rests on {_shares(families)}.")
     kinds: dict[str, float] = {}
+    of_kernels: dict[str, float] = {}
     for name, weight in weights.items():
-        member = name.partition(": ")[2] if len(families) > 1 else name
-        if member and not name.startswith(("latent", "trees")):  # families with one kind of member
-            kind = next((words for start, words in KINDS if member.startswith(start)), ORDINARY)
-            kinds[kind] = kinds.get(kind, 0.0) + weight
-    total = sum(kinds.values())
-    if total > WORTH_NAMING:
-        subject = "Its kernels rest" if told else "The average of AutoSVC rests"
-        told.append(f"{subject} on {_shares({kind: weight / total for kind, weight in kinds.items()})}.")
+        family = next((one for one in families if name == one or name.startswith(f"{one}: ")), "")
+        member = name.removeprefix(f"{family}: ")
+        words = FROM_ALL_ROWS | FROM_LABELED_ROWS
+        of_family = next((kind for kind in words if kind and family.startswith(kind)), None)
+        start = of_family or next(kind for kind in words if member.startswith(kind))
+        kinds[words[start]] = kinds.get(words[start], 0.0) + weight
+        if family and not of_family:
+            of_kernels[family] = of_kernels.get(family, 0.0) + weight
+    of_all_rows = sum(weight for kind, weight in kinds.items() if kind in FROM_ALL_ROWS.values())
+    told = [f"AutoSVC rests on {_shares(kinds)}."]
+    told.append(
+        f"In all, {100 * of_all_rows:.0f}% of its weight is on what all rows show, labeled or not, and "
+        f"{100 * (1 - of_all_rows):.0f}% on the labeled rows alone."
+    )
+    if len(of_kernels) > 1 and max(of_kernels.values()) >= WORTH_NAMING:
+        told.append(f"Its kernels are of {_shares(of_kernels)}.")
     return " ".join(told)
 
 

@@ -23,8 +23,8 @@ from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.library import check_neighbors, make_library
 from semisvm.estimators.auto.stacking import fit_least_squares
 from semisvm.estimators.base import FLOATS
+from semisvm.estimators.classifier import validated
 from semisvm.estimators.costs import Costs
-from semisvm.estimators.inputs import validated
 from semisvm.estimators.problem import KernelParameters, TrainingProblem
 from semisvm.kernels import Formula
 from semisvm.kernels.sources import cross_kernel

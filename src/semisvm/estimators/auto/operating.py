@@ -25,7 +25,7 @@ from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
 from semisvm.estimators.auto.members import FamilyFit
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.auto.stacking import stack
-from semisvm.estimators.inputs import finite_scores
+from semisvm.estimators.classifier import finite_scores
 from semisvm.estimators.preference._common import Plan, make_plan
 from semisvm.estimators.preference._decision import (
     check_labels,

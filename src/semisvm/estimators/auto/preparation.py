@@ -25,7 +25,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 
 from semisvm.estimators.base import FLOATS
-from semisvm.estimators.inputs import refuse_too_large, validated
+from semisvm.estimators.classifier import refuse_too_large, validated
 from semisvm.sklearn_private import num_samples
 
 GROUPS = ("number", "category", "text")

@@ -20,10 +20,14 @@ from semisvm.estimators.auto.families import FamiliesFit, choose_rows, fit_famil
 from semisvm.estimators.auto.library import check_neighbors
 from semisvm.estimators.auto.operating import TARGET_CONSTRAINTS, OperatingMixin, crossed_scores
 from semisvm.estimators.auto.preparation import read_rows
-from semisvm.estimators.binary import winning_codes
+from semisvm.estimators.classifier import (
+    SemiSupervisedMixin,
+    check_every_class_is_used,
+    read_random_sample,
+    row_weights,
+    winning_codes,
+)
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.inputs import check_every_class_is_used, read_random_sample, row_weights
-from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.labels import Labels, encode
 from semisvm.shared_docs import with_shared_docs

@@ -104,6 +104,7 @@ class ClassifierLearner(Learner):
     weight   (n,) the user's sample weights, or None
     price    (n,) the weight of each row at a share of 1
     tell     is given the record of each round; where it returns true, `done` raises EndedEarlyError
+    look     is given the number of trainings after each; where it returns true, the round is the last
 
     A classifier that takes no sample_weight is trained on a row of share s if the row's own random number is below s:
     the same rows take part for the same share, and on average as much weight takes part.
@@ -119,9 +120,11 @@ class ClassifierLearner(Learner):
         *,
         problem: str,
         tell: Callable[[RoundRecord], bool],
+        look: Callable[[int], bool] = lambda n_trainings: False,
         n_jobs: int | None = None,
     ):
         self.n_jobs = n_jobs
+        self.look, self.is_last = look, False
         self.takes_weight = has_fit_parameter(estimator, "sample_weight")
         if weight is not None and not self.takes_weight:
             raise ValueError(f"{type(estimator).__name__} takes no sample_weight: leave it out.")
@@ -137,13 +140,15 @@ class ClassifierLearner(Learner):
 
     def train_many(self, trainings: Sequence[TrainingCall]) -> list[np.ndarray]:
         """Train in several independent sequences, in parallel processes or threads as joblib is set up."""
-        fitted = Parallel(self.n_jobs)(delayed(self._fit_and_score)(sign, share) for sign, share, _ in trainings)
+        calls = (delayed(self._fit_and_score)(sign, share) for sign, share, _ in trainings)
+        fitted = Parallel(self.n_jobs, return_as="generator")(calls)
         return [self._keep(sequence, *found) for (*_, sequence), found in zip(trainings, fitted, strict=True)]
 
     def _keep(self, sequence: Hashable, model: Any, scores: np.ndarray) -> np.ndarray:
         if sequence == ALL_LABELS:
             self.model = model
         self.n_iter += 1
+        self.is_last |= self.look(self.n_iter)
         return scores
 
     def _fit_and_score(self, sign: np.ndarray, share: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -161,7 +166,7 @@ class ClassifierLearner(Learner):
         seconds = time.perf_counter() - self.began
         record = RoundRecord(self.problem, len(self.history), self.n_iter, seconds=seconds, details=details)
         self.history.append(record)
-        if self.tell(record):
+        if self.tell(record) or self.is_last:
             raise EndedEarlyError
 
 

@@ -16,10 +16,16 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.estimators.binary import pairs, winning_codes
+from semisvm.estimators.binary import pairs
+from semisvm.estimators.classifier import (
+    SemiSupervisedMixin,
+    check_every_class_is_used,
+    read_random_sample,
+    row_weights,
+    validated,
+    winning_codes,
+)
 from semisvm.estimators.equal_rows import as_repetitions, content_order
-from semisvm.estimators.inputs import check_every_class_is_used, read_random_sample, row_weights, validated
-from semisvm.estimators.mixin import SemiSupervisedMixin
 from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome
 from semisvm.estimators.preference._decision import (
@@ -208,6 +214,7 @@ class PreferenceClassifier(
                     plan.random,
                     problem=pair.name(labels.classes),
                     tell=lambda record: watch.round_done(record) or was_stopped,  # noqa: B023
+                    look=watch.training_done,
                     n_jobs=self.n_jobs,
                 )
                 # One draw of folds and one way to use unlabeled rows: trainings of others may be expensive.

@@ -1,9 +1,9 @@
 """The cluster-SVM method: label the unlabeled rows by their clusters, then train one SVM on all rows.
 
     Step 0  features: X itself (the paper's Algorithm 2) or kernel PCA of all rows (its Algorithm 3), of which the
-            components are kept that tell the labeled classes apart (see `embed`)
+            components are kept that tell the labeled classes apart (see `kernels.spectrum`)
     Step 1  clusters: k-means, or any clusterer, on the features of all rows
-    Step 2  labels: each cluster takes the majority label of its labeled members (see `labels`)
+    Step 2  labels: each cluster takes the majority label of its labeled members (see `cluster_labels`)
     Step 3  an SVM of all rows, labeled ones with their own label, the others with their cluster's
 
 Kernel PCA and the SVM share one kernel, by default exp(-|x - z|^2 / (2 sigma^2)) with sigma the median distance
@@ -21,8 +21,7 @@ from sklearn.utils import check_random_state
 from semisvm.dual import Status
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import MethodFit
-from semisvm.estimators.cluster.embed import median_gamma
-from semisvm.estimators.cluster.labels import (
+from semisvm.estimators.cluster_labels import (
     EMPTY_RULES,
     LINEAR_C,
     N_CLUSTERS,
@@ -38,6 +37,7 @@ from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord
 from semisvm.kernels import Formula
+from semisvm.kernels.spectrum import median_gamma
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 

@@ -4,32 +4,48 @@ The unlabeled rows enter by the means of their two classes. With ten labels most
 and the means can: misplaced rows hardly move them. Three steps:
 
     the supervised machine         of the labeled rows (`rounds`)
-    which rows are positive        by sorting and solving by turns (`search.LabelMeans`, Eq. 7)
-    the machine of those guesses   every mistake at its cost (`search.GuessedMargins`, Eq. 6)
+    which rows are positive        by sorting and solving by turns (`label_mean_search.LabelMeans`, Eq. 7)
+    the machine of those guesses   every mistake at its cost (`label_mean_search.GuessedMargins`, Eq. 6)
+
+The answer to a cost matrix between more classes is one-sided regression of labeled and unlabeled rows:
+
+    1.  the machines of the labeled rows (`labeling.OneSided`): f_k(x) estimates what predicting class k costs
+    2.  one class for every unlabeled row, u_k rows of class k:  maximize -sum_i f_{class of i}(x_i)   (`assign`)
+    3.  the machines of all rows, the guessed ones at C_unlabeled
+
+For two classes 2 is the sort of the supervised scores. u_k is the share of class k times the number of unlabeled
+rows, whatever their weights: no assignment of whole rows need have the share of the weight. Nothing is iterated: where
+the label-mean machine searches on for two classes, its search was measured to change nothing.
 """
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
+from semisvm.dual import Status
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
-from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
+from semisvm.estimators.binary import ENDED_BY_USER, BinaryFit, BinaryTask, MethodFit, fit_pairs
 from semisvm.estimators.class_shares import (
     POSITIVE_FRACTION,
     PositiveShare,
+    assign,
     check_share_has_one_meaning,
+    counts_of,
     report_shares,
     settle_share,
+    settle_shares,
 )
 from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
 from semisvm.estimators.equal_rows import merge_unlabeled_copies
-from semisvm.estimators.label_mean.cost_matrix import fit_cost_matrix
-from semisvm.estimators.label_mean.search import GuessedMargins, LabelMeans
-from semisvm.estimators.labeling import scheme_of
+from semisvm.estimators.label_mean_search import GuessedMargins, LabelMeans
+from semisvm.estimators.labeling import Labeler, scheme_of
 from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.progress import RoundRecord
 from semisvm.estimators.rounds import Rounds, hinge_problem
 from semisvm.kernels import Formula, KernelRows
 from semisvm.shared_docs import with_shared_docs
@@ -232,3 +248,39 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         if problem.labels.n_classes > 2 or share is None:
             return class_shares(problem.labels, problem.weight)
         return np.array([1 - share.value, share.value])
+
+
+def fit_cost_matrix(
+    problem: TrainingProblem,
+    kernel: KernelRows,
+    C: float,
+    C_unlabeled: float,
+    positive_fraction: str | float,
+    known: list[PositiveShare] | None = None,
+) -> list[BinaryFit]:
+    """Steps 1 to 3; `known` are the shares of the classes, settled here if not given; each is its fit's outcome."""
+    labels, weight = problem.labels, problem.weight
+    with problem.progress.whole_fit("one-sided regression") as watch:
+        began = time.perf_counter()
+        labeler = Labeler(problem, kernel, watch)
+        box = C * weight * problem.costs.price(labels.codes)
+        labeler.solve(labels.codes, box)  # step 1
+        estimates = labeler.scores
+        shares = known or settle_shares(positive_fraction, labels, estimates, weight)
+        unlabeled = np.flatnonzero(~labels.is_labeled)
+        guess, given_in = labels.codes.copy(), np.where(labels.is_labeled, 0, -1)
+        first = RoundRecord("one-sided regression", details={"shares": [share.value for share in shares]})
+        stop = watch.round_done(first)
+        if len(unlabeled) and not stop and labeler.status not in ENDED_BY_USER:
+            count = counts_of(np.array([share.value for share in shares]), len(unlabeled))
+            guess[unlabeled] = assign(-estimates[unlabeled], count)  # step 2
+            given_in[unlabeled] = 1
+            box[unlabeled] = (C_unlabeled * weight * problem.costs.price(guess))[unlabeled]
+            labeler.solve(guess, box)  # step 3
+        if stop:
+            labeler.end(Status.STOPPED)
+    seconds = time.perf_counter() - began
+    return [
+        replace(fit, history=[replace(record, seconds=seconds, details=share.as_details())], outcome=share)
+        for fit, record, share in zip(labeler.fits([], given_in), labeler.records(), shares, strict=True)
+    ]

@@ -1,4 +1,4 @@
-"""What an estimator is given, checked: weights and masks of rows, and numbers that kernels can work with.
+"""What every classifier here does at its edges: it checks what it is given, and offers labels by its scores.
 
 Kernels are made of sums of squares. Squares of float32 numbers leave the range of float32 beyond 1e19 and below 1e-19,
 and squares of float64 numbers leave that of float64 beyond 1e154: float32 is widened where float64 is enough, other
@@ -9,16 +9,23 @@ estimator without `refuse_undefined`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.errors import UndefinedError
 from semisvm.kernels import Formula
 from semisvm.labels import Labels
+from semisvm.model_selection.scoring import LabeledRowsScoreMixin
+from semisvm.primal.dask_rows import is_dask, map_lazily
+from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import check_sample_weight
+
+if TYPE_CHECKING:
+    from semisvm.campaign import Campaign, ThresholdClassifier
+    from semisvm.decision import OperatingPoint
 
 LARGEST = 1e150  # a sum of squares of a million such numbers is finite in float64
 LARGEST_WEIGHT = 1e30  # of a row, and the inverse of the smallest
@@ -205,3 +212,81 @@ def _largest_number(X: Any, names: Any) -> tuple[int, str]:
     value = X.data[at] if sparse.issparse(X) else X[row, column]
     name = f"feature {column}" if names is None else f"feature {names[column]!r}"
     return row, f"{name} is {value:.6g}"
+
+
+def winning_codes(decision: np.ndarray) -> np.ndarray:
+    """The class index of each row: with two classes 1 where the score is above 0, with more the largest score."""
+    return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+
+
+class SemiSupervisedMixin(LabeledRowsScoreMixin):
+    """Mixin for classifiers with `decision_function`: `predict`, `score`, `campaign` and `with_threshold`.
+
+    It must come before scikit-learn's `ClassifierMixin` among the base classes.
+    """
+
+    classes_: np.ndarray
+    decision_function: Callable[..., np.ndarray]
+
+    @with_shared_docs
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        %(new_rows)s
+
+        Returns
+        -------
+        %(predicted)s
+        """
+        if is_dask(X):
+            check_is_fitted(self)
+            return map_lazily(self.predict, X, None, self.classes_.dtype)
+        decision = self.decision_function(X)
+        return self.classes_[winning_codes(decision)]
+
+    def campaign(self, X_pool: Any, **options: Any) -> Campaign:
+        """Begin to label rows of a pool until a threshold of this model is certified.
+
+        Parameters
+        ----------
+        X_pool : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows whose labels are not known; the unlabeled rows of `fit`, or others.
+        **options
+            What `Campaign.for_model` takes: `min_precision`, `min_recall`, `min_f`, `max_cost` with `costs`,
+            `confidence`, `claim`, `pos_label`, `training` and others.
+
+        Returns
+        -------
+        campaign : Campaign
+            With `draw`, `tell`, `verdict`, `prices` and `save`. It is entered in `campaigns_`, the ledger of this
+            model: the risks of all campaigns add up.
+
+        See Also
+        --------
+        with_threshold : The model with what a campaign has certified.
+        """
+        from semisvm.campaign import Campaign
+
+        check_is_fitted(self)
+        return Campaign.for_model(self, X_pool, **options)
+
+    def with_threshold(self, point: OperatingPoint | float, *, pos_label: Any = None) -> ThresholdClassifier:
+        """Return this model with another threshold; the model itself stays as it is.
+
+        Parameters
+        ----------
+        point : OperatingPoint or float
+            What a campaign has certified, or a plain threshold: rows with a higher score are accepted.
+        pos_label : label, default=None
+            The positive class; by default the second of two.
+
+        Returns
+        -------
+        model : ThresholdClassifier
+            A fitted classifier; `operating_point_` says what is promised.
+        """
+        from semisvm.campaign import ThresholdClassifier
+
+        return ThresholdClassifier.around(self, point, pos_label)
