@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from types import FrameType, ModuleType
@@ -64,11 +64,11 @@ def main() -> NoReturn:
         _prepare_streams()
         _on_signals(_leave)
         _check_address_space()
-        load_late()
-        from semisvm.cli.commands import run
+        with late_packages():
+            from semisvm.cli.commands import run
 
-        _on_signals(_stop)
-        code = run(sys.argv[1:])
+            _on_signals(_stop)
+            code = run(sys.argv[1:])
     except KeyboardInterrupt:
         _on_signals(signal.SIG_IGN)
         print("Stopped.", file=sys.stderr)
@@ -206,6 +206,10 @@ class LateModule(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return spec.loader.look_up(self, name)
 
+    def __dir__(self) -> list[str]:
+        hasattr(self, "__all__")  # executes it
+        return list(super().__dir__())
+
 
 class _LateLoader:
     """Makes a `LateModule`, and executes it when its time has come."""
@@ -213,7 +217,11 @@ class _LateLoader:
     one_at_a_time = threading.RLock()
 
     def __init__(self, spec: ModuleSpec):
-        self.spec, self.is_executing, self.homes = spec, False, None
+        assert spec.loader is not None
+        assert spec.origin is not None
+        self.spec, self.loader, self.source = spec, spec.loader, spec.origin
+        self.is_executing = False
+        self.homes: dict[str, tuple[str, str]] | None = None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return LateModule(spec.name)
@@ -227,34 +235,35 @@ class _LateLoader:
             if type(module) is not LateModule:  # another thread has executed it
                 return getattr(module, name)
             if self.homes is None:
-                self.homes = _homes(self.spec)
-            if not self.is_executing and name in self.homes:
+                self.homes = _homes(self.source, self.spec.name)
+            if self.is_executing:  # by this thread: as with every package that is half executed
+                raise AttributeError(f"module {self.spec.name!r} has no attribute {name!r} yet")
+            if name in self.homes:
                 home, own_name = self.homes[name]
                 value = vars(module)[name] = getattr(import_module(home, self.spec.name), own_name)
                 return value
-            if self.is_executing or PathFinder.find_spec(f"{self.spec.name}.{name}", module.__path__):
-                # A module of it, which the import system looks for next.
-                raise AttributeError(f"module {self.spec.name!r} has no attribute {name!r}")
+            if PathFinder.find_spec(f"{self.spec.name}.{name}", module.__path__):
+                return import_module(f"{self.spec.name}.{name}")
             self.is_executing = True
             try:
-                self.spec.loader.exec_module(module)
+                self.loader.exec_module(module)
             finally:
                 self.is_executing = False
-            module.__spec__, module.__loader__ = self.spec, self.spec.loader
-            module.__class__ = ModuleType
+            module.__spec__, module.__loader__ = self.spec, self.loader
+            module.__class__ = ModuleType  # type: ignore[assignment]
             return getattr(module, name)
 
 
-def _homes(spec: ModuleSpec) -> dict[str, tuple[str, str]]:
+def _homes(source: str, package: str) -> dict[str, tuple[str, str]]:
     """For each name that a package imports from a module: the module, and the name there."""
     import ast
 
-    with open(spec.origin, encoding="utf-8") as source:
-        statements = ast.parse(source.read()).body
+    with open(source, encoding="utf-8") as text:
+        statements = ast.parse(text.read()).body
     return {
         one.asname or one.name: ("." * statement.level + (statement.module or ""), one.name)
         for statement in statements
-        if isinstance(statement, ast.ImportFrom) and statement.module not in (None, spec.name)
+        if isinstance(statement, ast.ImportFrom) and statement.module not in (None, package)
         for one in statement.names
     }
 
@@ -269,12 +278,17 @@ class _LateFinder:
         found = PathFinder.find_spec(name, path, target)
         if found is None or found.origin is None or found.submodule_search_locations is None:
             return found
-        late = ModuleSpec(name, _LateLoader(found), origin=found.origin, is_package=True)
+        late = ModuleSpec(name, _LateLoader(found), origin=found.origin, is_package=True)  # type: ignore[arg-type]
         late.submodule_search_locations = found.submodule_search_locations
         late.has_location = True
         return late
 
 
-def load_late() -> None:
-    """From now on, execute the packages in `LATE` when they are used."""
-    sys.meta_path.insert(0, _LateFinder)
+@contextlib.contextmanager
+def late_packages() -> Iterator[None]:
+    """Execute the packages in `LATE` when they are used; those that were imported before stay as they are."""
+    sys.meta_path.insert(0, _LateFinder)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(_LateFinder)  # type: ignore[arg-type]
