@@ -208,7 +208,7 @@ class LateModule(ModuleType):
 
     def __dir__(self) -> list[str]:
         hasattr(self, "__all__")  # executes it
-        return list(super().__dir__())
+        return list(ModuleType.__dir__(self))
 
 
 class _LateLoader:
