@@ -18,6 +18,7 @@ from semisvm.kernels.formula import DOT_FORMULAS
 from semisvm.kernels.resources import jit
 
 SCANNED_ROWS = 256  # rows per piece of a pass over the data
+LARGE_PAGE = 1 << 21  # bytes that the system may provide at once where memory is written for the first time
 PANEL_WIDTH = 128  # rows side by side: a whole number of vector registers on every machine
 _RBF, _POLY, _SIGMOID = (DOT_FORMULAS.index(name) for name in ("rbf", "poly", "sigmoid"))
 
@@ -39,6 +40,42 @@ def _add_one(_context, counter):
 
 
 next_piece: Any = intrinsic(_add_one)
+
+
+def _touch(_context, values, at):
+    """Have the system provide the memory of values.ravel()[at], without changing it whatever other threads do."""
+
+    def generate(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        kind = ir.IntType(signature.args[0].dtype.bitwidth)
+        there, nothing = builder.bitcast(builder.gep(data, [args[1]]), kind.as_pointer()), ir.Constant(kind, 0)
+        builder.cmpxchg(there, nothing, nothing, "monotonic", "monotonic")  # 0 for 0: a write access all the same
+        return context.get_dummy_value()
+
+    return types.void(values, types.int64), generate
+
+
+_provide: Any = intrinsic(_touch)
+
+
+@jit
+def provide_rows(counter, values, slots):
+    """Touch the memory of the rows to be written; return the first piece that is left to the caller, and its number 0.
+
+    One piece is about a large page. Threads that write parts of the same row would meet a new page at the same time,
+    and all of them would have the system clear it, all but one in vain.
+    """
+    n, n_rows = values.shape[1], slots.shape[0]
+    rows_per_piece = max(1, LARGE_PAGE // max(1, n * values.itemsize))
+    n_pieces = -(-n_rows // rows_per_piece)
+    piece = next_piece(counter)
+    while piece < n_pieces:
+        for r in range(piece * rows_per_piece, min((piece + 1) * rows_per_piece, n_rows)):
+            if slots[r] >= 0:
+                for column in range(0, n, LARGE_PAGE // values.itemsize):
+                    _provide(values, slots[r] * n + column)
+        piece = next_piece(counter)
+    return piece, n_pieces
 
 
 @jit

@@ -28,7 +28,7 @@ from numba import types
 from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
-from semisvm.kernels.compiled import PANEL_WIDTH, add_stored, finish_dots, next_piece
+from semisvm.kernels.compiled import PANEL_WIDTH, add_stored, finish_dots, next_piece, provide_rows
 from semisvm.kernels.resources import jit
 
 GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
@@ -97,7 +97,8 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
     indptr, indices, data, squares, diagonal, formula, n_features = source
     n, total, part = change.shape[0], np.zeros(width), np.empty(PANEL_WIDTH)
     panel, panel_squares, sums = _empty_panel(n_features, data)
-    start = width * next_piece(counter)
+    piece, n_pages = provide_rows(counter, values, slots)
+    start = width * (piece - n_pages)
     while start < n:
         stop = min(start + width, n)
         add_stored(total, values, stored_slots, stored_moves, start, stop - start)
@@ -122,7 +123,7 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
             _clear(panel, indptr, indices, first, last)
         for i in range(stop - start):
             change[np.uint64(start + i)] = total[i]
-        start = width * next_piece(counter)
+        start = width * (next_piece(counter) - n_pages)
 
 
 @jit
