@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomTreesEmbedding
 from sklearn.metrics import average_precision_score
+from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from semisvm import AutoSVC, load, save
@@ -23,7 +24,7 @@ from semisvm.estimators.auto.members import (
 )
 from semisvm.estimators.auto.preparation import make_views, read_rows, settle_groups
 from semisvm.estimators.auto.stacking import fit_least_squares, stack
-from semisvm.estimators.auto.trees import grow_leaf_shares, trees_of
+from semisvm.estimators.auto.trees import grow_forest, grow_leaf_shares
 from semisvm.tables.files import load_table_model
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
@@ -131,9 +132,21 @@ def test_the_kernel_of_trees_is_near_that_of_scikit_learn():
     assert np.abs((Z @ Z.T).toarray() - meet).mean() < 0.01
 
 
+def test_a_few_rows_walk_down_the_trees_without_compiled_code_to_the_same_leaves(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    grown = grow_leaf_shares(X).trees
+    table = np.random.default_rng(1).normal(size=(grown.n_nodes, 3))
+    leaves, sums = grown.leaves(X), grown.sums(X, table)
+    monkeypatch.setattr(trees, "FEW_WALKS", 0)
+    assert_array_equal(leaves, grown.leaves(X))
+    assert_array_equal(sums, grown.sums(X, table))
+
+
 def test_damaged_trees_are_refused():
     X = np.random.default_rng(0).standard_normal((30, 3))
-    grown = trees_of(RandomTreesEmbedding(3, random_state=0).fit(X))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trees, "N_LEAF_TREES", 3)
+        grown = grow_leaf_shares(X).trees
     with pytest.raises(ValueError, match="not grown on 2 columns"):
         grown.leaves(X[:, :2])
     for damage in ({"left": grown.left * 0}, {"right": grown.right + 1}, {"feature": grown.feature[:-1]}):
@@ -163,25 +176,40 @@ def test_latent_coordinates_have_length_1_and_their_scores_are_those_of_the_kern
     assert_allclose(list(found.members.weights.values()), weights)
 
 
-@pytest.mark.parametrize(
-    ("kind", "per_cut"), [(RandomForestClassifier, half_of_columns), (ExtraTreesClassifier, few_columns)]
-)
-def test_a_forest_is_left_out_by_its_out_of_bag_scores(kind, per_cut):
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_trees_that_look_at_all_columns_are_those_of_scikit_learn(n_classes):
+    """The draws of rows by hand: a tree is then a plain decision tree of the rows drawn, counted by their draws."""
     rng = np.random.default_rng(0)
-    X, codes = rng.standard_normal((60, 9)), rng.integers(0, 2, 25)
+    X, codes, weight = rng.standard_normal((90, 4)), rng.integers(0, n_classes, 90), rng.uniform(0.5, 2, 90)
+    codes[X[:, 0] > 0.3] = 0
+    grown = grow_forest(X, codes, weight, n_classes, n_trees=1, per_cut=4, is_random=False)
+    draws = np.random.default_rng(0)
+    draws.integers(1, 2**62, 1)  # the seed of the tree
+    times = np.bincount(draws.integers(0, 90, 90), minlength=90)
+    tree = DecisionTreeClassifier(min_samples_leaf=2, random_state=0).fit(X, codes, sample_weight=times * weight)
+    found, seen = grown.trees.sums(X, grown.shares), times > 0  # elsewhere equally good cuts differ
+    assert_allclose(found[seen], tree.predict_proba(X[seen]), atol=1e-12)
+    assert_allclose(grown.out_of_bag, np.where(seen[:, None], 0, found), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_random", "per_cut"),
+    [(RandomForestClassifier, False, half_of_columns), (ExtraTreesClassifier, True, few_columns)],
+)
+def test_a_forest_is_near_that_of_scikit_learn_and_left_out_by_its_out_of_bag_scores(kind, is_random, per_cut):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 9))
+    X[:, 8] = 1  # a column that never varies
+    codes = (X[:25, 0] + 0.5 * rng.standard_normal(25) > 0).astype(int)
     target = LabeledTarget(np.arange(25), 2.0 * codes[:, None] - 1, np.ones(25), np.ones(25))
-    found = train_forest("rows", kind, per_cut, {"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
-    alone = kind(
-        N_TREES,
-        max_features=5 if kind is RandomForestClassifier else 3,
-        min_samples_leaf=2,
-        bootstrap=True,
-        oob_score=True,
-        random_state=0,
-    )
-    alone.fit(X[:25], codes, sample_weight=np.ones(25))
-    assert_allclose(found.members.left_out[:, 0], 2 * alone.oob_decision_function_[:, 1] - 1)
-    assert_allclose(found.scores[:, 0], 2 * alone.predict_proba(X)[:, 1] - 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(members, "N_FOREST_TREES", 2000)
+        found = train_forest("rows", is_random, per_cut, {"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
+    how = {"max_features": per_cut(9), "min_samples_leaf": 2, "bootstrap": True, "random_state": 0}
+    alone = kind(500, oob_score=True, **how).fit(X[:25], codes)
+    assert_allclose(found.members.left_out[:, 0], 2 * alone.oob_decision_function_[:, 1] - 1, atol=0.15)
+    assert_allclose(found.scores[:, 0], 2 * alone.predict_proba(X)[:, 1] - 1, atol=0.12)
+    assert np.abs(found.scores[:, 0] - 2 * alone.predict_proba(X)[:, 1] + 1).mean() < 0.03
 
 
 def test_the_forest_finds_the_two_columns_of_forty_that_decide():

@@ -141,16 +141,14 @@ def fit_families(X: Any, weight: np.ndarray, target: LabeledTarget, settings: Fa
 
 def _trainers(views: dict[str, Any]) -> dict[str, Callable[..., FamilyFit]]:
     """What trains each family that these views call for."""
-    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-
     found: dict[str, Callable[..., FamilyFit]] = {}
     for view in views:
         found[f"{view} columns" if view in ("standardized", "quantile") else view] = partial(train_kernels, view)
     if "standardized" in views:
         both: tuple[str, ...] = ("standardized", "quantile")
         found["trees without labels"] = partial(train_features, both, grow_leaf_shares, (1.0,))
-        found["random forest"] = partial(train_forest, "standardized", RandomForestClassifier, half_of_columns)
-        found["extra trees"] = partial(train_forest, "standardized", ExtraTreesClassifier, few_columns)
+        found["random forest"] = partial(train_forest, "standardized", False, half_of_columns)
+        found["extra trees"] = partial(train_forest, "standardized", True, few_columns)
     for view in views:
         if view.startswith("words"):
             both = (view, view.replace("words", "characters", 1))

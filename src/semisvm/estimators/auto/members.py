@@ -11,10 +11,9 @@ A view is a matrix that is made from the rows (`preparation`). Trees and directi
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -31,12 +30,9 @@ from semisvm.estimators.auto.average import (
 )
 from semisvm.estimators.auto.library import Member, make_library
 from semisvm.estimators.auto.stacking import Stacked
-from semisvm.estimators.auto.trees import LeafShares, TreeSet, shares_at_leaves, trees_of
+from semisvm.estimators.auto.trees import LeafShares, TreeSet, grow_forest
 
-if TYPE_CHECKING:
-    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-
-N_FOREST_TREES, FOREST_LEAF = 300, 2
+N_FOREST_TREES = 300
 N_DIRECTIONS, WEAK_RIDGE = 100, 0.1
 
 
@@ -173,7 +169,7 @@ class ForestFamily:
 
 def train_forest(
     view: str,
-    kind: type[RandomForestClassifier] | type[ExtraTreesClassifier],
+    is_random: bool,
     per_cut: Callable[[int], int],
     views: dict[str, Any],
     weight: np.ndarray,
@@ -184,20 +180,23 @@ def train_forest(
     """Train a forest on the labeled rows of one view, of whose d columns a cut looks at `per_cut(d)`."""
     began = time.perf_counter()
     rows, Y = views[view], target.Y
-    codes = (Y[:, 0] > 0).astype(int) if Y.shape[1] == 1 else Y.argmax(axis=1)
-    how = {"max_features": per_cut(rows.shape[1]), "min_samples_leaf": FOREST_LEAF}
-    forest = kind(N_FOREST_TREES, bootstrap=True, oob_score=True, random_state=0, **how)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # rows that no tree has left out get the shares of the classes, below
-        forest.fit(rows[target.labeled], codes, sample_weight=target.count)
-    share = np.bincount(codes, target.count) / target.count.sum()
-    out_of_bag = forest.oob_decision_function_
-    has_none = ~np.isfinite(out_of_bag).all(axis=1) | (out_of_bag.sum(axis=1) == 0)
-    left_out = _from_shares(np.where(has_none[:, None], share, out_of_bag))
+    codes = (Y[:, 0] > 0).astype(np.int64) if Y.shape[1] == 1 else Y.argmax(axis=1)
+    forest = grow_forest(
+        rows[target.labeled],
+        codes,
+        target.count,
+        max(2, Y.shape[1]),
+        n_trees=N_FOREST_TREES,
+        per_cut=per_cut(rows.shape[1]),
+        is_random=is_random,
+    )
+    share = np.bincount(codes, target.count, forest.shares.shape[1]) / target.count.sum()
+    has_none = forest.out_of_bag.sum(axis=1) == 0  # rows that no tree has left out get the shares of the classes
+    left_out = _from_shares(np.where(has_none[:, None], share, forest.out_of_bag))
     record = member_record(title[:-2], left_out, target, 0, time.perf_counter() - began).with_details(weight=1.0)
     stacked = Stacked(np.ones(1), float(record.objective or 0), n_iter=1, gap=0.0)
     members = MembersFit([], {}, {"": 1.0}, left_out, stacked, [record], settings.tell(record))
-    family = ForestFamily(view, trees_of(forest), shares_at_leaves(forest))
+    family = ForestFamily(view, forest.trees, forest.shares)
     return FamilyFit(family, members, family.scores(views))
 
 

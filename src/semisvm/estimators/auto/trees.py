@@ -1,4 +1,4 @@
-"""Decision trees as a few arrays: grown without labels here, or what forests of scikit-learn become.
+"""Decision trees as a few arrays, grown with or without labels.
 
 Models that hold them are small, can be kept in files without trusting any code, and score rows by one compiled loop.
 
@@ -10,19 +10,16 @@ Models that hold them are small, can be kept in files without trusting any code,
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from semisvm.kernels.resources import jit
+from semisvm.kernels.resources import jit_late
 
 N_LEAF_TREES, LEAF_DEPTH = 200, 7
 FEW_WALKS = 100_000  # from a root to a leaf: NumPy takes them before compiled code is loaded
-compiled: Callable[..., Any] = cache(jit)
 
 
 @dataclass(frozen=True)
@@ -42,31 +39,24 @@ class TreeSet:
     def leaves(self, rows: Any) -> np.ndarray:
         """The leaf of each row in each tree, (m, T)."""
         rows = self._checked(rows)
-        if len(rows) * len(self.roots) <= FEW_WALKS:
-            return self._leaves_of_few(rows)
-        found = np.empty((len(rows), len(self.roots)), dtype=np.int64)
-        compiled(_find_leaves)(rows, self.left, self.right, self.feature, self.threshold, self.roots, found)
+        found = np.tile(self.roots.astype(np.int64), (len(rows), 1))
+        if found.size <= FEW_WALKS:
+            row = np.arange(len(rows))[:, None]
+            while (self.left[found] != found).any():
+                is_left = rows[row, self.feature[found]] <= self.threshold[found]
+                found = np.where(is_left, self.left[found], self.right[found])
+            return found
+        _find_leaves(rows, self.left, self.right, self.feature, self.threshold, self.roots, found)
         return found
 
     def sums(self, rows: Any, table: np.ndarray) -> np.ndarray:
         """For each row the sum over all trees of the lines of `table`, (n, c), at its leaves: (m, c)."""
+        total = np.zeros((rows.shape[0], table.shape[1]))
+        if len(total) * len(self.roots) <= FEW_WALKS:
+            return sum((table[leaf] for leaf in self.leaves(rows).T), total)
         rows = self._checked(rows)
-        total = np.zeros((len(rows), table.shape[1]))
-        if len(rows) * len(self.roots) <= FEW_WALKS:
-            for leaf in self._leaves_of_few(rows).T:
-                total += table[leaf]
-            return total
-        compiled(_sum_at_leaves)(rows, self.left, self.right, self.feature, self.threshold, self.roots, table, total)
+        _sum_at_leaves(rows, self.left, self.right, self.feature, self.threshold, self.roots, table, total)
         return total
-
-    def _leaves_of_few(self, rows: np.ndarray) -> np.ndarray:
-        """The leaves of rows that were checked: every walk takes a step, until all have ended."""
-        node = np.broadcast_to(self.roots.astype(np.int64), (len(rows), len(self.roots)))
-        row = np.arange(len(rows))[:, None]
-        while (self.left[node] != node).any():
-            is_left = rows[row, self.feature[node]] <= self.threshold[node]
-            node = np.where(is_left, self.left[node], self.right[node])
-        return np.array(node)
 
     def _checked(self, rows: Any) -> np.ndarray:
         """Rows in single precision, as scikit-learn compares them; trees of a damaged file are refused."""
@@ -79,25 +69,49 @@ class TreeSet:
         return np.ascontiguousarray(rows, dtype=np.float32)
 
 
-def trees_of(forest: Any) -> TreeSet:
-    """The trees of a fitted forest of scikit-learn."""
-    trees = [one.tree_ for one in forest.estimators_]
-    roots = np.cumsum([0, *(tree.node_count for tree in trees)])[:-1]
-    parts: dict[str, list[np.ndarray]] = {name: [] for name in ("left", "right", "feature", "threshold")}
-    for root, tree in zip(roots, trees, strict=True):
-        own = np.arange(tree.node_count)
-        is_leaf = tree.children_left < 0
-        parts["left"].append(np.where(is_leaf, own, tree.children_left) + root)
-        parts["right"].append(np.where(is_leaf, own, tree.children_right) + root)
-        parts["feature"].append(np.where(is_leaf, 0, tree.feature))
-        parts["threshold"].append(np.where(is_leaf, 0.0, tree.threshold))
-    return TreeSet(roots=roots, **{name: np.concatenate(arrays) for name, arrays in parts.items()})
+@dataclass(frozen=True)
+class Forest:
+    """Trees of the labeled rows, and what they say.
+
+    shares       (n, c)  the share of each class at each node
+    out_of_bag   (l, c)  the mean shares that the trees which have not seen a labeled row give it; 0 where all have
+    """
+
+    trees: TreeSet
+    shares: np.ndarray
+    out_of_bag: np.ndarray
 
 
-def shares_at_leaves(forest: Any) -> np.ndarray:
-    """The shares of the classes at each node of a fitted forest of classifiers, (n, c)."""
-    values = np.concatenate([one.tree_.value[:, 0, :] for one in forest.estimators_])
-    return values / values.sum(axis=1, keepdims=True)
+def grow_forest(
+    rows: Any, codes: np.ndarray, weight: np.ndarray, n_classes: int, *, n_trees: int, per_cut: int, is_random: bool
+) -> Forest:
+    """Grow trees on bootstrap samples of the rows, as the forests of scikit-learn do, in a small part of their time.
+
+    Each cut is the best of `per_cut` columns by Gini's impurity: anywhere in a column, or at one random place in it
+    ("extra trees", `is_random`). At least two rows are on each side.
+    """
+    rows, weight = np.ascontiguousarray(rows, dtype=np.float32), np.asarray(weight, dtype=np.float64)
+    n, rng = len(rows), np.random.default_rng(0)
+    names = ("left", "right", "feature", "threshold")
+    parts: dict[str, list[np.ndarray]] = {name: [] for name in (*names, "shares", "roots")}
+    total, votes, n_nodes = np.zeros((n, n_classes)), np.zeros(n), 0
+    for seed in rng.integers(1, 2**62, n_trees):
+        times = np.bincount(rng.integers(0, n, n), minlength=n)
+        tree = [np.zeros(2 * n, dtype=np.int64) for _ in range(3)] + [np.zeros(2 * n)]
+        shares = np.zeros((2 * n, n_classes))
+        count = _grow_on_labels(rows, codes, weight * times, per_cut, is_random, seed, *tree, shares)
+        tree, shares = [array[:count] for array in tree], shares[:count]
+        out, found = times == 0, np.zeros(((times == 0).sum(), n_classes))
+        _sum_at_leaves(rows[out], *tree, np.zeros(1, dtype=np.int64), shares, found)
+        total[out] += found
+        votes[out] += 1
+        tree[0], tree[1] = tree[0] + n_nodes, tree[1] + n_nodes
+        for name, array in zip((*names, "shares", "roots"), (*tree, shares, np.array([n_nodes])), strict=True):
+            parts[name].append(array)
+        n_nodes += count
+    whole = {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    shares = whole.pop("shares")
+    return Forest(TreeSet(**whole), shares, total / np.maximum(votes, 1)[:, None])
 
 
 @dataclass(frozen=True)
@@ -124,10 +138,11 @@ def grow_leaf_shares(view: Any) -> LeafShares:
     left, right, feature = (np.zeros(most, dtype=np.int64) for _ in range(3))
     threshold, roots = np.zeros(most), np.zeros(N_LEAF_TREES, dtype=np.int64)
     draws = np.random.default_rng(0).random(4 * most)
-    n = compiled(_grow_at_random)(rows, LEAF_DEPTH, draws, left, right, feature, threshold, roots)
+    n = _grow_at_random(rows, LEAF_DEPTH, draws, left, right, feature, threshold, roots)
     return LeafShares(TreeSet(left[:n].copy(), right[:n].copy(), feature[:n].copy(), threshold[:n].copy(), roots))
 
 
+@jit_late
 def _grow_at_random(rows, depth, draws, left, right, feature, threshold, roots):
     """Fill the arrays of trees from random numbers in [0, 1), and return the number of nodes."""
     n_rows, n_columns = rows.shape
@@ -173,6 +188,124 @@ def _grow_at_random(rows, depth, draws, left, right, feature, threshold, roots):
     return total
 
 
+@jit_late
+def _grow_on_labels(rows, codes, weight, per_cut, is_random, seed, left, right, feature, threshold, shares):
+    """Fill the arrays of one tree from the rows of positive weight, and return the number of nodes."""
+    n_columns, n_classes = rows.shape[1], shares.shape[1]
+    order, columns, values = np.arange(rows.shape[0]), np.arange(n_columns), np.zeros(rows.shape[0], np.float32)
+    n_used = 0
+    for i in range(rows.shape[0]):
+        order[n_used] = i
+        n_used += weight[i] > 0
+    start, end = np.zeros(left.shape[0], np.int64), np.zeros(left.shape[0], np.int64)
+    inside, whole = np.zeros(n_classes), np.zeros(n_classes)
+    end[0], count, own, state = n_used, 1, 0, np.uint64(seed)
+    while own < count:
+        first, last = start[own], end[own]
+        left[own] = right[own] = own
+        total, largest = 0.0, 0.0
+        for c in range(n_classes):
+            whole[c] = 0
+        for k in range(first, last):
+            whole[codes[order[k]]] += weight[order[k]]
+            total += weight[order[k]]
+        for c in range(n_classes):
+            shares[own, c] = whole[c] / total
+            largest = max(largest, whole[c])
+        best, cut_column, cut = -1.0, -1, 0.0
+        tried, varies = 0, False
+        if last - first < 4 or largest >= total * (1 - 1e-12):
+            tried = n_columns
+        while tried < n_columns and (tried < per_cut or not varies):
+            state = _next_state(state)
+            pick = tried + int(_uniform(state) * (n_columns - tried))
+            column = columns[pick]
+            columns[pick], columns[tried] = columns[tried], column
+            tried += 1
+            low = high = rows[order[first], column]
+            for k in range(first, last):
+                values[k] = rows[order[k], column]
+                low, high = min(low, values[k]), max(high, values[k])
+            if not high > low:
+                continue
+            varies = True
+            for c in range(n_classes):
+                inside[c] = 0
+            if is_random:
+                state = _next_state(state)
+                place = low + _uniform(state) * (np.float64(high) - low)
+                place = place if place < high else np.float64(low)
+                n_inside = 0
+                for k in range(first, last):
+                    if values[k] <= place:
+                        inside[codes[order[k]]] += weight[order[k]]
+                        n_inside += 1
+                if 2 <= n_inside <= last - first - 2:
+                    purity = _purity(inside, whole, total)
+                    if purity > best:
+                        best, cut_column, cut = purity, column, place
+                continue
+            _sort_by_column(order, values, first, last)
+            for k in range(first, last - 2):
+                inside[codes[order[k]]] += weight[order[k]]
+                if k > first and values[k + 1] > values[k]:
+                    purity = _purity(inside, whole, total)
+                    if purity > best:
+                        best, cut_column = purity, column
+                        cut = (np.float64(values[k]) + np.float64(values[k + 1])) / 2
+        if cut_column >= 0:
+            middle = first
+            for k in range(first, last):
+                if rows[order[k], cut_column] <= cut:
+                    order[k], order[middle] = order[middle], order[k]
+                    middle += 1
+            feature[own], threshold[own], left[own], right[own] = cut_column, cut, count, count + 1
+            start[count], end[count], start[count + 1], end[count + 1] = first, middle, middle, last
+            count += 2
+        own += 1
+    return count
+
+
+@jit_late
+def _purity(inside, whole, total):
+    """The sum over both sides of their squared class weights, over their weights: Gini's impurity but for signs."""
+    one, other, weight = 0.0, 0.0, 0.0
+    for c in range(inside.shape[0]):
+        one += inside[c] ** 2
+        other += (whole[c] - inside[c]) ** 2
+        weight += inside[c]
+    return one / weight + other / (total - weight)
+
+
+@jit_late
+def _sort_by_column(order, values, first, last):
+    """Sort a part of `order` by the values at the same places: Shell's method, quick for parts as short as these."""
+    gap = 1
+    while gap < (last - first) // 9:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(first + gap, last):
+            row, value, m = order[k], values[k], k
+            while m - gap >= first and values[m - gap] > value:
+                order[m], values[m] = order[m - gap], values[m - gap]
+                m -= gap
+            order[m], values[m] = row, value
+        gap //= 3
+
+
+@jit_late
+def _next_state(state):
+    """One step of a linear congruential generator of 64 bits."""
+    return state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+
+
+@jit_late
+def _uniform(state):
+    """A number in [0, 1) from the upper bits of a state."""
+    return np.float64(state >> np.uint64(11)) * 2.0**-53
+
+
+@jit_late
 def _find_leaves(rows, left, right, feature, threshold, roots, found):
     for i in range(rows.shape[0]):
         for t in range(roots.shape[0]):
@@ -182,6 +315,7 @@ def _find_leaves(rows, left, right, feature, threshold, roots, found):
             found[i, t] = node
 
 
+@jit_late
 def _sum_at_leaves(rows, left, right, feature, threshold, roots, table, total):
     for t in range(roots.shape[0]):
         for i in range(rows.shape[0]):
