@@ -37,8 +37,8 @@ import numpy as np
 
 from semisvm.campaign import Campaign
 from semisvm.errors import fault, shorten, suggest
-from semisvm.tables.cells import plain_cell
 from semisvm.tables.certify import file_rows, load_model, read_cells, require_data
+from semisvm.tables.columns import plain_cell
 from semisvm.tables.delimited import open_delimited
 from semisvm.tables.disk import check_can_write, read_bytes, whole_file
 from semisvm.tables.training import BY_CAMPAIGN, name_drawn_column

@@ -24,9 +24,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from semisvm.tables.cells import as_read, typed_column
 from semisvm.tables.column_facts import LARGEST_NUMBER
-from semisvm.tables.columns import Column, settle_columns
+from semisvm.tables.columns import Column, as_read, settle_columns, typed_column
 
 if TYPE_CHECKING:
     import pandas

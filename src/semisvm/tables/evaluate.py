@@ -18,8 +18,8 @@ from sklearn.metrics import pairwise_distances
 
 from semisvm.decision import OperatingPoint, Target, measure
 from semisvm.errors import DataError, fault
-from semisvm.tables.cells import plain_cell
 from semisvm.tables.classes import label_texts
+from semisvm.tables.columns import plain_cell
 from semisvm.tables.disk import whole_file
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.findings import now, sample_scores

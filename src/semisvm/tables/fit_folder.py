@@ -233,11 +233,6 @@ class FolderStages(Stages):
         assert training.pool is not None
         rows = training.pool.rows(self.tell)
         estimator = make_estimator(method, self.settings)
-        if rows.is_sparse and estimator.loss != "squared_hinge":
-            estimator.loss = "squared_hinge"
-            self.notes.append(
-                "Text out of memory is learned with the squared hinge loss: the hinge takes too many passes."
-            )
         n_compared = int((training.codes < 0).sum()) if self.bench is None else int((self.bench.codes < 0).sum())
         if method.name == USES_UNLABELED and n_compared < training.n_unlabeled:
             estimator.C_unlabeled = self.settings.C * n_compared / training.n_unlabeled

@@ -12,9 +12,8 @@ from semisvm.decision import Target, measure
 from semisvm.errors import DataError
 from semisvm.estimators.registry import METHODS
 from semisvm.labels import encode
-from semisvm.tables.cells import as_read
 from semisvm.tables.classes import Classes
-from semisvm.tables.columns import settle_columns
+from semisvm.tables.columns import as_read, settle_columns
 from semisvm.tables.findings import describe_machine, installed_versions, now, sample_scores, say_weights
 from semisvm.tables.fit import compare_on
 from semisvm.tables.held_out import MOST_UNLABELED

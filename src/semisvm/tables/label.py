@@ -13,7 +13,6 @@ from typing import Any
 
 from semisvm.campaign import Campaign
 from semisvm.errors import fault
-from semisvm.tables.cells import plain_cell
 from semisvm.tables.certify import (
     file_rows,
     find_positive,
@@ -25,6 +24,7 @@ from semisvm.tables.certify import (
     require_digest,
     start_campaign,
 )
+from semisvm.tables.columns import plain_cell
 from semisvm.tables.files import model_digest
 from semisvm.tables.methods import Tell, say_nothing
 

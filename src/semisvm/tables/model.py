@@ -25,8 +25,8 @@ from semisvm.campaign import ThresholdClassifier
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, UndefinedError, fault, shorten, suggest
 from semisvm.estimators.registry import find_method
-from semisvm.tables.cells import CellError
 from semisvm.tables.classes import Classes, label_texts, unmark
+from semisvm.tables.columns import CellError
 from semisvm.tables.encode import MatrixEncoder, TableEncoder
 from semisvm.tables.methods import lead_per_class, score_rows, shape_for, takes_columns
 from semisvm.tables.operating import Probability, predict_codes
