@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.errors import DataError, fault
+from semisvm.matrices import is_sparse_matrix, stack_rows
 from semisvm.primal import DaskRows, Rows, ScratchWriter
 from semisvm.primal.csr_files import CsrScratchWriter
 from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
@@ -183,7 +184,7 @@ def encoded_chunks(
         codes = _codes_of(chunk, classes, target, unlabeled, same)
         assert chunk.frame is not None
         X = encoder.transform(chunk.frame)
-        yield (X.toarray() if sparse.issparse(X) and not is_kept_sparse(encoder) else X).astype(np.float32), codes
+        yield (X.toarray() if is_sparse_matrix(X) and not is_kept_sparse(encoder) else X).astype(np.float32), codes
 
 
 def _codes_of(chunk: Chunk, classes: Classes, target: str, unlabeled: str | None, same: Mapping[str, str]) -> Any:
@@ -196,7 +197,7 @@ def _codes_of(chunk: Chunk, classes: Classes, target: str, unlabeled: str | None
 def encode_file(file: Path, *how: Any) -> Any:
     """A task: all rows of a file."""
     found = [X for X, _ in encoded_chunks(file, *how)]
-    return sparse.vstack(found, format="csr") if sparse.issparse(found[0]) else np.concatenate(found)
+    return stack_rows(found)
 
 
 def codes_of_file(file: Path, n_rows: int, target: str, *how: Any) -> np.ndarray:
@@ -216,7 +217,8 @@ def _rows_on_cluster(files: list[Path], heights: list[int], how: Any, width: int
     encoder, classes, target, unlabeled, same = how
     shared = delayed(encoder, pure=False)  # one task that holds it: it is sent once per worker
     read, look = delayed(encode_file, pure=False), delayed(codes_of_file, pure=False)
-    meta: Any = sparse.csr_matrix((0, width), dtype=np.float32) if is_sparse else np.empty((0, width), np.float32)
+    empty = np.empty((0, width), np.float32)
+    meta: Any = sparse.csr_matrix(empty) if is_sparse else empty
     blocks, codes = [], []
     for file, height in zip(files, heights, strict=True):
         X = read(file, shared, classes, target, unlabeled, same)

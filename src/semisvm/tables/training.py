@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.errors import DataError, fault
 from semisvm.estimators.registry import Method
+from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import Classes
 from semisvm.tables.columns import Column
 from semisvm.tables.encode import LATENT, LETTERS, QUANTILES, STANDARD, MatrixEncoder, TableEncoder
@@ -215,7 +215,7 @@ class RowForms:
         encoder = self.encoder()
         if not isinstance(encoder, TableEncoder):
             X = self.form()
-            return [] if sparse.issparse(X) or not _is_skewed(X) else [QUANTILES]
+            return [] if is_sparse_matrix(X) or not _is_skewed(X) else [QUANTILES]
         found = [LETTERS, LATENT] if any(column.type == "text" for column in encoder.columns_) else []
         numbers = [column.name for column in encoder.columns_ if column.type == "number"]
         if numbers and _is_skewed(np.asarray(self.form(COLUMNS)[numbers], dtype=np.float64)):

@@ -13,7 +13,6 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,6 +28,7 @@ from semisvm.estimators.problem import KernelParameters, TrainingProblem
 from semisvm.kernels import Formula
 from semisvm.kernels.sources import cross_kernel
 from semisvm.labels import Labels, encode
+from semisvm.matrices import is_sparse_matrix
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
@@ -100,7 +100,7 @@ def settle_kernel(problem: TrainingProblem) -> tuple[TrainingProblem, Formula]:
     if is_choice and problem.n_rows > MOST_KERNEL_ROWS:
         return plain, plain.formula()
     _refuse_many('kernel="unlabeled"', problem.n_rows)
-    is_cosine = sparse.issparse(problem.X)
+    is_cosine = is_sparse_matrix(problem.X)
     made = _make_kernel(problem.X, problem.labels, problem.weight, is_cosine=is_cosine, is_safe=True)
     if is_choice and not _is_better(made, plain):
         return plain, plain.formula()
@@ -232,7 +232,7 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             n_neighbors=check_neighbors(self.n_neighbors),
             ridge=self.ridge,
             strength=self.prior_strength,
-            is_cosine=self.metric == "cosine" or (self.metric == "auto" and sparse.issparse(X)),
+            is_cosine=self.metric == "cosine" or (self.metric == "auto" and is_sparse_matrix(X)),
             is_safe=self.safe,
         )
         self._average, self._node = made.average, made.node

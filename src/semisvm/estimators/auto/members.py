@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 
 from semisvm.estimators.auto.average import (
@@ -31,6 +30,7 @@ from semisvm.estimators.auto.average import (
 from semisvm.estimators.auto.library import Member, make_library
 from semisvm.estimators.auto.stacking import Stacked
 from semisvm.estimators.auto.trees import LeafShares, TreeSet, grow_forest
+from semisvm.matrices import as_dense, is_sparse_matrix
 
 N_FOREST_TREES = 300
 N_DIRECTIONS, WEAK_RIDGE = 100, 0.1
@@ -66,7 +66,7 @@ def train_kernels(
         weight,
         settings.n_classes,
         n_neighbors=settings.n_neighbors,
-        is_cosine=metric == "cosine" or (metric == "auto" and sparse.issparse(views[view])),
+        is_cosine=metric == "cosine" or (metric == "auto" and is_sparse_matrix(views[view])),
         is_safe=settings.is_safe,
     )
     of_nodes = replace(target, labeled=node[target.labeled])
@@ -148,7 +148,7 @@ def train_features(
 def _inner_products(labeled: dict[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
     for view, matrix in labeled.items():
         kernel = matrix @ matrix.T
-        yield view, kernel.toarray() if sparse.issparse(kernel) else kernel
+        yield view, as_dense(kernel)
 
 
 # ---- forests ----
