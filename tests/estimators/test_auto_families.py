@@ -135,6 +135,16 @@ def test_the_kernel_of_trees_is_near_that_of_scikit_learn():
     assert np.abs((Z @ Z.T).toarray() - meet).mean() < 0.01
 
 
+def test_a_few_rows_walk_down_the_trees_without_compiled_code_to_the_same_leaves(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    grown = grow_leaf_shares(X).trees
+    table = np.random.default_rng(1).normal(size=(grown.n_nodes, 3))
+    leaves, sums = grown.leaves(X), grown.sums(X, table)
+    monkeypatch.setattr(trees, "FEW_WALKS", 0)
+    assert_array_equal(leaves, grown.leaves(X))
+    assert_array_equal(sums, grown.sums(X, table))
+
+
 def test_damaged_trees_are_refused():
     X = np.random.default_rng(0).standard_normal((30, 3))
     with pytest.MonkeyPatch.context() as patch:
@@ -248,7 +258,9 @@ def test_a_row_of_weight_two_is_two_rows_for_logistic_regression():
 @pytest.mark.parametrize(("n_labels", "of_forests", "of_logistic"), [(2, 1.04, 0.04), (50, 2.0, 1.0), (100, 3.0, 2.0)])
 def test_families_of_columns_are_believed_in_by_their_record_once_labels_are_many(n_labels, of_forests, of_logistic):
     ones = np.ones(n_labels)
-    silent = SimpleNamespace(members=SimpleNamespace(crossed=np.zeros((n_labels, 1))))  # labels tell nothing
+    silent = SimpleNamespace(
+        members=SimpleNamespace(crossed=np.zeros((n_labels, 1)), left_out=None)
+    )  # labels tell nothing
     target = LabeledTarget(np.arange(n_labels), ones[:, None], ones, ones, np.arange(n_labels) % 20)
     families = dict.fromkeys([*TABLE_FAMILIES, "words of note"], silent)
     found = dict(zip(families, weigh_families(families, target, SETTINGS).weights, strict=True))

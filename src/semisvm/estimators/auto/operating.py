@@ -25,6 +25,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint, Target, certify, choose_for, measure
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.device import on_host
 from semisvm.estimators.auto.average import LabeledTarget, codes_of
 from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
@@ -32,7 +33,7 @@ from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.classifier import finite_scores
 from semisvm.estimators.equal_rows import as_repetitions
 from semisvm.estimators.preference._common import Plan, fit_sigmoid, make_plan, probabilities_of
-from semisvm.estimators.preference._decision import check_labels, scores_beyond, warn_unless_reached
+from semisvm.estimators.preference._decision import check_labels, warn_unless_reached
 from semisvm.labels import Labels
 from semisvm.model_selection import FairSampleCheck
 from semisvm.shared_docs import with_shared_docs
