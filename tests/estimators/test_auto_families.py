@@ -135,6 +135,16 @@ def test_the_kernel_of_trees_is_near_that_of_scikit_learn():
     assert np.abs((Z @ Z.T).toarray() - meet).mean() < 0.01
 
 
+def test_a_few_rows_walk_down_the_trees_without_compiled_code_to_the_same_leaves(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    grown = grow_leaf_shares(X).trees
+    table = np.random.default_rng(1).normal(size=(grown.n_nodes, 3))
+    leaves, sums = grown.leaves(X), grown.sums(X, table)
+    monkeypatch.setattr(trees, "FEW_WALKS", 0)
+    assert_array_equal(leaves, grown.leaves(X))
+    assert_array_equal(sums, grown.sums(X, table))
+
+
 def test_damaged_trees_are_refused():
     X = np.random.default_rng(0).standard_normal((30, 3))
     with pytest.MonkeyPatch.context() as patch:

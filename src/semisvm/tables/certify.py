@@ -20,8 +20,8 @@ import numpy as np
 
 from semisvm.campaign import Campaign, ThresholdClassifier, summarize_campaign
 from semisvm.campaign.threshold import scores_for_class
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import fault, suggest
-from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.tables.disk import check_can_write
 from semisvm.tables.files import load, model_digest, replace_summary, save
 from semisvm.tables.folders import folder_digest

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint, Target, certify, choose_for, measure
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.device import on_host
 from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
 from semisvm.estimators.auto.preparation import read_rows
@@ -26,7 +27,6 @@ from semisvm.estimators.preference._decision import (
     check_labels,
     fit_sigmoid,
     probabilities_of,
-    scores_beyond,
     warn_unless_reached,
 )
 from semisvm.labels import Labels
