@@ -84,15 +84,7 @@ def _merged(found: list[Any]) -> Any:
 
 @contextlib.contextmanager
 def open_workers(address: str | None = None, n_workers: int | None = None) -> Iterator[Here | OnCluster]:
-    """Give who reads the files: a cluster at an address, so many processes here, or this process.
-
-    Parameters
-    ----------
-    address : str, optional
-        Of a Dask scheduler, such as tcp://host:8786.
-    n_workers : int, optional
-        Start so many processes on this machine.
-    """
+    """Give who reads the files: the cluster at an address (tcp://host:8786), `n_workers` processes, or this one."""
     if address is None and n_workers is None:
         yield Here()
         return

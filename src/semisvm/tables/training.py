@@ -130,15 +130,7 @@ class Training:
 
 
 class RowForms:
-    """The rows of a fit, or a part of them, in any form.
-
-    Parameters
-    ----------
-    rows : DataFrame or matrix
-        The rows as they were read.
-    encoder_for : callable
-        `encoder_for(view, rows)` returns an encoder that is fitted to the rows.
-    """
+    """The rows of a fit, or a part of them, in any form; `encoder_for(view, rows)` returns a fitted encoder."""
 
     def __init__(self, rows: Any, encoder_for: Callable[[str, Any], Encoder]):
         self.rows, self._encoder_for = rows, encoder_for
@@ -292,14 +284,8 @@ def name_drawn_column(features: Collection[str]) -> str:
 def read_ways(path: Path, column: str, texts: list[str], *, must_be: bool) -> np.ndarray | None:
     """Return which rows are drawn at random; None where the column says something else.
 
-    Parameters
-    ----------
-    path, column : Path, str
-        The file and the name of the column, for messages.
-    texts : list of str
-        The cells; an empty one means "at random".
-    must_be : bool
-        Whether another word is an error, because the user named the column.
+    `texts` are its cells, of which an empty one means "at random". With `must_be`, because the user named the column,
+    another word is an error.
     """
     for row, words in enumerate(texts):
         if words and words not in WAYS:

@@ -111,16 +111,11 @@ def settle_kernel(problem: TrainingProblem) -> tuple[TrainingProblem, Formula]:
 
 def _is_better(made: _Made, plain: TrainingProblem) -> bool:
     """Whether the average on the kernels has a smaller leave-one-out error than one machine on the plain kernel."""
-    from semisvm.estimators.auto.members import FamilyFit, KernelFamily
-    from semisvm.estimators.auto.operating import crossed_scores
-
     target = made.target
-    family = FamilyFit(KernelFamily("rows", made.average), made.members, made.matrix)
-    stacked = crossed_scores({"rows": family}, target, DEFAULT_STRENGTH)
     is_labeled = plain.labels.is_labeled
     K = np.asarray(cross_kernel(plain.formula(), plain.X[is_labeled], plain.X[is_labeled]))
     alone = fit_least_squares(K, target.Y, target.weight, target.price, ridge=DEFAULT_RIDGE).left_out
-    errors = [float(target.count @ ((target.Y - scores) ** 2).sum(axis=1)) for scores in (stacked, alone)]
+    errors = [float(target.count @ ((target.Y - scores) ** 2).sum(axis=1)) for scores in (made.members.crossed, alone)]
     return errors[0] < errors[1]
 
 

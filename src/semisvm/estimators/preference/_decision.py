@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint, certify
 from semisvm.decision.audit import Audit
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import FairSampleWarning
 from semisvm.estimators.binary import combine
 from semisvm.estimators.preference._calibration import CrossFitted, PaperRounds
@@ -291,17 +292,6 @@ def warn_unless_reached(points: dict[Any, OperatingPoint | None]) -> None:
     for name, point in points.items():
         if point is not None and not point.reached:
             warn_caller(UserWarning(f"Class {name!r}: {point.reason}"))
-
-
-def scores_beyond(scores: np.ndarray, threshold: float) -> np.ndarray:
-    """Scores minus the threshold: above 0 is accepted.
-
-    An infinite threshold accepts every row, or none. The scores are then moved to one side of 0, in the same order, so
-    that they stay finite and still rank the rows.
-    """
-    if np.isfinite(threshold):
-        return scores - threshold
-    return scores / (1 + np.abs(scores)) - np.sign(threshold)
 
 
 def fit_sigmoid(scores: np.ndarray, sign: np.ndarray) -> tuple[float, float]:
