@@ -199,16 +199,15 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.metric = metric
         self.unlabeled = unlabeled
 
+    @with_shared_docs
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:
         """Make the kernels from all rows, and weigh them by the labeled ones.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none.
+        %(rows)s
+        %(labels)s
 
         Returns
         -------
@@ -234,13 +233,13 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.weights_ = self._average.weights
         return self
 
+    @with_shared_docs
     def transform(self, X: Any) -> np.ndarray:
         """Return the kernel between rows and the rows of the fit.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        %(rows)s
 
         Returns
         -------
