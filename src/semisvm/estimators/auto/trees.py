@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.kernels.resources import jit
+from semisvm.kernels.threads import jit
 
 N_LEAF_TREES, LEAF_DEPTH = 200, 7
 
