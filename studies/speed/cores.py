@@ -50,6 +50,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--cell-seconds", type=float, default=60.0, help="fits of other solvers than ours begin within so many seconds")
     add("--busy", type=float, default=0.5, help="share of the cores that may work at the same time")
     add("--deadline", type=float, default=400.0, help="seconds after which no cell begins")
+    add("--rows", type=Path, help="folder where the rows of the parts stay for the next call")
     add("--out", type=Path, default=Path("cores.jsonl"))
     add("--table", action="store_true", help="print the table of the records in --out; run nothing")
     options = parser.parse_args(argv)
@@ -63,10 +64,11 @@ def main(argv: list[str] | None = None) -> int:
 def _run_all(options: argparse.Namespace) -> None:
     began = time.perf_counter()
     solvers = [solver for solver in options.solvers if solver != "before" or options.before]
-    with tempfile.TemporaryDirectory() as folder:
-        parts = [part.split(":") for part in options.parts]
+    with tempfile.TemporaryDirectory() as passing:
+        folder, parts = str(options.rows or passing), [part.split(":") for part in options.parts]
+        missing = [part for part in parts if not Path(_rows_file(folder, *part)).exists()]
         with ThreadPoolExecutor(len(parts)) as pool:
-            list(pool.map(lambda part: _call("write", *part, _rows_file(folder, *part)), parts))
+            list(pool.map(lambda part: _call("write", *part, _rows_file(folder, *part)), missing))
         for n_cores in options.cores:
             # the longest cells first, so that none of them is alone at the end
             plan = [(name, size, solver) for solver in reversed(solvers) for name, size in parts]

@@ -364,7 +364,10 @@ def test_new_rows_are_scored_as_by_the_double_loop(name, form, block, monkeypatc
     assert_allclose(scores, exact, rtol=1e-10, atol=1e-5 if "32" in form else 1e-10)
 
 
-def test_sparse_new_rows_meet_dense_support_rows_and_the_other_way_round():
+@pytest.mark.parametrize("worth_compiling", [1, 1_000_000])
+def test_sparse_new_rows_meet_dense_support_rows_and_the_other_way_round(worth_compiling, monkeypatch):
+    monkeypatch.setattr(choose, "WORTH_COMPILING", worth_compiling)
+    monkeypatch.setattr(choose, "SHORT_ROWS_AT_ONCE", 8)
     support, new = make_data(12), make_data(20, seed=1)
     coefficients = np.ones((1, 12))
     formula = make_formula("rbf", support, gamma=0.3)

@@ -145,9 +145,13 @@ def resampled_values(scores: Floats, is_positive: Bools, copies: np.ndarray, tar
 
 def _values(copies: np.ndarray, positive: Bools, is_cut: Bools, target: Target) -> Floats:
     """Return the same for rows that are in descending order of score."""
-    hits, accepted = np.cumsum(copies * positive, axis=1), np.cumsum(copies, axis=1)
+    cuts = np.flatnonzero(is_cut)
+    begins = np.append(0, cuts + 1)  # of the rows between two cuts: only sums at cuts are needed
+    accepted = np.cumsum(np.add.reduceat(copies, begins[begins < len(positive)], axis=1), axis=1)
+    hits = _with_none_accepted(np.cumsum(copies[:, positive], axis=1))
     n_positive, n_rows = hits[:, -1:], accepted[:, -1:]
-    tp, fp = (_with_none_accepted(part[:, is_cut]) for part in (hits, accepted - hits))
+    tp = _with_none_accepted(hits[:, np.cumsum(positive)[cuts]])
+    fp = _with_none_accepted(accepted[:, : len(cuts)]) - tp
     counts = Counts(tp=tp, fp=fp, fn=n_positive - tp, tn=n_rows - n_positive - fp)
     shortfall = target.shortfall(counts)
     least = shortfall.min(axis=1)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.device import SOLVES_OF_A_SEQUENCE, resolve
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula
@@ -13,6 +12,7 @@ from semisvm.kernels.resources import budget_bytes
 from semisvm.kernels.rows import CachedRows, GivenRows
 from semisvm.kernels.sources import BlasSource, CallableSource, KernelSource, cross_kernel
 from semisvm.kernels.threads import for_each, n_threads
+from semisvm.matrices import as_dense, is_sparse_matrix
 
 # The panel product works on the non-zeros only and applies the exponential immediately. BLAS multiplies up to twice as
 # fast once rows have many non-zeros, so long and dense rows are left to BLAS.
@@ -25,6 +25,7 @@ FEW_VALUES = 4_000_000  # of a dense kernel matrix: BLAS is as fast, and panels 
 LARGEST_FLOAT32 = 1e30  # of a given matrix: the solver adds several values, which must be finite too
 SCORED_BYTES = 64_000_000  # of kernel values per block
 SHORT_ROW = 64  # features up to which one compiled pass is faster than a matrix product followed by an exponential
+SHORT_ROWS_AT_ONCE = 128 * 256  # of them, at most, are scored by one call
 WORTH_COMPILING = 1_000_000  # kernel values; for fewer, loading the compiled code would take longer
 DEVICE_PAYS_FROM_VALUES = 1 << 20  # kernel values; fewer are computed on the host before the data has been transferred
 
@@ -101,7 +102,7 @@ def make_source(X, formula: Formula, dtype) -> KernelSource:
     """Return the source whose product is fastest for these data, whether they are dense or sparse."""
     if formula.function is not None:
         return CallableSource(X, formula, dtype)
-    if sparse.issparse(X):
+    if is_sparse_matrix(X):
         return PanelSource(X, formula, dtype)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     counts, mean, square = scan_dense(X)
@@ -164,8 +165,7 @@ def scores_of_new_rows(
     scores = np.zeros((n_rows, coefficients.shape[0]))
     if n_support == 0:
         return scores
-    are_dense = not (sparse.issparse(X) or sparse.issparse(support_vectors))
-    if formula.name == "rbf" and are_dense and X.shape[1] <= SHORT_ROW and n_rows * n_support >= WORTH_COMPILING:
+    if formula.name == "rbf" and X.shape[1] <= SHORT_ROW and n_rows * n_support >= WORTH_COMPILING:
         _score_short_rows(X, support_vectors, coefficients, formula.gamma, scores)
         return scores
     block = max(1, SCORED_BYTES // (8 * n_support))
@@ -177,11 +177,15 @@ def scores_of_new_rows(
 
 
 def _score_short_rows(X, support_vectors, coefficients, gamma: float, scores: np.ndarray) -> None:
-    """Score dense rows of few features in one compiled pass, on every core."""
+    """Score rows of few features in one compiled pass, on every core; a part of the rows is dense at a time."""
     from semisvm.kernels.compiled import PANEL_WIDTH, rbf_scores
 
-    X, Z = (np.ascontiguousarray(part, dtype=np.float64) for part in (X, support_vectors))
-    share = PANEL_WIDTH * max(1, -(-len(X) // (PANEL_WIDTH * n_threads())))
-    parts = [slice(start, start + share) for start in range(0, len(X), share)]
+    n_rows, Z = X.shape[0], _dense(support_vectors)
+    share = min(PANEL_WIDTH * max(1, -(-n_rows // (PANEL_WIDTH * n_threads()))), SHORT_ROWS_AT_ONCE)
+    parts = [slice(start, start + share) for start in range(0, n_rows, share)]
     coefficients = np.ascontiguousarray(coefficients, dtype=np.float64)
-    for_each(lambda part: rbf_scores(X[part], Z, coefficients, float(gamma), scores[part]), parts)
+    for_each(lambda part: rbf_scores(_dense(X[part]), Z, coefficients, float(gamma), scores[part]), parts)
+
+
+def _dense(rows) -> np.ndarray:
+    return np.ascontiguousarray(as_dense(rows), dtype=np.float64)

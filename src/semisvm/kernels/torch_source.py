@@ -25,10 +25,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula
 from semisvm.kernels.sources import cross_kernel
+from semisvm.matrices import is_sparse_matrix
 
 BAND = 4096  # rows of the whole matrix made at a time
 EXPONENTIAL_COLUMNS = 1024  # per program
@@ -46,7 +46,7 @@ def as_tensor(X: Any, dtype, device) -> Any:
     kind = getattr(torch, np.dtype(dtype).name)
     if isinstance(X, torch.Tensor):
         return X.detach().to(device=device, dtype=kind)
-    if sparse.issparse(X):
+    if is_sparse_matrix(X):
         return _dense_tensor(X.tocsr(), kind, device)
     if hasattr(X, "__cuda_array_interface__"):
         return torch.as_tensor(X, device=device).to(kind)
@@ -236,7 +236,7 @@ def eigenpairs_on_device(matrix: Any, n_vectors: int, device: str) -> tuple[np.n
     if n <= max(LAPACK_ROWS, 2 * width):
         values, vectors = torch.linalg.eigh(as_tensor(matrix, np.float64, place))
         return _first(values.flip(0), vectors.flip(1), n_vectors)
-    A = _sparse_tensor(matrix, place) if sparse.issparse(matrix) else as_tensor(matrix, np.float64, place)
+    A = _sparse_tensor(matrix, place) if is_sparse_matrix(matrix) else as_tensor(matrix, np.float64, place)
     start = np.random.default_rng(0).standard_normal((n, width))
     low = _lower_bound(A, torch.from_numpy(start[:, 0].copy()).to(place))
     values, block = _ritz_pairs(A, torch.from_numpy(start).to(place))
@@ -256,7 +256,7 @@ def _first(values: Any, vectors: Any, count: int) -> tuple[np.ndarray, np.ndarra
 def _sparse_tensor(matrix: Any, place: Any) -> Any:
     import torch
 
-    rows = sparse.csr_matrix(matrix, dtype=np.float64)
+    rows = matrix.tocsr().astype(np.float64)
     parts = (torch.from_numpy(np.asarray(part)) for part in (rows.indptr, rows.indices, rows.data))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # torch calls its sparse rows new

@@ -32,10 +32,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.errors import fault, shorten
 from semisvm.estimators.progress import RoundRecord
+from semisvm.matrices import is_sparse_matrix
 
 SCHEMA = "schema.json"
 RENAMED_METHODS = {"cost": "label-mean"}
@@ -75,7 +75,7 @@ def undefined_number(loaded: Any) -> str | None:
             continue
         seen.add(id(one))
         for name, value in vars(one).items():
-            values = getattr(value, "data", None) if sparse.issparse(value) else value
+            values = getattr(value, "data", None) if is_sparse_matrix(value) else value
             if name in MUST_BE_FINITE and isinstance(values, np.ndarray | float):
                 array = np.asarray(values)
                 if array.dtype.kind == "f" and not np.isfinite(array).all():

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.campaign import ThresholdClassifier
 from semisvm.errors import DataError, UndefinedError, fault, suggest
 from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.registry import find_method
-from semisvm.tables.cells import CellError
+from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import Classes, label_texts, unmark
+from semisvm.tables.columns import CellError
 from semisvm.tables.encode import MatrixEncoder, TableEncoder
 from semisvm.tables.methods import lead_per_class, score_rows, shape_for, takes_columns
 from semisvm.tables.operating import Probability, predict_codes
@@ -172,9 +172,9 @@ class Model:
         X = self.encode(rows, chunk) if X is None else X
         try:
             if not hasattr(X, "iloc"):
-                is_finite = np.isfinite(X.data).all() if sparse.issparse(X) else np.isfinite(X).all(axis=1)
+                is_finite = np.isfinite(X.data).all() if is_sparse_matrix(X) else np.isfinite(X).all(axis=1)
                 if not np.all(is_finite):
-                    raise UndefinedError("", 0 if sparse.issparse(X) else int(np.flatnonzero(~is_finite)[0]))
+                    raise UndefinedError("", 0 if is_sparse_matrix(X) else int(np.flatnonzero(~is_finite)[0]))
             scores = self.scores_of(X)
             is_finite = np.isfinite(scores).reshape(len(scores), -1).all(axis=1)
             if not is_finite.all():
@@ -189,7 +189,7 @@ class Model:
 def _name_largest(chunk: Chunk, row: int) -> str:
     """In words, which number of a row is the largest."""
     if chunk.frame is None:
-        values = chunk.X[[row]].toarray()[0] if sparse.issparse(chunk.X) else np.asarray(chunk.X[row])
+        values = chunk.X[[row]].toarray()[0] if is_sparse_matrix(chunk.X) else np.asarray(chunk.X[row])
         at = int(np.argmax(np.abs(values)))
         return f", because feature {at + 1} is {values[at]:g}"
     numbers = {name: cell for name, cell in chunk.frame.iloc[row].items() if isinstance(cell, float) and cell == cell}
@@ -202,7 +202,7 @@ def _name_largest(chunk: Chunk, row: int) -> str:
 def read_codes(model: Model, rows: RowReader, chunk: Chunk, unlabeled: str | None) -> np.ndarray:
     """Return the class of each row of a chunk as an index, -1 for unlabeled rows; an unknown label is an error."""
     cells = chunk.y if chunk.frame is None else chunk.frame[model.target]
-    if unlabeled is None and sparse.issparse(chunk.X) and LIBSVM_MARK not in model.classes.names:
+    if unlabeled is None and is_sparse_matrix(chunk.X) and LIBSVM_MARK not in model.classes.names:
         unlabeled = LIBSVM_MARK
     texts = unmark(label_texts(cells), unlabeled)
     codes = model.classes.codes_of(texts)

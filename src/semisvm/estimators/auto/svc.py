@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.device import on_host
 from semisvm.estimators.auto.average import FamilySettings, labeled_target
-from semisvm.estimators.auto.families import FamiliesFit, choose_rows, fit_families
+from semisvm.estimators.auto.families import FamiliesFit, choose_rows, crossed_scores, fit_families
 from semisvm.estimators.auto.library import check_neighbors
-from semisvm.estimators.auto.operating import TARGET_CONSTRAINTS, OperatingMixin, crossed_scores
+from semisvm.estimators.auto.operating import TARGET_CONSTRAINTS, OperatingMixin
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.classifier import (
     SemiSupervisedMixin,
@@ -100,7 +100,8 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         first.
     families_ : dict of {str: float}
         The weight of each family: one for points; for a table the kernels of its standardized columns, those of its
-        columns mapped to a normal distribution by ranks, trees grown without labels, a random forest, and extra trees;
+        columns mapped to a normal distribution by ranks, trees grown without labels, a random forest, extra trees and
+        logistic regression;
         for texts, and each text column, the kernels of words, those of characters, and latent semantics.
     structure_ : dict of {str: float}
         How much structure the rows have, without a look at the labels. "components": how much more they vary in one
@@ -274,7 +275,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
             found = fit_families(X[rows], weight[rows], target, settings)
         self.classes_ = labels.classes
         self._learn(found, labels, rows)
-        crossed = crossed_scores(found.fits, target, self.prior_strength)
+        crossed = crossed_scores(found.fits, target, settings)
         outside = np.setdiff1d(np.flatnonzero(~labels.is_labeled), rows)
         others = self._average_scores(X[outside]) if len(outside) else None
         self._check_labels(found, X[rows], Labels(labels.classes, labels.codes[rows]), crossed, random_sample)
@@ -296,8 +297,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         self.loo_scores_ = np.full((len(labels.codes), *left_out.shape[1:]), np.nan)
         self.loo_scores_[rows[labels.is_labeled[rows]]] = left_out
         self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
-        self.history_ = found.history
-        self.n_iter_ = found.stacked.n_iter
+        self.history_, self.n_iter_ = found.history, found.stacked.n_iter
         self.termination_condition_ = "converged"
         if found.was_stopped:
             self.termination_condition_ = "stopped_by_callback"

@@ -22,7 +22,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
@@ -37,6 +36,7 @@ from semisvm.estimators.preference._common import Outcome, Plan, draw_pool, make
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
+from semisvm.matrices import stored_numbers
 from semisvm.model_selection import FairSampleCheck, check_fair_sample
 from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
@@ -71,7 +71,7 @@ def check_labels(X: Any, labels: Labels, scores: np.ndarray | None, *, certifies
     """
     if labels.is_labeled.all():
         return None
-    values = X.data if sparse.issparse(X) else X
+    values = stored_numbers(X)
     is_plain = isinstance(values, np.ndarray) and values.dtype.kind in "fiub"  # where a cell is empty there is no test
     found = check_fair_sample(X if is_plain else None, labels.is_labeled, scores, random_state=0)
     if not found.is_fair:
