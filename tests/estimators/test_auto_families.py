@@ -248,7 +248,9 @@ def test_a_row_of_weight_two_is_two_rows_for_logistic_regression():
 @pytest.mark.parametrize(("n_labels", "of_forests", "of_logistic"), [(2, 1.04, 0.04), (50, 2.0, 1.0), (100, 3.0, 2.0)])
 def test_families_of_columns_are_believed_in_by_their_record_once_labels_are_many(n_labels, of_forests, of_logistic):
     ones = np.ones(n_labels)
-    silent = SimpleNamespace(members=SimpleNamespace(crossed=np.zeros((n_labels, 1))))  # labels tell nothing
+    silent = SimpleNamespace(
+        members=SimpleNamespace(crossed=np.zeros((n_labels, 1)), left_out=None)
+    )  # labels tell nothing
     target = LabeledTarget(np.arange(n_labels), ones[:, None], ones, ones)
     families = dict.fromkeys([*TABLE_FAMILIES, "words of note"], silent)
     found = dict(zip(families, weigh_families(families, target, SETTINGS).weights, strict=True))

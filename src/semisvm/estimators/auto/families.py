@@ -1,11 +1,11 @@
 """Families in one average: two levels of the same stacking.
 
-Members are weighed inside their family, and then the families among themselves, by crossed scores (`average`), so that
-a family does not gain by having many members to choose from. The prior belongs to kinds of structure: more kernels in
-one family do not drown the others. Families of words, of characters and of latent semantics are alike before labels
-speak. Those of the columns of a table are not once there are labels enough for forests and for logistic regression, and
-the prior is then pulled to more strongly: with 100 labels of noisy classes, leave-one-out errors tell less about
-families than their record on other tables does.
+Members are weighed inside their family, and then the families among themselves. The prior belongs to kinds of
+structure: more kernels in one family do not drown the others. Families of texts are alike before labels speak. Those of
+the columns of a table are not, once there are labels enough for forests and for logistic regression, and the prior is
+then pulled to more strongly: with 100 labels of noisy classes, leave-one-out errors tell less about families than their
+record on other tables does. For the same reason families of columns are weighed by crossed scores (`average`): a family
+does not gain by having many members to choose from. (For texts that was no gain.)
 
     points    one family, the kernels of the rows
     table     kernels of standardized columns | kernels of columns mapped to a normal distribution by their ranks |
@@ -159,14 +159,16 @@ def fit_families(X: Any, weight: np.ndarray, target: LabeledTarget, settings: Fa
 def weigh_families(
     fits: dict[str, FamilyFit], target: LabeledTarget, settings: FamilySettings, rows: Any = slice(None)
 ) -> Stacked:
-    """Weigh families by the crossed scores of some labeled rows, all by default."""
-    crossed = np.stack([fit.members.crossed[rows] for fit in fits.values()])
+    """Weigh families by the scores of some labeled rows, all by default: crossed ones where there are columns."""
     share = min(1.0, float(target.weight.sum()) / (LABELS_PER_CLASS * settings.n_classes))
     own = {name: few + share * (many - few) for name, (few, many) in BELIEFS.items() if name in fits}
     mean = sum(own.values()) / len(own) if own else 1.0
     belief = np.array([own[name] / mean if name in own else 1.0 for name in fits])
     strength = settings.strength * (1 + share * (PULL_OF_TABLES - 1) if own else 1.0)
-    return stack(crossed, target.Y[rows], target.count[rows], belief / belief.sum(), strength=strength)
+    left_out = [fit.members.crossed if own else fit.members.left_out for fit in fits.values()]
+    return stack(
+        np.stack(left_out)[:, rows], target.Y[rows], target.count[rows], belief / belief.sum(), strength=strength
+    )
 
 
 def crossed_scores(fits: dict[str, FamilyFit], target: LabeledTarget, settings: FamilySettings) -> np.ndarray:
