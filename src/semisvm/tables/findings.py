@@ -19,8 +19,8 @@ import numpy as np
 
 from semisvm.campaign import first_price
 from semisvm.decision import Audit, OperatingPoint, PositiveUnlabeledPoint, changed_by_unlabeled
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.estimators.auto import explain_weights
-from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.problem import choose_solver
 from semisvm.estimators.registry import Method
 from semisvm.matrices import is_sparse_matrix

@@ -9,6 +9,11 @@ for the support vectors; what is known about the fit is in `summary`.
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import numbers
+import types
+import typing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from semisvm.campaign import ThresholdClassifier
-from semisvm.errors import DataError, UndefinedError, fault, suggest
-from semisvm.estimators.preference._decision import scores_beyond
+from semisvm.decision.operating_point import scores_beyond
+from semisvm.errors import DataError, UndefinedError, fault, shorten, suggest
 from semisvm.estimators.registry import find_method
 from semisvm.matrices import is_sparse_matrix
+from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.classes import Classes, label_texts, unmark
 from semisvm.tables.columns import CellError
 from semisvm.tables.encode import MatrixEncoder, TableEncoder
@@ -30,6 +36,27 @@ from semisvm.tables.read_training import LIBSVM_MARK
 from semisvm.tables.summary import FitSummary
 
 OUTPUTS = (".csv", ".tsv", ".parquet")
+# What scores are computed from. Thresholds may be infinite, and what is known about a fit may be missing.
+MUST_BE_FINITE = frozenset(
+    [
+        "dual_coef_",
+        "_coef",
+        "intercept_",
+        "support_vectors_",
+        "means_",
+        "covariances_",
+        "weights_",
+        "means",
+        "covariances",
+        "ridge",
+        "gamma",
+        "coef0",
+        "degree",
+        "mean_",
+        "scale_",
+        "idf_",
+    ]
+)
 
 
 @dataclass
@@ -63,13 +90,13 @@ class Model:
     summary: FitSummary
     probability: Probability | None = None
 
+    @with_shared_docs
     def decision_function(self, rows: Any) -> np.ndarray:
         """Return scores of raw rows.
 
         Parameters
         ----------
-        rows : DataFrame or matrix
-            With the columns that the model was fitted to.
+        %(raw_rows)s
 
         Returns
         -------
@@ -78,13 +105,13 @@ class Model:
         """
         return self.scores_of(self.prepare(rows))
 
+    @with_shared_docs
     def predict_proba(self, rows: Any) -> np.ndarray:
         """Return probabilities of raw rows, an array of shape (n, 2) in the order of the classes.
 
         Parameters
         ----------
-        rows : DataFrame or matrix
-            With the columns that the model was fitted to.
+        %(raw_rows)s
 
         Returns
         -------
@@ -213,3 +240,87 @@ def read_codes(model: Model, rows: RowReader, chunk: Chunk, unlabeled: str | Non
         remedy = f"{suggest(label, model.classes.names)}. Set `unlabeled` to {label!r} if it marks unlabeled rows"
         raise fault(path, reason, remedy)
     return codes
+
+
+# ---- whether what a file holds can predict ----
+
+
+def undefined_number(loaded: Any) -> str | None:
+    """The name of a fitted array, or of the threshold, that holds NaN or an infinity where prediction needs numbers."""
+    pending = list(loaded.values()) if isinstance(loaded, dict) else [loaded]
+    if isinstance(loaded, dict) and math.isnan(loaded.get("threshold", 0.0)):
+        return "threshold"
+    seen: set[int] = set()
+    while pending:
+        one = pending.pop()
+        if id(one) in seen or not hasattr(one, "__dict__"):
+            continue
+        seen.add(id(one))
+        for name, value in vars(one).items():
+            values = getattr(value, "data", None) if is_sparse_matrix(value) else value
+            if name in MUST_BE_FINITE and isinstance(values, np.ndarray | float):
+                array = np.asarray(values)
+                if array.dtype.kind == "f" and not np.isfinite(array).all():
+                    return name
+            elif isinstance(value, list | tuple):
+                pending += [part for entry in value for part in (entry if isinstance(entry, tuple) else (entry,))]
+            elif isinstance(value, dict):
+                pending += value.values()
+            else:
+                pending.append(value)
+    return None
+
+
+def try_empty_row(path: str | Path, model: Any) -> None:
+    """Refuse a model whose parts do not fit together: they score a row of empty cells, or they score nothing."""
+    import pandas
+
+    columns = getattr(model.encoder, "columns", None)
+    rows: Any = np.zeros((1, getattr(model.estimator, "n_features_in_", 1)))
+    try:
+        with np.errstate(all="ignore"):
+            if columns is not None:
+                rows = model.prepare(pandas.DataFrame({column.name: [None] for column in columns}, dtype="str"))
+            scores = np.asarray(model.scores_of(rows), dtype=np.float64)
+    except Exception as error:
+        reason = f"its parts do not fit together ({type(error).__name__})"
+        raise fault(path, reason, "Fit the model again") from None
+    n_scores = scores.shape[1] if scores.ndim == 2 else 2
+    if not np.isfinite(scores).all() or n_scores != len(model.classes.names) or len(scores) != 1:
+        raise fault(path, "it has no score for a row of empty cells", "Fit the model again")
+
+
+def check_types(value: Any, hint: Any, where: str) -> None:
+    """Refuse, by a ValueError, a value that is not of the type that its dataclass says, all its parts included."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        hint = next((one for one in inner if _is_of(value, one)), inner[0])
+        origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if not _is_of(value, hint):
+        raise ValueError(f"{where} is {shorten(str(value))}, which is not of its type")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for name, own in typing.get_type_hints(type(value)).items():
+            if hasattr(value, name):
+                check_types(getattr(value, name), own, f"{where}.{name}")
+    elif origin is tuple and inner:
+        for one in value:
+            check_types(one, inner[0], where)
+    elif origin is dict:
+        for key, one in value.items():
+            check_types(key, inner[0], where)
+            check_types(one, inner[1], where)
+
+
+def _is_of(value: Any, hint: Any) -> bool:
+    kind = typing.get_origin(hint) or hint
+    if kind is typing.Literal:
+        return value in typing.get_args(hint)
+    if kind in (typing.Union, types.UnionType):
+        return any(_is_of(value, one) for one in typing.get_args(hint))
+    if kind is typing.Any or not isinstance(kind, type):
+        return True
+    if kind is int:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and abs(int(value)) < 2**62
+    if kind is float:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return isinstance(value, kind)

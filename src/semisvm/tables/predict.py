@@ -23,7 +23,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,8 +34,10 @@ from semisvm.tables.folders import files_of
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import OUTPUTS, Model
 from semisvm.tables.operating import predict_codes
-from semisvm.tables.partition_rows import Here, OnCluster
 from semisvm.tables.read import Chunk, RowReader
+
+if TYPE_CHECKING:
+    from semisvm.tables.partition_rows import Here, OnCluster
 
 LARGEST_SCORE = float(np.finfo(np.float32).max)
 FOLDER_NOTE = "_semisvm.json"
