@@ -266,6 +266,9 @@ adjust : {"best", "paper"} or None, default="best"
     (see :func:`semisvm.decision.adjust`). None leaves it at 0, and all unlabeled rows are labeled at once.
 max_rounds : int, default=20
     For "part" and "full": most trainings.
+probability : bool, default=False
+    Whether there is `predict_proba`. The threshold decides, so the most probable class is not always the one that is
+    predicted, which much of scikit-learn takes for granted: hence it has to be asked for, before the fit or after it.
 """,
     "operating_points": """
 threshold_ : ndarray of shape (n_problems,)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -316,7 +317,7 @@ def _read_header(path: Path) -> tuple[int, int, np.dtype, int]:
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, is_fortran, dtype = read(file)
             offset = file.tell()
-    except ValueError as error:
+    except (ValueError, SyntaxError, TokenError) as error:  # numpy parses the header as Python
         raise fault(path, f"this is no .npy file ({error})", "Write it by numpy.save") from None
     if len(shape) != 2 or dtype.kind != "f" or dtype.itemsize not in (4, 8) or is_fortran:
         found = f"an array of shape {shape} and type {dtype}{' in Fortran order' if is_fortran else ''}"

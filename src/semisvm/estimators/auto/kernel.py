@@ -74,7 +74,7 @@ def _make_kernel(
 ) -> _Made:
     """The kernel of all these rows; `how` is what `make_library` is told besides."""
     library, node, at = make_library(X, weight, labels.n_classes, n_neighbors=n_neighbors, **how)
-    target = labeled_target(labels, Costs(np.ones(labels.n_classes)), weight, np.arange(len(weight)))
+    target = labeled_target(X, labels, Costs(np.ones(labels.n_classes)), weight, np.arange(len(weight)))
     target = replace(target, labeled=node[target.labeled])
     average, members = fit_average(library, at, target, ridge=ridge, strength=strength, tell=lambda record: False)
     K = average.kernel(at, node)[node]
