@@ -34,7 +34,13 @@ _DEVICE_NAMES = re.compile(r"cpu|interpreter|cuda(:\d+)?")
 
 
 def resolve(
-    device: str, n_rows: int | None = None, n_features: int | None = None, *, n_threads: int = 1, n_solves: int = 1
+    device: str,
+    n_rows: int | None = None,
+    n_features: int | None = None,
+    *,
+    n_threads: int = 1,
+    n_solves: int = 1,
+    seconds: float | None = None,
 ) -> str:
     """Return the name of the device to use, or raise an error that says why it can't be used.
 
@@ -50,6 +56,8 @@ def resolve(
         Threads that the CPU would use, for "auto".
     n_solves : int, default=1
         How many problems will be solved, for "auto".
+    seconds : float, default=None
+        What the CPU is expected to take, for "auto", where that does not follow from the size.
 
     Returns
     -------
@@ -72,7 +80,7 @@ def resolve(
     'cpu'
     """
     if device == "auto":
-        return _weigh(n_rows, n_features, n_threads, n_solves)[0]
+        return _weigh(n_rows, n_features, n_threads, n_solves, seconds)[0]
     if not _DEVICE_NAMES.fullmatch(str(device)):
         raise ValueError(f"device must be 'cpu', 'cuda' or 'auto', got {device!r}.")
     if device != "cpu":
@@ -106,11 +114,14 @@ def explain_choice(n_rows: int | None, n_features: int | None, *, n_threads: int
     return "{}: {}".format(*_weigh(n_rows, n_features, n_threads, n_solves))
 
 
-def _weigh(n_rows: int | None, n_features: int | None, n_threads: int, n_solves: int) -> tuple[str, str]:
+def _weigh(
+    n_rows: int | None, n_features: int | None, n_threads: int, n_solves: int, seconds: float | None = None
+) -> tuple[str, str]:
     """The device that "auto" is, and why."""
     d = FEATURES_IF_UNKNOWN if n_features is None else n_features
     values = SHARE_OF_VALUES * float(n_rows or 0) ** 2 * n_solves
-    seconds = values * (SECONDS_PER_VALUE + SECONDS_PER_PRODUCT * d) / max(n_threads, 1)
+    if seconds is None:
+        seconds = values * (SECONDS_PER_VALUE + SECONDS_PER_PRODUCT * d) / max(n_threads, 1)
     start = SECONDS_OF_START + (0.0 if "torch" in sys.modules else SECONDS_OF_IMPORT)
     expected = f"expected to take {'less than 0.1' if seconds < 0.1 else f'{seconds:.1f}'} s"
     if seconds < start:
