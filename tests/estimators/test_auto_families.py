@@ -450,3 +450,9 @@ def test_the_weights_of_texts_and_trees_are_told_by_family():
     assert "trees grown without labels (rows that share leaves) by 30%" in told
     assert "70% of its weight is on what all rows show" in told
     assert told.endswith("Its kernels are of words by 20% and characters by 10%.")
+
+
+@pytest.mark.parametrize("text", ["w0", "w0 w0", "a"])
+def test_texts_that_are_all_equal_are_learned_from_without_a_warning(text):
+    model = AutoSVC().fit(np.array([text] * 12, dtype=object), np.array([0, 1, 0, 1, 0, 1, *[-1] * 6]))
+    assert np.isfinite(model.decision_function(np.array([text, "other words"], dtype=object))).all()

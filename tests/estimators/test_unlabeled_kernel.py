@@ -195,3 +195,11 @@ def problem_of(X, codes, weight):
     limits, kernel = Limits(1e-3), KernelParameters("unlabeled", "scale", 0.0, 3)
     labels = Labels(np.arange(2), codes)
     return TrainingProblem("test", X, labels, weight, Costs(np.ones(2)), kernel, "ovr", limits, Progress())
+
+
+def test_rows_whose_distances_are_not_numbers_have_no_kernel():
+    X, hidden, _ = moons(n_labeled=12)
+    with pytest.raises(ValueError, match="Distances between these rows are not finite"):
+        UnlabeledKernel().fit(X * 1e-160, hidden)
+    with pytest.raises(ValueError, match="Row 1 has no score"):
+        UnlabeledKernel().fit(X, hidden).transform(np.array([[0.0, 0.0], [1e308, 1e308]]))

@@ -22,7 +22,7 @@ from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.library import check_neighbors, make_library
 from semisvm.estimators.auto.stacking import fit_least_squares
 from semisvm.estimators.base import FLOATS
-from semisvm.estimators.classifier import validated
+from semisvm.estimators.classifier import finite_scores, refuse_undefined, validated
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.problem import KernelParameters, TrainingProblem
 from semisvm.kernels import Formula
@@ -62,6 +62,7 @@ class _Made:
     members: MembersFit
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a kernel that is not finite is refused
 def _make_kernel(
     X: Any,
     labels: Labels,
@@ -78,6 +79,7 @@ def _make_kernel(
     target = replace(target, labeled=node[target.labeled])
     average, members = fit_average(library, at, target, ridge=ridge, strength=strength, tell=lambda record: False)
     K = average.kernel(at, node)[node]
+    refuse_undefined(K, X)
     return _Made(average, node, (K + K.T) / 2, target, members)
 
 
@@ -248,6 +250,9 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_is_fitted(self)
         X = validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
+        return finite_scores(self._kernel_of, X)
+
+    def _kernel_of(self, X: Any) -> np.ndarray:
         place, parts = self._average.library.place, chunks_of(X.shape[0], len(self._node))
         return np.concatenate([self._average.kernel(place(X[part]), self._node) for part in parts])
 
