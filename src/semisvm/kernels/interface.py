@@ -8,11 +8,21 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 Class = TypeVar("Class", bound=type)
+
+
+@dataclass
+class BegunRows:
+    """Rows that have begun to be made: each of them in its slot, the first `n_ready` columns complete."""
+
+    rows: np.ndarray
+    slots: np.ndarray
+    n_ready: int
 
 
 class KernelRows(Protocol):
