@@ -125,7 +125,7 @@ def other_cells(n_campaigns: int, n_jobs: int) -> list[tuple[str, list[float]]]:
 
 
 def main() -> None:
-    """Print the tables of docs/certify.md."""
+    """Print the tables of docs/certify-measured.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", type=int, default=4000)
     parser.add_argument("--campaigns", type=int, default=200)

@@ -117,7 +117,7 @@ def _three(mean, name):
 
 
 def main() -> None:
-    """Print the table of docs/certify.md."""
+    """Print the table of docs/certify-measured.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fits", type=int, default=10)
     parser.add_argument("--sets", nargs="*", default=list(SETS))

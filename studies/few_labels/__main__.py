@@ -1,6 +1,6 @@
 """Run the cells (set, number of labels, draw, method), and print a page: means, wins, losses and intervals.
 
-    python -m studies.few_labels --out records.jsonl --workers 15
+    python -m studies.few_labels --out records.jsonl --workers 15 --seconds 300    # stop then; what is finished is kept
     python -m studies.few_labels --out records.jsonl --page         # print what is there, run nothing
 
 A draw is a permutation of the rows. The first ones are labeled (at least two of each class, or the draw is made again);
@@ -72,20 +72,32 @@ def run_cell(cell: tuple[str, int, int, str]) -> dict[str, Any]:
 
 
 def cells_of(names: Iterable[str], counts: Iterable[int], n_draws: int, methods: Iterable[str]) -> list[Any]:
-    """All cells that make sense: labels for at most half of the rows of the fit."""
+    """All cells that make sense, labels for at most half of the rows of the fit; draw by draw."""
     found = []
     for name in names:
         _, y = sets.load_task(name)
         for count in counts:
             if 2 * count <= min(MOST_ROWS_OF_FIT, SHARE_OF_FIT * len(y)):
                 found += [(name, count, draw, method) for draw in range(n_draws) for method in methods]
-    return [cell for cell in found if not (cell[0].startswith("docstring") and cell[3] in NOT_FOR_TEXT)]
+    found = [cell for cell in found if not (cell[0].startswith("docstring") and cell[3] in NOT_FOR_TEXT)]
+    return sorted(found, key=lambda cell: (cell[2], cell[1], cell[0]))
+
+
+def of_whole_draws(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records of draws on which all methods have run that were run on this set with so many labels."""
+    of_case: dict[Any, set[str]] = defaultdict(set)
+    of_draw: dict[Any, set[str]] = defaultdict(set)
+    for one in records:
+        of_case[one["set"], one["labels"]].add(one["method"])
+        of_draw[one["set"], one["labels"], one["draw"]].add(one["method"])
+    whole = {key for key, methods in of_draw.items() if methods == of_case[key[:2]]}
+    return [one for one in records if (one["set"], one["labels"], one["draw"]) in whole]
 
 
 def print_page(records: list[dict[str, Any]], *, measure: str) -> None:
     """One table per kind of set: means over sets and draws, wins of AutoSVC, and an interval for the difference."""
     for title, is_text in (("tables", False), ("texts", True)):
-        kept = [one for one in records if one["set"].startswith("docstring") == is_text]
+        kept = [one for one in of_whole_draws(records) if one["set"].startswith("docstring") == is_text]
         if not kept:
             continue
         by_set: dict[tuple[int, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -120,6 +132,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("studies-out/few_labels.jsonl"))
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--seconds", type=float, help="stop after so long; what is finished is kept")
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--labels", type=int, nargs="*", default=LABEL_COUNTS)
     parser.add_argument("--sets", nargs="*", default=(*sets.TABLES, *sets.TEXTS))
@@ -134,7 +147,7 @@ def main() -> None:
         cells = [cell for cell in cells_of(names, asked.labels, asked.draws, asked.methods) if cell not in done]
         asked.out.parent.mkdir(parents=True, exist_ok=True)
         with asked.out.open("a") as file:
-            for record in run_in_pool(run_cell, cells, workers=asked.workers, failed=_failed):
+            for record in run_in_pool(run_cell, cells, workers=asked.workers, failed=_failed, seconds=asked.seconds):
                 if "why" in record:
                     print(record["why"], flush=True)
                 else:

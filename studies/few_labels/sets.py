@@ -54,7 +54,7 @@ LIBRARIES = ("numpy", "scipy", "sklearn", "pandas")
 FEWEST_CHARACTERS = 20
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=32)
 def load_task(name: str) -> tuple[Any, np.ndarray]:
     """The rows of a set, a DataFrame or an array of strings, and its classes, 0 or 1."""
     if name.startswith("docstring"):

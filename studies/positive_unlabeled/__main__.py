@@ -8,7 +8,7 @@
     text      two sets of documents
     size      50 positives and 20,000 unlabeled rows
 
-docs/positive-unlabeled.md has the tables with date and machine. ``--limit N`` runs the first N cells only.
+docs/positive-unlabeled-measured.md has the tables with date and machine. ``--limit N`` runs the first N cells only.
 """
 
 from __future__ import annotations

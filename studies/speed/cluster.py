@@ -22,7 +22,7 @@ import numpy as np
 
 from semisvm.primal.dask_rows import FAN_IN, GROUP_BYTES
 
-TASK_SECONDS = 0.003  # of the scheduler, per task (docs/large-data.md)
+TASK_SECONDS = 0.003  # of the scheduler, per task (docs/large-data-measured.md)
 NETWORK = 1.0e9  # bytes per second
 PASSES = {"supervised": 8, "transductive": 150}  # over all rows, as counted on 10^5 to 10^7 rows
 FIGURE = Path(__file__).parents[2] / "docs" / "past-one-machine.svg"

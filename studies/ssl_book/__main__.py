@@ -34,6 +34,7 @@ from studies.ssl_book.errors import (
 from studies.ssl_book.published import CITED, SECSTR
 from studies.ssl_book.sets import LABEL_COUNTS, NAMES, SECSTR_COUNTS, load_set
 
+IMPOSSIBLE = "can't"  # the method refuses; the record says why
 ON_KERNEL = "SupervisedSVC(C=10) on UnlabeledKernel()"
 AUTOS = ("AutoSVC(safe=False)", ON_KERNEL, "AutoSVC()")
 # Roughly, for 1,500 rows; what is not named takes less.
@@ -99,7 +100,9 @@ def book_tables(records: list[Record]) -> dict[str, list[str]]:
     """One table per number of labels, by its heading on the page; the cited methods first."""
     errors: dict[tuple[str, int, str], dict[int, float]] = defaultdict(dict)
     for one in records:
-        errors[one["method"], one["labels"], one["set"]][one["split"]] = one["error"]
+        if "error" in one:
+            errors[one["method"], one["labels"], one["set"]][one["split"]] = one["error"]
+    impossible = {(one["method"], one["labels"], one["set"]) for one in records if "why" in one} - errors.keys()
     found = {}
     for count in LABEL_COUNTS:
         names = [name for name in (*NAMES, "coil2") if errors.get(("AutoSVC()", count, name))]
@@ -112,7 +115,10 @@ def book_tables(records: list[Record]) -> dict[str, list[str]]:
         for method in (*SETTINGS, *AUTOS):
             means = [_mean(errors.get((method, count, name))) for name in names]
             if any(mean is not None for mean in means):
-                lines.append(line_of(method, means, digits=2))
+                line = line_of(method, means, digits=2).split(" | ")
+                for k, name in enumerate(names, 1):
+                    line[k] = IMPOSSIBLE if (method, count, name) in impossible else line[k]
+                lines.append(" | ".join(line))
         pairs = [(errors["AutoSVC()", count, name], errors.get(("SupervisedSVC", count, name), {})) for name in names]
         spread: list[float | None] = [float(np.std(list(ours.values()))) for ours, _ in pairs]
         lines.append(line_of("AutoSVC(): standard deviation", [*spread, None], n_mean=0))
@@ -130,7 +136,7 @@ def secstr_table(records: list[Record]) -> dict[str, list[str]]:
     """Errors on SecStr by the number of labels, with the number of splits."""
     found: dict[tuple[str, int], list[float]] = defaultdict(list)
     for one in records:
-        if one["set"] == "secstr":
+        if one["set"] == "secstr" and "error" in one:
             found[one["method"], one["labels"]].append(one["error"])
     if not found:
         return {}
@@ -141,8 +147,8 @@ def secstr_table(records: list[Record]) -> dict[str, list[str]]:
         by_count = [found.get((method, count), []) for count in SECSTR_COUNTS]
         if any(by_count):
             means = [float(np.mean(one)) if one else None for one in by_count]
-            splits = sorted({len(one) for one in by_count if one})
-            lines.append(line_of(method, means, 2, n_mean=0)[:-1] + f"| {' to '.join(map(str, splits))} |")
+            splits = dict.fromkeys(len(one) for one in by_count if one)
+            lines.append(line_of(method, means, 2, n_mean=0)[:-1] + f"| {', '.join(map(str, splits))} |")
     return {"## SecStr": lines}
 
 
@@ -191,8 +197,8 @@ def main() -> None:
         cells = [cell for cell in cells_of(asked) if cell not in done]
         with asked.out.open("a") as file:
             for found in run_in_pool(_run_safely, cells, workers=asked.workers, failed=_failed, seconds=asked.seconds):
-                print(found.get("why", ""), end="\n" if found.get("why") else "", flush=True)
                 for record in found["records"]:
+                    print(f"{record}\n" if "why" in record else "", end="", flush=True)
                     file.write(json.dumps(record) + "\n")
                     file.flush()
                     records.append(record)
@@ -212,7 +218,7 @@ def _run_safely(cell: Cell) -> Record:
 
 
 def _failed(cell: Any, why: str) -> Record:
-    return {"records": [], "why": f"{cell}: {why}"}
+    return {"records": [dict(zip(("set", "labels", "split", "method"), cell, strict=True)) | {"why": why}]}
 
 
 if __name__ == "__main__":

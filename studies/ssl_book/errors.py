@@ -75,7 +75,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     'PreferenceSVC(kernel="unlabeled")': ("PreferenceSVC", {"C": 10, "kernel": "unlabeled", "random_state": 0}),
 }
 IN_COORDINATES = ("MixtureClassifier", "ClusterSVC", "LabelMeanSVC")  # sparse rows are too wide for them
-SECONDS = 90.0  # for a fit: what is there then counts
+SECONDS = 600.0  # for a fit, far more than any takes on an idle core: what is there then counts
 
 
 def codes_of_all_rows(method: str, X: Any, codes: np.ndarray, labeled: np.ndarray) -> np.ndarray:

@@ -15,8 +15,15 @@ from semisvm.decision.betting import (
     null_total,
     perfect_record,
 )
-from semisvm.decision.linear_claims import linear_forms, stratified, with_experts
-from semisvm.decision.stratified_bets import StratifiedClaim, best_draws, bet_on, growth_per_label
+from semisvm.decision.linear_claims import (
+    StratifiedClaim,
+    best_draws,
+    bet_on,
+    growth_per_label,
+    linear_forms,
+    stratified,
+    with_experts,
+)
 
 RECORDS = [
     (300, 0.7, 20, 2),

@@ -9,8 +9,7 @@ from threadpoolctl import threadpool_limits
 from semisvm import AutoSVC, load, save
 from semisvm.decision import choose
 from semisvm.estimators.auto.average import FamilySettings, labeled_target
-from semisvm.estimators.auto.families import fit_families
-from semisvm.estimators.auto.operating import crossed_scores
+from semisvm.estimators.auto.families import crossed_scores, fit_families
 from semisvm.estimators.auto.stacking import stack
 from semisvm.estimators.costs import Costs
 from semisvm.labels import Labels
@@ -28,17 +27,19 @@ def hard_task(n=900, n_labeled=150, seed=0):
     return X[:-500], np.where(np.arange(n - 500) < n_labeled, y[:-500], -1), X[-500:], y[-500:]
 
 
+SETTINGS = FamilySettings(2, (3, 15), "auto", True, 0.1, 0.5, lambda record: False)
+
+
 def trained(n_labeled=40):
     X, y, *_ = hard_task(n_labeled=n_labeled)
     labels = Labels(np.arange(2), y)
     target = labeled_target(labels, Costs(np.ones(2)), np.ones(len(y)), np.arange(len(y)))
-    settings = FamilySettings(2, (3, 15), "auto", True, 0.1, 0.5, lambda record: False)
-    return fit_families(X, np.ones(len(y)), target, settings), target
+    return fit_families(X, np.ones(len(y)), target, SETTINGS), target
 
 
 def test_crossed_scores_are_weighed_without_the_labels_of_their_rows():
     found, target = trained()
-    crossed = crossed_scores(found.fits, target, 0.5)
+    crossed = crossed_scores(found.fits, target, SETTINGS)
     members = next(iter(found.fits.values())).members
     left_out = np.stack([machine.left_out for machine in members.machines.values()])
     belief = np.array([record.details["belief"] for record in members.history])
@@ -132,7 +133,7 @@ def test_digits_with_targets_by_class_and_a_model_file(tmp_path):
 
 def test_the_threshold_is_that_of_the_decision_layer():
     found, target = trained()
-    crossed = crossed_scores(found.fits, target, 0.5)[:, 0]
+    crossed = crossed_scores(found.fits, target, SETTINGS)[:, 0]
     X, y, *_ = hard_task(n_labeled=40)
     model = AutoSVC(min_recall=0.9).fit(X, y)
     assert model.threshold_[0] == choose(crossed, target.Y[:, 0], min_recall=0.9).threshold

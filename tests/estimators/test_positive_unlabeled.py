@@ -276,7 +276,7 @@ def test_a_recall_that_cannot_be_certified_says_how_many_positives_are_missing()
 
 
 def test_certificates_break_in_at_most_the_stated_share_of_worlds():
-    """200 worlds with known densities; docs/positive-unlabeled.md has a thousand."""
+    """200 worlds with known densities; docs/positive-unlabeled-measured.md has a thousand."""
     broken, bound_holds, n_worlds, prior, gap = np.zeros(3), 0, 200, 0.2, 2.0
     for world in range(n_worlds):
         X, y, _ = clouds(60, 150, prior, gap, seed=100 + world, n_features=1)

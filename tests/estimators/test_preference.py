@@ -20,10 +20,10 @@ from histories import records_of
 from preference_data import noisy_clouds, overlapping, three_classes
 from semisvm import PreferenceSVC, dual
 from semisvm.decision import choose
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.estimators import problem as forms
 from semisvm.estimators.preference import _common
 from semisvm.estimators.preference._common import draw_certificate_rows, make_plan
-from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.preference._unlabeled import draw_folds
 from semisvm.labels import Labels, encode
 

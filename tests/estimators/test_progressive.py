@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from histories import records_of
+from histories import InterruptedSolves, records_of
+from reuters import errors_on_test, load_reuters, reuters_rows
 from semisvm import ProgressiveSVC, SupervisedSVC
 from semisvm.datasets import load
-from semisvm.dual import Status, solve
 from semisvm.estimators import problem as forms
 from semisvm.estimators import progressive
 from semisvm.estimators.progressive import Guesses
@@ -92,27 +92,10 @@ def test_choosing_resetting_and_predicting_the_training_rows_evaluate_no_kernel(
 
 # Published runs.
 
-# Rows of the training file that are also among the ten labeled documents.
-LABELED_TWICE = (0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999)
-
 
 @pytest.fixture(scope="module")
 def reuters(paper_data):
-    return {
-        part: load(f"reuters-{part}", data_home=paper_data) for part in ("train", "induction", "test", "transduction")
-    }
-
-
-def reuters_rows(reuters, n_positive, n_negative):
-    """The ten labeled documents, then the first so many of each class in file order."""
-    train, labeled = reuters["train"], reuters["induction"]
-    others = np.setdiff1d(np.arange(len(train.y)), LABELED_TWICE)
-    rows = np.sort(np.concatenate([others[train.y[others] == c][:n] for c, n in ((1, n_positive), (0, n_negative))]))
-    return sparse.vstack([labeled.X, train.X[rows]], format="csr"), np.append(labeled.y, np.full(len(rows), -1))
-
-
-def errors_on_test(model, reuters):
-    return int((model.predict(reuters["test"].X) != reuters["test"].y).sum())
+    return load_reuters(paper_data)
 
 
 @pytest.mark.data
@@ -338,17 +321,8 @@ def test_a_small_cache_gives_the_same_model():
 @pytest.mark.parametrize("at_call", [1, 2, 5])
 def test_ctrl_c_in_a_solve_keeps_the_last_complete_round(monkeypatch, at_call):
     X, y, _ = blobs()
-    n_calls = 0
-
-    def interrupted_solve(*arguments, **options):
-        nonlocal n_calls
-        n_calls += 1
-        if n_calls < at_call:
-            return solve(*arguments, **options)
-        found = solve(*arguments, **(options | {"max_iter": 3}))
-        return found.__class__(**(found.__dict__ | {"status": Status.INTERRUPTED}))
-
-    monkeypatch.setattr(forms, "solve", interrupted_solve)
+    solves = InterruptedSolves(at_call)
+    monkeypatch.setattr(forms, "solve", solves)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = ProgressiveSVC().fit(X, y)
     assert model.termination_condition_ == "interrupted"

@@ -12,12 +12,13 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from histories import records_of
+from histories import InterruptedSolves, records_of
 from oracles import naive_kernel, optimum
+from reuters import errors_on_test, load_reuters, reuters_rows
 from semisvm import SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
 from semisvm.decision.binomial import binomial_interval
-from semisvm.dual import DualProblem, Status, solve
+from semisvm.dual import DualProblem, solve
 from semisvm.estimators import problem as forms
 from semisvm.estimators import rounds as rounds_module
 from semisvm.kernels import kernel_rows, make_formula
@@ -217,26 +218,7 @@ def test_labels_harden_as_the_temperature_falls():
 
 @pytest.fixture(scope="module")
 def reuters(paper_data):
-    names = ("reuters-train", "reuters-induction", "reuters-test", "reuters-transduction")
-    return {name.removeprefix("reuters-"): load(name, data_home=paper_data) for name in names}
-
-
-# Rows of the training file that are also among the ten labeled documents.
-LABELED_TWICE = (0, 1, 2, 996, 997, 1001, 1083, 1217, 1512, 1999)
-
-
-def reuters_rows(reuters, n_positive, n_negative):
-    """The ten labeled documents, then the first so many of each class in file order."""
-    train, labeled = reuters["train"], reuters["induction"]
-    others = np.setdiff1d(np.arange(len(train.y)), LABELED_TWICE)
-    chosen = [others[train.y[others] == c][:n] for c, n in ((1, n_positive), (0, n_negative))]
-    rows = np.sort(np.concatenate(chosen))
-    y = np.concatenate([labeled.y, np.full(len(rows), -1)])
-    return sparse.vstack([labeled.X, train.X[rows]], format="csr"), y
-
-
-def errors_on_test(model, reuters):
-    return int((model.predict(reuters["test"].X) != reuters["test"].y).sum())
+    return load_reuters(paper_data)
 
 
 @pytest.mark.data
@@ -439,20 +421,11 @@ def test_predict_and_transduction_come_from_one_f(algorithm):
 @pytest.mark.parametrize("at_call", [1, 2, 3])
 def test_ctrl_c_in_a_solve_keeps_the_last_complete_solution(monkeypatch, algorithm, at_call):
     X, y, _ = blobs(cluster_std=2.0)
-    n_calls = 0
-
-    def interrupted_solve(*arguments, **options):
-        nonlocal n_calls
-        n_calls += 1
-        if n_calls < at_call:
-            return solve(*arguments, **options)
-        found = solve(*arguments, **(options | {"max_iter": 3}))
-        return found.__class__(**(found.__dict__ | {"status": Status.INTERRUPTED}))
-
-    monkeypatch.setattr(forms, "solve", interrupted_solve)
+    solves = InterruptedSolves(at_call)
+    monkeypatch.setattr(forms, "solve", solves)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = TransductiveSVC(algorithm=algorithm).fit(X, y)
-    assert n_calls == at_call
+    assert solves.n_calls == at_call
     assert model.termination_condition_ == "interrupted"
     assert set(model.predict(X)) <= {0, 1}
     monkeypatch.undo()

@@ -11,9 +11,8 @@ from sklearn.pipeline import make_pipeline
 from semisvm import AutoSVC, LabelMeanSVC, PreferenceSVC, SupervisedSVC, TransductiveSVC, UnlabeledKernel, load, save
 from semisvm.estimators.auto import kernel as kernel_module
 from semisvm.estimators.auto.average import FamilySettings, labeled_target
-from semisvm.estimators.auto.families import fit_families
+from semisvm.estimators.auto.families import crossed_scores, fit_families
 from semisvm.estimators.auto.kernel import settle_kernel
-from semisvm.estimators.auto.operating import crossed_scores
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.preference import svc as preference_module
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
@@ -160,7 +159,7 @@ def crossed_of(X, hidden):
     labels = encode(hidden, unlabeled=-1, n_rows=len(X))
     target = labeled_target(labels, Costs(np.ones(2)), np.ones(len(X)), np.arange(len(X)))
     settings = FamilySettings(2, (3, 15), "auto", True, 0.1, 0.5, lambda record: False)
-    return crossed_scores(fit_families(X, np.ones(len(X)), target, settings).fits, target, 0.5)[:, 0]
+    return crossed_scores(fit_families(X, np.ones(len(X)), target, settings).fits, target, settings)[:, 0]
 
 
 def test_auto_stays_with_rbf_where_there_are_too_many_rows(monkeypatch):

@@ -47,6 +47,12 @@ def test_every_method_scores_new_rows():
             assert scores(X.iloc[fit], hidden, X.iloc[new]).shape == (len(new),), name
 
 
+def test_a_draw_that_some_method_has_not_run_on_is_left_out():
+    cells = [("AutoSVC", 0), ("SVC", 0), ("AutoSVC", 1)]
+    records = [{"set": "wdbc", "labels": 20, "draw": draw, "method": method} for method, draw in cells]
+    assert few_labels.of_whole_draws(records) == records[:2]
+
+
 def test_the_page_says_how_often_ours_is_better(tmp_path, capsys, monkeypatch):
     records = [
         {"set": name, "labels": 20, "draw": 0, "method": method, "precision": value, "error": 1 - value}
@@ -77,14 +83,18 @@ def test_the_book_page_is_made_from_records(tmp_path, capsys, monkeypatch):
         for split in range(2)
         for method, error in (("AutoSVC()", 40.0), ("SupervisedSVC", 41.0))
     ] + [{"set": "secstr", "labels": 100, "split": 0, "method": "AutoSVC()", "error": 43.0}]
+    records += [record | {"set": "text"} for record in records[:4]]
+    records.append({"set": "bci", "labels": 10, "split": 0, "method": "PreferenceSVC", "why": "too few labels"})
+    records.append({"set": "text", "labels": 10, "split": 0, "method": "PreferenceSVC", "error": 30.0})
     path = tmp_path / "records.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in records))
     monkeypatch.setattr(sys, "argv", ["ssl_book", "--out", str(path), "--page"])
     ssl_book.main()
     told = capsys.readouterr().out
-    assert "| AutoSVC() | 40.50 |" in told
-    assert "| splits won against SupervisedSVC | 2 |" in told
-    assert "| SVM | 49.9 |" in told
+    assert "| AutoSVC() | 40.50 | 40.50 |" in told
+    assert "| PreferenceSVC | can't | 30.00 |  |" in told
+    assert "| splits won against SupervisedSVC | 2 | 2 |" in told
+    assert "| SVM | 49.9 | 45.4 |" in told
     assert "| AutoSVC() | 43.00 |  |  | 1 |" in told
     page = tmp_path / "page.md"
     page.write_text("# Page\n\n## 10 labels\n\n| old |\n|---|\n| 1 |\n\nTail.\n\n## SecStr\n\nWords.\n\n| old |")
@@ -92,7 +102,9 @@ def test_the_book_page_is_made_from_records(tmp_path, capsys, monkeypatch):
     ssl_book.main()
     text = page.read_text()
     assert "old" not in text
-    assert text.startswith("# Page\n\n## 10 labels\n\n| | bci | mean of 7 |\n|---|---|---|\n| 1-NN | 48.7 |  |\n")
+    assert text.startswith(
+        "# Page\n\n## 10 labels\n\n| | bci | text | mean of 7 |\n|---|---|---|---|\n| 1-NN | 48.7 | 39.4 |  |\n"
+    )
     assert "|  |\n\nTail.\n\n## SecStr\n\nWords.\n\n| labels | 100 | 1,000 | 10,000 | splits |\n" in text
     assert text.endswith("| AutoSVC() | 43.00 |  |  | 1 |")
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -24,10 +26,13 @@ from semisvm.estimators.registry import available
 from semisvm.tables import FitSummary
 from semisvm.tables.classes import Classes
 from semisvm.tables.disk import whole_file
-from semisvm.tables.files import MANIFEST, to_bytes
+from semisvm.tables.files import MANIFEST, to_bytes, trusted_types
 from semisvm.tables.fit import fit_model
+from semisvm.tables.loaded import move_types, read_plain_parts
 from semisvm.tables.methods import Settings
 from semisvm.tables.predict import predict_file
+
+VERSION_1 = Path(__file__).with_name("version_1")  # model files, their rows, and the predictions, made by semisvm 0.1
 
 
 @pytest.mark.parametrize("method", available(), ids=lambda method: method.name)
@@ -40,6 +45,71 @@ def test_every_method_comes_back_from_its_file_as_it_went_in(tmp_path, method):
     np.testing.assert_array_equal(back.decision_function(rows.rows), model.decision_function(rows.rows))
     assert list(back.predict(rows.rows)) == list(model.predict(rows.rows))
     assert back.summary.as_dict() == model.summary.as_dict()
+    check_is_read_as_by_skops((tmp_path / "m.skops").read_bytes())
+
+
+def check_is_read_as_by_skops(content):
+    """The file is made of plain parts, and both ways to read it give the same."""
+    plain = read_plain_parts(content, trusted_types)
+    assert plain is not None
+    assert_same(plain, skops.io.loads(content, trusted=sorted(trusted_types())))
+
+
+def assert_same(one, other):
+    """Equal to the last bit and of the same types, all parts included."""
+    assert type(one) is type(other)
+    if isinstance(one, np.ndarray) and one.dtype != object:
+        assert (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+    elif sparse.issparse(one):
+        assert (one != other).nnz == 0
+    elif isinstance(one, np.random.RandomState):
+        assert one.randint(10**9) == other.randint(10**9)
+    elif isinstance(one, dict):
+        assert_same(list(one), list(other))
+        assert_same(list(one.values()), list(other.values()))
+    elif isinstance(one, list | tuple | np.ndarray):
+        assert len(one) == len(other)
+        for part, other_part in zip(one, other, strict=True):
+            assert_same(part, other_part)
+    elif hasattr(one, "__dict__") and not isinstance(one, type):
+        assert_same(vars(one), vars(other))
+    else:
+        assert one == other or (one != one and other != other)
+
+
+@pytest.mark.parametrize("view", ["letters", "latent"])
+def test_models_of_text_dates_and_categories_are_made_of_plain_parts(view):
+    rng = np.random.default_rng(0)
+    words = [" ".join(rng.choice(["rain", "sun", "wind", "heat"], 4)) for _ in range(40)]
+    days = pd.date_range("2024-01-01", periods=40).strftime("%Y-%m-%d")
+    frame = pd.DataFrame({"words": words, "day": days, "size": rng.normal(size=40), "kind": rng.choice(["a", "b"], 40)})
+    frame.loc[3, "size"] = np.nan
+    check_is_read_as_by_skops(to_bytes(semisvm.TableEncoder(view=view).fit(frame)))
+    check_is_read_as_by_skops(to_bytes(semisvm.TableEncoder(view="quantiles").fit(frame)))
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in VERSION_1.glob("*.skops")))
+def test_models_of_version_0_1_are_made_of_plain_parts(name):
+    check_is_read_as_by_skops(move_types((VERSION_1 / name).read_bytes(), trusted_types()))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"sklearn.preprocessing._data"', '"os"'),
+        ('"StandardScaler"', '"system"'),
+        ('"ObjectNode"', '"FunctionNode"'),
+        ('"builtins"', '"subprocess"'),
+        ('"protocol": 2', '"protocol": 3'),
+    ],
+)
+def test_what_is_not_plain_is_left_to_skops(old, new):
+    source, stream = zipfile.ZipFile(io.BytesIO(to_bytes(StandardScaler().fit([[1.0], [2.0]])))), io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name in source.namelist():
+            archive.writestr(name, source.read(name).replace(old.encode(), new.encode()))
+    assert read_plain_parts(to_bytes(StandardScaler()), trusted_types) is not None
+    assert read_plain_parts(stream.getvalue(), trusted_types) is None
 
 
 def test_estimators_and_pipelines_of_the_library_are_saved_too(tmp_path):
@@ -114,8 +184,6 @@ def test_the_unfinished_file_of_a_killed_run_is_deleted_by_the_next(tmp_path):
 
 
 # ---- files of version 0.1 ----
-
-VERSION_1 = Path(__file__).with_name("version_1")  # model files, their rows, and the predictions, made by semisvm 0.1
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from semisvm.decision import Target, choose_for
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.decision.target import OTHER_RATE
-from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.tables.methods import Settings
 from semisvm.tables.operating import (
     balance,

@@ -17,8 +17,8 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from files import npz_bytes, parquet_bytes, write
 from semisvm.errors import DataError
+from semisvm.tables.formats import read_libsvm
 from semisvm.tables.read import open_rows
-from semisvm.tables.read_arrays import read_libsvm
 from semisvm.tables.read_whole import read_dataset, read_frame
 
 COMPRESS = {"": lambda content: content, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -274,6 +274,6 @@ def test_a_spreadsheet_that_is_none_or_has_no_engine_is_refused_with_a_sentence(
     path.write_bytes(b"PK nothing")
     with pytest.raises(DataError, match="can't be read as a spreadsheet"):
         open_rows(path)
-    monkeypatch.setattr("semisvm.tables.cells.find_spec", lambda name: None)
+    monkeypatch.setattr("semisvm.tables.delimited.find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"needs the package openpyxl, which is not installed\. Install it \(pip"):
         open_rows(path)

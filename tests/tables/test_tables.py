@@ -9,9 +9,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from semisvm.errors import DataError
-from semisvm.tables.cells import CellError, typed_column
 from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
-from semisvm.tables.columns import Column, Unused, remark_on, settle_column
+from semisvm.tables.columns import CellError, Column, Unused, remark_on, settle_column, typed_column
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.evaluate import suggest_rows
 from semisvm.tables.fit import fit_model

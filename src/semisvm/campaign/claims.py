@@ -22,9 +22,16 @@ from semisvm.decision.betting import (
     null_total,
     perfect_record,
 )
-from semisvm.decision.linear_claims import LinearForm, stratified, with_experts
+from semisvm.decision.linear_claims import (
+    BettingState,
+    LinearForm,
+    StratifiedClaim,
+    bet_on,
+    growth_per_label,
+    stratified,
+    with_experts,
+)
 from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan
-from semisvm.decision.stratified_bets import BettingState, StratifiedClaim, bet_on, growth_per_label
 
 
 @dataclass(frozen=True)

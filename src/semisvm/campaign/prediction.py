@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 
 from semisvm.campaign.threshold import scores_for_class
 from semisvm.decision import Target, count_all, f_score, precision
@@ -76,6 +75,8 @@ def read_calibration(scores: ArrayLike, sign: ArrayLike) -> Calibration:
 
 def predict_positive(scores: np.ndarray, known: Calibration | None) -> np.ndarray:
     """Return the chance that each row of the pool is positive: logistic in the score."""
+    from sklearn.linear_model import LogisticRegression
+
     if known is None:
         return scores if _are_probabilities(scores) else expit(MARGIN_SLOPE * scores)
     own, is_positive = known

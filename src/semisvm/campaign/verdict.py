@@ -13,7 +13,7 @@ from semisvm.campaign.draws import DrawOrder
 from semisvm.campaign.sequence import ClaimSequence, Standing, ThresholdEvidence
 from semisvm.decision import Counts, Estimate, OperatingPoint, SamplingEvidence, Target
 from semisvm.decision.evidence import SamplingClaim
-from semisvm.decision.linear_claims import measure_of
+from semisvm.decision.sampling_plan import measure_of
 
 CampaignStatus = Literal["certified", "known", "open", "refuted"]
 WAITS = '\nA threshold with "-" under "needed" is tested once the one above it is certified.'

@@ -2,6 +2,9 @@
 
 `main` imports the commands itself, so that Ctrl-C during the imports ends like Ctrl-C at any other time, and no
 traceback reaches a user. Exit codes: see `EXIT_CODES`.
+
+A command uses a small part of what scikit-learn and SciPy import when they are imported themselves. In the process of
+the command, and nowhere else, the packages in `LATE` are executed when a name is taken from them: see `LateModule`.
 """
 
 import contextlib
@@ -11,8 +14,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from types import FrameType
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 EXIT_CODES = (
@@ -28,6 +33,28 @@ _SIGNS_OF_NO_MEMORY = (
     "can't start new thread",
     "unable to allocate",
 )
+LATE = frozenset(
+    [
+        "joblib",
+        "narwhals",
+        "numpy.f2py",
+        "numpy.testing",
+        "scipy.stats",
+        "sklearn.callback",
+        "sklearn.cluster",
+        "sklearn.decomposition",
+        "sklearn.ensemble",
+        "sklearn.feature_extraction",
+        "sklearn.linear_model",
+        "sklearn.metrics",
+        "sklearn.metrics.cluster",
+        "sklearn.model_selection",
+        "sklearn.neighbors",
+        "sklearn.preprocessing",
+        "sklearn.svm",
+        "sklearn.tree",
+    ]
+)
 
 
 def main() -> NoReturn:
@@ -37,10 +64,11 @@ def main() -> NoReturn:
         _prepare_streams()
         _on_signals(_leave)
         _check_address_space()
-        from semisvm.cli.commands import run
+        with late_packages():
+            from semisvm.cli.commands import run
 
-        _on_signals(_stop)
-        code = run(sys.argv[1:])
+            _on_signals(_stop)
+            code = run(sys.argv[1:])
     except KeyboardInterrupt:
         _on_signals(signal.SIG_IGN)
         print("Stopped.", file=sys.stderr)
@@ -159,3 +187,108 @@ def _flush_streams() -> bool:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True
+
+
+# ---- packages that are executed when they are used ----
+
+
+class LateModule(ModuleType):
+    """A package that is executed when a name that it alone knows is taken from it.
+
+    A name that its `__init__.py` imports from one of its modules is taken from that module, and a module of the package
+    can be imported, without executing the package. Once it is executed it is a module like any other.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        spec = self.__spec__
+        is_of_imports = name.startswith("__") and name not in ("__all__", "__version__")
+        if is_of_imports or spec is None or not isinstance(spec.loader, _LateLoader):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return spec.loader.look_up(self, name)
+
+    def __dir__(self) -> list[str]:
+        hasattr(self, "__all__")  # executes it
+        return list(ModuleType.__dir__(self))
+
+
+class _LateLoader:
+    """Makes a `LateModule`, and executes it when its time has come."""
+
+    one_at_a_time = threading.RLock()
+
+    def __init__(self, spec: ModuleSpec):
+        assert spec.loader is not None
+        assert spec.origin is not None
+        self.spec, self.loader, self.source = spec, spec.loader, spec.origin
+        self.is_executing = False
+        self.homes: dict[str, tuple[str, str]] | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return LateModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing yet."""
+
+    def look_up(self, module: ModuleType, name: str) -> Any:
+        """Return what a name stands for; other threads wait until this is known."""
+        with self.one_at_a_time:
+            if type(module) is not LateModule:  # another thread has executed it
+                return getattr(module, name)
+            if self.homes is None:
+                self.homes = _homes(self.source, self.spec.name)
+            if self.is_executing:  # by this thread: as with every package that is half executed
+                raise AttributeError(f"module {self.spec.name!r} has no attribute {name!r} yet")
+            if name in self.homes:
+                home, own_name = self.homes[name]
+                value = vars(module)[name] = getattr(import_module(home, self.spec.name), own_name)
+                return value
+            if PathFinder.find_spec(f"{self.spec.name}.{name}", module.__path__):
+                return import_module(f"{self.spec.name}.{name}")
+            self.is_executing = True
+            try:
+                self.loader.exec_module(module)
+            finally:
+                self.is_executing = False
+            module.__spec__, module.__loader__ = self.spec, self.loader
+            module.__class__ = ModuleType  # type: ignore[assignment]
+            return getattr(module, name)
+
+
+def _homes(source: str, package: str) -> dict[str, tuple[str, str]]:
+    """For each name that a package imports from a module: the module, and the name there."""
+    import ast
+
+    with open(source, encoding="utf-8") as text:
+        statements = ast.parse(text.read()).body
+    return {
+        one.asname or one.name: ("." * statement.level + (statement.module or ""), one.name)
+        for statement in statements
+        if isinstance(statement, ast.ImportFrom) and statement.module not in (None, package)
+        for one in statement.names
+    }
+
+
+class _LateFinder:
+    """Finds the packages that are executed late."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
+        if name not in LATE:
+            return None
+        found = PathFinder.find_spec(name, path, target)
+        if found is None or found.origin is None or found.submodule_search_locations is None:
+            return found
+        late = ModuleSpec(name, _LateLoader(found), origin=found.origin, is_package=True)  # type: ignore[arg-type]
+        late.submodule_search_locations = found.submodule_search_locations
+        late.has_location = True
+        return late
+
+
+@contextlib.contextmanager
+def late_packages() -> Iterator[None]:
+    """Execute the packages in `LATE` when they are used; those that were imported before stay as they are."""
+    sys.meta_path.insert(0, _LateFinder)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(_LateFinder)  # type: ignore[arg-type]

@@ -1,6 +1,5 @@
 """The commands together, `semisvm info`, and how each of their endings becomes a sentence and an exit code."""
 
-import importlib.metadata
 import platform
 import re
 from collections.abc import Sequence
@@ -74,6 +73,8 @@ def info_command(as_json: bool, warm: bool) -> None:
 
 
 def _version(name: str) -> str:
+    import importlib.metadata
+
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:

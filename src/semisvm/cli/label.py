@@ -85,14 +85,7 @@ def label_command(
 def ask_in_terminal(session: LabelSession, console: Console, read_key: Callable[[], str]) -> None:
     """Ask for one row after the other until the person quits or there is nothing left to ask.
 
-    Parameters
-    ----------
-    session : LabelSession
-        The campaign.
-    console : rich.console.Console
-        Where to show rows.
-    read_key : callable
-        Returns the next key that was pressed.
+    `read_key` returns the next key that was pressed.
     """
     hint = ""
     while (row := session.row()) is not None:

@@ -166,16 +166,9 @@ class _LabelRequest(BaseHTTPRequestHandler):
 
 
 def serve_page(session: LabelSession, port: int, say: Callable[[str], None]) -> None:
-    """Serve a session until the person ends it, on the page or by Ctrl-C.
+    """Serve a session until the person ends it, on the page or by Ctrl-C; port 0 takes any that is free.
 
-    Parameters
-    ----------
-    session : LabelSession
-        The campaign.
-    port : int
-        The port; 0 takes any that is free.
-    say : callable
-        Told the address.
+    `say` is told the address.
     """
     with LabelServer(session, port) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)

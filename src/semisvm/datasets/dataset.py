@@ -33,6 +33,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from semisvm.datasets.splits import Split
+from semisvm.matrices import is_sparse_matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,7 +132,7 @@ def read_layout(path: Path, layout: str, *, n_features: int, member: str, classe
 def hash_contents(raw: RawSet) -> str:
     """Return the SHA-256 of the numbers in X and y, whatever the file format and the data types."""
     digest = hashlib.sha256(repr(raw.X.shape).encode())
-    is_sparse = sparse.issparse(raw.X)
+    is_sparse = is_sparse_matrix(raw.X)
     if is_sparse:
         for part, dtype in ((raw.X.indptr, "<i8"), (raw.X.indices, "<i8"), (raw.X.data, "<f8")):
             digest.update(part.astype(dtype).tobytes())

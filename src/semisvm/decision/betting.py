@@ -7,7 +7,7 @@
 Under the null the chance that the evidence *ever* reaches 1 / a is at most a (Ville 1939). So one may look after every
 label and stop at any time.
 
-`stratified_bets` has the general bet, for weighted draws and any linear claim. Here are the two special cases with
+`linear_claims` has the general bet, for weighted draws and any linear claim. Here are the two special cases with
 equal draws, and the test of several claims in a row.
 
 **Precision in closed form.** With equal draws the bet is a likelihood ratio. Experts are totals M > K of positives

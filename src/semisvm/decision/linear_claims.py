@@ -1,6 +1,7 @@
-"""Targets as linear claims, and the beliefs that bet on them.
+"""Targets as linear claims about a pool, and bets on them with rows that are drawn at different speeds.
 
-With g = 1 where an accepted row is positive or a rejected row is negative, it reads
+**Claims.** With g_i = 1 where row i is decided right ("good": an accepted row that is positive, a rejected one that is
+negative) and 0 where it is not, every target reads
 
     sum_i (value_i g_i - due_i) >= 0
 
@@ -10,19 +11,38 @@ With g = 1 where an accepted row is positive or a rejected row is negative, it r
     F_beta >= f      1 + b2 - f b2        f b2             f              f b2            (b2 = beta^2)
     cost <= k        cost of an accepted negative,         their costs - k
                      cost of a missed positive
+
+    claim     sum_i c_i g_i >= K over the rows of the pool: c_i the value of row i, K the sum of the dues
+    null      sum_i c_i g_i <= K, with K a little below: the claim is false
+    q_i       the chance that row i is drawn next: w_i / sum of w over the rows that are left
+
+**One bet.** Choose numbers rho_i >= 0 beforehand. Drawing row i with outcome g multiplies the wealth by
+
+    f_i(g) = c_i (g + rho_i) / (D q_i),      D = K + sum_j c_j rho_j over the rows that are left
+
+whose mean is sum_i c_i (g_i + rho_i) / D <= 1 under the null. K is what the null still allows: the good weight that was
+found is subtracted. If it falls below 0 the null is impossible and the evidence infinite. If row i is good with chance
+pi_i, the best rho for given draws is
+
+    tau_i = q_i D / c_i,   rho_i = ((tau_i - 1) + sqrt((tau_i - 1)^2 + 4 tau_i (1 - pi_i))) / 2,
+
+where D solves D = K + sum c rho(D). Nobody knows pi, so several experts (beliefs about the pool) bet side by side on
+the same draws; the evidence is the mean of their wealths. Rows come in strata with equal c, w and pi, which makes the
+sums short.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+from numpy.typing import ArrayLike
+from scipy.special import expit, logit, logsumexp, xlogy
 
 from semisvm.decision.betting import CLAIM_ROUNDING
 from semisvm.decision.checks import Floats
-from semisvm.decision.stratified_bets import StratifiedClaim
 from semisvm.decision.target import Target
 
 Measure = Literal["precision", "recall", "f", "cost"]
@@ -30,6 +50,12 @@ Measure = Literal["precision", "recall", "f", "cost"]
 LEAST_DOUBT = 0.0005  # no belief is surer than this
 ACCEPTED_SHIFTS, REJECTED_SHIFTS = (-0.7, 0.0, 0.7), (-1.5, -0.75, 0.0, 0.75)  # of the experts' log-odds
 SHARE_EXPERTS = (0.2, 0.5, 0.8, 0.97)  # experts for a precision: from the target (0) to 1
+BISECTIONS = 52
+WIDEST = 60.0  # the root D lies between K and K * exp(60)
+STEPS_AT_ONCE = 256  # draws that are computed together
+
+
+# ---- claims ----
 
 
 class LinearForm(NamedTuple):
@@ -74,6 +100,22 @@ def linear_forms(target: Target) -> tuple[LinearForm, ...]:
         k = target.max_cost
         forms.append(LinearForm("cost", k, accepted, missed, accepted - k, missed - k))
     return tuple(forms)
+
+
+@dataclass(frozen=True)
+class StratifiedClaim:
+    """A claim about a pool in strata, and the beliefs that bet on it.
+
+    `sizes`, `values` and `weights`, of shape (n_strata,), are the rows per stratum, what a good row is worth (c, above
+    0) and how fast rows are drawn (w, above 0). `total` is what the null allows (K). `experts`, of shape (n_experts,
+    n_strata), are the chances that a row is good, by expert.
+    """
+
+    sizes: Floats
+    values: Floats
+    total: float
+    weights: Floats
+    experts: Floats
 
 
 def stratified(
@@ -124,16 +166,164 @@ def with_experts(claim: StratifiedClaim, bands: np.ndarray, form: LinearForm, n_
     return StratifiedClaim(claim.sizes, claim.values, claim.total, claim.weights, believing)
 
 
-def measure_of(tp: float, fp: float, fn: float, n_rows: int, form: LinearForm, target: Target) -> float:
-    """Return a measure from totals; NaN where it is undefined."""
-    if form.measure == "precision":
-        top, bottom = tp, tp + fp
-    elif form.measure == "recall":
-        top, bottom = tp, tp + fn
-    elif form.measure == "f":
-        b2 = target.beta**2
-        top, bottom = (1 + b2) * tp, (1 + b2) * tp + b2 * fn + fp
-    else:
-        missed, accepted = target.costs or (0.0, 0.0)
-        top, bottom = missed * fn + accepted * fp, n_rows
-    return top / bottom if bottom else math.nan
+# ---- bets ----
+
+
+@dataclass(frozen=True)
+class BettingState:
+    """Where a bet stands: rows left per stratum, what the null still allows, the log wealths, the highest evidence."""
+
+    sizes: Floats
+    total: float
+    log_wealths: Floats
+    log_evidence: float
+    highest: float
+
+    @classmethod
+    def at_start(cls, claim: StratifiedClaim) -> BettingState:
+        """Return the state before the first draw."""
+        log_wealths = np.full(len(claim.experts), -math.log(len(claim.experts)))
+        first = math.inf if claim.total < 0 else 0.0
+        return cls(claim.sizes.astype(float), claim.total, log_wealths, first, first)
+
+
+def bet_on(
+    claim: StratifiedClaim, strata: ArrayLike, outcomes: ArrayLike, state: BettingState | None = None
+) -> tuple[BettingState, Floats]:
+    """Bet on rows in the order in which they were drawn: the stratum of each, and how good it was, in [0, 1].
+
+    Return where the bet stands afterwards, and the logarithm of the evidence after each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.decision.linear_claims import StratifiedClaim, bet_on
+    >>> claim = StratifiedClaim(
+    ...     np.array([100, 900]), np.array([0.2, 0.8]), 720.0, np.array([0.004, 0.6 / 900]), np.array([[0.9, 0.99]])
+    ... )
+    >>> state, path = bet_on(claim, [0, 1, 1], [1, 1, 1])
+    >>> bool(path[-1] > path[0] > 0)
+    True
+    """
+    state = BettingState.at_start(claim) if state is None else state
+    where, good = np.asarray(strata, dtype=np.intp), np.asarray(outcomes, dtype=float)
+    path = []
+    for start in range(0, len(where), STEPS_AT_ONCE):
+        part = slice(start, start + STEPS_AT_ONCE)
+        state, found = _bet_on_part(claim, where[part], good[part], state)
+        path.append(found)
+    return state, np.concatenate([np.empty(0), *path])
+
+
+def _bet_on_part(
+    claim: StratifiedClaim, where: np.ndarray, good: Floats, state: BettingState
+) -> tuple[BettingState, Floats]:
+    """All draws at once: the bets depend on what was drawn before, not on the wealth."""
+    drawn = np.zeros((len(where) + 1, len(claim.sizes)))
+    drawn[np.arange(1, len(where) + 1), where] = 1
+    sizes = state.sizes - np.cumsum(drawn, axis=0)
+    totals = np.cumsum(np.concatenate([[state.total], -claim.values[where] * good]))
+    payments = _payments(claim, sizes[:-1], totals[:-1], where, good)
+    log_wealths = np.cumsum(np.concatenate([state.log_wealths[None], payments]), axis=0)
+    evidence = np.where(totals[1:] < -CLAIM_ROUNDING / 10, np.inf, logsumexp(log_wealths[1:], axis=1))
+    highest = max(state.highest, float(evidence.max())) if len(evidence) else state.highest
+    last = float(evidence[-1]) if len(evidence) else state.log_evidence
+    return BettingState(sizes[-1], float(totals[-1]), log_wealths[-1], last, highest), evidence
+
+
+def _payments(claim: StratifiedClaim, sizes: Floats, totals: Floats, where: np.ndarray, good: Floats) -> Floats:
+    """Return the logarithm of what each draw (rows) pays each expert (columns)."""
+    n_draws, n_experts = len(where), len(claim.experts)
+    found = np.zeros((n_draws, n_experts))
+    chances = claim.weights / (sizes * claim.weights).sum(axis=1, keepdims=True)  # of one row, per stratum
+    believed = (sizes[:, None, :] * claim.values * claim.experts[None]).sum(axis=2)
+    step, expert = np.nonzero((totals[:, None] > CLAIM_ROUNDING) & (believed > totals[:, None]))
+    if not len(step):
+        return found
+    D, rho = solve_bets(claim.values, sizes[step], totals[step], chances[step], claim.experts[expert])
+    lines = np.arange(len(step))
+    place = where[step]
+    value, chance = claim.values[place], chances[step, place]
+    with np.errstate(divide="ignore"):
+        found[step, expert] = np.log(value * (good[step] + rho[lines, place]) / (D * chance))
+    return found
+
+
+def solve_bets(
+    values: Floats, sizes: Floats, totals: Floats, chances: Floats, beliefs: Floats
+) -> tuple[Floats, Floats]:
+    """Return D and rho of the best bets, for many states (rows) at once; strata are columns.
+
+    The bet is fair whatever the accuracy of the root, since D is computed again from rho.
+    """
+    worth = sizes * values
+    low, high = np.log(totals), np.log(totals) + WIDEST
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        D = np.exp(middle)
+        is_low = totals + (worth * best_rho(chances * D[:, None] / values, beliefs)).sum(axis=1) > D
+        low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
+    rho = best_rho(chances * np.exp((low + high) / 2)[:, None] / values, beliefs)
+    return totals + (worth * rho).sum(axis=1), rho
+
+
+def best_rho(tau: Floats, beliefs: Floats) -> Floats:
+    """Return the best rho for tau = q D / c where rows are good with the chances `beliefs`."""
+    ahead = tau - 1
+    root = np.sqrt(ahead**2 + 4 * tau * (1 - beliefs))
+    # For tau < 1 the sum of two numbers of opposite sign would lose all digits.
+    below = np.where(ahead < 0, root - ahead, 1.0)
+    return np.where(ahead < 0, 2 * tau * (1 - beliefs) / below, (ahead + root) / 2)
+
+
+def growth_per_label(claim: StratifiedClaim, state: BettingState | None = None) -> Floats:
+    """Return by how much each expert expects its own log wealth to grow with the next label; 0 where it can't bet."""
+    state = BettingState.at_start(claim) if state is None else state
+    found = np.zeros(len(claim.experts))
+    believed = (state.sizes * claim.values * claim.experts).sum(axis=1)
+    bets = np.flatnonzero(believed > state.total)
+    if state.total <= CLAIM_ROUNDING or not len(bets):
+        return found
+    chances = claim.weights / (state.sizes * claim.weights).sum()
+    ones = np.ones((len(bets), 1))
+    beliefs = claim.experts[bets]
+    D, rho = solve_bets(claim.values, ones * state.sizes, np.full(len(bets), state.total), ones * chances, beliefs)
+    unit = claim.values / (D[:, None] * chances)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = xlogy(beliefs, unit * (1 + rho)) + xlogy(1 - beliefs, unit * rho)
+    found[bets] = (np.where(state.sizes > 0, state.sizes * chances * gain, 0.0)).sum(axis=1)
+    return found
+
+
+def best_draws(sizes: Floats, values: Floats, total: float, beliefs: Floats) -> tuple[Floats, float]:
+    """Return the chances of drawing a row, by stratum, with which evidence grows fastest, and that growth per label.
+
+    `beliefs` are the chances that a row is good. The growth is 0 where they do not support the claim.
+    """
+    worth = sizes * values
+    if not (worth * beliefs).sum() > total > 0:
+        return values / worth.sum(), 0.0
+    beliefs = np.clip(beliefs, 1e-9, 1 - 1e-9)
+
+    def rho_for(log_mu: float) -> Floats:
+        low, high = np.full(len(sizes), -40.0), np.full(len(sizes), 60.0)
+        for _ in range(80):
+            middle = (low + high) / 2
+            rho = np.exp(middle)
+            # log of (1 + rho)^(pi - 1) rho^(-pi) (rho + 1 - pi), which falls to 0 as rho grows
+            slack = np.log1p(-beliefs / (1 + rho)) + beliefs * np.log1p(1 / rho)
+            low, high = np.where(slack > log_mu, middle, low), np.where(slack > log_mu, high, middle)
+        return np.exp((low + high) / 2)
+
+    def surplus(log_mu: float) -> float:
+        rho = rho_for(log_mu)
+        power = rho * (np.expm1(beliefs * np.log1p(1 / rho)))  # (1 + rho)^pi rho^(1 - pi) - rho
+        return float((worth * power).sum() - math.expm1(log_mu) * (worth * rho).sum() - math.exp(log_mu) * total)
+
+    low, high = 1e-12, 50.0
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if surplus(middle) > 0 else (low, middle)
+    rho = rho_for(low)
+    chances = values * np.exp(beliefs * np.log1p(rho) + (1 - beliefs) * np.log(rho))
+    return chances / (sizes * chances).sum(), low

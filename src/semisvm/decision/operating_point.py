@@ -21,6 +21,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from semisvm.decision.binomial import Estimate, estimate_cost, estimate_f, estimate_rate
 from semisvm.decision.checks import check_confidence
 from semisvm.decision.counts import Counts
@@ -279,6 +281,17 @@ def operating_point(
         reached=reached,
         reason=reason,
     )
+
+
+def scores_beyond(scores: np.ndarray, threshold: float) -> np.ndarray:
+    """Scores minus the threshold: above 0 is accepted.
+
+    An infinite threshold accepts every row, or none. The scores are then moved to one side of 0, in the same order, so
+    that they stay finite and still rank the rows.
+    """
+    if np.isfinite(threshold):
+        return scores - threshold
+    return scores / (1 + np.abs(scores)) - np.sign(threshold)
 
 
 def check_level(level: Any) -> EvidenceLevel:

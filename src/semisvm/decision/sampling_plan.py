@@ -17,8 +17,15 @@ import numpy as np
 
 from semisvm.decision.betting import CLAIM_ROUNDING
 from semisvm.decision.checks import Floats
-from semisvm.decision.linear_claims import LEAST_DOUBT, LinearForm, linear_forms, measure_of, stratified, with_experts
-from semisvm.decision.stratified_bets import StratifiedClaim, best_draws
+from semisvm.decision.linear_claims import (
+    LEAST_DOUBT,
+    LinearForm,
+    StratifiedClaim,
+    best_draws,
+    linear_forms,
+    stratified,
+    with_experts,
+)
 from semisvm.decision.target import Target
 
 N_SIZES = 12
@@ -276,6 +283,21 @@ def predicted_value(plan: SamplingPlan, form: LinearForm, n_accepting: int, targ
     tp = float((accepted * plan.beliefs[:n_accepting]).sum())
     fn = float((rejected * plan.beliefs[n_accepting:]).sum())
     return measure_of(tp, float(accepted.sum()) - tp, fn, plan.n_rows, form, target)
+
+
+def measure_of(tp: float, fp: float, fn: float, n_rows: int, form: LinearForm, target: Target) -> float:
+    """Return a measure from totals; NaN where it is undefined."""
+    if form.measure == "precision":
+        top, bottom = tp, tp + fp
+    elif form.measure == "recall":
+        top, bottom = tp, tp + fn
+    elif form.measure == "f":
+        b2 = target.beta**2
+        top, bottom = (1 + b2) * tp, (1 + b2) * tp + b2 * fn + fp
+    else:
+        missed, accepted = target.costs or (0.0, 0.0)
+        top, bottom = missed * fn + accepted * fp, n_rows
+    return top / bottom if bottom else math.nan
 
 
 def _room(claim: StratifiedClaim) -> float:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
+from scipy import stats
 
 from semisvm.decision.binomial import Estimate, binomial_interval, fewest_that_pass
 from semisvm.decision.checks import check_accept, check_confidence, check_scores, check_target_rate
@@ -82,7 +82,7 @@ def rank_auc(positive: ArrayLike, unlabeled: ArrayLike) -> float:
     """
     positive, unlabeled = check_scores(positive, "positive"), check_scores(unlabeled, "unlabeled")
     n = len(positive)
-    rank = rankdata(np.concatenate([positive, unlabeled]))
+    rank = stats.rankdata(np.concatenate([positive, unlabeled]))
     return float((rank[:n].sum() - n * (n + 1) / 2) / (n * len(unlabeled)))
 
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from semisvm.errors import UndefinedError
 from semisvm.kernels import Formula
 from semisvm.labels import Labels
+from semisvm.matrices import is_sparse_matrix, stored_numbers
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
 from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
@@ -107,7 +108,7 @@ def usable_rows(X: Any, names: Any = None) -> Any:
 
 def dense_if_kernel(X: Any) -> Any:
     """A matrix that is to be a kernel; a sparse one is refused."""
-    if sparse.issparse(X):
+    if is_sparse_matrix(X):
         raise ValueError("A precomputed kernel must be a dense array, got a sparse matrix: pass X.toarray().")
     return X
 
@@ -123,14 +124,14 @@ def square_kernel(K: np.ndarray) -> np.ndarray:
 
 def with_small_indices(X: Any) -> Any:
     """A sparse matrix whose indices are 32-bit integers where they fit: parts of scikit-learn take no others."""
-    if not sparse.issparse(X) or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+    if not is_sparse_matrix(X) or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
         return X
     return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def largest_magnitude(X: Any) -> float:
     """The largest |X[i, j]|; 0 where X is empty."""
-    values = X.data if sparse.issparse(X) else X
+    values = stored_numbers(X)
     return float(max(values.max(), -values.min())) if values.size else 0.0
 
 
@@ -158,7 +159,7 @@ def needs_float64(formula: Formula, X: Any) -> bool:
     """Whether kernel values of these rows may be too large for float32."""
     if formula.name not in ("linear", "poly") or not X.shape[0]:
         return False
-    squares = X.multiply(X).sum(axis=1) if sparse.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    squares = X.multiply(X).sum(axis=1) if is_sparse_matrix(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         largest = formula.diagonal(np.array([float(np.max(squares))]))[0]
     return not largest <= SAFE_KERNEL_VALUE
@@ -170,7 +171,7 @@ def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:
     if is_finite.all():
         return
     row = int(np.flatnonzero(~is_finite)[0])
-    is_matrix = sparse.issparse(X) or isinstance(X, np.ndarray)
+    is_matrix = is_sparse_matrix(X) or isinstance(X, np.ndarray)
     told = _largest_number(X[[row]], names)[1] if is_matrix and X.dtype.kind == "f" else "see its columns"
     raise UndefinedError(
         f"Row {row} has no score, because its kernel values are not finite in float64: {told}. Correct the value, or "
@@ -199,17 +200,13 @@ def kernel_overflow(X: Any, names: Any = None) -> UndefinedError:
 
 def _largest_number(X: Any, names: Any) -> tuple[int, str]:
     """The row of the number of largest magnitude, and in words which feature it is of."""
-    X = X.tocoo() if sparse.issparse(X) else X
-    values = np.abs(X.data if sparse.issparse(X) else X)
+    numbers = X.tocoo() if is_sparse_matrix(X) else X
+    values = stored_numbers(numbers).ravel()
     if not values.size:
         return 0, "there are no values"
-    at = int(np.argmax(values))
-    row, column = (
-        (int(X.coords[0][at]), int(X.coords[1][at]))
-        if sparse.issparse(X)
-        else (int(i) for i in np.unravel_index(at, X.shape))
-    )
-    value = X.data[at] if sparse.issparse(X) else X[row, column]
+    at = int(np.argmax(np.abs(values)))
+    where = (numbers.row[at], numbers.col[at]) if is_sparse_matrix(X) else np.unravel_index(at, X.shape)
+    row, column, value = int(where[0]), int(where[1]), values[at]
     name = f"feature {column}" if names is None else f"feature {names[column]!r}"
     return row, f"{name} is {value:.6g}"
 

@@ -64,25 +64,12 @@ def compare_with_constants(
 ) -> tuple[int | None, dict[str, Any]]:
     """Compare the fits of a problem with predicting one class for every row.
 
-    Parameters
-    ----------
-    problem : TrainingProblem
-        What the method was fitted to.
-    costs : dict or array
-        As the user gave them.
-    fits : list of BinaryFit
-        What it learned.
-    shares : ndarray of shape (n_classes,)
-        How often each class is expected.
-    refit : callable
-        Fits the same method to the same rows with some of the labels hidden.
+    costs    as the user gave them
+    shares   (n_classes,) how often each class is expected
+    refit    fits the same method to the same rows with some of the labels hidden
 
-    Returns
-    -------
-    constant : int or None
-        The index of the class to predict for every row; None where the machine is expected to cost less.
-    facts : dict
-        What was compared: the attribute `guard_`.
+    Returns the index of the class to predict for every row, None where the machine is expected to cost less, and what
+    was compared: the attribute `guard_`.
     """
     labels = problem.labels
     matrix = cost_matrix(costs, labels.classes)

@@ -28,11 +28,11 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.kernels.threads import for_each
+from semisvm.matrices import is_sparse_matrix
 
 FEWEST_COPIES = 0.05  # share of the rows: below it the time saved would not be noticed
 MOST_COPIES = 10  # on average: more would take more memory than the weights of a sample are worth
@@ -166,7 +166,7 @@ def join_copies(rows: np.ndarray, found: MethodFit) -> tuple[np.ndarray, MethodF
 
 def content_order(X: Any, *ties: np.ndarray) -> np.ndarray:
     """The order of rows by what they hold; equal rows in the order of `ties`, the last of which counts first."""
-    if sparse.issparse(X):
+    if is_sparse_matrix(X):
         key = _fingerprint(_canonical(X))
     elif X.dtype.kind in "fiub":
         has_gaps = X.dtype.kind == "f" and np.isnan(X).any()
@@ -203,7 +203,7 @@ class _Lookup:
     """
 
     def __init__(self, X: Any, codes: np.ndarray):
-        self.X = _canonical(X) if sparse.issparse(X) else X
+        self.X = _canonical(X) if is_sparse_matrix(X) else X
         fingerprint = _fingerprint(self.X)
         self.order = np.lexsort((fingerprint, codes))
         before, after = self.order[:-1], self.order[1:]
@@ -263,7 +263,7 @@ def _canonical(X):
 def _fingerprint(X) -> np.ndarray:
     """One number per row, equal for equal rows: summed in an order that depends on the row alone, unlike BLAS."""
     direction = np.random.default_rng(0).uniform(0.5, 1.0, X.shape[1])
-    if sparse.issparse(X):
+    if is_sparse_matrix(X):
         with np.errstate(all="ignore"):
             return np.nan_to_num(X @ direction)
     sums = np.empty(len(X))
@@ -278,7 +278,7 @@ def _fingerprint(X) -> np.ndarray:
 
 def _equal_rows(X, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Whether X[left[k]] and X[right[k]] are equal, for each k."""
-    if sparse.issparse(X):
+    if is_sparse_matrix(X):
         return _equal_sparse_rows(X, left, right)
     equal = np.empty(len(left), dtype=bool)
     for tile in _tiles(len(left), X.shape[1]):

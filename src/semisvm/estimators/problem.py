@@ -25,7 +25,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.device import SOLVES_OF_A_SEQUENCE, explain_choice, explain_compilation
 from semisvm.dual import DualProblem, DualSolution, Status, solve, solve_many
@@ -35,6 +34,7 @@ from semisvm.estimators.progress import Progress
 from semisvm.kernels import Formula, kernel_rows, make_formula
 from semisvm.kernels.threads import n_threads
 from semisvm.labels import Labels
+from semisvm.matrices import is_sparse_matrix
 from semisvm.primal import MemoryRows, PrimalProblem, PrimalSolution, solve_primal
 from semisvm.primal.problem import Loss
 
@@ -254,7 +254,7 @@ class TrainingProblem:
             self.form, self.kernel.kernel, self.X, reason_against=reason_against, device=self.limits.device
         )
         if self.form == Form("auto") and self.kernel.is_linear and self.is_verbose:
-            solver, reason = choose_solver(*self.X.shape, is_sparse=sparse.issparse(self.X))
+            solver, reason = choose_solver(*self.X.shape, is_sparse=is_sparse_matrix(self.X))
             if solver == form.solver:
                 print(f"[form] {reason}", flush=True)
         return replace(self, form=form)

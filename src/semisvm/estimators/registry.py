@@ -68,8 +68,8 @@ def available() -> tuple[Method, ...]:
 
 def find_method(name: str) -> Method:
     """Return the method of that name."""
-    found = next((method for method in available() if method.name == name), None)
-    if found is None:
+    found = next((method for method in METHODS if method.name == name), None)
+    if found is None or found.estimator_class is None:
         names = ["auto", *(method.name for method in available())]
         close = get_close_matches(name, names, n=1) if name != "auto" else []
         hint = f"Perhaps {close[0]!r} is meant; there are " if close else "There are "

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.dual import Status
@@ -31,6 +30,7 @@ from semisvm.estimators.problem import Form, Limits, settle_form
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode
+from semisvm.matrices import stack_rows
 from semisvm.primal import ClassPrices, FileRows, MemoryRows, PrimalProblem, PrimalSolution, RowPart, Rows, solve_primal
 from semisvm.primal.dask_rows import is_dask, map_lazily, read_dask
 from semisvm.primal.problem import Loss
@@ -74,8 +74,7 @@ class StreamProblem:
             if self.n_of_class.sum() * self.rows.n_features > FEW_LABELED_NUMBERS:
                 return self.rows
             found = [part for part in self.rows.map_over(take_labeled) if part[0].shape[0]]
-            stack = sparse.vstack if self.rows.is_sparse else np.vstack
-            X = stack([part[0] for part in found])
+            X = stack_rows([part[0] for part in found])
             codes, weight = (np.concatenate([part[k] for part in found]) for k in (1, 2))
             self.gathered = MemoryRows(X, codes, weight)
         return self.gathered
@@ -197,7 +196,7 @@ def _gather(rows: Rows, labels: Labels, draw_pool: Callable[[int], np.ndarray | 
     found = [part for part in rows.map_over(take_some, counts[:, 0], ranks, pool) if len(part[1])]
     if not found:
         raise ValueError("There are no rows in use: every weight is 0.")
-    X = (sparse.vstack if rows.is_sparse else np.vstack)([part[0] for part in found])
+    X = stack_rows([part[0] for part in found])
     codes, weight, origin = (np.concatenate([part[k] for part in found]) for k in (1, 2, 3))
     return Gathered(X, Labels(labels.classes, codes), weight, None, origin)
 

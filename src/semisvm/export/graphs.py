@@ -15,7 +15,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import solve_triangular
 from sklearn.pipeline import Pipeline
 
@@ -28,6 +27,7 @@ from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.mixture import MixtureClassifier
 from semisvm.estimators.preference import PreferenceClassifier
 from semisvm.estimators.preference._learner import SMALLEST_PROBABILITY
+from semisvm.matrices import as_dense
 
 SAME_DIRECTION = 1e-14  # between rows of length 1 that are equal: dividing by a length rounds
 AXIS = np.array([1], dtype=np.int64)
@@ -77,7 +77,7 @@ def _svm_decision(model: BaseSVC, X: Any, op: Any) -> Any:
         products = op.MatMul(X, np.asarray(model.coef_, dtype=np.float64).T.copy())
     else:
         vectors: Any = model.support_vectors_
-        dense = np.asarray(vectors.toarray() if sparse.issparse(vectors) else vectors, dtype=np.float64)
+        dense = np.asarray(as_dense(vectors), dtype=np.float64)
         products = op.MatMul(_kernel(formula, X, dense, op), np.asarray(model.dual_coef_, dtype=np.float64).T.copy())
     scores = _beyond_thresholds(model, op.Add(products, np.asarray(model.intercept_, dtype=np.float64)), op)
     if len(model.classes_) == 2:
@@ -202,7 +202,7 @@ def _average_decision(average: KernelAverage, X: Any, op: Any) -> Any:
     """`KernelAverage.scores_of_rows`, (n, c)."""
     library = average.library
     geometry, components = library.geometry, library.components
-    rows = geometry.rows.toarray() if sparse.issparse(geometry.rows) else geometry.rows
+    rows = as_dense(geometry.rows)
     if geometry.is_cosine:
         length = op.Sqrt(op.ReduceSumSquare(X, AXIS, keepdims=1))
         X = op.Div(X, op.Where(op.Greater(length, np.array(0.0)), length, np.array([[1.0]])))

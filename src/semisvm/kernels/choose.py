@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.device import SOLVES_OF_A_SEQUENCE, resolve
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula
@@ -13,6 +12,7 @@ from semisvm.kernels.resources import budget_bytes
 from semisvm.kernels.rows import CachedRows, GivenRows
 from semisvm.kernels.sources import BlasSource, CallableSource, KernelSource, cross_kernel
 from semisvm.kernels.threads import for_each, n_threads
+from semisvm.matrices import as_dense, is_sparse_matrix
 
 # The panel product works on the non-zeros only and applies the exponential immediately. BLAS multiplies up to twice as
 # fast once rows have many non-zeros, so long and dense rows are left to BLAS.
@@ -102,7 +102,7 @@ def make_source(X, formula: Formula, dtype) -> KernelSource:
     """Return the source whose product is fastest for these data, whether they are dense or sparse."""
     if formula.function is not None:
         return CallableSource(X, formula, dtype)
-    if sparse.issparse(X):
+    if is_sparse_matrix(X):
         return PanelSource(X, formula, dtype)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     counts, mean, square = scan_dense(X)
@@ -188,4 +188,4 @@ def _score_short_rows(X, support_vectors, coefficients, gamma: float, scores: np
 
 
 def _dense(rows) -> np.ndarray:
-    return np.ascontiguousarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+    return np.ascontiguousarray(as_dense(rows), dtype=np.float64)

@@ -195,7 +195,7 @@ def graph_laplacian(
     """L^power above from W."""
     degree = np.asarray(links @ mass)
     weighted = sparse.csr_matrix(links.multiply(mass[:, None]).multiply(mass))
-    L = sparse.diags(np.asarray(weighted.sum(axis=1)).ravel()) - weighted
+    L: Any = sparse.diags(np.asarray(weighted.sum(axis=1)).ravel()) - weighted
     if is_normalized:
         scale = sparse.diags(np.divide(1, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0))
         L = scale @ L @ scale

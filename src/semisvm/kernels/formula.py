@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+
+from semisvm.matrices import is_sparse_matrix
 
 DOT_FORMULAS = ("linear", "rbf", "poly", "sigmoid")  # compiled code knows them by their place here
 # The rbf kernel is computed from rows moved to their mean, if that is as far from the origin:
@@ -190,6 +191,6 @@ def _weighted_variance(X: Any, weight: np.ndarray | None) -> float:
     """Variance of all entries of X; a row of weight 2 counts as two rows."""
     share = np.full(X.shape[0], 1 / X.shape[0]) if weight is None else weight / weight.sum()
     mean = float((share @ X).mean())
-    if sparse.issparse(X):
+    if is_sparse_matrix(X):
         return float((share @ X.multiply(X)).mean()) - mean**2
     return float((share @ (X - mean) ** 2).mean())

@@ -1,7 +1,8 @@
 """What the machine offers: a compiler and memory. (Cores: `threads`.)
 
 Compiler. Importing Numba takes as long as importing scikit-learn. Only modules of compiled functions call `jit`, and
-they are imported inside the functions that need them, so that ``import semisvm`` stays light.
+they are imported inside the functions that need them, so that ``import semisvm`` stays light. `jit_late` compiles in
+modules that hold more than that.
 
 Memory. The user limits the memory of kernel rows in megabytes (`cache_size`, as in scikit-learn). The default is half
 of what the machine, or the container it runs in, has free at that moment. Memory is taken as rows are made, not in
@@ -30,6 +31,20 @@ def jit(function: Callable[..., Any]) -> Any:
         return njit(cache=True, **options)(function)
     except RuntimeError:  # no folder is writable: compile again in each process
         return njit(**options)(function)
+
+
+class jit_late:
+    """Like `jit`, for a module that is used without its compiled functions too: they are made when one is called."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = function
+
+    def __call__(self, *arguments: Any) -> Any:
+        names = self.function.__globals__
+        for name, one in list(names.items()):  # all of them, because they call each other
+            if isinstance(one, jit_late):
+                names[name] = jit(one.function)
+        return names[self.function.__name__](*arguments)
 
 
 def budget_bytes(cache_size: float | None) -> int:

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from scipy.spatial.distance import pdist
@@ -31,6 +30,7 @@ from sklearn.metrics import pairwise_distances
 from semisvm.errors import UndefinedError
 from semisvm.kernels.interface import KernelRows
 from semisvm.labels import Labels
+from semisvm.matrices import as_dense, is_sparse_matrix, stored_numbers
 
 MOST_ROWS_DENSE = 150  # below this the dense solver is the faster one
 MANY_ROWS = 4000  # beyond this the whole kernel matrix costs more than all the rest: Nystroem
@@ -219,16 +219,16 @@ def select_components(
 
 def largest_eigenpairs(matrix: Any, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues (r,), largest first, and orthonormal vectors (n, r) of a dense or sparse symmetric matrix."""
-    if not np.isfinite(matrix.data if sparse.issparse(matrix) else matrix).all():
+    if not np.isfinite(stored_numbers(matrix)).all():
         raise UndefinedError("Distances between these rows are not finite in float64. Scale the features to near 1.")
     n = matrix.shape[0]
     n_vectors = min(n_vectors, n)
     is_few = n_vectors <= FEW_VECTORS and n > 10 * FEW_VECTORS
-    if (is_few and not sparse.issparse(matrix)) or (n > MOST_ROWS_EIGH and n > 4 * n_vectors):
+    if (is_few and not is_sparse_matrix(matrix)) or (n > MOST_ROWS_EIGH and n > 4 * n_vectors):
         start = np.random.default_rng(0).standard_normal(n)
         values, vectors = eigsh(matrix, k=n_vectors, which="LA", v0=start, ncv=min(n - 1, 2 * n_vectors + 40))
     else:
-        dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+        dense = as_dense(matrix)
         values, vectors = eigh(dense, subset_by_index=(n - n_vectors, n - 1))
     order = np.argsort(-values, kind="stable")
     return values[order], vectors[:, order]

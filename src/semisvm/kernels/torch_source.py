@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula
 from semisvm.kernels.sources import cross_kernel
+from semisvm.matrices import is_sparse_matrix
 
 BAND = 4096  # rows of the whole matrix made at a time
 EXPONENTIAL_COLUMNS = 1024  # per program
@@ -29,7 +29,7 @@ def as_tensor(X: Any, dtype, device) -> Any:
     kind = getattr(torch, np.dtype(dtype).name)
     if isinstance(X, torch.Tensor):
         return X.detach().to(device=device, dtype=kind)
-    if sparse.issparse(X):
+    if is_sparse_matrix(X):
         return _dense_tensor(X.tocsr(), kind, device)
     if hasattr(X, "__cuda_array_interface__"):
         return torch.as_tensor(X, device=device).to(kind)

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
@@ -233,6 +232,8 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):
         self : object
             The fitted calibrator.
         """
+        from sklearn.calibration import CalibratedClassifierCV
+
         self.classes_ = np.asarray(self.classes)
         scores = _as_columns(scores)
         # Two folds of a classifier that learns nothing: the calibrators are fitted to the scores as they are.

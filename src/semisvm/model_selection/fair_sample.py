@@ -24,13 +24,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.stats import ks_2samp, rankdata
+from scipy import stats
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state
 
 from semisvm.labels import UNLABELED_CODE, encode
+from semisvm.matrices import is_sparse_matrix
 from semisvm.model_selection.cross_fit import assign_folds, list_folds
 from semisvm.sklearn_private import num_samples, safe_indexing
 
@@ -275,7 +275,7 @@ def _kernel_p(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.ra
     if min(len(labeled), len(others)) < FEWEST_TESTED:
         return None
     rows = safe_indexing(X, np.concatenate([labeled, others]))
-    rows = rows if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
+    rows = rows if is_sparse_matrix(rows) else np.asarray(rows, dtype=np.float64)
     variance = _variance(rows)
     if not (np.isfinite(variance) and variance > 0):
         return None
@@ -298,7 +298,7 @@ def _kernel_p(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.ra
 
 def _auc_by_column(predicted: np.ndarray, tags: np.ndarray) -> np.ndarray:
     """The AUC of each column of predictions for the same column of 0/1 tags; 0.5 where one tag is missing."""
-    ranks = rankdata(np.round(predicted, TIE_DIGITS), axis=0)
+    ranks = stats.rankdata(np.round(predicted, TIE_DIGITS), axis=0)
     n_ones = tags.sum(axis=0)
     pairs = n_ones * (len(tags) - n_ones)
     wins = (ranks * tags).sum(axis=0) - n_ones * (n_ones + 1) / 2
@@ -317,7 +317,7 @@ def _scores_p(scores: Any, is_labeled: np.ndarray) -> float | None:
     labeled, others = columns[is_known & is_labeled], columns[is_known & ~is_labeled]
     if min(len(labeled), len(others)) < FEWEST_TESTED:
         return None
-    found = [ks_2samp(labeled[:, k], others[:, k], method="auto").pvalue for k in range(columns.shape[1])]
+    found = [stats.ks_2samp(labeled[:, k], others[:, k], method="auto").pvalue for k in range(columns.shape[1])]
     return float(min(1.0, len(found) * min(found)))
 
 
@@ -325,6 +325,6 @@ def _scores_p(scores: Any, is_labeled: np.ndarray) -> float | None:
 def _variance(rows: Any) -> float:
     """The variance of all numbers in a matrix, as gamma="scale" uses it."""
     with np.errstate(over="ignore", invalid="ignore"):  # of rows whose squares are too large nothing is known
-        if not sparse.issparse(rows):
+        if not is_sparse_matrix(rows):
             return float(rows.var())
         return float(rows.multiply(rows).mean() - rows.mean() ** 2)

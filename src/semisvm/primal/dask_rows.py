@@ -18,11 +18,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.errors import RowsLostError
 from semisvm.kernels.threads import on_this_thread
 from semisvm.labels import Labels, encode
+from semisvm.matrices import is_sparse_matrix, stack_rows
 from semisvm.primal.problem import RowPart
 from semisvm.primal.ranks import count_bad_values
 from semisvm.primal.rows import MemoryRows, Rows
@@ -74,7 +74,7 @@ class DaskRows(Rows):
             self.feature_names = np.asarray(names, dtype=object)
         X = as_dask_array(X)
         self.n_rows, self.n_features = (int(size) for size in X.shape)
-        self.is_sparse = sparse.issparse(X._meta)
+        self.is_sparse = is_sparse_matrix(X._meta)
         self.nbytes = self.n_rows * self.n_features * X.dtype.itemsize
         heights = X.chunks[0]
         columns = [X.to_delayed().ravel()]
@@ -188,7 +188,7 @@ def _group_ends(heights: tuple[int, ...], row_bytes: int) -> list[tuple[int, int
 def _stack(blocks: list[Any]) -> Any:
     if len(blocks) == 1:
         return blocks[0]
-    return sparse.vstack(blocks, format="csr") if sparse.issparse(blocks[0]) else np.concatenate(blocks)
+    return stack_rows(blocks)
 
 
 def _make_group(X: list[Any], codes: list[Any] | None, weight: list[Any] | None) -> MemoryRows:

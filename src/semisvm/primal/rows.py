@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.kernels.threads import for_each
+from semisvm.matrices import is_sparse_matrix
 from semisvm.primal.problem import GivenPrices, Prices, RowPart, csr_arrays, widen
 
 NUMBERS_PER_PART = 1 << 18  # two megabytes: they stay in the processor's cache from one use to the next
@@ -151,7 +152,7 @@ class MemoryRows(Rows):
         *,
         first: int = 0,
     ):
-        self.is_sparse = sparse.issparse(X)
+        self.is_sparse = is_sparse_matrix(X)
         if self.is_sparse:
             X = sparse.csr_array(X)
             if not X.has_canonical_format:

@@ -41,16 +41,10 @@ NOT_CERTIFIED = "Not certified: {}."
 class Verdict(NamedTuple):
     """The finding for one class, in words.
 
-    Attributes
-    ----------
-    status : str
-        `OperatingPoint.status`, or "none" where there is no operating point.
-    headline, sentence : str
-        What was asked and what came of it; what stands behind that.
-    basis : str
-        What the threshold does, and which rows it was measured on.
-    advice : str
-        What to do; empty where nothing has to be done.
+    status               `OperatingPoint.status`, or "none" where there is no operating point
+    headline, sentence   what was asked and what came of it; what stands behind that
+    basis                what the threshold does, and which rows it was measured on
+    advice               what to do; empty where nothing has to be done
     """
 
     status: str

@@ -37,14 +37,13 @@ import numpy as np
 
 from semisvm.campaign import Campaign
 from semisvm.errors import fault, shorten, suggest
-from semisvm.tables.cells import plain_cell
 from semisvm.tables.certify import file_rows, load_model, read_cells, require_data
+from semisvm.tables.columns import plain_cell
 from semisvm.tables.delimited import open_delimited
 from semisvm.tables.disk import check_can_write, read_bytes, whole_file
 from semisvm.tables.training import BY_CAMPAIGN, name_drawn_column
 
 BatchFormat = Literal["csv", "label-studio", "argilla"]
-BATCH_FORMATS = ("csv", "label-studio", "argilla")
 DONT_KNOW = "?"
 CONTROL, OBJECT = "label", "cells"  # names in the labeling configuration of Label Studio
 NOBODY = "00000000-0000-0000-0000-000000000000"  # Argilla wants to know who answered; a campaign does not
@@ -168,27 +167,10 @@ def write_batch(
     format: BatchFormat = "csv",
     force: bool,
 ) -> int:
-    """Write the next rows to label; return how many there are.
+    """Write the next `n` rows to label; return how many there are: 0, and no file, if there is nothing left to ask.
 
-    Parameters
-    ----------
-    campaign : Campaign
-        One that `start_campaign` began.
-    n : int
-        How many rows.
-    out : path
-        The file.
-    data : path, optional
-        Where the data file is now; by default where it was.
-    format : {"csv", "label-studio", "argilla"}, default="csv"
-        A CSV file, or the JSON of a labeling tool.
-    force : bool
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    int
-        The number of rows; 0, and no file, if there is nothing left to ask.
+    data     where the data file is now; by default where it was when the campaign began
+    format   a CSV file, or the JSON of a labeling tool
     """
     check_can_write(out, force=force)
     rows = _batch_rows(campaign, campaign.draw(n), data)
@@ -207,12 +189,7 @@ def write_answers(
     """Write the rows that were answered, with their labels: to train a next model on, or for a labeling tool.
 
     Parameters are those of `write_batch`; "don't know" is written as "?" for labeling tools, and empty (unlabeled) in
-    the CSV file, which `semisvm fit` reads. The rows are marked as drawn "by campaign".
-
-    Returns
-    -------
-    int
-        The number of rows; 0, and no file, if nothing was answered.
+    the CSV file, which `semisvm fit` reads. The rows are marked as drawn "by campaign". Returns how many there are.
     """
     check_can_write(out, force=force)
     rows = _batch_rows(campaign, list(campaign.labels), data)
@@ -251,17 +228,7 @@ def _write_rows(campaign: Campaign, rows: list[BatchRow], out: str | Path, forma
 def read_answers(campaign: Campaign, path: str | Path) -> Told:
     """Read a filled-in file and tell the campaign; a cell that can't be understood is an error with its line.
 
-    Parameters
-    ----------
-    campaign : Campaign
-        The campaign.
-    path : path
-        A CSV file with the columns of a batch (others are ignored), or a .json export of Label Studio or Argilla.
-
-    Returns
-    -------
-    Told
-        What was read.
+    `path` is a CSV file with the columns of a batch (others are ignored), or a .json export of Label Studio or Argilla.
     """
     is_json = Path(path).suffix.lower() == ".json"
     found = _json_answers(campaign, path) if is_json else _csv_answers(campaign, path)

@@ -20,8 +20,8 @@ import numpy as np
 
 from semisvm.campaign import Campaign, ThresholdClassifier, summarize_campaign
 from semisvm.campaign.threshold import scores_for_class
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import fault, suggest
-from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.tables.disk import check_can_write
 from semisvm.tables.files import load, model_digest, replace_summary, save
 from semisvm.tables.folders import folder_digest
@@ -30,7 +30,6 @@ from semisvm.tables.model import Model, read_codes
 from semisvm.tables.operating import at_the_line, undo_beyond
 
 ROW_COLUMNS = ("row", "row_number", "semisvm_row", "semisvm_row_number")  # the first that the data do not have
-BYTES_AT_ONCE = 1 << 20
 
 
 def start_campaign(
@@ -43,28 +42,13 @@ def start_campaign(
     tell: Tell = say_nothing,
     **options: Any,
 ) -> Campaign:
-    """Score the unlabeled rows of a file and begin a campaign about them; nothing is written yet.
+    """Score the unlabeled rows of a file and begin a campaign about them; `keep_campaign` writes it.
 
-    Parameters
-    ----------
-    model_path, data : path
-        A model file, and the file with the rows.
-    positive : str, optional
-        The class that the target is about; needed with more than two classes. The score of a row is then the lead of
-        this class over the best other one, and the promise is about the rows that the model gives this label.
-    unlabeled : str, optional
-        What marks an unlabeled row, besides an empty cell.
-    after : sequence of paths
-        Files of earlier campaigns on the same task, whose risks add up with this one's.
-    tell : callable
-        Told about progress.
-    **options
-        Parameters of `Campaign`: the target, `confidence`, `claim` and others.
-
-    Returns
-    -------
-    Campaign
-        To be kept by `keep_campaign`.
+    positive    the class that the target is about; needed with more than two classes. The score of a row is then the
+                lead of this class over the best other one, and the promise is about the rows that are given this label
+    unlabeled   what marks an unlabeled row, besides an empty cell
+    after       files of earlier campaigns on the same task, whose risks add up with this one's
+    options     parameters of `Campaign`: the target, `confidence`, `claim` and others
     """
     model = load_model(model_path)
     if not os.access(model_path, os.W_OK):
@@ -117,20 +101,7 @@ def load_campaign(state: str | Path) -> Campaign:
 
 
 def certified_model(campaign: Campaign, *, model_path: str | Path | None = None) -> Model:
-    """Return the model with the certified threshold.
-
-    Parameters
-    ----------
-    campaign : Campaign
-        One with a certified threshold.
-    model_path : path, optional
-        Where the model file is now; by default where it was.
-
-    Returns
-    -------
-    Model
-        As any other; its operating point is certified by sampling.
-    """
+    """Return the model with the certified threshold; `model_path` is where its file is now, by default where it was."""
     path = Path(campaign.about["model"] if model_path is None else model_path)
     model = load_model(path)
     require_digest(path, model_digest(path), campaign.about["model_digest"], "the model")
@@ -184,14 +155,11 @@ def file_digest(path: str | Path) -> str:
     """Return the SHA-256 digest of a file, read in parts, or of the files of a folder."""
     if Path(path).is_dir():
         return folder_digest(Path(path))
-    digest = hashlib.sha256()
     try:
         with open(path, "rb") as stream:
-            while part := stream.read(BYTES_AT_ONCE):
-                digest.update(part)
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise fault(path, f"can't be read ({error.strerror})", "Check where the file is") from None
-    return digest.hexdigest()
 
 
 def load_model(path: str | Path) -> Model:
@@ -258,21 +226,9 @@ def file_rows(campaign: Campaign) -> np.ndarray:
 
 
 def read_cells(model: Model, data: str | Path, numbers: np.ndarray) -> list[dict[str, Any]]:
-    """Return the cells of some rows of a file, without the label; {} for files of bare numbers.
+    """Return {column: cell} of some rows of a file, as written and without the label; {} for files of bare numbers.
 
-    Parameters
-    ----------
-    model : Model
-        The model that the file is read for.
-    data : path
-        The file.
-    numbers : ndarray of int of shape (n,)
-        Places in the file, from 0, in any order.
-
-    Returns
-    -------
-    list of dict
-        {column: cell} per number, cells as they are written.
+    `numbers` are places in the file, from 0, in any order.
     """
     rows = model.open(data)
     found: dict[int, dict[str, Any]] = {}

@@ -39,14 +39,8 @@ CHECKPOINT_MANIFEST, CHECKPOINT_LOCK = "fit.json", "lock"
 class Checkpoint:
     """The finished solves of one fit in a folder: a store for `semisvm.dual.solve`.
 
-    Attributes
-    ----------
-    folder : Path
-        Where the solves are.
-    cache_size : float
-        Megabytes for kernel rows, as they were when the fit began.
-    n_recalled : int
-        How many solves were answered from the folder.
+    `cache_size` are the megabytes for kernel rows, as they were when the fit began; `n_recalled` is how many solves
+    were answered from the folder.
     """
 
     def __init__(self, folder: Path, cache_size: float, lock: int | None = None):
@@ -172,21 +166,9 @@ class Checkpoint:
 
 
 def open_checkpoint(folder: str | Path, digest: str, *, resume: bool) -> Checkpoint:
-    """Begin a checkpoint, or with `resume` continue the one in the folder.
+    """Begin a checkpoint in a folder, which is made if there is none, or with `resume` continue the one that is there.
 
-    Parameters
-    ----------
-    folder : str or path
-        The folder; it is created if there is none.
-    digest : str
-        Identifies what is being fitted.
-    resume : bool
-        Whether to continue a checkpoint that is there; without it, an existing one is an error.
-
-    Returns
-    -------
-    Checkpoint
-        The store, with the memory for kernel rows that the fit must use.
+    `digest` identifies what is being fitted. Without `resume` an existing checkpoint is an error.
     """
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():

@@ -17,11 +17,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.decision import Estimate, OperatingPoint
 from semisvm.estimators.registry import NAMES, Method, find_method
 from semisvm.kernels import make_formula
+from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.encode import STANDARD
 from semisvm.tables.held_out import (
     ACCURACY,
@@ -229,7 +229,7 @@ def with_usual_kernel(settings: Settings, views: RowForms) -> Settings:
     """Return the settings with a kernel: linear for sparse rows and rbf for others, where none is asked for."""
     if settings.kernel is not None:
         return settings
-    return replace(settings, kernel="linear" if sparse.issparse(views.form(settings.view)) else "rbf")
+    return replace(settings, kernel="linear" if is_sparse_matrix(views.form(settings.view)) else "rbf")
 
 
 def tune_settings(bench: Bench, settings: Settings, tell: Tell = say_nothing) -> Settings:
@@ -294,13 +294,13 @@ def _small_bench(bench: Bench, settings: Settings) -> Bench:
 def _grid(bench: Bench, settings: Settings) -> list[Settings]:
     """Return the kernels, widths and prices to try in one view, smooth ones first."""
     X = bench.views.form(settings.view)
-    kernels = [settings.kernel] if settings.kernel else ["linear"] if sparse.issparse(X) else ["linear", "rbf"]
+    kernels = [settings.kernel] if settings.kernel else ["linear"] if is_sparse_matrix(X) else ["linear", "rbf"]
     found = []
     for kernel in kernels:
         gammas: list[Any] = [settings.gamma]
         if kernel != "linear" and settings.gamma is None:
             scale = make_formula(kernel, X, gamma="scale").gamma
             gammas = [factor * scale for factor in FACTORS_OF_GAMMA]
-        values = VALUES_OF_C if kernel != "linear" or sparse.issparse(X) else tuple(C / 10 for C in VALUES_OF_C)
+        values = VALUES_OF_C if kernel != "linear" or is_sparse_matrix(X) else tuple(C / 10 for C in VALUES_OF_C)
         found += [replace(settings, kernel=kernel, C=C, gamma=gamma) for gamma in gammas for C in values]
     return found

@@ -1,9 +1,9 @@
-"""Delimited text, line by line: the header of CSV, TSV and ARFF files, and the line of every row.
+"""Tables under a header: delimited text (CSV, TSV, ARFF) line by line, and spreadsheets.
 
-Python's csv reader splits the rows, so quoted cells may hold delimiters and line breaks, and the line of each row in
-the file is known. Each row must have one cell for each name; blank lines don't count. This is slow and holds the whole
-text in memory. `semisvm.tables.read` uses it only for files that Arrow can't read as they are: to say what is wrong and
-in which line, or to write the rows again in the plain form that Arrow reads (`clean`).
+Python's csv reader splits the rows of text, so quoted cells may hold delimiters and line breaks, and the line of each
+row in the file is known. Each row must have one cell for each name; blank lines don't count. This is slow and holds the
+whole text in memory. `semisvm.tables.read` uses it only for files that Arrow can't read as they are: to say what is
+wrong and in which line, or to write the rows again in the plain form that Arrow reads (`clean`).
 
 ARFF is Weka's format: a header that declares the columns, then rows of cells.
 
@@ -15,6 +15,8 @@ ARFF is Weka's format: a header that declares the columns, then rows of cells.
     18.0, ?
 
 A "?" is a missing cell. What a declared type promises is not checked.
+
+Of a spreadsheet the first sheet is read, whole; its first row names the columns.
 """
 
 from __future__ import annotations
@@ -23,13 +25,21 @@ import csv
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from io import BytesIO, StringIO
 from itertools import chain
 from math import isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from semisvm.errors import DataError, fault, shorten
-from semisvm.tables.disk import read_text
+from semisvm.tables.columns import as_read
+from semisvm.tables.disk import read_bytes, read_text
+
+if TYPE_CHECKING:
+    import pandas
 
 # How R, NumPy, pandas and databases write "nothing here"; an empty cell is the plainest.
 MISSING_SPELLINGS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})
@@ -242,3 +252,49 @@ def _spells_float(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+# ---- spreadsheets ----
+
+SHEET_ENGINES = {"xlsx": ("openpyxl", "openpyxl"), "ods": ("odf", "odfpy")}  # pandas' engine, and its package
+
+
+def read_sheet(path: Path, kind: str) -> pandas.DataFrame:
+    """Read the first sheet of a spreadsheet; its first row names the columns."""
+    import pandas
+
+    if not path.is_file() or path.stat().st_size == 0:
+        read_bytes(path)  # says what is wrong with it
+    engine, package = SHEET_ENGINES[kind]
+    if find_spec(engine) is None:
+        reason = f"reading .{kind} files needs the package {package}, which is not installed"
+        raise fault(path, reason, f"Install it (pip install {package}), or save the sheet as CSV")
+    try:
+        frame = pandas.read_excel(path, engine=engine, sheet_name=0)  # type: ignore[call-overload]
+    except Exception as error:  # the engines raise many unrelated types on bad bytes
+        complaint = (str(error).splitlines() or [type(error).__name__])[0]
+        raise fault(path, f"can't be read as a spreadsheet ({complaint})", "Copy or write it again") from None
+    unnamed = [number for number, name in enumerate(frame.columns, 1) if str(name).startswith("Unnamed:")]
+    if unnamed:
+        raise fault(path, f"column {unnamed[0]} has no name", "Name it in the first row, or delete the column", line=1)
+    if not len(frame):
+        raise fault(path, "no rows in the first sheet", "Add rows below the names of the columns")
+    return frame.rename(columns=lambda name: str(name).strip())
+
+
+def sheet_columns(path: Path, frame: pandas.DataFrame, numbers: frozenset[str], start: int) -> pandas.DataFrame:
+    """Return the columns of a sheet, each of one kind; columns in `numbers` must be numbers."""
+    import pandas
+
+    found = {}
+    for name in frame.columns:
+        cells = as_read(frame[name])
+        if name in numbers and cells.dtype.kind != "f":
+            plain = pandas.to_numeric(cells, errors="coerce")
+            wrong = np.flatnonzero((plain.isna() & cells.notna()).to_numpy())
+            if len(wrong):
+                reason = f"column {name!r} holds {str(cells.iloc[wrong[0]])!r} in row {start + int(wrong[0]) + 1}"
+                raise fault(path, f"{reason}, where numbers are expected", "Correct the cell, or leave it empty")
+            cells = plain.astype("float64")
+        found[name] = cells
+    return pandas.DataFrame(found)

@@ -24,9 +24,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from semisvm.tables.cells import as_read, typed_column
+from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.column_facts import LARGEST_NUMBER
-from semisvm.tables.columns import Column, settle_columns
+from semisvm.tables.columns import Column, as_read, settle_columns, typed_column
 
 if TYPE_CHECKING:
     import pandas
@@ -136,7 +136,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The encoded rows.
         """
         X = self.transformer_.transform(self._typed(frame))
-        is_sparse = sparse.issparse(X)
+        is_sparse = is_sparse_matrix(X)
         return X.tocsr() if is_sparse else np.ascontiguousarray(X, dtype=np.float64)
 
     def typed(self, frame: pandas.DataFrame) -> tuple[pandas.DataFrame, dict[str, list[str]]]:
@@ -290,13 +290,13 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> MatrixEncoder:
         """Learn the scales."""
         self.n_features_in_ = X.shape[1]
-        if not sparse.issparse(X) and (large := np.argwhere(np.abs(X) > LARGEST_NUMBER)).size:
+        if not is_sparse_matrix(X) and (large := np.argwhere(np.abs(X) > LARGEST_NUMBER)).size:
             row, column = large[0].tolist()
             raise ValueError(
                 f"row {row + 1}: feature {column + 1} is {X[row, column]:g}, beyond {LARGEST_NUMBER:g}, the largest "
                 "number that can be scaled. Correct it."
             )
-        self.scaler_ = None if sparse.issparse(X) else _scaler(self.view, X.shape[0]).fit(X)
+        self.scaler_ = None if is_sparse_matrix(X) else _scaler(self.view, X.shape[0]).fit(X)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -305,5 +305,5 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"rows have {X.shape[1]} features where the model knows {self.n_features_in_}")
         if self.scaler_ is None:
             return sparse.csr_matrix(X)
-        is_sparse = sparse.issparse(X)
+        is_sparse = is_sparse_matrix(X)
         return self.scaler_.transform(X.toarray() if is_sparse else X)

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from semisvm.decision import OperatingPoint, Target, measure
 from semisvm.errors import DataError, fault
-from semisvm.tables.cells import plain_cell
+from semisvm.matrices import stack_rows
 from semisvm.tables.classes import label_texts
+from semisvm.tables.columns import plain_cell
 from semisvm.tables.disk import whole_file
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.findings import now, sample_scores
@@ -104,11 +104,10 @@ class _Candidates:
         best = best[np.isfinite(distance[best])]
         where = np.concatenate([self.where, start + best])
         everything = np.concatenate([self.distance, distance[best]])
-        stack = sparse.vstack if sparse.issparse(X) else np.vstack
-        rows: Any = X[best] if self.X is None else stack([self.X, X[best]])
+        rows: Any = X[best] if self.X is None else stack_rows([self.X, X[best]])
         kept = np.argsort(everything, kind="stable")[: self.size]
         self.where, self.distance = where[kept], everything[kept]
-        self.X = rows.tocsr()[kept] if sparse.issparse(rows) else rows[kept]
+        self.X = rows[kept]
         known = set(self.where.tolist())
         self.rows = {number: row for number, row in self.rows.items() if number in known}
         return [int(i) for i in best if start + i in known]

@@ -21,13 +21,14 @@ import io
 import json
 import typing
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from semisvm.errors import DataError, fault
 from semisvm.tables.disk import read_bytes, whole_file
-from semisvm.tables.loaded import check_types, from_the_line, move_types, name_classes, try_empty_row, undefined_number
+from semisvm.tables.loaded import from_the_line, move_types, name_classes, read_plain_parts
 from semisvm.tables.summary import FitSummary
 
 FORMAT_VERSION = 2
@@ -45,6 +46,26 @@ ABOUT_TRAINING_ROWS = (
 )
 MOST_UNPACKED_BYTES, MOST_UNPACKED_TIMES = 256_000_000, 100  # beyond both, the file is not a model
 FOREIGN_TYPES = ("numpy.dtype", "scipy.sparse._csr.csr_matrix")  # harmless, and not in the list of skops
+# Types of this library, besides its estimators, that models are made of; with them come the types of their fields.
+PARTS_OF_MODELS = (
+    "semisvm.tables.model.Model",
+    "semisvm.tables.columns.Column",
+    "semisvm.tables.encode.DateParts",
+    "semisvm.tables.encode.LatentText",
+    "semisvm.campaign.ThresholdClassifier",
+    "semisvm.decision.OperatingPoint",
+    "semisvm.decision.PositiveUnlabeledPoint",
+    "semisvm.decision.guard.Guard",
+    "semisvm.dual.Status",
+    "semisvm.estimators.auto.average.KernelAverage",
+    "semisvm.estimators.auto.families.FamilyAverage",
+    "semisvm.estimators.auto.kernel.StackedKernel",
+    "semisvm.estimators.costs.Costs",
+    "semisvm.estimators.gaussians.Gaussians",
+    "semisvm.estimators.progress.RoundRecord",
+    "semisvm.kernels.Formula",
+    "semisvm.model_selection.FairSampleCheck",
+)
 
 
 def save(model: Any, path: str | Path, *, force: bool = False) -> Path:
@@ -93,20 +114,16 @@ def load(path: str | Path) -> Any:
     DataError
         With the file, the reason and the remedy.
     """
-    from skops import io as skops_io
-
     path = Path(path)
     content = read_bytes(path)
     manifest, summary = _check_content(path, content)
-    trusted = trusted_types()
     try:
         if manifest["format"] == 1:
-            content = move_types(content, trusted)
-        unknown = sorted(set(skops_io.get_untrusted_types(data=content)) - set(trusted))
-        if unknown:
-            reason = f"holds objects of a type that is not of this library, {unknown[0]}"
-            raise fault(path, reason, "Don't use it, unless you know who made it and why")
-        loaded = skops_io.loads(content, trusted=trusted)
+            content = move_types(content, trusted_types())
+        loaded = read_plain_parts(content, trusted_types)
+        loaded = _read_by_skops(path, content) if loaded is None else loaded
+        from semisvm.tables.model import check_types, undefined_number
+
         if (name := undefined_number(loaded)) is not None:
             raise fault(path, f"{name} holds a number that is not finite", "Fit the model again: it can't predict")
         if manifest["kind"] != "model":
@@ -121,9 +138,21 @@ def load(path: str | Path) -> Any:
         raise fault(path, reason, "Fit the model again with this version") from None
 
 
+def _read_by_skops(path: Path, content: bytes) -> Any:
+    """Read any object that consists of types of this library and of those that skops trusts."""
+    from skops import io as skops_io
+
+    trusted = sorted(trusted_types())
+    unknown = sorted(set(skops_io.get_untrusted_types(data=content)) - set(trusted))
+    if unknown:
+        reason = f"holds objects of a type that is not of this library, {unknown[0]}"
+        raise fault(path, reason, "Don't use it, unless you know who made it and why")
+    return skops_io.loads(content, trusted=trusted)
+
+
 def load_table_model(path: str | Path) -> Any:
     """Read a `Model`, which knows columns and classes; a bare estimator that was saved from Python is refused."""
-    from semisvm.tables.model import Model
+    from semisvm.tables.model import Model, try_empty_row
 
     found = load(path)
     if not isinstance(found, Model):
@@ -133,48 +162,22 @@ def load_table_model(path: str | Path) -> Any:
     return found
 
 
-def trusted_types() -> list[str]:
-    """Return the types of this library that a model may be made of: its estimators, and the parts of a fitted one."""
-    import semisvm.estimators as estimators
-    from semisvm.campaign import ThresholdClassifier
-    from semisvm.decision import OperatingPoint, PositiveUnlabeledPoint
-    from semisvm.decision.guard import Guard
-    from semisvm.dual import Status
-    from semisvm.estimators.auto.average import KernelAverage
-    from semisvm.estimators.auto.families import FamilyAverage
-    from semisvm.estimators.auto.kernel import StackedKernel
-    from semisvm.estimators.costs import Costs
-    from semisvm.estimators.gaussians import Gaussians
-    from semisvm.estimators.progress import RoundRecord
-    from semisvm.estimators.registry import METHODS
-    from semisvm.kernels import Formula
-    from semisvm.model_selection import FairSampleCheck
-    from semisvm.tables.columns import Column
-    from semisvm.tables.encode import DateParts, LatentText
-    from semisvm.tables.model import Model
+def trusted_types(wanted: Collection[str] | None = None) -> set[str]:
+    """Return the types of this library that a model may be made of: its estimators, and the parts of a fitted one.
 
-    names = {method.class_name for method in METHODS} | set(estimators.__all__)
-    found: set[Any] = {getattr(estimators, name) for name in names} | {ThresholdClassifier}
-    for root in (
-        Model,
-        Column,
-        DateParts,
-        LatentText,
-        OperatingPoint,
-        PositiveUnlabeledPoint,
-        RoundRecord,
-        Formula,
-        Costs,
-        FairSampleCheck,
-        Gaussians,
-        Guard,
-        KernelAverage,
-        FamilyAverage,
-        StackedKernel,
-        Status,
-    ):
-        found |= _types_in(root)
-    return sorted({f"{one.__module__}.{one.__qualname__}" for one in found} | set(FOREIGN_TYPES))
+    Where `wanted` is given, no more is imported than it takes to tell which of these are among them.
+    """
+    from semisvm import estimators
+
+    names = {path.rpartition(".")[2] for path in wanted or ()}
+    roots = [f"semisvm.estimators.{name}" for name in estimators.__all__]
+    found = set(FOREIGN_TYPES)
+    for root in sorted([*PARTS_OF_MODELS, *roots], key=lambda path: path.rpartition(".")[2] not in names):
+        if wanted is not None and found.issuperset(wanted):
+            break
+        module, _, name = root.rpartition(".")
+        found |= {f"{one.__module__}.{one.__qualname__}" for one in _types_in(getattr(import_module(module), name))}
+    return found
 
 
 def _types_in(root: Any) -> set[Any]:

@@ -16,14 +16,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.campaign import first_price
 from semisvm.decision import Audit, OperatingPoint, PositiveUnlabeledPoint, changed_by_unlabeled
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.estimators.auto import explain_weights
-from semisvm.estimators.preference._decision import scores_beyond
 from semisvm.estimators.problem import choose_solver
 from semisvm.estimators.registry import Method
+from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.compare import BASELINE, MethodTrial
 from semisvm.tables.first_screen import SAID_OF_MANY_ROWS
 from semisvm.tables.methods import Settings, lead_per_class, score_rows, sets_thresholds
@@ -132,7 +132,7 @@ def _say_form(method: Method, estimator: Any, training: Training, X: Any) -> lis
     if getattr(estimator, "solver", None) != "auto" or getattr(estimator, "kernel", None) != "linear":
         return []
     n_rows = training.n_labeled if method.name == BASELINE else X.shape[0]
-    form, why = choose_solver(n_rows, X.shape[1], is_sparse=sparse.issparse(X))
+    form, why = choose_solver(n_rows, X.shape[1], is_sparse=is_sparse_matrix(X))
     return [f"{SAID_OF_MANY_ROWS} {why}"] if form == "primal" else []
 
 

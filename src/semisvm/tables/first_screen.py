@@ -41,20 +41,7 @@ class FirstScreen:
 
 
 def first_screen(summary: FitSummary, model: str = "MODEL", data: str | None = None) -> FirstScreen:
-    """Put a fit into at most 120 words.
-
-    Parameters
-    ----------
-    summary : FitSummary
-        What came of the fit.
-    model, data : str
-        Names of the model file and of the data, for the commands to run next.
-
-    Returns
-    -------
-    FirstScreen
-        Its lines.
-    """
+    """Put a fit into at most 120 words; `model` and `data` are names of files, for the commands to run next."""
     data = data or summary.data.name
     if len(summary.classes) > 2:
         return _several_classes(summary, model, data)

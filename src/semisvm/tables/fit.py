@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.errors import DataError, fault
 from semisvm.estimators.registry import Method, available, find_method
+from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.checkpoint import Checkpoint, open_checkpoint
 from semisvm.tables.compare import (
     BASELINE,
@@ -323,7 +323,7 @@ def compare_on(
 def _fit_digest(X: Any, training: Training, settings: Settings, asked: list[Any]) -> str:
     """Tell one fit from another: rows, labels, settings and versions."""
     digest = hashlib.blake2b(digest_size=16)
-    arrays = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    arrays = (X.data, X.indices, X.indptr) if is_sparse_matrix(X) else (X,)
     for array in (*arrays, training.codes, training.measures):
         digest.update(np.ascontiguousarray(array).tobytes())
     digest.update(repr((settings, asked, training.classes, sorted(installed_versions().items()))).encode())

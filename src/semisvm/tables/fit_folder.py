@@ -61,25 +61,10 @@ def read_folder(
     spelling: str = "ask",
     tell: Tell = say_nothing,
 ) -> FolderTraining:
-    """Read a folder of files twice, in parts, and learn what columns and classes are; see `read_training`.
+    """Read a folder of files twice, in parts, and learn what columns and classes are.
 
-    Parameters
-    ----------
-    folder : path
-        Files with the same columns; a file without the target has unlabeled rows only.
-    target : str
-        The column of the labels.
-    workers : Here or OnCluster, optional
-        Who reads the files.
-    unlabeled, positive, drop, types, drawn, decimal, spelling
-        As in `read_training`.
-    tell : callable
-        Called with the progress.
-
-    Returns
-    -------
-    FolderTraining
-        For `fit_folder`.
+    A file without the target has unlabeled rows only. `workers` read the files; the other parameters are those of
+    `read_training`.
     """
     workers = workers or Here()
     files = [file.resolve() for file in files_of(Path(folder))]
@@ -233,11 +218,6 @@ class FolderStages(Stages):
         assert training.pool is not None
         rows = training.pool.rows(self.tell)
         estimator = make_estimator(method, self.settings)
-        if rows.is_sparse and estimator.loss != "squared_hinge":
-            estimator.loss = "squared_hinge"
-            self.notes.append(
-                "Text out of memory is learned with the squared hinge loss: the hinge takes too many passes."
-            )
         n_compared = int((training.codes < 0).sum()) if self.bench is None else int((self.bench.codes < 0).sum())
         if method.name == USES_UNLABELED and n_compared < training.n_unlabeled:
             estimator.C_unlabeled = self.settings.C * n_compared / training.n_unlabeled

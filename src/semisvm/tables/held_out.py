@@ -247,25 +247,12 @@ def _interval(mean: float, error: float) -> Estimate:
 def check_sample(
     X: Any, labels: Any, measures: np.ndarray, settings: Settings, tell: Tell = say_nothing
 ) -> FairSampleCheck | None:
-    """Check whether the rows that count as a random sample look like all others.
+    """Check whether the rows that count as a random sample look like all others; None without unlabeled rows.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n, d)
-        The encoded rows.
-    labels : pandas Categorical of length n
-        The classes, missing where a row is unlabeled.
-    measures : ndarray of bool of shape (n,)
-        The labeled rows that count as a random sample.
-    settings : Settings
-        Kernel and parameters of the supervised method that scores the rows.
-    tell : callable
-        Called with the progress.
-
-    Returns
-    -------
-    FairSampleCheck or None
-        None if there are no unlabeled rows to compare with.
+    X          (n, d) the encoded rows
+    labels     pandas Categorical of length n, missing where a row is unlabeled
+    measures   (n,) mask: the labeled rows that count as a random sample
+    settings   kernel and parameters of the supervised method that scores the rows
     """
     codes = np.asarray(labels.codes, dtype=np.intp)
     if not (codes < 0).any() or not measures.any():

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.decision import Target, measure
 from semisvm.errors import DataError
 from semisvm.estimators.registry import METHODS
 from semisvm.labels import encode
-from semisvm.tables.cells import as_read
+from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import Classes
-from semisvm.tables.columns import settle_columns
+from semisvm.tables.columns import as_read, settle_columns
 from semisvm.tables.findings import describe_machine, installed_versions, now, sample_scores, say_weights
 from semisvm.tables.fit import compare_on
 from semisvm.tables.held_out import MOST_UNLABELED
@@ -114,7 +113,7 @@ def training_of(X: Any, y: Any, *, pos_label: Any = None, unlabeled: Any = -1) -
         columns, unused = settle_columns({name: rows[name] for name in rows.columns})
         left_out = {one.name: one.why for one in unused}
         rows = rows[[column.name for column in columns]]
-    elif not sparse.issparse(X):
+    elif not is_sparse_matrix(X):
         rows = np.asarray(X, dtype=np.float64)
     return Training("X", "y", rows, codes, Classes(tuple(names), False), columns, left_out=left_out)
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from semisvm.campaign import Campaign
 from semisvm.errors import fault
-from semisvm.tables.cells import plain_cell
 from semisvm.tables.certify import (
     file_rows,
     find_positive,
@@ -25,6 +24,7 @@ from semisvm.tables.certify import (
     require_digest,
     start_campaign,
 )
+from semisvm.tables.columns import plain_cell
 from semisvm.tables.files import model_digest
 from semisvm.tables.methods import Tell, say_nothing
 
@@ -61,21 +61,8 @@ class StaleRowError(ValueError):
 class LabelSession:
     """A campaign on files, answered one row at a time.
 
-    Parameters
-    ----------
-    campaign : Campaign
-        One that `start_campaign` began.
-    state : path
-        Its file, which is written after every answer.
-    data : path, optional
-        Where the data file is now; by default where it was.
-
-    Attributes
-    ----------
-    campaign : Campaign
-        The campaign.
-    state, data : Path
-        Its file and the data file.
+    `state` is its file, which is written after every answer; `data` is where the data file is now, by default where it
+    was when the campaign began.
     """
 
     def __init__(self, campaign: Campaign, state: str | Path, *, data: str | Path | None = None):
@@ -116,14 +103,9 @@ class LabelSession:
         return RowToLabel(place, int(self._numbers[place]) + 1, self._cells[place])
 
     def answer(self, place: int, label: str | None) -> None:
-        """Answer the row that is asked about, and save.
+        """Answer the row that is asked about, and save; `label` is a class name, or None for "don't know".
 
-        Parameters
-        ----------
-        place : int
-            The `place` of that row: an answer for any other is refused.
-        label : str or None
-            A class name, or None for "don't know".
+        An answer for another `place` than that row's is refused.
         """
         self._require_asked(place)
         self.campaign.tell(place, label)
@@ -177,26 +159,10 @@ def open_session(
     tell: Tell = say_nothing,
     **options: Any,
 ) -> LabelSession:
-    """Go on with a campaign, or begin one where its file does not exist.
+    """Go on with the campaign in the file `state`, or begin one where that does not exist.
 
-    Parameters
-    ----------
-    model_path, data : path
-        The model file and the file with the rows.
-    state : path
-        The file of the campaign.
-    positive, unlabeled, tell, **options
-        As in `start_campaign`. Without a target, the model's own is certified.
-
-    Returns
-    -------
-    LabelSession
-        Ready to ask.
-
-    Raises
-    ------
-    ValueError
-        If there is no target, if the campaign is about another model or other rows, or if it has another target.
+    The other parameters are those of `start_campaign`; without a target, the model's own is certified. It is a
+    ValueError if there is no target, or if the campaign is about another model, other rows or another target.
     """
     asked = {name: value for name, value in options.items() if value is not None}
     if Path(state).exists():

@@ -1,7 +1,8 @@
-"""What a model file holds: whether it can predict, and files of version 0.1 in the form that this version reads.
+"""What a model file holds: objects made of plain parts, and files of version 0.1 in the form that this version reads.
 
-`undefined_number`: what scores are computed from must be finite numbers. `check_types`: the summary of the fit must be
-of the types that its dataclasses say.
+`read_plain_parts`: the parts of nearly all models are arrays, text, numbers, and objects of this library and of a dozen
+transformers of scikit-learn. They are read here, in the same way as by skops, which imports all of scikit-learn to know
+all types it trusts. Whatever holds anything else is left to skops.
 
 `upgrade_facts`: the summary of the fit, called "facts". The operating point, the audit and the scores of two classes
 stood alone, and those of more classes under their names. A step of the audit held its measures only. Its counts follow
@@ -18,94 +19,163 @@ had learned of two classes stood alone, and that of more classes under their cod
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
-import math
-import numbers
-import types
-import typing
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from semisvm.errors import fault, shorten
 from semisvm.estimators.progress import RoundRecord
 
 SCHEMA = "schema.json"
 RENAMED_METHODS = {"cost": "label-mean"}
 MEASURES = ("precision", "recall", "f_score", "cost", "threshold")
-# What scores are computed from. Thresholds may be infinite, and what is known about a fit may be missing.
-MUST_BE_FINITE = frozenset(
+
+# ---- objects ----
+
+NUMBERS_OF_NUMPY = {f"numpy.{one.__name__}": one for one in (np.float64, np.float32, np.int64, np.int32, np.bool_)}
+TYPES = {f"builtins.{one.__name__}": one for one in (str, int, float, bool)} | NUMBERS_OF_NUMPY
+TRANSFORMERS = frozenset(
     [
-        "dual_coef_",
-        "_coef",
-        "intercept_",
-        "support_vectors_",
-        "means_",
-        "covariances_",
-        "weights_",
-        "means",
-        "covariances",
-        "ridge",
-        "gamma",
-        "coef0",
-        "degree",
-        "mean_",
-        "scale_",
-        "idf_",
+        "sklearn.compose._column_transformer.ColumnTransformer",
+        "sklearn.decomposition._truncated_svd.TruncatedSVD",
+        "sklearn.feature_extraction.text.TfidfTransformer",
+        "sklearn.feature_extraction.text.TfidfVectorizer",
+        "sklearn.impute._base.MissingIndicator",
+        "sklearn.impute._base.SimpleImputer",
+        "sklearn.pipeline.FeatureUnion",
+        "sklearn.pipeline.Pipeline",
+        "sklearn.preprocessing._data.Normalizer",
+        "sklearn.preprocessing._data.QuantileTransformer",
+        "sklearn.preprocessing._data.StandardScaler",
+        "sklearn.preprocessing._encoders.OneHotEncoder",
     ]
 )
+# By the name that skops gives to how an object is kept: the types that may be kept so, besides those of this library.
+KEPT_AS: dict[str, Collection[str]] = {
+    "DictNode": ("builtins.dict",),
+    "ListNode": ("builtins.list",),
+    "TupleNode": ("builtins.tuple",),
+    "SliceNode": ("builtins.slice",),
+    "JsonNode": ("builtins.str",),
+    "TypeNode": TYPES,
+    "NdArrayNode": ("numpy.ndarray", *NUMBERS_OF_NUMPY),
+    "DTypeNode": ("numpy.dtype",),
+    "SparseMatrixNode": ("scipy.sparse._csr.csr_matrix",),
+    "RandomStateNode": ("numpy.random.mtrand.RandomState",),
+    "ObjectNode": TRANSFORMERS,
+}
 
 
-def undefined_number(loaded: Any) -> str | None:
-    """The name of a fitted array, or of the threshold, that holds NaN or an infinity where prediction needs numbers."""
-    pending = list(loaded.values()) if isinstance(loaded, dict) else [loaded]
-    if isinstance(loaded, dict) and math.isnan(loaded.get("threshold", 0.0)):
-        return "threshold"
-    seen: set[int] = set()
-    while pending:
-        one = pending.pop()
-        if id(one) in seen or not hasattr(one, "__dict__"):
-            continue
-        seen.add(id(one))
-        for name, value in vars(one).items():
-            values = getattr(value, "data", None) if sparse.issparse(value) else value
-            if name in MUST_BE_FINITE and isinstance(values, np.ndarray | float):
-                array = np.asarray(values)
-                if array.dtype.kind == "f" and not np.isfinite(array).all():
-                    return name
-            elif isinstance(value, list | tuple):
-                pending += [part for entry in value for part in (entry if isinstance(entry, tuple) else (entry,))]
-            elif isinstance(value, dict):
-                pending += value.values()
-            else:
-                pending.append(value)
-    return None
+def read_plain_parts(content: bytes, trusted: Callable[[set[str]], set[str]]) -> Any:
+    """Return the object in a skops file; None if it is not made of plain parts alone, or is damaged.
 
-
-def try_empty_row(path: str | Path, model: Any) -> None:
-    """Refuse a model whose parts do not fit together: they score a row of empty cells, or they score nothing."""
-    import pandas
-
-    columns = getattr(model.encoder, "columns", None)
-    rows: Any = np.zeros((1, getattr(model.estimator, "n_features_in_", 1)))
+    `trusted` returns the types of this library that a file may hold, at least those that it is asked for.
+    """
     try:
-        with np.errstate(all="ignore"):
-            if columns is not None:
-                rows = model.prepare(pandas.DataFrame({column.name: [None] for column in columns}, dtype="str"))
-            scores = np.asarray(model.scores_of(rows), dtype=np.float64)
-    except Exception as error:
-        reason = f"its parts do not fit together ({type(error).__name__})"
-        raise fault(path, reason, "Fit the model again") from None
-    n_scores = scores.shape[1] if scores.ndim == 2 else 2
-    if not np.isfinite(scores).all() or n_scores != len(model.classes.names) or len(scores) != 1:
-        raise fault(path, "it has no score for a row of empty cells", "Fit the model again")
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            schema = json.loads(archive.read(SCHEMA))
+            kinds: set[tuple[str, str]] = set()
+            _find_kinds(schema, kinds)
+            own = {path for kept, path in kinds if kept in ("ObjectNode", "TupleNode") and path.startswith("semisvm.")}
+            own &= trusted(own)
+            are_plain = all(path in KEPT_AS.get(kept, ()) or path in own for kept, path in kinds)
+            if not are_plain or schema["protocol"] not in (0, 1, 2):
+                return None
+            return _PlainParts(archive, kinds).read(schema)
+    except Exception:  # skops says what is wrong
+        return None
+
+
+def _find_kinds(node: Any, kinds: set[tuple[str, str]]) -> None:
+    """Collect how objects are kept, and their types."""
+    if isinstance(node, dict) and isinstance(node.get("__loader__"), str):
+        kinds.add((node["__loader__"], _type_of(node)))
+    if isinstance(node, dict | list):
+        for one in node.values() if isinstance(node, dict) else node:
+            _find_kinds(one, kinds)
+
+
+def _type_of(node: dict[str, Any]) -> str:
+    return f"{node['__module__']}.{node['__class__']}"
+
+
+class _PlainParts:
+    """Makes the objects of a file, those that occur twice once; only of `kinds` that were looked at before."""
+
+    def __init__(self, archive: zipfile.ZipFile, kinds: set[tuple[str, str]]):
+        self.archive, self.kinds = archive, kinds
+        self.made: dict[int, Any] = {}
+
+    def read(self, node: dict[str, Any]) -> Any:
+        number = node.get("__id__")
+        if number in self.made:
+            return self.made[number]
+        kept, path = node["__loader__"], _type_of(node)
+        if (kept, path) not in self.kinds:
+            raise ValueError(f"{path} was not expected here")
+        made = self._make(kept, path, node)
+        if number:
+            self.made[number] = made
+        return made
+
+    def _make(self, kept: str, path: str, node: dict[str, Any]) -> Any:
+        if kept == "TypeNode":
+            return TYPES[path]
+        if kept == "JsonNode":
+            return json.loads(node["content"])
+        if kept == "SliceNode":
+            return slice(*(node["content"][end] for end in ("start", "stop", "step")))
+        if kept == "DTypeNode":
+            return self.read(node["content"]).dtype
+        if kept == "SparseMatrixNode":
+            return sparse.load_npz(io.BytesIO(self.archive.read(node["file"])))
+        if kept == "RandomStateNode":
+            made = np.random.RandomState()
+            made.set_state(self.read(node["content"]))
+            return made
+        if kept == "NdArrayNode":
+            return self._array(path, node)
+        if kept == "ObjectNode":
+            return self._object(path, node)
+        if kept == "DictNode":
+            key_types = self.read(node["key_types"])
+            return {of(key): self.read(one) for of, (key, one) in zip(key_types, node["content"].items(), strict=True)}
+        parts = [self.read(one) for one in node["content"]]
+        if kept == "ListNode":
+            return parts
+        return tuple(parts) if path == "builtins.tuple" else self._class(path)(*parts)
+
+    def _array(self, path: str, node: dict[str, Any]) -> Any:
+        if node["type"] == "numpy":
+            array = np.load(io.BytesIO(self.archive.read(node["file"])), allow_pickle=False)
+            return array if path == "numpy.ndarray" else NUMBERS_OF_NUMPY[path](array)
+        cells, shape = [self.read(one) for one in node["content"]], self.read(node["shape"])
+        if len(shape) != 1 or node["type"] != "json":
+            raise ValueError(f"an array of objects of shape {shape}")
+        array = np.empty(len(cells), dtype=object)
+        array[:] = cells
+        return array
+
+    def _object(self, path: str, node: dict[str, Any]) -> Any:
+        kind = self._class(path)
+        made = kind.__new__(kind)
+        state = self.read(node["content"]) if node.get("content") is not None else None
+        if state is not None and hasattr(made, "__setstate__"):
+            made.__setstate__(state)
+        elif state is not None:
+            made.__dict__.update(state)
+        return made
+
+    @staticmethod
+    def _class(path: str) -> Any:
+        module, _, name = path.rpartition(".")
+        return getattr(import_module(module), name)
 
 
 # ---- version 0.1 ----
@@ -200,7 +270,7 @@ def name_classes(state: dict[str, Any]) -> dict[str, Any]:
 
 def from_the_line(summary: Any) -> Any:
     """Return a `FitSummary`, whose scores were those of the estimator, on the scale of `predict`."""
-    from semisvm.estimators.preference._decision import scores_beyond
+    from semisvm.decision.operating_point import scores_beyond
     from semisvm.tables.operating import at_the_line
 
     points, scores = summary.operating_points, dict(summary.scores)
@@ -237,39 +307,3 @@ def _replace_renamed_attributes(estimator: Any, names: Sequence[str]) -> None:
             for one in records
             if isinstance(one, Mapping)
         ]
-
-
-def check_types(value: Any, hint: Any, where: str) -> None:
-    """Refuse, by a ValueError, a value that is not of the type that its dataclass says, all its parts included."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        hint = next((one for one in inner if _is_of(value, one)), inner[0])
-        origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if not _is_of(value, hint):
-        raise ValueError(f"{where} is {shorten(str(value))}, which is not of its type")
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for name, own in typing.get_type_hints(type(value)).items():
-            if hasattr(value, name):
-                check_types(getattr(value, name), own, f"{where}.{name}")
-    elif origin is tuple and inner:
-        for one in value:
-            check_types(one, inner[0], where)
-    elif origin is dict:
-        for key, one in value.items():
-            check_types(key, inner[0], where)
-            check_types(one, inner[1], where)
-
-
-def _is_of(value: Any, hint: Any) -> bool:
-    kind = typing.get_origin(hint) or hint
-    if kind is typing.Literal:
-        return value in typing.get_args(hint)
-    if kind in (typing.Union, types.UnionType):
-        return any(_is_of(value, one) for one in typing.get_args(hint))
-    if kind is typing.Any or not isinstance(kind, type):
-        return True
-    if kind is int:
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and abs(int(value)) < 2**62
-    if kind is float:
-        return isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return isinstance(value, kind)

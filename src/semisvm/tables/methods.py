@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.estimators.registry import Method
 from semisvm.kernels.resources import budget_bytes
+from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.encode import STANDARD
 
 MOST_DENSE_NUMBERS = 50_000_000  # a sparse matrix with more entries, zeros included, is never made dense
@@ -143,7 +143,7 @@ def why_not(method: Method, X: Any, settings: Settings) -> str:
         return "gives no certificate"
     if takes_columns(method):  # it bounds its own memory
         return ""
-    if not method.takes_sparse and sparse.issparse(X) and X.shape[0] * X.shape[1] > MOST_DENSE_NUMBERS:
+    if not method.takes_sparse and is_sparse_matrix(X) and X.shape[0] * X.shape[1] > MOST_DENSE_NUMBERS:
         return f"would need a dense matrix of {X.shape[0]} x {X.shape[1]} numbers"
     needed, there = 8 * method.n_squares * X.shape[0] ** 2, budget_bytes(settings.cache_size)
     if needed > there:
@@ -155,7 +155,7 @@ def why_not(method: Method, X: Any, settings: Settings) -> str:
 
 def shape_for(method: Method, X: Any) -> Any:
     """Return rows as the method takes them, dense where it takes no sparse ones."""
-    return X.toarray() if sparse.issparse(X) and not method.takes_sparse else X
+    return X.toarray() if is_sparse_matrix(X) and not method.takes_sparse else X
 
 
 class StoppedError(Exception):

@@ -9,19 +9,24 @@ for the support vectors; what is known about the fit is in `summary`.
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import numbers
+import types
+import typing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.campaign import ThresholdClassifier
-from semisvm.errors import DataError, UndefinedError, fault, suggest
-from semisvm.estimators.preference._decision import scores_beyond
+from semisvm.decision.operating_point import scores_beyond
+from semisvm.errors import DataError, UndefinedError, fault, shorten, suggest
 from semisvm.estimators.registry import find_method
-from semisvm.tables.cells import CellError
+from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import Classes, label_texts, unmark
+from semisvm.tables.columns import CellError
 from semisvm.tables.encode import MatrixEncoder, TableEncoder
 from semisvm.tables.methods import lead_per_class, score_rows, shape_for, takes_columns
 from semisvm.tables.operating import Probability, predict_codes
@@ -30,6 +35,27 @@ from semisvm.tables.read_training import LIBSVM_MARK
 from semisvm.tables.summary import FitSummary
 
 OUTPUTS = (".csv", ".tsv", ".parquet")
+# What scores are computed from. Thresholds may be infinite, and what is known about a fit may be missing.
+MUST_BE_FINITE = frozenset(
+    [
+        "dual_coef_",
+        "_coef",
+        "intercept_",
+        "support_vectors_",
+        "means_",
+        "covariances_",
+        "weights_",
+        "means",
+        "covariances",
+        "ridge",
+        "gamma",
+        "coef0",
+        "degree",
+        "mean_",
+        "scale_",
+        "idf_",
+    ]
+)
 
 
 @dataclass
@@ -172,9 +198,9 @@ class Model:
         X = self.encode(rows, chunk) if X is None else X
         try:
             if not hasattr(X, "iloc"):
-                is_finite = np.isfinite(X.data).all() if sparse.issparse(X) else np.isfinite(X).all(axis=1)
+                is_finite = np.isfinite(X.data).all() if is_sparse_matrix(X) else np.isfinite(X).all(axis=1)
                 if not np.all(is_finite):
-                    raise UndefinedError("", 0 if sparse.issparse(X) else int(np.flatnonzero(~is_finite)[0]))
+                    raise UndefinedError("", 0 if is_sparse_matrix(X) else int(np.flatnonzero(~is_finite)[0]))
             scores = self.scores_of(X)
             is_finite = np.isfinite(scores).reshape(len(scores), -1).all(axis=1)
             if not is_finite.all():
@@ -189,7 +215,7 @@ class Model:
 def _name_largest(chunk: Chunk, row: int) -> str:
     """In words, which number of a row is the largest."""
     if chunk.frame is None:
-        values = chunk.X[[row]].toarray()[0] if sparse.issparse(chunk.X) else np.asarray(chunk.X[row])
+        values = chunk.X[[row]].toarray()[0] if is_sparse_matrix(chunk.X) else np.asarray(chunk.X[row])
         at = int(np.argmax(np.abs(values)))
         return f", because feature {at + 1} is {values[at]:g}"
     numbers = {name: cell for name, cell in chunk.frame.iloc[row].items() if isinstance(cell, float) and cell == cell}
@@ -202,7 +228,7 @@ def _name_largest(chunk: Chunk, row: int) -> str:
 def read_codes(model: Model, rows: RowReader, chunk: Chunk, unlabeled: str | None) -> np.ndarray:
     """Return the class of each row of a chunk as an index, -1 for unlabeled rows; an unknown label is an error."""
     cells = chunk.y if chunk.frame is None else chunk.frame[model.target]
-    if unlabeled is None and sparse.issparse(chunk.X) and LIBSVM_MARK not in model.classes.names:
+    if unlabeled is None and is_sparse_matrix(chunk.X) and LIBSVM_MARK not in model.classes.names:
         unlabeled = LIBSVM_MARK
     texts = unmark(label_texts(cells), unlabeled)
     codes = model.classes.codes_of(texts)
@@ -213,3 +239,87 @@ def read_codes(model: Model, rows: RowReader, chunk: Chunk, unlabeled: str | Non
         remedy = f"{suggest(label, model.classes.names)}. Set `unlabeled` to {label!r} if it marks unlabeled rows"
         raise fault(path, reason, remedy)
     return codes
+
+
+# ---- whether what a file holds can predict ----
+
+
+def undefined_number(loaded: Any) -> str | None:
+    """The name of a fitted array, or of the threshold, that holds NaN or an infinity where prediction needs numbers."""
+    pending = list(loaded.values()) if isinstance(loaded, dict) else [loaded]
+    if isinstance(loaded, dict) and math.isnan(loaded.get("threshold", 0.0)):
+        return "threshold"
+    seen: set[int] = set()
+    while pending:
+        one = pending.pop()
+        if id(one) in seen or not hasattr(one, "__dict__"):
+            continue
+        seen.add(id(one))
+        for name, value in vars(one).items():
+            values = getattr(value, "data", None) if is_sparse_matrix(value) else value
+            if name in MUST_BE_FINITE and isinstance(values, np.ndarray | float):
+                array = np.asarray(values)
+                if array.dtype.kind == "f" and not np.isfinite(array).all():
+                    return name
+            elif isinstance(value, list | tuple):
+                pending += [part for entry in value for part in (entry if isinstance(entry, tuple) else (entry,))]
+            elif isinstance(value, dict):
+                pending += value.values()
+            else:
+                pending.append(value)
+    return None
+
+
+def try_empty_row(path: str | Path, model: Any) -> None:
+    """Refuse a model whose parts do not fit together: they score a row of empty cells, or they score nothing."""
+    import pandas
+
+    columns = getattr(model.encoder, "columns", None)
+    rows: Any = np.zeros((1, getattr(model.estimator, "n_features_in_", 1)))
+    try:
+        with np.errstate(all="ignore"):
+            if columns is not None:
+                rows = model.prepare(pandas.DataFrame({column.name: [None] for column in columns}, dtype="str"))
+            scores = np.asarray(model.scores_of(rows), dtype=np.float64)
+    except Exception as error:
+        reason = f"its parts do not fit together ({type(error).__name__})"
+        raise fault(path, reason, "Fit the model again") from None
+    n_scores = scores.shape[1] if scores.ndim == 2 else 2
+    if not np.isfinite(scores).all() or n_scores != len(model.classes.names) or len(scores) != 1:
+        raise fault(path, "it has no score for a row of empty cells", "Fit the model again")
+
+
+def check_types(value: Any, hint: Any, where: str) -> None:
+    """Refuse, by a ValueError, a value that is not of the type that its dataclass says, all its parts included."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        hint = next((one for one in inner if _is_of(value, one)), inner[0])
+        origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if not _is_of(value, hint):
+        raise ValueError(f"{where} is {shorten(str(value))}, which is not of its type")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for name, own in typing.get_type_hints(type(value)).items():
+            if hasattr(value, name):
+                check_types(getattr(value, name), own, f"{where}.{name}")
+    elif origin is tuple and inner:
+        for one in value:
+            check_types(one, inner[0], where)
+    elif origin is dict:
+        for key, one in value.items():
+            check_types(key, inner[0], where)
+            check_types(one, inner[1], where)
+
+
+def _is_of(value: Any, hint: Any) -> bool:
+    kind = typing.get_origin(hint) or hint
+    if kind is typing.Literal:
+        return value in typing.get_args(hint)
+    if kind in (typing.Union, types.UnionType):
+        return any(_is_of(value, one) for one in typing.get_args(hint))
+    if kind is typing.Any or not isinstance(kind, type):
+        return True
+    if kind is int:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and abs(int(value)) < 2**62
+    if kind is float:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return isinstance(value, kind)

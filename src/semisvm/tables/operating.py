@@ -149,19 +149,8 @@ def at_the_line(point: OperatingPoint) -> OperatingPoint:
 def chance_kept(scores: np.ndarray, sign: np.ndarray, target: Target, seed: int = 0) -> float | None:
     """Return how likely the threshold that these labels choose keeps the target on new rows.
 
-    Parameters
-    ----------
-    scores, sign : ndarray of shape (m,)
-        Out-of-fold scores of labeled rows, and their true classes, +1 or -1.
-    target : Target
-        A minimum precision, recall, or both.
-    seed : int
-        Of the resamples.
-
-    Returns
-    -------
-    float or None
-        None where nothing is asked for, a class has too few labels, or the scores do not rise with the class.
+    `scores` and `sign`, (m,), are out-of-fold scores of labeled rows and their true classes, +1 or -1. None where
+    nothing is asked for, a class has too few labels, or the scores do not rise with the class.
     """
     if not target.is_constrained or min((sign > 0).sum(), (sign < 0).sum()) < FEWEST_OF_A_CLASS:
         return None
@@ -206,22 +195,11 @@ class Probability:
 
 
 def fit_probability(scores: np.ndarray, sign: np.ndarray, fewest: int = FEWEST_OF_A_CLASS) -> Probability | None:
-    """Fit Platt's sigmoid to out-of-fold scores.
+    """Fit Platt's sigmoid to out-of-fold scores, (m,), and true classes, +1 or -1.
 
     Platt's targets are used, (positives + 1) / (positives + 2) and 1 / (negatives + 2) instead of 1 and 0: with few
-    labels a probability is then never 0 or 1.
-
-    Parameters
-    ----------
-    scores, sign : ndarray of shape (m,)
-        Out-of-fold scores, and true classes, +1 or -1.
-    fewest : int
-        Labels of each class, below which nothing is fitted.
-
-    Returns
-    -------
-    Probability or None
-        None also where the scores do not rise with the class: a probability that falls with the score would mislead.
+    labels a probability is then never 0 or 1. None where a class has fewer than `fewest` labels, or where the scores do
+    not rise with the class: a probability that falls with the score would mislead.
     """
     n_positive, n_negative = int((sign > 0).sum()), int((sign < 0).sum())
     spread = float(np.std(scores))

@@ -24,8 +24,7 @@ from sklearn.base import clone
 
 from semisvm.errors import DataError, fault
 from semisvm.primal.passes import WIDEST_HESSIAN
-from semisvm.tables.cells import CellError
-from semisvm.tables.columns import Column
+from semisvm.tables.columns import CellError, Column
 from semisvm.tables.encode import (
     DATE_PARTS,
     FEW_TEXTS,

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.errors import DataError, fault
+from semisvm.matrices import is_sparse_matrix, stack_rows
 from semisvm.primal import DaskRows, Rows, ScratchWriter
 from semisvm.primal.csr_files import CsrScratchWriter
 from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
@@ -83,15 +84,7 @@ def _merged(found: list[Any]) -> Any:
 
 @contextlib.contextmanager
 def open_workers(address: str | None = None, n_workers: int | None = None) -> Iterator[Here | OnCluster]:
-    """Give who reads the files: a cluster at an address, so many processes here, or this process.
-
-    Parameters
-    ----------
-    address : str, optional
-        Of a Dask scheduler, such as tcp://host:8786.
-    n_workers : int, optional
-        Start so many processes on this machine.
-    """
+    """Give who reads the files: the cluster at an address (tcp://host:8786), `n_workers` processes, or this one."""
     if address is None and n_workers is None:
         yield Here()
         return
@@ -183,7 +176,7 @@ def encoded_chunks(
         codes = _codes_of(chunk, classes, target, unlabeled, same)
         assert chunk.frame is not None
         X = encoder.transform(chunk.frame)
-        yield (X.toarray() if sparse.issparse(X) and not is_kept_sparse(encoder) else X).astype(np.float32), codes
+        yield (X.toarray() if is_sparse_matrix(X) and not is_kept_sparse(encoder) else X).astype(np.float32), codes
 
 
 def _codes_of(chunk: Chunk, classes: Classes, target: str, unlabeled: str | None, same: Mapping[str, str]) -> Any:
@@ -196,7 +189,7 @@ def _codes_of(chunk: Chunk, classes: Classes, target: str, unlabeled: str | None
 def encode_file(file: Path, *how: Any) -> Any:
     """A task: all rows of a file."""
     found = [X for X, _ in encoded_chunks(file, *how)]
-    return sparse.vstack(found, format="csr") if sparse.issparse(found[0]) else np.concatenate(found)
+    return stack_rows(found)
 
 
 def codes_of_file(file: Path, n_rows: int, target: str, *how: Any) -> np.ndarray:
@@ -216,7 +209,8 @@ def _rows_on_cluster(files: list[Path], heights: list[int], how: Any, width: int
     encoder, classes, target, unlabeled, same = how
     shared = delayed(encoder, pure=False)  # one task that holds it: it is sent once per worker
     read, look = delayed(encode_file, pure=False), delayed(codes_of_file, pure=False)
-    meta: Any = sparse.csr_matrix((0, width), dtype=np.float32) if is_sparse else np.empty((0, width), np.float32)
+    empty = np.empty((0, width), np.float32)
+    meta: Any = sparse.csr_matrix(empty) if is_sparse else empty
     blocks, codes = [], []
     for file, height in zip(files, heights, strict=True):
         X = read(file, shared, classes, target, unlabeled, same)

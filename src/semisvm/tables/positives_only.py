@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from scipy.special import ndtri
-from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
@@ -221,5 +221,5 @@ def _try(name: str, estimator: Any, X: Any, y: np.ndarray, cv: Any) -> RankTrial
 
 def share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     """For each value the share of the others below it; ties count one half."""
-    together = rankdata(np.concatenate([values, others]))[: len(values)]
-    return (together - rankdata(values)) / len(others)
+    together = stats.rankdata(np.concatenate([values, others]))[: len(values)]
+    return (together - stats.rankdata(values)) / len(others)

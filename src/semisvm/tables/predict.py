@@ -23,7 +23,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,8 +34,10 @@ from semisvm.tables.folders import files_of
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import OUTPUTS, Model
 from semisvm.tables.operating import predict_codes
-from semisvm.tables.partition_rows import Here, OnCluster
 from semisvm.tables.read import Chunk, RowReader
+
+if TYPE_CHECKING:
+    from semisvm.tables.partition_rows import Here, OnCluster
 
 LARGEST_SCORE = float(np.finfo(np.float32).max)
 FOLDER_NOTE = "_semisvm.json"
@@ -111,27 +113,11 @@ def predict_folder(
     resume: bool = False,
     tell: Tell = say_nothing,
 ) -> Predicted:
-    """Predict every file of a folder into a file of another folder.
+    """Predict every file of a folder into a file of another folder, which is made; return counts of this run.
 
-    Parameters
-    ----------
-    model, digest : Model, str
-        The model, and what tells it from others (`files.model_digest`).
-    folder, out : path
-        Where the rows are, and the folder to write, which is made if it is not there.
-    workers : Here or OnCluster
-        Who reads and writes the files.
-    keep : sequence of str
-        Columns to copy.
-    force, resume : bool
-        Whether files that are there are replaced; whether they are left, and only the others are written.
-    tell : callable
-        Called with the progress.
-
-    Returns
-    -------
-    Predicted
-        Counts of the rows that were predicted by this run.
+    digest    what tells the model from others (`files.model_digest`)
+    workers   who reads and writes the files; `keep`: columns to copy
+    force     whether files that are there are replaced; `resume`: whether they are left, and only others are written
     """
     began = time.perf_counter()
     files = [file.resolve() for file in files_of(Path(folder))]

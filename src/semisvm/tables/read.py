@@ -29,17 +29,19 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from semisvm.errors import fault, suggest
-from semisvm.tables.cells import SHEET_ENGINES, open_parquet, read_parquet_columns, read_sheet, sheet_columns
 from semisvm.tables.delimited import (
     MISSING_SPELLINGS,
+    SHEET_ENGINES,
     DelimitedText,
     guess_delimiter,
     open_arff,
     open_delimited,
+    read_sheet,
     require_different,
+    sheet_columns,
 )
 from semisvm.tables.disk import COMPRESSIONS, FOREIGN_MARKS, file_format, open_stream
-from semisvm.tables.read_arrays import has_labels, read_libsvm, read_npz
+from semisvm.tables.formats import has_labels, open_parquet, read_libsvm, read_npz, read_parquet_columns
 
 if TYPE_CHECKING:
     import pandas

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.errors import DataError, fault
+from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import label_texts, settle_classes, settle_spelling, unmark
 from semisvm.tables.columns import Column, Unused, parse_types, remark_on, settle_columns
 from semisvm.tables.read import RowReader, open_rows
@@ -243,13 +244,13 @@ def _read_matrices(
         if file.names is not None:
             raise fault(file.path, f"a table, where {first.path.name} is a file of bare numbers", "Convert one of them")
         for chunk in file.chunks():
-            if parts and not sparse.issparse(chunk.X) and chunk.X.shape[1] != parts[0].shape[1]:
+            if parts and not is_sparse_matrix(chunk.X) and chunk.X.shape[1] != parts[0].shape[1]:
                 reason = f"{chunk.X.shape[1]} features where {first.path.name} has {parts[0].shape[1]}"
                 raise fault(file.path, reason, "Give rows of the same features")
             parts.append(chunk.X)
             has_labels = chunk.y is not None and file not in unlabeled_files
             texts += label_texts(chunk.y) if has_labels else [""] * len(chunk)
-    is_sparse = any(sparse.issparse(part) for part in parts)
+    is_sparse = any(is_sparse_matrix(part) for part in parts)
     X = _stack_sparse(parts) if is_sparse else np.vstack(parts)
     # In SVMlight's own files a label of 0 marks a row without one
     mark = LIBSVM_MARK if unlabeled is None and is_sparse else unlabeled

@@ -28,8 +28,8 @@ from semisvm.primal import FileRows, ScratchWriter
 from semisvm.tables.delimited import MISSING_SPELLINGS, parse_number
 from semisvm.tables.disk import file_format
 from semisvm.tables.folders import files_of
+from semisvm.tables.formats import EXACT_IN_FLOAT, read_libsvm, read_npz, whole_if_possible
 from semisvm.tables.read import Chunk, RowReader, TextReader, open_rows
-from semisvm.tables.read_arrays import EXACT_IN_FLOAT, read_libsvm, read_npz, whole_if_possible
 
 if TYPE_CHECKING:
     import pandas

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from semisvm.errors import DataError, fault
 from semisvm.estimators.registry import Method
+from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import Classes
 from semisvm.tables.columns import Column
 from semisvm.tables.encode import LATENT, LETTERS, QUANTILES, STANDARD, MatrixEncoder, TableEncoder
@@ -130,15 +130,7 @@ class Training:
 
 
 class RowForms:
-    """The rows of a fit, or a part of them, in any form.
-
-    Parameters
-    ----------
-    rows : DataFrame or matrix
-        The rows as they were read.
-    encoder_for : callable
-        `encoder_for(view, rows)` returns an encoder that is fitted to the rows.
-    """
+    """The rows of a fit, or a part of them, in any form; `encoder_for(view, rows)` returns a fitted encoder."""
 
     def __init__(self, rows: Any, encoder_for: Callable[[str, Any], Encoder]):
         self.rows, self._encoder_for = rows, encoder_for
@@ -215,7 +207,7 @@ class RowForms:
         encoder = self.encoder()
         if not isinstance(encoder, TableEncoder):
             X = self.form()
-            return [] if sparse.issparse(X) or not _is_skewed(X) else [QUANTILES]
+            return [] if is_sparse_matrix(X) or not _is_skewed(X) else [QUANTILES]
         found = [LETTERS, LATENT] if any(column.type == "text" for column in encoder.columns_) else []
         numbers = [column.name for column in encoder.columns_ if column.type == "number"]
         if numbers and _is_skewed(np.asarray(self.form(COLUMNS)[numbers], dtype=np.float64)):
@@ -292,14 +284,8 @@ def name_drawn_column(features: Collection[str]) -> str:
 def read_ways(path: Path, column: str, texts: list[str], *, must_be: bool) -> np.ndarray | None:
     """Return which rows are drawn at random; None where the column says something else.
 
-    Parameters
-    ----------
-    path, column : Path, str
-        The file and the name of the column, for messages.
-    texts : list of str
-        The cells; an empty one means "at random".
-    must_be : bool
-        Whether another word is an error, because the user named the column.
+    `texts` are its cells, of which an empty one means "at random". With `must_be`, because the user named the column,
+    another word is an error.
     """
     for row, words in enumerate(texts):
         if words and words not in WAYS:

@@ -1,8 +1,12 @@
-"""One average of least-squares SVMs, each on a kernel of its own.
+"""One average of machines, most of them least-squares SVMs, each on a kernel of its own.
 
 Every member is trained on the labeled rows (`stacking`), the weights come from the leave-one-out scores of all of them,
 and the scores of the average are the weighted sum of theirs, not scaled before: where the labels say little about a row
 in some kernel, its score there is near the bias, and so has little influence.
+
+The members' leave-one-out scores have not seen the labels of their rows, but the weights of the average have. *Crossed*
+scores have not: the labeled rows are dealt to folds, and those of each are averaged with the weights that the others
+give.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import numpy as np
 
 from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, Member
-from semisvm.estimators.auto.stacking import LeastSquaresMachine, Stacked, fit_least_squares, stack
+from semisvm.estimators.auto.stacking import LeastSquaresMachine, LogisticMachine, Stacked, fit_least_squares, stack
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.progress import RoundRecord
 from semisvm.labels import Labels
@@ -24,6 +28,9 @@ from semisvm.labels import Labels
 WORSE_THAN_RANDOM = 1.2  # times the error that random labels are expected to give: no belief is left
 BELIEVED = 1e-9  # of the largest belief: members with less are not trained
 SMALLEST_PRICE = 1e-9  # of the largest: a class that is free still has rows
+MOST_CROSSINGS = 20
+
+Machine = LeastSquaresMachine | LogisticMachine
 
 
 @dataclass(frozen=True)
@@ -100,14 +107,16 @@ class KernelAverage:
 class MembersFit:
     """Trained members: their machines, weights and leave-one-out scores (l, c) as an average, and how they came.
 
-    members   those that were trained; none where there is no kernel (forests)
+    members   those that were trained; none in a forest
+    crossed   (l, c) the same scores, of weights that have not seen the labels of their rows
     history   one record per member
     """
 
     members: list[Member]
-    machines: dict[str, LeastSquaresMachine]
+    machines: dict[str, Any]
     weights: dict[str, float]
     left_out: np.ndarray
+    crossed: np.ndarray
     stacked: Stacked
     history: list[RoundRecord]
     was_stopped: bool
@@ -122,18 +131,19 @@ def train_members(
     strength: float,
     tell: Callable[[RoundRecord], bool],
     title: str = "",
+    train: Callable[..., Machine] = fit_least_squares,
 ) -> MembersFit:
-    """Train members on their kernels between the labeled rows, and weigh them; `tell` may end it after any member."""
+    """Train members on what `train` takes, kernels between the labeled rows, and weigh them; `tell` may end it."""
     began = time.perf_counter()
     enough = BELIEVED * max(member.belief for member in members)
-    machines: dict[str, LeastSquaresMachine] = {}
+    machines: dict[str, Any] = {}
     records: dict[str, RoundRecord] = {}
     was_stopped = False
     for kernel_name, kernel in kernels:
         for member in members:
             if was_stopped or member.kernel != kernel_name or member.belief <= enough:
                 continue
-            machine = fit_least_squares(kernel, target.Y, target.weight, target.price, ridge=member.ridge * ridge)
+            machine = train(kernel, target.Y, target.weight, target.price, ridge=member.ridge * ridge)
             machines[member.name] = machine
             records[member.name] = record = member_record(
                 title + member.name, machine.left_out, target, len(records), time.perf_counter() - began, member.belief
@@ -148,11 +158,28 @@ def train_members(
     weights |= {member.name: float(w) for member, w in zip(trained, stacked.weights, strict=True)}
     history = [record.with_details(weight=weights[name]) for name, record in records.items()]
     scores = np.tensordot(stacked.weights, left_out, 1)
-    return MembersFit(trained, machines, weights, scores, stacked, history, was_stopped)
+
+    def weigh(kept: np.ndarray) -> np.ndarray:
+        prior = prior_weights(trained, machines, target, kept)
+        return stack(left_out[:, kept], target.Y[kept], target.count[kept], prior, strength=strength).weights
+
+    crossed = cross(left_out, target.Y, weigh)
+    return MembersFit(trained, machines, weights, scores, crossed, stacked, history, was_stopped)
+
+
+def cross(scores: np.ndarray, Y: np.ndarray, weigh: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """The averages (l, c) of scores (J, l, c), each row by the weights that `weigh` gives for a mask of other rows."""
+    codes = Y[:, 0] if Y.shape[1] == 1 else Y.argmax(axis=1)
+    fold = np.empty(len(Y), dtype=int)
+    fold[np.argsort(codes, kind="stable")] = np.arange(len(Y)) % min(MOST_CROSSINGS, len(Y))
+    found = np.empty_like(Y)
+    for own in range(fold.max() + 1):
+        found[fold == own] = np.tensordot(weigh(fold != own), scores[:, fold == own], 1)
+    return found
 
 
 def prior_weights(
-    trained: list[Member], machines: dict[str, LeastSquaresMachine], target: LabeledTarget, rows: Any = slice(None)
+    trained: list[Member], machines: dict[str, Any], target: LabeledTarget, rows: Any = slice(None)
 ) -> np.ndarray:
     """The weights of members before stacking, (J,): beliefs, less where some labeled rows speak against a member."""
     Y, weight, count = target.Y[rows], target.weight[rows], target.count[rows]

@@ -42,6 +42,7 @@ from scipy.spatial.distance import squareform
 
 from semisvm.estimators.equal_rows import find_equal_rows
 from semisvm.kernels.spectrum import largest_eigenpairs
+from semisvm.matrices import as_dense, is_sparse_matrix, stack_rows
 
 CHUNK_NUMBERS = 4_000_000  # of the distances that are held at a time while new rows are scored: 32 MB
 
@@ -67,10 +68,7 @@ class Geometry:
 
     def prepare(self, X: Any) -> Any:
         """Rows of the user as this geometry measures them: sparse where its own are."""
-        if sparse.issparse(self.rows):
-            X = sparse.csr_matrix(X)
-        elif sparse.issparse(X):
-            X = X.toarray()
+        X = sparse.csr_matrix(X) if is_sparse_matrix(self.rows) else as_dense(X)
         return as_rows(X, is_cosine=self.is_cosine)
 
     def products(self, prepared: Any) -> np.ndarray:
@@ -83,9 +81,7 @@ class Geometry:
 
     def find(self, prepared: Any) -> np.ndarray:
         """For each row the number of the row here that it equals, -1 where there is none."""
-        stack = sparse.vstack([self.rows, prepared], format="csr") if sparse.issparse(prepared) else None
-        together = np.concatenate([self.rows, prepared]) if stack is None else stack
-        found = find_equal_rows(together).group[self.n_rows :]
+        found = find_equal_rows(stack_rows([self.rows, prepared])).group[self.n_rows :]
         return np.where(found < self.n_rows, found, -1)
 
 
@@ -100,13 +96,13 @@ def make_geometry(X: Any, weight: np.ndarray, *, is_cosine: bool) -> tuple[Geome
 
 def as_rows(X: Any, *, is_cosine: bool) -> Any:
     """Dense or CSR rows of float64; of length 1 where the metric is the cosine, but for rows of zeros."""
-    X = sparse.csr_matrix(X, dtype=np.float64) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    X = sparse.csr_matrix(X, dtype=np.float64) if is_sparse_matrix(X) else np.asarray(X, dtype=np.float64)
     if not is_cosine:
         return X
-    squares = X.multiply(X).sum(axis=1) if sparse.issparse(X) else (X * X).sum(axis=1)
+    squares = X.multiply(X).sum(axis=1) if is_sparse_matrix(X) else (X * X).sum(axis=1)
     length = np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
     length[length == 0] = 1
-    return sparse.csr_matrix(sparse.diags(1 / length) @ X) if sparse.issparse(X) else X / length[:, None]
+    return sparse.csr_matrix(sparse.diags(1 / length) @ X) if is_sparse_matrix(X) else X / length[:, None]
 
 
 def squared_distances_from(products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -161,7 +157,7 @@ def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
 
 
 def _centered_squares(rows: Any, mean: np.ndarray) -> np.ndarray:
-    if not sparse.issparse(rows):
+    if not is_sparse_matrix(rows):
         centered = rows - mean
         return np.einsum("ij,ij->i", centered, centered)
     squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
@@ -169,7 +165,7 @@ def _centered_squares(rows: Any, mean: np.ndarray) -> np.ndarray:
 
 
 def _centered_products(A: Any, B: Any, mean: np.ndarray) -> np.ndarray:
-    if not sparse.issparse(A):
+    if not is_sparse_matrix(A):
         return (A - mean) @ (B - mean).T
     products = (A @ B.T).toarray()
     products -= (A @ mean)[:, None]

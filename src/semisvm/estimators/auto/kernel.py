@@ -13,7 +13,6 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,6 +28,7 @@ from semisvm.estimators.problem import KernelParameters, TrainingProblem
 from semisvm.kernels import Formula
 from semisvm.kernels.sources import cross_kernel
 from semisvm.labels import Labels, encode
+from semisvm.matrices import is_sparse_matrix
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
@@ -100,7 +100,7 @@ def settle_kernel(problem: TrainingProblem) -> tuple[TrainingProblem, Formula]:
     if is_choice and problem.n_rows > MOST_KERNEL_ROWS:
         return plain, plain.formula()
     _refuse_many('kernel="unlabeled"', problem.n_rows)
-    is_cosine = sparse.issparse(problem.X)
+    is_cosine = is_sparse_matrix(problem.X)
     made = _make_kernel(problem.X, problem.labels, problem.weight, is_cosine=is_cosine, is_safe=True)
     if is_choice and not _is_better(made, plain):
         return plain, plain.formula()
@@ -111,16 +111,11 @@ def settle_kernel(problem: TrainingProblem) -> tuple[TrainingProblem, Formula]:
 
 def _is_better(made: _Made, plain: TrainingProblem) -> bool:
     """Whether the average on the kernels has a smaller leave-one-out error than one machine on the plain kernel."""
-    from semisvm.estimators.auto.members import FamilyFit, KernelFamily
-    from semisvm.estimators.auto.operating import crossed_scores
-
     target = made.target
-    family = FamilyFit(KernelFamily("rows", made.average), made.members, made.matrix)
-    stacked = crossed_scores({"rows": family}, target, DEFAULT_STRENGTH)
     is_labeled = plain.labels.is_labeled
     K = np.asarray(cross_kernel(plain.formula(), plain.X[is_labeled], plain.X[is_labeled]))
     alone = fit_least_squares(K, target.Y, target.weight, target.price, ridge=DEFAULT_RIDGE).left_out
-    errors = [float(target.count @ ((target.Y - scores) ** 2).sum(axis=1)) for scores in (stacked, alone)]
+    errors = [float(target.count @ ((target.Y - scores) ** 2).sum(axis=1)) for scores in (made.members.crossed, alone)]
     return errors[0] < errors[1]
 
 
@@ -232,7 +227,7 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             n_neighbors=check_neighbors(self.n_neighbors),
             ridge=self.ridge,
             strength=self.prior_strength,
-            is_cosine=self.metric == "cosine" or (self.metric == "auto" and sparse.issparse(X)),
+            is_cosine=self.metric == "cosine" or (self.metric == "auto" and is_sparse_matrix(X)),
             is_safe=self.safe,
         )
         self._average, self._node = made.average, made.node

@@ -45,6 +45,7 @@ from semisvm.estimators.auto.geometry import (
     nearest_rows,
     squared_distances_between,
 )
+from semisvm.matrices import is_sparse_matrix
 
 COMPONENTS_FROM, COMPONENTS_FULLY = 1.1, 1.3  # ratios between which the kernels of components come into use
 LINKS_FROM, LINKS_FULLY = 1.02, 1.08  # the same for graphs
@@ -107,13 +108,13 @@ def _with_independent_columns(rows: Any, rng: np.random.Generator) -> Any:
         dealt.data[part] = np.sort(dealt.data[part])
         dealt.indices[part] = rng.choice(n, part.stop - part.start, replace=False)
     dealt.has_sorted_indices = False
-    return sparse.csr_matrix(dealt) if sparse.issparse(rows) else dealt.toarray()
+    return sparse.csr_matrix(dealt) if is_sparse_matrix(rows) else dealt.toarray()
 
 
 def _covariance_spectrum(geometry: Geometry, products: np.ndarray) -> np.ndarray:
     """The eigenvalues of the rows' covariance, each row counted by its mass, from the smaller of two matrices."""
     rows, mass = geometry.rows, geometry.mass
-    if not sparse.issparse(rows) and rows.shape[1] < len(mass):
+    if not is_sparse_matrix(rows) and rows.shape[1] < len(mass):
         centered = rows - geometry.mean
         spectrum = np.linalg.eigvalsh((centered * mass[:, None]).T @ centered)
     else:

@@ -4,6 +4,7 @@
     trees without labels    the share of random trees, grown on all rows without labels, in which two rows share a leaf
     latent semantics        inner products of the main directions of TF-IDF, centered and of length 1, with two ridges
     random forest, extra trees      of the labeled rows; their out-of-bag scores stand for leave-one-out scores
+    logistic regression     of the labeled rows in the prepared columns, with four ridges
 
 A view is a matrix that is made from the rows (`preparation`). Trees and directions are drawn from a fixed seed.
 """
@@ -16,7 +17,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 
 from semisvm.estimators.auto.average import (
@@ -29,11 +29,13 @@ from semisvm.estimators.auto.average import (
     train_members,
 )
 from semisvm.estimators.auto.library import Member, make_library
-from semisvm.estimators.auto.stacking import Stacked
+from semisvm.estimators.auto.stacking import LogisticMachine, Stacked, fit_logistic
 from semisvm.estimators.auto.trees import LeafShares, TreeSet, grow_forest
+from semisvm.matrices import as_dense, is_sparse_matrix
 
 N_FOREST_TREES = 300
 N_DIRECTIONS, WEAK_RIDGE = 100, 0.1
+LOGISTIC_RIDGES = (1, 10, 100, 1000)  # as multiples of the one asked for
 
 
 # ---- kernels of a view ----
@@ -66,7 +68,7 @@ def train_kernels(
         weight,
         settings.n_classes,
         n_neighbors=settings.n_neighbors,
-        is_cosine=metric == "cosine" or (metric == "auto" and sparse.issparse(views[view])),
+        is_cosine=metric == "cosine" or (metric == "auto" and is_sparse_matrix(views[view])),
         is_safe=settings.is_safe,
     )
     of_nodes = replace(target, labeled=node[target.labeled])
@@ -148,7 +150,7 @@ def train_features(
 def _inner_products(labeled: dict[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
     for view, matrix in labeled.items():
         kernel = matrix @ matrix.T
-        yield view, kernel.toarray() if sparse.issparse(kernel) else kernel
+        yield view, as_dense(kernel)
 
 
 # ---- forests ----
@@ -195,7 +197,7 @@ def train_forest(
     left_out = _from_shares(np.where(has_none[:, None], share, forest.out_of_bag))
     record = member_record(title[:-2], left_out, target, 0, time.perf_counter() - began).with_details(weight=1.0)
     stacked = Stacked(np.ones(1), float(record.objective or 0), n_iter=1, gap=0.0)
-    members = MembersFit([], {}, {"": 1.0}, left_out, stacked, [record], settings.tell(record))
+    members = MembersFit([], {}, {"": 1.0}, left_out, left_out, stacked, [record], settings.tell(record))
     family = ForestFamily(view, forest.trees, forest.shares)
     return FamilyFit(family, members, family.scores(views))
 
@@ -205,10 +207,45 @@ def _from_shares(share: np.ndarray) -> np.ndarray:
     return 2 * (share[:, 1:] if share.shape[1] == 2 else share) - 1
 
 
+# ---- logistic regression ----
+
+
+@dataclass(frozen=True)
+class LogisticFamily:
+    """Logistic regressions: by name their views, machines and weights."""
+
+    views: dict[str, str]
+    machines: dict[str, LogisticMachine]
+    weights: dict[str, float]
+
+    def scores(self, views: dict[str, Any]) -> np.ndarray:
+        """The scores of rows, (m, c)."""
+        return np.sum(
+            [self.weights[name] * machine.scores(views[self.views[name]]) for name, machine in self.machines.items()],
+            axis=0,
+        )
+
+
+def train_logistic(
+    names: tuple[str, ...],
+    views: dict[str, Any],
+    weight: np.ndarray,
+    target: LabeledTarget,
+    settings: FamilySettings,
+    title: str,
+) -> FamilyFit:
+    """Train logistic regression on the views of these names, one member per view and ridge."""
+    members = [Member(f"{view}, ridge {ridge}", view, ridge, 1.0) for view in names for ridge in LOGISTIC_RIDGES]
+    labeled = ((view, views[view][target.labeled]) for view in names)
+    found = train_members(labeled, members, target, **settings.train_with(title), train=fit_logistic)
+    family = LogisticFamily({one.name: one.kernel for one in found.members}, found.machines, found.weights)
+    return FamilyFit(family, found, family.scores(views))
+
+
 @dataclass(frozen=True)
 class FamilyFit:
     """A trained family, its members, and the scores (n, c) of the rows that the views were made from."""
 
-    family: KernelFamily | FeatureFamily | ForestFamily
+    family: KernelFamily | FeatureFamily | ForestFamily | LogisticFamily
     members: MembersFit
     scores: np.ndarray

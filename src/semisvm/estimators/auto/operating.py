@@ -1,8 +1,7 @@
 """From the leave-one-out scores of an average to thresholds, certificates and probabilities.
 
-The members' leave-one-out (or out-of-bag) scores have not seen the labels of their rows, but the weights of the average
-have. So thresholds and probabilities come from *crossed* scores: the labeled rows are dealt to folds, and the rows of
-each fold are averaged with the weights that the other folds give, at both levels.
+Thresholds and probabilities come from *crossed* scores (`average`), whose weights have not seen the labels of their
+rows, at both levels.
 
     precision, recall asked    the threshold of one class against the rest is chosen on crossed scores
     confidence                 a part of the labels is kept out of the fit, kernels included, and proves the threshold
@@ -18,19 +17,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint, Target, certify, choose_for, measure
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import LabeledTarget, prior_weights
 from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
-from semisvm.estimators.auto.members import FamilyFit
 from semisvm.estimators.auto.preparation import read_rows
-from semisvm.estimators.auto.stacking import stack
 from semisvm.estimators.classifier import finite_scores
 from semisvm.estimators.preference._common import Plan, make_plan
 from semisvm.estimators.preference._decision import (
     check_labels,
     fit_sigmoid,
     probabilities_of,
-    scores_beyond,
     warn_unless_reached,
 )
 from semisvm.labels import Labels
@@ -38,7 +34,6 @@ from semisvm.model_selection import FairSampleCheck
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
 
-MOST_CROSSINGS = 20
 FEWEST_COMPARED = 50  # labels: with fewer, scores left out differ from others by more than chance
 CERTIFICATE_SHARE = 0.5  # of the labels, where a certificate is asked for
 TARGET_CONSTRAINTS: dict[str, Any] = {
@@ -46,34 +41,6 @@ TARGET_CONSTRAINTS: dict[str, Any] = {
     "min_recall": [Interval(Real, 0, 1, closed="right"), dict, None],
     "confidence": [Interval(Real, 0, 1, closed="neither"), None],
 }
-
-
-def crossed_scores(fits: dict[str, FamilyFit], target: LabeledTarget, strength: float) -> np.ndarray:
-    """The scores (l, c) of the labeled rows, with weights that have not seen their labels."""
-    Y, count = target.Y, target.count
-    codes = Y[:, 0] if Y.shape[1] == 1 else Y.argmax(axis=1)
-    fold = np.empty(len(Y), dtype=int)
-    fold[np.argsort(codes, kind="stable")] = np.arange(len(Y)) % min(MOST_CROSSINGS, len(Y))
-    members = [(_left_out_of_members(fit), fit.members) for fit in fits.values()]
-    found = np.empty_like(Y)
-    for own in range(fold.max() + 1):
-        kept, out = fold != own, fold == own
-        families = []
-        for scores, trained in members:
-            prior = prior_weights(trained.members, trained.machines, target, kept) if trained.members else np.ones(1)
-            weights = stack(scores[:, kept], Y[kept], count[kept], prior, strength=strength).weights
-            families.append(np.tensordot(weights, scores, 1))
-        both = np.stack(families)
-        alike = np.full(len(both), 1 / len(both))
-        weights = stack(both[:, kept], Y[kept], count[kept], alike, strength=strength).weights
-        found[out] = np.tensordot(weights, both[:, out], 1)
-    return found
-
-
-def _left_out_of_members(fit: FamilyFit) -> np.ndarray:
-    """The leave-one-out scores of the trained members of a family, (J, l, c); of a forest its own."""
-    found = [fit.members.machines[member.name].left_out for member in fit.members.members]
-    return np.stack(found) if found else fit.members.left_out[None]
 
 
 class OperatingMixin:

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 
 from semisvm.estimators.base import FLOATS
 from semisvm.estimators.classifier import refuse_too_large, validated
+from semisvm.matrices import as_dense, is_sparse_matrix
 from semisvm.sklearn_private import num_samples
 
 GROUPS = ("number", "category", "text")
@@ -83,7 +83,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     if is_frame(X):
         validated(estimator, X, skip_check_array=True, reset=reset)
     else:
-        X = X.toarray() if sparse.issparse(X) else X
+        X = as_dense(X)
         X = validated(estimator, X, dtype=FLOATS, ensure_all_finite="allow-nan", reset=reset)
     return _read_table(X, groups, getattr(estimator, "feature_names_in_", None))
 
@@ -94,7 +94,7 @@ def is_frame(X: Any) -> bool:
 
 def is_texts(X: Any) -> bool:
     """Whether X is one string per row."""
-    if sparse.issparse(X) or is_frame(X) or not hasattr(X, "__len__") or isinstance(X, str | dict) or len(X) == 0:
+    if is_sparse_matrix(X) or is_frame(X) or not hasattr(X, "__len__") or isinstance(X, str | dict) or len(X) == 0:
         return False
     if getattr(X, "ndim", 1) != 1:
         return False

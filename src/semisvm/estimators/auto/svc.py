@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.device import on_host
 from semisvm.estimators.auto.average import FamilySettings, labeled_target
-from semisvm.estimators.auto.families import FamiliesFit, choose_rows, fit_families
+from semisvm.estimators.auto.families import FamiliesFit, choose_rows, crossed_scores, fit_families
 from semisvm.estimators.auto.library import check_neighbors
-from semisvm.estimators.auto.operating import TARGET_CONSTRAINTS, OperatingMixin, crossed_scores
+from semisvm.estimators.auto.operating import TARGET_CONSTRAINTS, OperatingMixin
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.classifier import (
     SemiSupervisedMixin,
@@ -101,7 +101,8 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         first.
     families_ : dict of {str: float}
         The weight of each family: one for points; for a table the kernels of its standardized columns, those of its
-        columns mapped to a normal distribution by ranks, trees grown without labels, a random forest, and extra trees;
+        columns mapped to a normal distribution by ranks, trees grown without labels, a random forest, extra trees and
+        logistic regression;
         for texts, and each text column, the kernels of words, those of characters, and latent semantics.
     structure_ : dict of {str: float}
         How much structure the rows have, without a look at the labels. "components": how much more they vary in one
@@ -272,7 +273,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
             found = fit_families(X[rows], weight[rows], target, settings)
         self.classes_ = labels.classes
         self._learn(found, labels, rows)
-        crossed = crossed_scores(found.fits, target, self.prior_strength)
+        crossed = crossed_scores(found.fits, target, settings)
         outside = np.setdiff1d(np.flatnonzero(~labels.is_labeled), rows)
         others = self._average_scores(X[outside]) if len(outside) else None
         self._check_labels(found, X[rows], Labels(labels.classes, labels.codes[rows]), crossed, random_sample)

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.kernels.resources import jit
+from semisvm.kernels.resources import jit_late
 
 N_LEAF_TREES, LEAF_DEPTH = 200, 7
+FEW_WALKS = 100_000  # from a root to a leaf: NumPy takes them before compiled code is loaded
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,22 @@ class TreeSet:
     def leaves(self, rows: Any) -> np.ndarray:
         """The leaf of each row in each tree, (m, T)."""
         rows = self._checked(rows)
-        found = np.empty((len(rows), len(self.roots)), dtype=np.int64)
+        found = np.tile(self.roots.astype(np.int64), (len(rows), 1))
+        if found.size <= FEW_WALKS:
+            row = np.arange(len(rows))[:, None]
+            while (self.left[found] != found).any():
+                is_left = rows[row, self.feature[found]] <= self.threshold[found]
+                found = np.where(is_left, self.left[found], self.right[found])
+            return found
         _find_leaves(rows, self.left, self.right, self.feature, self.threshold, self.roots, found)
         return found
 
     def sums(self, rows: Any, table: np.ndarray) -> np.ndarray:
         """For each row the sum over all trees of the lines of `table`, (n, c), at its leaves: (m, c)."""
+        total = np.zeros((rows.shape[0], table.shape[1]))
+        if len(total) * len(self.roots) <= FEW_WALKS:
+            return sum((table[leaf] for leaf in self.leaves(rows).T), total)
         rows = self._checked(rows)
-        total = np.zeros((len(rows), table.shape[1]))
         _sum_at_leaves(rows, self.left, self.right, self.feature, self.threshold, self.roots, table, total)
         return total
 
@@ -133,7 +142,7 @@ def grow_leaf_shares(view: Any) -> LeafShares:
     return LeafShares(TreeSet(left[:n].copy(), right[:n].copy(), feature[:n].copy(), threshold[:n].copy(), roots))
 
 
-@jit
+@jit_late
 def _grow_at_random(rows, depth, draws, left, right, feature, threshold, roots):
     """Fill the arrays of trees from random numbers in [0, 1), and return the number of nodes."""
     n_rows, n_columns = rows.shape
@@ -179,7 +188,7 @@ def _grow_at_random(rows, depth, draws, left, right, feature, threshold, roots):
     return total
 
 
-@jit
+@jit_late
 def _grow_on_labels(rows, codes, weight, per_cut, is_random, seed, left, right, feature, threshold, shares):
     """Fill the arrays of one tree from the rows of positive weight, and return the number of nodes."""
     n_columns, n_classes = rows.shape[1], shares.shape[1]
@@ -257,7 +266,7 @@ def _grow_on_labels(rows, codes, weight, per_cut, is_random, seed, left, right, 
     return count
 
 
-@jit
+@jit_late
 def _purity(inside, whole, total):
     """The sum over both sides of their squared class weights, over their weights: Gini's impurity but for signs."""
     one, other, weight = 0.0, 0.0, 0.0
@@ -268,7 +277,7 @@ def _purity(inside, whole, total):
     return one / weight + other / (total - weight)
 
 
-@jit
+@jit_late
 def _sort_by_column(order, values, first, last):
     """Sort a part of `order` by the values at the same places: Shell's method, quick for parts as short as these."""
     gap = 1
@@ -284,19 +293,19 @@ def _sort_by_column(order, values, first, last):
         gap //= 3
 
 
-@jit
+@jit_late
 def _next_state(state):
     """One step of a linear congruential generator of 64 bits."""
     return state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
 
 
-@jit
+@jit_late
 def _uniform(state):
     """A number in [0, 1) from the upper bits of a state."""
     return np.float64(state >> np.uint64(11)) * 2.0**-53
 
 
-@jit
+@jit_late
 def _find_leaves(rows, left, right, feature, threshold, roots, found):
     for i in range(rows.shape[0]):
         for t in range(roots.shape[0]):
@@ -306,7 +315,7 @@ def _find_leaves(rows, left, right, feature, threshold, roots, found):
             found[i, t] = node
 
 
-@jit
+@jit_late
 def _sum_at_leaves(rows, left, right, feature, threshold, roots, table, total):
     for t in range(roots.shape[0]):
         for i in range(rows.shape[0]):

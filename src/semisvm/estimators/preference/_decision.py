@@ -22,7 +22,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
@@ -30,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint, certify
 from semisvm.decision.audit import Audit
+from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import FairSampleWarning
 from semisvm.estimators.binary import combine
 from semisvm.estimators.preference._calibration import CrossFitted, PaperRounds
@@ -37,6 +37,7 @@ from semisvm.estimators.preference._common import Outcome, Plan, draw_pool, make
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
+from semisvm.matrices import stored_numbers
 from semisvm.model_selection import FairSampleCheck, check_fair_sample
 from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
@@ -71,7 +72,7 @@ def check_labels(X: Any, labels: Labels, scores: np.ndarray | None, *, certifies
     """
     if labels.is_labeled.all():
         return None
-    values = X.data if sparse.issparse(X) else X
+    values = stored_numbers(X)
     is_plain = isinstance(values, np.ndarray) and values.dtype.kind in "fiub"  # where a cell is empty there is no test
     found = check_fair_sample(X if is_plain else None, labels.is_labeled, scores, random_state=0)
     if not found.is_fair:
@@ -291,17 +292,6 @@ def warn_unless_reached(points: dict[Any, OperatingPoint | None]) -> None:
     for name, point in points.items():
         if point is not None and not point.reached:
             warn_caller(UserWarning(f"Class {name!r}: {point.reason}"))
-
-
-def scores_beyond(scores: np.ndarray, threshold: float) -> np.ndarray:
-    """Scores minus the threshold: above 0 is accepted.
-
-    An infinite threshold accepts every row, or none. The scores are then moved to one side of 0, in the same order, so
-    that they stay finite and still rank the rows.
-    """
-    if np.isfinite(threshold):
-        return scores - threshold
-    return scores / (1 + np.abs(scores)) - np.sign(threshold)
 
 
 def fit_sigmoid(scores: np.ndarray, sign: np.ndarray) -> tuple[float, float]:

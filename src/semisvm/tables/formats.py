@@ -1,4 +1,4 @@
-"""Files of bare numbers: LIBSVM text and NumPy's .npz archives -> X, y.
+"""Files of bare numbers, LIBSVM text and NumPy's .npz archives -> X, y; and the columns of Parquet files.
 
 A row of LIBSVM (or SVMlight) text is a label and the features that are not zero, counted from 1, in increasing order:
 
@@ -11,6 +11,9 @@ An .npz archive has two arrays: X, (n_rows, n_features) and numeric, and y, the 
 objects are refused: opening a data file must never run code.
 
     numpy.savez_compressed("rows.npz", X=X, y=y)
+
+A column of a Parquet file is float64, datetime64 or text. Truth values and categories are text as well; a column of
+lists, of records or of bytes can't be a feature and is refused.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import os
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +49,7 @@ def whole_if_possible(y: NDArray[np.floating]) -> NDArray:
 # ---- LIBSVM text ----
 
 
-def read_libsvm(path: str | Path, *, n_features: int | None = None, most_features: int | None = None) -> Dataset:
+def read_libsvm(path: str | Path, *, n_features: int | None = None) -> Dataset:
     """Read LIBSVM or SVMlight text, plain or compressed.
 
     Parameters
@@ -54,10 +58,8 @@ def read_libsvm(path: str | Path, *, n_features: int | None = None, most_feature
         Rows of ``label index:value ...``, indices from 1; ``qid:`` entries are skipped.
     n_features : int, optional
         The number of features; by default the largest index. Give it for a file whose last features may be zero in
-        every row.
-    most_features : int, optional
-        The largest index that is accepted where `n_features` is not given; by default the environment variable
-        SEMISVM_MOST_FEATURES, or ten million. One wrong index would otherwise take gigabytes.
+        every row. Without it, indices up to the environment variable SEMISVM_MOST_FEATURES, or ten million, are
+        accepted: one wrong index would otherwise take gigabytes.
 
     Returns
     -------
@@ -65,9 +67,10 @@ def read_libsvm(path: str | Path, *, n_features: int | None = None, most_feature
         X is a CSR matrix.
     """
     path = Path(path)
-    most_features = _most_features() if most_features is None else most_features
+    words = os.environ.get(LARGEST_INDEX_SETTING, "")
+    most_features = int(words) if words.isdecimal() else LARGEST_INDEX
     content = read_bytes(path).removeprefix(UTF8_MARK)
-    complaint = None
+    complaint = None  # raised outside of the except clause: what `_explain` meets has no other error behind it
     try:
         X, y = _load(content, n_features, most_features)
     except (ValueError, TypeError, OverflowError) as error:
@@ -82,11 +85,6 @@ def read_libsvm(path: str | Path, *, n_features: int | None = None, most_feature
         raise fault(path, "no row has a feature", "Write rows as: label index:value ...")
     names = NumberedNames(X.shape[1])
     return Dataset(path.name, X, whole_if_possible(y), names, "label", source=str(path))
-
-
-def _most_features() -> int:
-    words = os.environ.get(LARGEST_INDEX_SETTING, "")
-    return int(words) if words.isdecimal() else LARGEST_INDEX
 
 
 def _load(content: bytes, n_features: int | None, most: int) -> tuple[csr_matrix, NDArray[np.floating]]:
@@ -246,3 +244,84 @@ def _array_labels(path: Path, y: NDArray, n_rows: int) -> NDArray:
     if y.dtype.kind == "U":
         return y
     raise fault(path, f"the labels hold {y.dtype}", "Save them as numbers or text")
+
+
+# ---- Parquet ----
+
+
+def open_parquet(path: Path) -> Any:
+    """Open a Parquet file: a `pyarrow.parquet.ParquetFile`."""
+    from pyarrow import parquet
+
+    if not path.is_file() or path.stat().st_size == 0:
+        read_bytes(path)  # says what is wrong with it
+    try:
+        return parquet.ParquetFile(path if _is_utf8(path) else BytesIO(path.read_bytes()))
+    except Exception as error:
+        raise _not_parquet(path, error) from None
+
+
+def _is_utf8(path: Path) -> bool:
+    """Whether Arrow itself can open a file of this name."""
+    try:
+        return bool(os.fsencode(path).decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def read_parquet_columns(
+    path: Path, wanted: list[str], numbers: frozenset[str], rows_at_a_time: int
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (rows of the file that come before, columns); columns in `numbers` must be numbers or truth values."""
+    start = 0
+    for batch in _batches(path, wanted, rows_at_a_time):
+        named = zip(batch.schema.names, batch.columns, strict=True)
+        columns = {name: _plain_column(path, name, column, start, name in numbers) for name, column in named}
+        if len(batch):
+            yield start, columns
+        start += len(batch)
+    if start == 0:
+        raise fault(path, "no rows in the table", "Write a table with at least one row")
+
+
+def _batches(path: Path, wanted: list[str], rows_at_a_time: int) -> Iterator[Any]:
+    # pyarrow raises many unrelated types on bad bytes: all mean the same here
+    try:
+        yield from open_parquet(path).iter_batches(batch_size=rows_at_a_time, columns=wanted)
+    except DataError:
+        raise
+    except Exception as error:
+        raise _not_parquet(path, error) from None
+
+
+def _not_parquet(path: Path, error: Exception) -> DataError:
+    complaint = (str(error).splitlines() or [type(error).__name__])[0]
+    return fault(path, f"can't be read as a Parquet file ({complaint})", "Copy or write it again")
+
+
+def _plain_column(path: Path, name: str, column: Any, start: int, is_number: bool) -> Any:
+    """Return a column of an Arrow table as one of the three kinds; `start` rows of the file come before it."""
+    import pyarrow
+    from pyarrow import types
+
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if types.is_boolean(kind) and is_number:
+        column, kind = column.cast(pyarrow.int8()), pyarrow.int8()
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        numbers = column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+        if np.isinf(numbers).any():
+            row = start + int(np.argmax(np.isinf(numbers))) + 1
+            raise fault(path, f"column {name!r} holds an infinite number in row {row}", "Replace it, or leave it empty")
+        return numbers
+    if is_number and not types.is_null(kind):
+        raise fault(path, f"column {name!r} holds {kind} where numbers are expected", "Write the column as numbers")
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return column.cast(pyarrow.timestamp("us")).to_numpy(zero_copy_only=False)
+    if types.is_boolean(kind) or types.is_null(kind):
+        column = column.cast(pyarrow.string())
+    elif not (types.is_string(kind) or types.is_large_string(kind)):
+        reason = f"column {name!r} holds {kind}, which is neither numbers, text nor dates"
+        raise fault(path, reason, "Turn the column into one of these, or leave it out")
+    return column.to_pandas()
