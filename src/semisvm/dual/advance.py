@@ -225,7 +225,7 @@ class WorkingSets:
             is_kept |= not kernel.is_frugal
             self._make_room(kernel, int(is_kept[kernel.slot[rows] < 0].sum()))
         self.was_made[rows] = True
-        return kernel.spread(rows, moves, is_kept, *([] if begun is None else [begun]))
+        return kernel.spread(rows, moves, is_kept, begun)
 
     def _make_room(self, kernel: CachedRows, count: int) -> None:
         """Release rows of settled variables: before more memory is taken if rows are frugal, else when it is full."""

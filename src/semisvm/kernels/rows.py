@@ -200,9 +200,7 @@ class CachedRows:
             rows, slots = rows[:0], slots[:0]
         return BegunRows(rows, slots, self.source.begin(self.values, slots, rows, work))
 
-    def spread(
-        self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray, begun: BegunRows | None = None
-    ) -> np.ndarray:
+    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray, begun: Any = None) -> np.ndarray:
         """Return moves @ K[rows] in float64; rows not in memory are made, and kept while there are free slots."""
         is_stored = self.slot[rows] >= 0
         stored, at = self.slot[rows[is_stored]], np.flatnonzero(~is_stored)
@@ -319,7 +317,7 @@ class GivenRows:
         """Copy kernel values between a few rows."""
         gather_gram(G, order, n_known, row, self.between)
 
-    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray, begun: Any = None) -> np.ndarray:
         """Return moves @ K[rows] in float64."""
         change = np.empty(self.n_rows)
         spread_rows(change, self.values, rows, moves)
