@@ -183,7 +183,7 @@ def test_rows_are_begun_where_all_new_variables_move_and_threads_change_nothing(
     X, sign = make_data(1500)
     X = sparse.csr_matrix(X)
     monkeypatch.setattr("semisvm.kernels.sources.VALUES_PER_THREAD", 1)
-    monkeypatch.setattr(advance, "NEARLY_ALL", 0.0)
+    monkeypatch.setattr(advance, "SHARE_THAT_MOVES", 0.0)
     whole, n_begun, found = CachedRows.begin, [], []
 
     def begin(self, rows, work):

@@ -54,7 +54,7 @@ STAYING_SHARE = 0.5  # of a set that stays for the next round
 SET_GAP_SHARE = 0.3  # the gap of a set is closed to this share of the problem's gap,
 SET_GAP_FLOOR = 0.5  # but not below this share of tol, so that the last rounds do not end just above it
 STEPS_PER_MEMBER = 100  # most steps of a round per variable of the set
-NEARLY_ALL = 0.9  # if such a share of the new members moves, their rows are begun before they have
+SHARE_THAT_MOVES = 0.9  # if such a share of the new members moves, their rows are begun before they have
 PADDING = 16  # numbers after each row of G: at a power of two, a column would lie in one set of the cache
 
 MOST_VARIABLES = 128  # the eigenvectors of more would take longer than pairwise steps
@@ -150,7 +150,7 @@ class WorkingSets:
             begun = kernel.begin(self.row[new], lambda: found.append(self._step(tol, max_iter)))
         beta, n_steps = found[0] if found else self._step(tol, max_iter)
         has_moved = (beta != state.beta.ravel()[self.member]) & (self.member >= 0)
-        self.new_move = bool(has_moved[new].mean() >= NEARLY_ALL) if len(new) else False
+        self.new_move = bool(has_moved[new].mean() >= SHARE_THAT_MOVES) if len(new) else False
         moved = np.flatnonzero(has_moved)
         variable = self.member[moved]
         change = self._spread(variable, beta[moved], begun)
