@@ -261,7 +261,8 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Parameters
         ----------
-        %(rows)s
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features) or array-like of str
+            The rows.
         %(labels)s
 
         Returns
@@ -296,7 +297,8 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Parameters
         ----------
-        %(rows)s
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features) or array-like of str
+            The rows.
 
         Returns
         -------
