@@ -8,11 +8,21 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 Class = TypeVar("Class", bound=type)
+
+
+@dataclass
+class BegunRows:
+    """Rows that have begun to be made: each of them in its slot, the first `n_ready` columns complete."""
+
+    rows: np.ndarray
+    slots: np.ndarray
+    n_ready: int
 
 
 class KernelRows(Protocol):
@@ -151,7 +161,9 @@ class HostRows(KernelRows, Protocol):
             The data row of each position.
         """
 
-    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+    def spread(
+        self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray, begun: BegunRows | None = None
+    ) -> np.ndarray:
         """Return the change of K @ coefficients when the coefficients of some rows move, on every core.
 
         Parameters
@@ -162,6 +174,8 @@ class HostRows(KernelRows, Protocol):
             By how much their coefficients move.
         is_kept : ndarray of bool of shape (m,)
             Which rows to keep in memory, if they have to be made and there is room.
+        begun : BegunRows, default=None
+            Rows that other threads have begun to make, where rows are cached.
 
         Returns
         -------
