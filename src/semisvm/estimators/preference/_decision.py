@@ -22,7 +22,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy import optimize
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -308,7 +308,7 @@ def fit_sigmoid(scores: np.ndarray, sign: np.ndarray) -> tuple[float, float]:
         residual = expit(u) - target
         return float(np.mean(np.logaddexp(0, u) - target * u)), np.array([np.mean(residual * z), np.mean(residual)])
 
-    found = minimize(
+    found = optimize.minimize(
         loss,
         [0.0, np.log(target.mean() / (1 - target.mean()))],
         jac=True,

@@ -45,7 +45,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy import optimize
 from scipy.special import expit, logit
 
 from semisvm.dual import DualProblem, DualSolution
@@ -248,7 +248,7 @@ def soft_labels(
         return np.average(expit((nu - g) / temperature), weights=weight) - positive_fraction
 
     room = 1e-6 * (temperature + np.abs(g).max())
-    nu = brentq(excess, g.min() + offset - room, g.max() + offset + room)
+    nu = optimize.brentq(excess, g.min() + offset - room, g.max() + offset + room)
     return expit((nu - g) / temperature)
 
 
