@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 import browser
+from cluster_tasks import start_cluster
 from semisvm import dual
 from semisvm.device import resolve
 from semisvm.dual import advance, host  # before anything is patched: they copy constants
@@ -53,6 +54,14 @@ def chromium():
         )
         yield running
         running.close()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A client of two real worker processes."""
+    pytest.importorskip("distributed")
+    with start_cluster() as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

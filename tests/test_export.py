@@ -71,6 +71,14 @@ def test_every_kernel_that_onnx_has_gives_the_same_scores(kernel):
     check_same(SupervisedSVC(kernel=kernel, gamma=0.02, coef0=0.5, degree=2).fit(X, y), X)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_fit_that_was_stopped_before_its_first_step():
+    X, y = cancer()
+    model = TransductiveSVC(time_limit=1e-9).fit(X, y)
+    assert len(model.support_) == 0
+    check_same(model, X)
+
+
 def test_a_linear_machine_of_the_primal_form():
     X, y = cancer()
     check_same(SupervisedSVC(kernel="linear", solver="primal").fit(X, y), X)

@@ -118,6 +118,24 @@ feature_names_in_ : ndarray of shape (`n_features_in_`,)
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
     The rows.
 """,
+    "scores_and_sign": """
+scores : array-like of shape (n,)
+    Scores of labeled rows.
+sign : array-like of shape (n,)
+    Their true classes, +1 or -1.
+""",
+    "counts": """
+counts : Counts
+    Scalars or arrays.
+""",
+    "raw_rows": """
+rows : DataFrame or matrix
+    With the columns that the model was fitted to.
+""",
+    "frame": """
+frame : DataFrame
+    Rows with the columns of the fit.
+""",
     "new_rows": """
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
     The rows, or with ``kernel="precomputed"`` the kernel values between them and the training rows.
@@ -248,6 +266,9 @@ adjust : {"best", "paper"} or None, default="best"
     (see :func:`semisvm.decision.adjust`). None leaves it at 0, and all unlabeled rows are labeled at once.
 max_rounds : int, default=20
     For "part" and "full": most trainings.
+probability : bool, default=False
+    Whether there is `predict_proba`. The threshold decides, so the most probable class is not always the one that is
+    predicted, which much of scikit-learn takes for granted: hence it has to be asked for, before the fit or after it.
 """,
     "operating_points": """
 threshold_ : ndarray of shape (n_problems,)

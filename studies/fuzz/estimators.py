@@ -2,27 +2,36 @@
 
 What must hold: a fit ends with a model or with a ValueError or TypeError in words about the input, within 20 s of the
 processor on a few rows; every prediction is a class and every score a finite number; labels stay as they were given;
-the same fit gives the same model, and so do the same rows in another order, a pickle, and a model file.
+the same fit gives the same model, and so do a pickle and a model file. Then the model is used: in a campaign, for a
+model card, as ONNX; and the rows for an `UnlabeledKernel`.
 """
 
 from __future__ import annotations
 
 import pickle
+import tempfile
 import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from semisvm import UnlabeledKernel, export, load, save
 from studies.fuzz.parameters import ESTIMATORS, EXTREME, choices_of, make_estimator
 from studies.fuzz.verdict import Verdict, of_error, watched
 
 Recipe = dict[str, Any]
 SHAPES = ("normal", "normal", "integers", "line", "constant", "duplicates", "one hot", "zeros", "constant column")
 SCALES = (1.0, 1.0, 1.0, 1e-300, 1e-160, 1e-30, 1e-8, 1e4, 1e6, 1e19, 1e30, 1e100, 1e149, 1e160, 1e308)
-CONTAINERS = ("array", "array", "csr", "csc", "csr int64", "frame", "list", "fortran", "read-only", "strided", "named")
+CONTAINERS = (
+    "array", "array", "csr", "csc", "csr int64", "frame", "list", "fortran", "read-only", "strided", "named", "table",
+    "texts",
+)  # fmt: skip
+THEN = (None, "campaign", "card", "file", "onnx", "unlabeled kernel")
 TYPES = ("float64", "float64", "float32", "int64", "float16", "object", "bool", "uint8", "str", "complex128")
 POISONS = (None, None, None, None, "nan", "inf", "-inf", "text", "none", "one huge", "one tiny")
 TARGETS = (
@@ -79,12 +88,13 @@ def make(random: np.random.Generator) -> Recipe:
         "target": pick(TARGETS, 0.8),
         "weights": pick(WEIGHTS, 0.75),
         "seed": int(random.integers(1000)),
+        "then": pick(THEN, 0.7),
     }
 
 
 PLAIN = {
     "shape": "normal", "scale": 1.0, "uneven": False, "container": "array", "type": "float64", "poison": None,
-    "target": "int", "weights": None, "labeled": 0.7, "classes": 2, "d": 2, "n": 12, "seed": 0,
+    "target": "int", "weights": None, "labeled": 0.7, "classes": 2, "d": 2, "n": 12, "seed": 0, "then": None,
 }  # fmt: skip
 
 
@@ -153,7 +163,14 @@ def _contained(X: np.ndarray, container: str) -> Any:
         return X.tolist()
     if container == "frame":
         return pd.DataFrame(X, index=np.arange(len(X)) + 100)
-    return pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])]) if container == "named" else X
+    words = np.array([" ".join(f"w{cell}" for cell in row) for row in X.tolist()], dtype=object)
+    if container == "texts":
+        return words
+    if container in ("named", "table"):
+        frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+        kinds = np.array(["red", "blue", None], dtype=object)[np.arange(len(X)) % 3]
+        return frame if container == "named" else frame.assign(kind=kinds, note=words + " and some more words")
+    return X
 
 
 def given_target(recipe: Recipe) -> tuple[Any, np.ndarray]:
@@ -237,6 +254,27 @@ def _fit_and_compare(recipe: Recipe) -> Verdict:
         return Verdict("not repeatable", "the same fit has other scores")
     if not np.array_equal(_scores(pickle.loads(pickle.dumps(model)), X), scores):
         return Verdict("not repeatable", "a pickle has other scores")
+    return _use(model, X, y, scores, recipe["then"])
+
+
+def _use(model: Any, X: Any, y: Any, scores: np.ndarray, then: str | None) -> Verdict:
+    """What users do with a fitted model; a refusal has to be in words here too."""
+    if then == "campaign":
+        campaign = model.campaign(X, min_precision=0.8, seed="00")
+        asked = campaign.draw(3)
+        campaign.tell(asked, [model.classes_[-1]] * len(asked))
+        return Verdict("done" if campaign.verdict().reason else "no reason")
+    if then == "card":
+        return Verdict("done" if type(model).__name__ in str(export.model_card(model)) else "no name")
+    if then == "onnx" and find_spec("skl2onnx") is not None:
+        export.to_onnx(model)
+    if then == "file":
+        with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+            path = save(model, Path(folder) / "model.skops")
+            if not np.array_equal(_scores(load(path), X), scores):
+                return Verdict("not repeatable", "a model file has other scores")
+    if then == "unlabeled kernel" and not np.isfinite(UnlabeledKernel().fit_transform(X, y)).all():
+        return Verdict("nan", "a kernel is not finite")
     return Verdict("done")
 
 

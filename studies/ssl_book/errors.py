@@ -24,7 +24,7 @@ class KernelsOfSet:
     """The kernels of a set, on which `AutoSVC` with its defaults is fitted for any choice of labeled rows."""
 
     def __init__(self, X: Any, codes: np.ndarray, *, is_safe: bool = True):
-        self.codes, self.n_classes = codes, int(codes.max()) + 1
+        self.X, self.codes, self.n_classes = X, codes, int(codes.max()) + 1
         self.weight = np.ones(len(codes))
         self.library: KernelLibrary
         self.at: Coordinates
@@ -38,7 +38,7 @@ class KernelsOfSet:
         hidden[labeled] = self.codes[labeled]
         labels = Labels(np.arange(self.n_classes), hidden)
         costs = Costs(np.ones(self.n_classes))
-        target = labeled_target(labels, costs, self.weight, np.arange(len(self.codes)))
+        target = labeled_target(self.X, labels, costs, self.weight, np.arange(len(self.codes)))
         target = replace(target, labeled=self.node[target.labeled])
         return fit_average(self.library, self.at, target, ridge=0.1, strength=0.5, tell=lambda record: False)[0]
 

@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 import time
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import semisvm
+from cluster_tasks import start_cluster
 from command_line import run_command
 from folder_tables import mixed_table, write_parts
 from semisvm.primal import DaskRows
@@ -219,20 +219,6 @@ def test_a_missing_dask_is_said(table, tmp_path, capsys, monkeypatch):
 # ---- workers ----
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """Two real worker processes."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        warnings.catch_warnings(),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit="1GB"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
 @contextlib.contextmanager
 def meanwhile(function):
     """Call a function again and again while the block runs."""
@@ -306,7 +292,7 @@ def test_errors_of_workers_are_those_of_the_data(table, tmp_path, capsys, cluste
 
 def test_a_pool_that_is_larger_than_the_memory_of_the_workers(tmp_path, capsys, monkeypatch):
     """Encoded rows of 12 MB on a worker that may hold 6: each pass reads them again, and none are kept."""
-    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("distributed")
     import dask
 
     monkeypatch.setattr("semisvm.primal.dask_rows.GROUP_BYTES", 1_000_000)
@@ -319,11 +305,7 @@ def test_a_pool_that_is_larger_than_the_memory_of_the_workers(tmp_path, capsys, 
     most = [0]
     with (
         dask.config.set(no_limit),  # the libraries alone take more
-        warnings.catch_warnings(),
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit="6MB"
-        ) as cluster,
-        distributed.Client(cluster) as client,
+        start_cluster(n_workers=1, memory_limit="6MB") as client,
     ):
 
         def look(is_over):
@@ -332,7 +314,7 @@ def test_a_pool_that_is_larger_than_the_memory_of_the_workers(tmp_path, capsys, 
             is_over.wait(0.1)
 
         with meanwhile(look):
-            words = ["--method", "supervised", "--C", "0.001", "--dask", cluster.scheduler_address]
+            words = ["--method", "supervised", "--C", "0.001", "--dask", client.scheduler.address]
             _, model = fit(capsys, folder, tmp_path / "m.skops", *words)
     assert model.summary.data.labeled > 20_000
     assert 0 < most[0] < 6e6

@@ -170,7 +170,7 @@ def test_latent_coordinates_have_length_1_and_their_scores_are_those_of_the_kern
     rng = np.random.default_rng(0)
     views = {"words": rng.random((40, 9)), "characters": rng.random((40, 12))}
     Y = rng.choice([-1.0, 1.0], (15, 1))
-    target = LabeledTarget(np.arange(15), Y, np.ones(15), np.ones(15))
+    target = LabeledTarget(np.arange(15), Y, np.ones(15), np.ones(15), np.arange(15))
     found = train_features(
         ("words", "characters"), find_latent_directions, (1.0, 0.1), views, np.ones(40), target, SETTINGS, ""
     )
@@ -213,7 +213,7 @@ def test_a_forest_is_near_that_of_scikit_learn_and_left_out_by_its_out_of_bag_sc
     X = rng.standard_normal((60, 9))
     X[:, 8] = 1  # a column that never varies
     codes = (X[:25, 0] + 0.5 * rng.standard_normal(25) > 0).astype(int)
-    target = LabeledTarget(np.arange(25), 2.0 * codes[:, None] - 1, np.ones(25), np.ones(25))
+    target = LabeledTarget(np.arange(25), 2.0 * codes[:, None] - 1, np.ones(25), np.ones(25), np.arange(25) % 20)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(members, "N_FOREST_TREES", 2000)
         found = train_forest("rows", is_random, per_cut, {"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
@@ -270,7 +270,7 @@ def test_families_of_columns_are_believed_in_by_their_record_once_labels_are_man
     silent = SimpleNamespace(
         members=SimpleNamespace(crossed=np.zeros((n_labels, 1)), left_out=None)
     )  # labels tell nothing
-    target = LabeledTarget(np.arange(n_labels), ones[:, None], ones, ones)
+    target = LabeledTarget(np.arange(n_labels), ones[:, None], ones, ones, np.arange(n_labels) % 20)
     families = dict.fromkeys([*TABLE_FAMILIES, "words of note"], silent)
     found = dict(zip(families, weigh_families(families, target, SETTINGS).weights, strict=True))
     plain = found["standardized columns"]

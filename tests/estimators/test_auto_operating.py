@@ -1,8 +1,10 @@
 """AutoSVC with a precision or recall to keep, certificates, and probabilities, on rows that were not fitted."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs
 from threadpoolctl import threadpool_limits
 
@@ -12,6 +14,7 @@ from semisvm.estimators.auto.average import FamilySettings, labeled_target
 from semisvm.estimators.auto.families import crossed_scores, fit_families
 from semisvm.estimators.auto.stacking import stack
 from semisvm.estimators.costs import Costs
+from semisvm.estimators.equal_rows import content_key
 from semisvm.labels import Labels
 
 
@@ -33,7 +36,7 @@ SETTINGS = FamilySettings(2, (3, 15), "auto", True, 0.1, 0.5, lambda record: Fal
 def trained(n_labeled=40):
     X, y, *_ = hard_task(n_labeled=n_labeled)
     labels = Labels(np.arange(2), y)
-    target = labeled_target(labels, Costs(np.ones(2)), np.ones(len(y)), np.arange(len(y)))
+    target = labeled_target(X, labels, Costs(np.ones(2)), np.ones(len(y)), np.arange(len(y)))
     return fit_families(X, np.ones(len(y)), target, SETTINGS), target
 
 
@@ -44,7 +47,9 @@ def test_crossed_scores_are_weighed_without_the_labels_of_their_rows():
     left_out = np.stack([machine.left_out for machine in members.machines.values()])
     belief = np.array([record.details["belief"] for record in members.history])
     fold = np.empty(40, dtype=int)
-    fold[np.argsort(target.Y[:, 0], kind="stable")] = np.arange(40) % 20
+    X, *_ = hard_task(n_labeled=40)
+    fold[np.lexsort((content_key(X[:40]), target.Y[:, 0]))] = np.arange(40) % 20
+    assert_array_equal(target.fold, fold)
     for i in (0, 7, 39):
         kept = fold != fold[i]
         weights = stack(left_out[:, kept], target.Y[kept], np.ones(kept.sum()), belief / belief.sum(), strength=0.5)
@@ -114,6 +119,33 @@ def test_probabilities_are_calibrated_on_rows_that_were_not_fitted():
         assert abs(probability[:, 1].mean() - truth.mean()) < tolerance
         assert abs(sure.mean() - right.mean()) < tolerance
         assert right[sure > 0.9].mean() > 0.85
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_predicted_class_is_the_most_probable_one_unless_a_boundary_is_moved_on_purpose(n_classes):
+    X, truth = make_blobs([300, 90, 60][:n_classes], centers=None, n_features=2, cluster_std=4.0, random_state=3)
+    y = np.where(np.random.default_rng(0).permutation(len(truth)) < 90, truth, -1)
+    model = AutoSVC().fit(X, y)
+    assert_array_equal(model.predict_proba(X).argmax(axis=1), model.predict(X))
+    for asked in ({"min_recall": 0.9}, {"class_weight": "balanced"}, {"costs": {k: 1 + 9.0 * k for k in range(3)}}):
+        asked = {"costs": {k: asked["costs"][k] for k in range(n_classes)}} if "costs" in asked else asked
+        moved = AutoSVC(**asked).fit(X, y)
+        assert (moved.predict_proba(X).argmax(axis=1) != moved.predict(X)).any()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, pd.DataFrame], ids=["dense", "sparse", "table"])
+def test_in_probabilities_and_thresholds_a_row_of_weight_k_is_k_rows(form):
+    X, y, new, _ = hard_task(n_labeled=60)
+    X, y, new = X[:150], y[:150], new[:50]
+    weight = np.random.default_rng(1).integers(1, 4, len(y))
+    times = np.random.default_rng(2).permutation(np.repeat(np.arange(len(y)), weight))
+    for asked in ({}, {"min_recall": 0.8}):
+        weighted = AutoSVC(**asked).fit(form(X), y, sample_weight=weight, random_sample=np.ones(len(y), dtype=bool))
+        repeated = AutoSVC(**asked).fit(form(X[times]), y[times], random_sample=np.ones(len(times), dtype=bool))
+        assert weighted.operating_point_.counts.rows == repeated.operating_point_.counts.rows
+        if form is not pd.DataFrame:  # in trees and in the preparation of columns that is not exact
+            assert_allclose(weighted.predict_proba(form(new)), repeated.predict_proba(form(new)), atol=1e-6)
+            assert_allclose(weighted.threshold_, repeated.threshold_, atol=1e-9)
 
 
 def test_digits_with_targets_by_class_and_a_model_file(tmp_path):

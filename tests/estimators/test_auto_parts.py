@@ -89,7 +89,7 @@ def test_the_spread_is_the_mean_error_over_all_orders_of_the_labels(rng):
 def believed(K, Y, is_structure=True, rows=slice(None)):
     """The belief in a kernel beside an ordinary one that says nothing, both believed in alike before labels speak."""
     ones = np.ones(len(Y))
-    target = LabeledTarget(np.arange(len(Y)), Y, ones, ones)
+    target = LabeledTarget(np.arange(len(Y)), Y, ones, ones, np.arange(len(Y)) % 20)
     members = [Member("own", "own", 1.0, 1.0, is_structure), Member("none", "none", 1.0, 1.0)]
     kernels = {"own": K, "none": np.zeros_like(K)}
     machines = {name: fit_least_squares(kernel, Y, ones, ones, ridge=0.1) for name, kernel in kernels.items()}

@@ -142,11 +142,11 @@ def rows_of_certificate(model, y):
     return np.flatnonzero(make_plan(encode(y), **{name: getattr(model, name) for name in asked}).certifies)
 
 
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
-def test_a_certificate_is_made_on_labels_that_do_not_train(class_weight):
+@pytest.mark.parametrize("costs", [None, {0: 1.0, 1: 3.0}])
+def test_a_certificate_is_made_on_labels_that_do_not_train(costs):
     """Without these rows the machine is the same: neither their labels nor their features have a part in it."""
     X, y, _ = overlapping(0, n=600, n_labeled=400)
-    asked = {"calibration": "full", "min_recall": 0.7, "class_weight": class_weight}
+    asked = {"calibration": "full", "min_recall": 0.7, "costs": costs}
     model = PreferenceSVC(**asked, confidence=0.9, random_state=0).fit(X, y)
     kept = rows_of_certificate(model, y)
     assert abs(len(kept) - 200) <= 1

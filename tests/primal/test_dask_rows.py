@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import warnings
 
 import numpy as np
 import pytest
@@ -38,20 +37,6 @@ def assert_same_machine(found, other):
     assert found.objective == pytest.approx(other.objective, rel=found.gap + other.gap)
     distance = sum(np.sqrt(2 * solution.gap * solution.objective) for solution in (found, other))
     assert np.linalg.norm(found.w - other.w) <= distance
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Two real worker processes; partitions of any size are groups of their own."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        warnings.catch_warnings(),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="800MB"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

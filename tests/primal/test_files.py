@@ -155,11 +155,14 @@ def test_files_that_can_not_be_used_are_named(tmp_path, array, words):
 
 
 def test_a_file_that_is_no_array_or_ends_early_is_named(tmp_path):
-    (tmp_path / "x.npy").write_bytes(b"hello")
-    with pytest.raises(DataError, match=r"x\.npy: this is no \.npy file"):
-        FileRows(tmp_path / "x.npy")
     np.save(tmp_path / "y.npy", np.ones((100, 2)))
     content = (tmp_path / "y.npy").read_bytes()
+    header_unclosed = content.replace(b"(100, 2)", b"(100, 2(")
+    header_no_python = content.replace(b"'shape': (", b"'shape'= (")
+    for damaged in (b"hello", header_unclosed, header_no_python):
+        (tmp_path / "x.npy").write_bytes(damaged)
+        with pytest.raises(DataError, match=r"x\.npy: this is no \.npy file"):
+            FileRows(tmp_path / "x.npy")
     (tmp_path / "y.npy").write_bytes(content[:-8])
     with pytest.raises(DataError, match="ends before its last row"):
         FileRows(tmp_path / "y.npy").sum_over(lambda part: part.X.sum(axis=0))

@@ -110,3 +110,11 @@ def test_half_a_file_is_seen(tmp_path, monkeypatch):
     (tmp_path / "p.csv").unlink()
     assert faults._judge({**recipe, "has_old": True}, -9, "").kind == "lost file"
     assert np.isin(faults._judge(recipe, -9, "").kind, ["done"])
+
+
+@pytest.mark.parametrize("then", estimators.THEN)
+@pytest.mark.parametrize("container", ["array", "csr", "table", "texts"])
+def test_fitted_models_are_used_and_tables_and_texts_are_drawn(then, container):
+    recipe = {"estimator": "AutoSVC", "parameters": {}, **estimators.PLAIN, "then": then, "container": container}
+    is_refused = container in ("table", "texts") and then in ("onnx", "unlabeled kernel")
+    assert estimators.check(recipe).kind == ("refused" if is_refused else "done")

@@ -283,3 +283,11 @@ def test_a_summary_of_other_types_is_refused(tmp_path, place, value):
         new.writestr(files.DIGEST, files._digest(new))
     with pytest.raises(DataError, match="can't be read as a model"):
         semisvm.load(path)
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
+def test_a_model_of_sparse_rows_can_be_saved_and_loaded(form, tmp_path):
+    X, y = form(np.eye(8, 3)), np.array([0, 1, 0, 1, 0, 1, -1, -1])
+    model = semisvm.SupervisedSVC().fit(X, y)
+    path = semisvm.save(model, tmp_path / "model.skops")
+    np.testing.assert_array_equal(semisvm.load(path).decision_function(X), model.decision_function(X))

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint
 from semisvm.model_selection import LabeledRowsScoreMixin
+from semisvm.shared_docs import with_shared_docs
 
 
 def scores_for_class(scores: np.ndarray, classes: np.ndarray, pos_label: Any) -> np.ndarray:
@@ -140,13 +141,13 @@ class ThresholdClassifier(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierM
             raise ValueError("This operating point missed its target: label more rows, or pass a plain threshold.")
         return cls(model, point.threshold, pos_label)._learn(model, point)
 
+    @with_shared_docs
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Fit the inner classifier; the threshold stays, what was promised of it does not.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        %(rows)s
         y : array-like of shape (n_samples,)
             The labels.
         **fit_params : dict
@@ -154,8 +155,7 @@ class ThresholdClassifier(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierM
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        %(fitted_self)s
         """
         return self._learn(clone(self.estimator).fit(X, y, **fit_params), None)
 
@@ -170,13 +170,13 @@ class ThresholdClassifier(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierM
                 setattr(self, name, getattr(fitted, name))
         return self
 
+    @with_shared_docs
     def decision_function(self, X: Any) -> np.ndarray:
         """Return scores with the threshold subtracted.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        %(rows)s
 
         Returns
         -------
@@ -193,13 +193,13 @@ class ThresholdClassifier(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierM
         scores[:, self.classes_ == label] -= self.threshold
         return scores
 
+    @with_shared_docs
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        %(rows)s
 
         Returns
         -------

@@ -31,10 +31,12 @@ from semisvm.decision.checks import Floats, check_scores
 from semisvm.decision.counts import Counts, Curve, count_all, count_at, cuts_between, precision, recall
 from semisvm.decision.operating_point import PROMISES, EvidenceLevel, OperatingPoint, operating_point, show
 from semisvm.decision.target import Target, best_of, f_name
+from semisvm.shared_docs import with_shared_docs
 
 Rule = Literal["best", "paper"]
 
 
+@with_shared_docs
 def choose(
     scores: ArrayLike,
     sign: ArrayLike,
@@ -53,10 +55,7 @@ def choose(
 
     Parameters
     ----------
-    scores : array-like of shape (n,)
-        Scores of labeled rows.
-    sign : array-like of shape (n,)
-        Their true classes, +1 or -1.
+    %(scores_and_sign)s
     min_precision, min_recall : float, optional
         Lowest precision and recall that are good enough.
     beta : float, default=1.0
@@ -153,6 +152,7 @@ def choose_for(
     return point if reached else _with_reason(point)
 
 
+@with_shared_docs
 def measure(
     scores: ArrayLike,
     sign: ArrayLike,
@@ -166,10 +166,7 @@ def measure(
 
     Parameters
     ----------
-    scores : array-like of shape (n,)
-        Scores of labeled rows.
-    sign : array-like of shape (n,)
-        Their true classes, +1 or -1.
+    %(scores_and_sign)s
     threshold : float, default=0.0
         The threshold to measure. It may be infinite.
     target : Target, optional

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.decision.checks import Bools, Floats, check_scores_and_sign, check_threshold
+from semisvm.shared_docs import with_shared_docs
 
 
 class Counts(NamedTuple):
@@ -100,15 +101,13 @@ class Curve(NamedTuple):
     counts: Counts
 
 
+@with_shared_docs
 def count_at(scores: ArrayLike, sign: ArrayLike, threshold: float) -> Counts:
     """Count at one threshold.
 
     Parameters
     ----------
-    scores : array-like of shape (n,)
-        Scores of labeled rows.
-    sign : array-like of shape (n,)
-        Their true classes, +1 or -1.
+    %(scores_and_sign)s
     threshold : float
         Rows with a higher score are accepted. It may be infinite.
 
@@ -133,15 +132,13 @@ def count_at(scores: ArrayLike, sign: ArrayLike, threshold: float) -> Counts:
     )
 
 
+@with_shared_docs
 def count_all(scores: ArrayLike, sign: ArrayLike) -> Curve:
     """Count at every threshold that makes a difference.
 
     Parameters
     ----------
-    scores : array-like of shape (n,)
-        Scores of labeled rows.
-    sign : array-like of shape (n,)
-        Their true classes, +1 or -1.
+    %(scores_and_sign)s
 
     Returns
     -------
@@ -185,13 +182,13 @@ def cuts_between(distinct: Floats) -> Floats:
     return np.concatenate([[-np.inf], middle, [np.inf]])
 
 
+@with_shared_docs
 def precision(counts: Counts) -> Any:
     """Return the share of positives among the accepted rows.
 
     Parameters
     ----------
-    counts : Counts
-        Scalars or arrays.
+    %(counts)s
 
     Returns
     -------
@@ -207,13 +204,13 @@ def precision(counts: Counts) -> Any:
     return _share(counts.tp, counts.accepted)
 
 
+@with_shared_docs
 def recall(counts: Counts) -> Any:
     """Return the share of the positives that are accepted.
 
     Parameters
     ----------
-    counts : Counts
-        Scalars or arrays.
+    %(counts)s
 
     Returns
     -------
@@ -229,13 +226,13 @@ def recall(counts: Counts) -> Any:
     return _share(counts.tp, counts.positives)
 
 
+@with_shared_docs
 def f_score(counts: Counts, beta: float = 1.0) -> Any:
     """Return F-beta, the weighted harmonic mean of precision and recall.
 
     Parameters
     ----------
-    counts : Counts
-        Scalars or arrays.
+    %(counts)s
     beta : float, default=1.0
         Weight of recall: above 1 it counts more than precision.
 
@@ -258,13 +255,13 @@ def f_score(counts: Counts, beta: float = 1.0) -> Any:
     return _share(hit, hit + beta**2 * counts.fn + counts.fp)
 
 
+@with_shared_docs
 def accuracy(counts: Counts) -> Any:
     """Return the share of rows that are classified correctly.
 
     Parameters
     ----------
-    counts : Counts
-        Scalars or arrays.
+    %(counts)s
 
     Returns
     -------
@@ -280,13 +277,13 @@ def accuracy(counts: Counts) -> Any:
     return _share(counts.tp + counts.tn, counts.rows)
 
 
+@with_shared_docs
 def expected_cost(counts: Counts, costs: tuple[float, float]) -> Any:
     """Return the mean cost per row.
 
     Parameters
     ----------
-    counts : Counts
-        Scalars or arrays.
+    %(counts)s
     costs : (float, float)
         Cost of a missed positive and of an accepted negative.
 

@@ -48,6 +48,7 @@ from numpy.typing import ArrayLike
 
 from semisvm.decision.checks import Floats, check_costs
 from semisvm.decision.counts import Counts, count_all, count_at
+from semisvm.shared_docs import with_shared_docs
 
 
 @dataclass(frozen=True)
@@ -150,13 +151,13 @@ def guard(
     )
 
 
+@with_shared_docs
 def smoothed_cost(counts: Counts, costs: tuple[float, float], positive_share: float) -> Any:
     """Return the expected cost per row with one extra error of each kind, est(theta) of the module's docstring.
 
     Parameters
     ----------
-    counts : Counts
-        Scalars or arrays.
+    %(counts)s
     costs : (float, float)
         Cost of a missed positive and of an accepted negative.
     positive_share : float

@@ -166,14 +166,17 @@ def join_copies(rows: np.ndarray, found: MethodFit) -> tuple[np.ndarray, MethodF
 
 def content_order(X: Any, *ties: np.ndarray) -> np.ndarray:
     """The order of rows by what they hold; equal rows in the order of `ties`, the last of which counts first."""
+    return np.lexsort((*ties, content_key(X)))
+
+
+def content_key(X: Any) -> np.ndarray:
+    """One number per row, the same for equal rows and almost never for others."""
     if is_sparse_matrix(X):
-        key = _fingerprint(_canonical(X))
-    elif X.dtype.kind in "fiub":
+        return _fingerprint(_canonical(X))
+    if X.dtype.kind in "fiub":
         has_gaps = X.dtype.kind == "f" and np.isnan(X).any()
-        key = _fingerprint(np.where(np.isnan(X), GAP, X) if has_gaps else X)
-    else:
-        key = np.array([int.from_bytes(blake2b(repr(row).encode(), digest_size=7).digest()) for row in X.tolist()])
-    return np.lexsort((*ties, key))
+        return _fingerprint(np.where(np.isnan(X), GAP, X) if has_gaps else X)
+    return np.array([int.from_bytes(blake2b(repr(row).encode(), digest_size=7).digest()) for row in X.tolist()])
 
 
 def find_equal_rows(X: Any) -> EqualRows:

@@ -75,6 +75,8 @@ def _svm_decision(model: BaseSVC, X: Any, op: Any) -> Any:
     formula = model._formula
     if formula.name == "linear":
         products = op.MatMul(X, np.asarray(model.coef_, dtype=np.float64).T.copy())
+    elif model.support_vectors_.shape[0] == 0:  # a fit that ended before its first step; ONNX has no empty matrices
+        products = op.MatMul(X, np.zeros((model.n_features_in_, len(model.intercept_))))
     else:
         vectors: Any = model.support_vectors_
         dense = np.asarray(as_dense(vectors), dtype=np.float64)

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import BaseCrossValidator, StratifiedGroupKFold
+from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils import check_consistent_length, check_random_state
 
 from semisvm.decision import rank_auc
 from semisvm.labels import Labels, encode, find_labeled
 from semisvm.model_selection.cross_fit import assign_folds, list_folds
+from semisvm.model_selection.split import CountedSplitter
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import num_samples, safe_indexing
 
@@ -106,7 +107,7 @@ def accuracy_on_labeled_rows(
     return float(np.average(is_right, weights=weight))
 
 
-class PositiveUnlabeledKFold(BaseCrossValidator):
+class PositiveUnlabeledKFold(CountedSplitter):
     """K-fold over labeled and over unlabeled rows, each dealt out evenly.
 
     Use it as `cv` together with the scorer `pu_auc`.
@@ -194,21 +195,6 @@ class PositiveUnlabeledKFold(BaseCrossValidator):
             return
         rng = check_random_state(self.random_state) if self.shuffle else None
         yield from list_folds(deal_with_unlabeled(labels.codes, self.n_splits, rng)[0])
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of splits.
-
-        Parameters
-        ----------
-        X, y, groups : object, optional
-            Not used; here for scikit-learn.
-
-        Returns
-        -------
-        n_splits : int
-            The number of (train, test) pairs.
-        """
-        return self.n_splits
 
 
 def deal_with_unlabeled(codes: np.ndarray, n_folds: int, rng: Any = None, n_draws: int = 1) -> np.ndarray:

@@ -8,9 +8,8 @@ not known, counts the marker -1 as a class, and takes unlabeled rows away from t
 labeled rows alone, by one of scikit-learn's own splitters, and give every unlabeled row to every training part. With
 them `cross_val_score` and `GridSearchCV` give correct results. Where every row has a label, they are scikit-learn's.
 
-Two tools of scikit-learn can't be used with unlabeled rows. `cross_val_predict` refuses every splitter that leaves a
-row untested: use `cross_fit_scores`. `CalibratedClassifierCV` counts the marker as a class, and is refused by the
-splitters: use `SemiSupervisedCalibratedClassifierCV`.
+Two of scikit-learn's tools can't handle unlabeled rows. In place of `cross_val_predict` there is `cross_fit_scores`,
+in place of `CalibratedClassifierCV` there is `SemiSupervisedCalibratedClassifierCV`.
 """
 
 from __future__ import annotations
@@ -36,9 +35,6 @@ from sklearn.utils import check_array, check_consistent_length
 from semisvm.labels import Labels, encode
 from semisvm.sklearn_private import num_samples
 
-__all__ = ["SemiSupervisedGroupKFold", "SemiSupervisedKFold", "SemiSupervisedShuffleSplit"]
-
-
 _NO_CALIBRATOR = (
     "CalibratedClassifierCV counts the marker of unlabeled rows as a class, and its probabilities would be wrong. Use "
     "semisvm.model_selection.SemiSupervisedCalibratedClassifierCV, or fit the classifier first and pass "
@@ -46,10 +42,30 @@ _NO_CALIBRATOR = (
 )
 
 
-class _SemiSupervisedSplitter(BaseCrossValidator):
-    """Split the labeled rows by `_labeled_splitter()`; unlabeled rows train."""
+class CountedSplitter(BaseCrossValidator):
+    """A splitter that is told how many splits to make."""
 
     n_splits: int
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits.
+
+        Parameters
+        ----------
+        X, y, groups : object, optional
+            Not used; here for scikit-learn.
+
+        Returns
+        -------
+        n_splits : int
+            The number of (train, test) pairs.
+        """
+        return self.n_splits
+
+
+class _SemiSupervisedSplitter(CountedSplitter):
+    """Split the labeled rows by `_labeled_splitter()`; unlabeled rows train."""
+
     unlabeled: Any
 
     @abstractmethod
@@ -96,21 +112,6 @@ class _SemiSupervisedSplitter(BaseCrossValidator):
             if labeled_groups is not None:
                 trains &= ~np.isin(groups, labeled_groups[test])
             yield np.flatnonzero(trains), labeled_rows[test]
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of splits.
-
-        Parameters
-        ----------
-        X, y, groups : object, optional
-            Not used; here for scikit-learn.
-
-        Returns
-        -------
-        n_splits : int
-            The number of (train, test) pairs.
-        """
-        return self.n_splits
 
     def _read_groups(self, groups: Any, *, n_rows: int) -> np.ndarray | None:
         if groups is not None:

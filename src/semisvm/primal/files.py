@@ -3,6 +3,9 @@
 The file is a two-dimensional .npy array, float32 or float64, in the order of C. It is read, not mapped: a chunk at a
 time, the next one by a thread while the last one is worked on. Other formats are decoded once into such a file
 (`ScratchWriter`), because decoding takes longer than everything else that is done with a row.
+
+Sparse rows are in a file of their own kind (`CsrScratchWriter`): one block per part that was written, the columns of
+its entries, then their values. Row pointers stay in memory.
 """
 
 from __future__ import annotations
@@ -13,12 +16,16 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from semisvm.errors import fault
+from semisvm.matrices import stack_rows
 from semisvm.primal.rows import MemoryRows, Rows
 
 BYTES_PER_CHUNK = 16_000_000
@@ -102,9 +109,8 @@ class FileRows(ChunkedRows):
                 raise ValueError(f"{name} must have one entry for each of the {self.n_rows} rows of {self.path}.")
         self.codes, self.weight, self.classes, self.feature_names = codes, weight, classes, feature_names
         self._is_checked = False
-        row_bytes = self.n_features * self.dtype.itemsize
         # It depends on the file alone, as sums do.
-        self._chunk_rows = max(BYTES_PER_CHUNK // max(row_bytes, 1), 1)
+        self._chunk_rows = max(BYTES_PER_CHUNK // max(self.n_features * self.dtype.itemsize, 1), 1)
 
     def _chunks(self) -> Iterator[MemoryRows]:
         with self.path.open("rb") as file:
@@ -120,13 +126,8 @@ class FileRows(ChunkedRows):
         if not self._is_checked and not np.isfinite(X).all():
             row = start + int(np.flatnonzero(~np.isfinite(X))[0]) // self.n_features
             raise fault(self.path, f"row {row + 1} holds a number that is not finite", "Fill it in, or leave it out")
-        part = slice(start, start + n)
-        return MemoryRows(
-            X.reshape(n, self.n_features),
-            None if self.codes is None else self.codes[part],
-            None if self.weight is None else self.weight[part],
-            first=start,
-        )
+        codes, weight = (None if one is None else one[start : start + n] for one in (self.codes, self.weight))
+        return MemoryRows(X.reshape(n, self.n_features), codes, weight, first=start)
 
     def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
         total = super()._sum_over(function, *broadcast)
@@ -141,9 +142,8 @@ class FileRows(ChunkedRows):
         with self.path.open("rb") as file:
             read = [self._read(file, int(run) * ROWS_PER_DRAW, ROWS_PER_DRAW) for run in runs]
         rows = np.concatenate([np.arange(part.first, part.first + part.n_rows) for part in read])
-        X = np.concatenate([part.X for part in read])
-        codes = None if self.codes is None else self.codes[rows]
-        return MemoryRows(X, codes, None if self.weight is None else self.weight[rows], origin=rows)
+        codes, weight = (None if one is None else one[rows] for one in (self.codes, self.weight))
+        return MemoryRows(np.concatenate([part.X for part in read]), codes, weight, origin=rows)
 
 
 class ScratchFile:
@@ -176,9 +176,8 @@ class ScratchWriter(ScratchFile):
     >>> from semisvm.primal import ScratchWriter
     >>> writer = ScratchWriter(2)
     >>> writer.write(np.ones((3, 2)))
-    >>> writer.write(np.ones((1, 2)))
     >>> writer.rows().n_rows
-    4
+    3
     """
 
     def __init__(self, n_features: int, folder: str | Path | None = None):
@@ -227,6 +226,84 @@ class ScratchWriter(ScratchFile):
         return found
 
 
+class CsrScratchWriter(ScratchFile):
+    """Writes sparse rows, as `ScratchWriter` does dense ones, into a file that is deleted with its `CsrFileRows`.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from semisvm.primal.files import CsrScratchWriter
+    >>> writer = CsrScratchWriter(3)
+    >>> writer.write(sparse.eye_array(3, format="csr"))
+    >>> writer.rows().sum_over(lambda part: part.X.sum(axis=0))
+    array([1., 1., 1.], dtype=float32)
+    """
+
+    def __init__(self, n_features: int, folder: str | Path | None = None):
+        super().__init__(".csr", folder)
+        self.n_features = n_features
+        self._blocks: list[tuple[int, np.ndarray]] = []
+
+    def write(self, X: Any) -> None:
+        """Append rows of a CSR matrix: their columns, then their values as float32."""
+        self._blocks.append((self._file.tell(), np.asarray(X.indptr, dtype=np.int64)))
+        np.asarray(X.indices, dtype="<i4").tofile(self._file)
+        np.asarray(X.data, dtype="<f4").tofile(self._file)
+
+    def rows(self, **attributes: Any) -> CsrFileRows:
+        """End writing and return the rows, with their `codes` and `classes`."""
+        self._file.close()
+        found = CsrFileRows(self.path, self.n_features, self._blocks, **attributes)
+        self._hand_over(found)
+        return found
+
+
+class CsrFileRows(ChunkedRows):
+    """Sparse rows in a scratch file, read block by block; memory holds 8 bytes per row, and two blocks.
+
+    `blocks` are the places in the file at which blocks begin, each with its CSR row pointers.
+    """
+
+    is_sparse = True
+
+    def __init__(
+        self,
+        path: Path,
+        n_features: int,
+        blocks: list[tuple[int, np.ndarray]],
+        codes: np.ndarray | None = None,
+        classes: np.ndarray | None = None,
+    ):
+        self.path, self.n_features, self._blocks, self.codes, self.classes = path, n_features, blocks, codes, classes
+        self._starts = np.cumsum([0, *(len(indptr) - 1 for _, indptr in blocks)])
+        self.n_rows = int(self._starts[-1])
+
+    def _chunks(self) -> Iterator[MemoryRows]:
+        return read_ahead(self._read, range(len(self._blocks)))
+
+    def _read(self, number: int) -> MemoryRows:
+        offset, indptr = self._blocks[number]
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            indices = np.fromfile(file, dtype="<i4", count=int(indptr[-1]))
+            data = np.fromfile(file, dtype="<f4", count=int(indptr[-1]))
+        if data.size < indptr[-1]:
+            raise fault(self.path, "the file ends before its last row", "Fit again")
+        X = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, self.n_features))
+        start, stop = (int(place) for place in self._starts[number : number + 2])
+        return MemoryRows(X, None if self.codes is None else self.codes[start:stop], first=start)
+
+    def _sample(self, n: int, seed: int) -> MemoryRows:
+        rows = np.sort(np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False))
+        places = np.searchsorted(rows, self._starts)
+        found = [
+            self._read(number).X[rows[first:last] - self._starts[number]]
+            for number, (first, last) in enumerate(pairwise(places))
+            if last > first
+        ]
+        return MemoryRows(stack_rows(found), None if self.codes is None else self.codes[rows], origin=rows)
+
+
 def _discard(file: Any, path: Path) -> None:
     file.close()
     path.unlink(missing_ok=True)
@@ -240,7 +317,7 @@ def _read_header(path: Path) -> tuple[int, int, np.dtype, int]:
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, is_fortran, dtype = read(file)
             offset = file.tell()
-    except ValueError as error:
+    except (ValueError, SyntaxError, TokenError) as error:  # numpy parses the header as Python
         raise fault(path, f"this is no .npy file ({error})", "Write it by numpy.save") from None
     if len(shape) != 2 or dtype.kind != "f" or dtype.itemsize not in (4, 8) or is_fortran:
         found = f"an array of shape {shape} and type {dtype}{' in Fortran order' if is_fortran else ''}"

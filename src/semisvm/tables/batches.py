@@ -44,7 +44,6 @@ from semisvm.tables.disk import check_can_write, read_bytes, whole_file
 from semisvm.tables.training import BY_CAMPAIGN, name_drawn_column
 
 BatchFormat = Literal["csv", "label-studio", "argilla"]
-BATCH_FORMATS = ("csv", "label-studio", "argilla")
 DONT_KNOW = "?"
 CONTROL, OBJECT = "label", "cells"  # names in the labeling configuration of Label Studio
 NOBODY = "00000000-0000-0000-0000-000000000000"  # Argilla wants to know who answered; a campaign does not
@@ -190,12 +189,7 @@ def write_answers(
     """Write the rows that were answered, with their labels: to train a next model on, or for a labeling tool.
 
     Parameters are those of `write_batch`; "don't know" is written as "?" for labeling tools, and empty (unlabeled) in
-    the CSV file, which `semisvm fit` reads. The rows are marked as drawn "by campaign".
-
-    Returns
-    -------
-    int
-        The number of rows; 0, and no file, if nothing was answered.
+    the CSV file, which `semisvm fit` reads. The rows are marked as drawn "by campaign". Returns how many there are.
     """
     check_can_write(out, force=force)
     rows = _batch_rows(campaign, list(campaign.labels), data)

@@ -30,7 +30,6 @@ from semisvm.tables.model import Model, read_codes
 from semisvm.tables.operating import at_the_line, undo_beyond
 
 ROW_COLUMNS = ("row", "row_number", "semisvm_row", "semisvm_row_number")  # the first that the data do not have
-BYTES_AT_ONCE = 1 << 20
 
 
 def start_campaign(
@@ -156,14 +155,11 @@ def file_digest(path: str | Path) -> str:
     """Return the SHA-256 digest of a file, read in parts, or of the files of a folder."""
     if Path(path).is_dir():
         return folder_digest(Path(path))
-    digest = hashlib.sha256()
     try:
         with open(path, "rb") as stream:
-            while part := stream.read(BYTES_AT_ONCE):
-                digest.update(part)
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise fault(path, f"can't be read ({error.strerror})", "Check where the file is") from None
-    return digest.hexdigest()
 
 
 def load_model(path: str | Path) -> Model:

@@ -25,6 +25,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from semisvm.matrices import is_sparse_matrix
+from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.column_facts import LARGEST_NUMBER
 from semisvm.tables.columns import Column, as_read, settle_columns, typed_column
 
@@ -122,13 +123,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ).fit(self._typed(frame))
         return self
 
+    @with_shared_docs
     def transform(self, frame: pandas.DataFrame) -> Any:
         """Encode rows.
 
         Parameters
         ----------
-        frame : DataFrame
-            Rows with the columns of the fit.
+        %(frame)s
 
         Returns
         -------
@@ -139,13 +140,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         is_sparse = is_sparse_matrix(X)
         return X.tocsr() if is_sparse else np.ascontiguousarray(X, dtype=np.float64)
 
+    @with_shared_docs
     def typed(self, frame: pandas.DataFrame) -> tuple[pandas.DataFrame, dict[str, list[str]]]:
         """Return the columns as numbers and text, and which are numbers, categories and text.
 
         Parameters
         ----------
-        frame : DataFrame
-            Rows with the columns of the fit.
+        %(frame)s
 
         Returns
         -------

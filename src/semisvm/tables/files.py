@@ -45,7 +45,8 @@ ABOUT_TRAINING_ROWS = (
     "calibration_sign_",
 )
 MOST_UNPACKED_BYTES, MOST_UNPACKED_TIMES = 256_000_000, 100  # beyond both, the file is not a model
-FOREIGN_TYPES = ("numpy.dtype", "scipy.sparse._csr.csr_matrix")  # harmless, and not in the list of skops
+# Harmless, and not in the list of skops.
+FOREIGN_TYPES = ("numpy.dtype", "scipy.sparse._csr.csr_array", "scipy.sparse._csr.csr_matrix")
 # Types of this library, besides its estimators, that models are made of; with them come the types of their fields.
 PARTS_OF_MODELS = (
     "semisvm.tables.model.Model",

@@ -25,6 +25,7 @@ from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, UndefinedError, fault, shorten, suggest
 from semisvm.estimators.registry import find_method
 from semisvm.matrices import is_sparse_matrix
+from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.classes import Classes, label_texts, unmark
 from semisvm.tables.columns import CellError
 from semisvm.tables.encode import MatrixEncoder, TableEncoder
@@ -89,13 +90,13 @@ class Model:
     summary: FitSummary
     probability: Probability | None = None
 
+    @with_shared_docs
     def decision_function(self, rows: Any) -> np.ndarray:
         """Return scores of raw rows.
 
         Parameters
         ----------
-        rows : DataFrame or matrix
-            With the columns that the model was fitted to.
+        %(raw_rows)s
 
         Returns
         -------
@@ -104,13 +105,13 @@ class Model:
         """
         return self.scores_of(self.prepare(rows))
 
+    @with_shared_docs
     def predict_proba(self, rows: Any) -> np.ndarray:
         """Return probabilities of raw rows, an array of shape (n, 2) in the order of the classes.
 
         Parameters
         ----------
-        rows : DataFrame or matrix
-            With the columns that the model was fitted to.
+        %(raw_rows)s
 
         Returns
         -------

@@ -22,8 +22,8 @@ from scipy import sparse
 from semisvm.errors import DataError, fault
 from semisvm.matrices import is_sparse_matrix, stack_rows
 from semisvm.primal import DaskRows, Rows, ScratchWriter
-from semisvm.primal.csr_files import CsrScratchWriter
 from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
+from semisvm.primal.files import CsrScratchWriter
 from semisvm.tables.classes import Classes, label_texts, unmark
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.methods import Tell, say_nothing

@@ -5,8 +5,8 @@ and the scores of the average are the weighted sum of theirs, not scaled before:
 in some kernel, its score there is near the bias, and so has little influence.
 
 The members' leave-one-out scores have not seen the labels of their rows, but the weights of the average have. *Crossed*
-scores have not: the labeled rows are dealt to folds, and those of each are averaged with the weights that the others
-give.
+scores have not: the labeled rows are dealt to folds by what they hold, and those of each are averaged with the weights
+that the others give.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import numpy as np
 
 from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, Member
+from semisvm.estimators.auto.preparation import TableRows
 from semisvm.estimators.auto.stacking import LeastSquaresMachine, LogisticMachine, Stacked, fit_least_squares, stack
 from semisvm.estimators.costs import Costs
+from semisvm.estimators.equal_rows import content_key
 from semisvm.estimators.progress import RoundRecord
 from semisvm.labels import Labels
 
@@ -41,12 +43,14 @@ class LabeledTarget:
     Y         (l, c)  +1 for the rows of a class, -1 for others; one column for two classes, +1 being the second
     weight    (l,)    how many rows each counts for
     price     (l,)    what its error costs; the mean over all rows is 1
+    fold      (l,)    where it is dealt to; copies of a row share a fold, and the order of the rows does not matter
     """
 
     labeled: np.ndarray
     Y: np.ndarray
     weight: np.ndarray
     price: np.ndarray
+    fold: np.ndarray
 
     @property
     def count(self) -> np.ndarray:
@@ -163,19 +167,21 @@ def train_members(
         prior = prior_weights(trained, machines, target, kept)
         return stack(left_out[:, kept], target.Y[kept], target.count[kept], prior, strength=strength).weights
 
-    crossed = cross(left_out, target.Y, weigh)
+    crossed = cross(left_out, target, weigh)
     return MembersFit(trained, machines, weights, scores, crossed, stacked, history, was_stopped)
 
 
-def cross(scores: np.ndarray, Y: np.ndarray, weigh: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def cross(scores: np.ndarray, target: LabeledTarget, weigh: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """The averages (l, c) of scores (J, l, c), each row by the weights that `weigh` gives for a mask of other rows."""
-    codes = Y[:, 0] if Y.shape[1] == 1 else Y.argmax(axis=1)
-    fold = np.empty(len(Y), dtype=int)
-    fold[np.argsort(codes, kind="stable")] = np.arange(len(Y)) % min(MOST_CROSSINGS, len(Y))
-    found = np.empty_like(Y)
+    fold, found = target.fold, np.empty_like(target.Y)
     for own in range(fold.max() + 1):
         found[fold == own] = np.tensordot(weigh(fold != own), scores[:, fold == own], 1)
     return found
+
+
+def codes_of(Y: np.ndarray) -> np.ndarray:
+    """The class of each row."""
+    return np.where(Y[:, 0] > 0, 1, 0) if Y.shape[1] == 1 else Y.argmax(axis=1)
 
 
 def prior_weights(
@@ -230,7 +236,7 @@ def _select(at: Coordinates, rows: np.ndarray) -> Coordinates:
     return Coordinates(at.products[rows], at.kernel[rows], at.components[rows], functions)
 
 
-def labeled_target(labels: Labels, costs: Costs, weight: np.ndarray, rows: np.ndarray) -> LabeledTarget:
+def labeled_target(X: Any, labels: Labels, costs: Costs, weight: np.ndarray, rows: np.ndarray) -> LabeledTarget:
     """What the labeled ones of these rows say."""
     is_labeled = labels.is_labeled[rows]
     labeled = rows[is_labeled]
@@ -239,4 +245,9 @@ def labeled_target(labels: Labels, costs: Costs, weight: np.ndarray, rows: np.nd
     price = costs.select(labeled).price(codes)
     price = np.maximum(price, SMALLEST_PRICE * price.max())
     price = price * (weight[labeled].sum() / (weight[labeled] @ price))
-    return LabeledTarget(np.flatnonzero(is_labeled), Y[:, 1:] if labels.n_classes == 2 else Y, weight[labeled], price)
+    Y = Y[:, 1:] if labels.n_classes == 2 else Y
+    own = X[labeled]
+    key = content_key(own.cells if isinstance(own, TableRows) else own)
+    group = np.unique([codes, key], axis=1, return_inverse=True)[1].ravel()  # one class after the other
+    fold = group % min(MOST_CROSSINGS, group.max() + 1)
+    return LabeledTarget(np.flatnonzero(is_labeled), Y, weight[labeled], price, fold)

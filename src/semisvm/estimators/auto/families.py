@@ -174,7 +174,7 @@ def weigh_families(
 def crossed_scores(fits: dict[str, FamilyFit], target: LabeledTarget, settings: FamilySettings) -> np.ndarray:
     """The scores (l, c) of the labeled rows, with weights of members and families that have not seen their labels."""
     crossed = np.stack([fit.members.crossed for fit in fits.values()])
-    return cross(crossed, target.Y, lambda kept: weigh_families(fits, target, settings, kept).weights)
+    return cross(crossed, target, lambda kept: weigh_families(fits, target, settings, kept).weights)
 
 
 def _trainers(views: dict[str, Any]) -> dict[str, Callable[..., FamilyFit]]:

@@ -74,7 +74,7 @@ def _make_kernel(
 ) -> _Made:
     """The kernel of all these rows; `how` is what `make_library` is told besides."""
     library, node, at = make_library(X, weight, labels.n_classes, n_neighbors=n_neighbors, **how)
-    target = labeled_target(labels, Costs(np.ones(labels.n_classes)), weight, np.arange(len(weight)))
+    target = labeled_target(X, labels, Costs(np.ones(labels.n_classes)), weight, np.arange(len(weight)))
     target = replace(target, labeled=node[target.labeled])
     average, members = fit_average(library, at, target, ridge=ridge, strength=strength, tell=lambda record: False)
     K = average.kernel(at, node)[node]
@@ -199,16 +199,15 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.metric = metric
         self.unlabeled = unlabeled
 
+    @with_shared_docs
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:
         """Make the kernels from all rows, and weigh them by the labeled ones.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            A label for each row, the marker `unlabeled` where there is none.
+        %(rows)s
+        %(labels)s
 
         Returns
         -------
@@ -234,13 +233,13 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.weights_ = self._average.weights
         return self
 
+    @with_shared_docs
     def transform(self, X: Any) -> np.ndarray:
         """Return the kernel between rows and the rows of the fit.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        %(rows)s
 
         Returns
         -------

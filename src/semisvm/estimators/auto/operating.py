@@ -5,7 +5,13 @@ rows, at both levels.
 
     precision, recall asked    the threshold of one class against the rest is chosen on crossed scores
     confidence                 a part of the labels is kept out of the fit, kernels included, and proves the threshold
-    probabilities              Platt's sigmoid of the crossed scores, one per class
+    probabilities              made from the crossed scores s, so that a row counts by its weight:
+
+        P(class k) = exp(slope s_k) / sum_j exp(slope s_j),     with two classes 1 / (1 + exp(-slope s))
+
+The one slope maximizes the likelihood of smoothed targets: (n + 1) / (n + 2) for the class of a label, with n labels,
+and the rest shared by the others. So the largest score is the most probable class; a threshold changes no probability.
+Costs and class weights move the scores on purpose: there Platt's sigmoids, one per class, undo it.
 """
 
 from __future__ import annotations
@@ -14,21 +20,20 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import optimize
+from scipy.special import log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.decision import OperatingPoint, Target, certify, choose_for, measure
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.device import on_host
+from semisvm.estimators.auto.average import LabeledTarget, codes_of
 from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.classifier import finite_scores
-from semisvm.estimators.preference._common import Plan, make_plan
-from semisvm.estimators.preference._decision import (
-    check_labels,
-    fit_sigmoid,
-    probabilities_of,
-    warn_unless_reached,
-)
+from semisvm.estimators.equal_rows import as_repetitions
+from semisvm.estimators.preference._common import Plan, fit_sigmoid, make_plan, probabilities_of
+from semisvm.estimators.preference._decision import check_labels, warn_unless_reached
 from semisvm.labels import Labels
 from semisvm.model_selection import FairSampleCheck
 from semisvm.shared_docs import with_shared_docs
@@ -43,6 +48,32 @@ TARGET_CONSTRAINTS: dict[str, Any] = {
 }
 
 
+def fit_slope(scores: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> float:
+    """The slope of the module's docstring; scores and Y are (l, c)."""
+    columns, codes, total = _both(scores), codes_of(Y), float(weight.sum())
+    scale = float(np.abs(scores).max()) or 1.0
+    lead = columns / scale
+    seen = (total + 1) / (total + 2)
+    goal = np.full(lead.shape, (1 - seen) / (lead.shape[1] - 1))
+    goal[np.arange(len(codes)), codes] = seen
+    share = weight / total
+
+    def loss(slope: np.ndarray) -> tuple[float, np.ndarray]:
+        log_p = log_softmax(slope[0] * lead, axis=1)
+        residual = ((np.exp(log_p) - goal) * lead).sum(axis=1)
+        return -float(share @ (goal * log_p).sum(axis=1)), np.array([float(share @ residual)])
+
+    found = optimize.minimize(
+        loss, [1.0], jac=True, method="L-BFGS-B", bounds=[(0, None)], options={"ftol": 1e-12, "gtol": 1e-8}
+    )
+    return float(found.x[0] / scale)
+
+
+def _both(scores: np.ndarray) -> np.ndarray:
+    """One column per class: with two classes the score is how much the second has more than the first."""
+    return np.hstack([-scores / 2, scores / 2]) if scores.shape[1] == 1 else scores
+
+
 class OperatingMixin:
     """Thresholds, operating points and probabilities of `AutoSVC`, which brings `_raw_scores`, (n, n_problems)."""
 
@@ -54,6 +85,7 @@ class OperatingMixin:
     threshold_: np.ndarray
     operating_points_: dict[Any, OperatingPoint]
     fair_sample_: FairSampleCheck | None
+    _slope: float | None  # None where costs move the scores
     _sigmoids: np.ndarray  # (n_problems, 2): slope and offset
     _average: FamilyAverage
 
@@ -108,9 +140,16 @@ class OperatingMixin:
             view = next(iter(found.average.views.of(X).values()))
             self.fair_sample_ = check_labels(view, labels, scores, certifies=self.confidence is not None)
 
-    def _settle(self, scores: np.ndarray, Y: np.ndarray, measures: np.ndarray, plan: Plan) -> None:
-        """Set thresholds, operating points and sigmoids from crossed scores; `measures` says which rows may."""
-        fair, sign = scores[measures], Y[measures]
+    def _settle(self, scores: np.ndarray, labeled: LabeledTarget, measures: np.ndarray, plan: Plan) -> None:
+        """Set thresholds, operating points and probabilities from crossed scores; `measures` says which rows may."""
+        all_cost_the_same = (labeled.price == labeled.price[0]).all()
+        weight = labeled.weight[measures]
+        fair, sign = scores[measures], labeled.Y[measures]
+        self._slope = fit_slope(fair, sign, weight) if all_cost_the_same else None
+        self._sigmoids = np.array([fit_sigmoid(fair[:, k], sign[:, k], weight) for k in range(sign.shape[1])])
+        times = as_repetitions(weight)
+        if times is not None:
+            fair, sign = np.repeat(fair, times, axis=0), np.repeat(sign, times, axis=0)
         names = self.classes_.tolist()[1 if len(self.classes_) == 2 else 0 :]
         self.operating_points_ = {}
         for number, (name, target) in enumerate(zip(names, plan.targets, strict=True)):
@@ -122,7 +161,6 @@ class OperatingMixin:
                 point = measure(lead, of_class, 0.0, target=Target(), level="cross-fitted")
             self.operating_points_[name] = point
         self.threshold_ = np.array([point.threshold for point in self.operating_points_.values()])
-        self._sigmoids = np.array([fit_sigmoid(fair[:, k], sign[:, k]) for k in range(sign.shape[1])])
 
     def _certify(self, plan: Plan, labels: Labels, X: Any, pilot: tuple[np.ndarray, np.ndarray], others: Any) -> None:
         """Replace the operating points by ones that the labels kept apart prove; `others` are scores like theirs."""
@@ -166,10 +204,10 @@ class OperatingMixin:
 
     @with_shared_docs
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, by Platt's sigmoid of scores that have not seen the labels.
+        """Return the probability of each class, from scores that have not seen the labels.
 
-        `predict` takes the class with the largest score, or that of the thresholds, which is not always the most
-        probable one.
+        `predict` takes the most probable class, unless a precision or recall to keep, costs or class weights ask for
+        something else. The probabilities do not change with these.
 
         Parameters
         ----------
@@ -180,4 +218,5 @@ class OperatingMixin:
         %(probabilities)s
         """
         check_is_fitted(self)
-        return probabilities_of(self._raw_scores(X), self._sigmoids)
+        scores, slope = self._raw_scores(X), getattr(self, "_slope", None)  # models of earlier versions have sigmoids
+        return probabilities_of(scores, self._sigmoids) if slope is None else softmax(slope * _both(scores), axis=1)

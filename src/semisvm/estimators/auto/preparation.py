@@ -53,6 +53,11 @@ class TableRows:
     def shape(self) -> tuple[int, int]:
         return len(self.numbers), sum(map(len, self.names.values()))
 
+    @property
+    def cells(self) -> np.ndarray:
+        """All cells as objects, (n, columns)."""
+        return np.hstack([self.numbers.astype(object), self.categories, self.texts])
+
     def __getitem__(self, rows: Any) -> TableRows:
         return TableRows(self.numbers[rows], self.categories[rows], self.texts[rows], self.names)
 

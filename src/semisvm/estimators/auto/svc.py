@@ -145,9 +145,9 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
 
     Notes
     -----
-    A row of weight 2 is two rows, exactly, also in the kernels and in the leave-one-out scores, as long as there are at
-    most `max_rows` rows; beyond that, rows are drawn without regard to their weights. In trees, and in how columns and
-    texts are prepared, that is not exact. Rows of weight 0 are predicted like new rows.
+    A row of weight 2 is two rows, exactly, also in kernels, leave-one-out scores, probabilities and (whole numbers)
+    thresholds, unless there are more than `max_rows` rows: these are drawn without regard to their weights. In trees,
+    prepared columns and the draw for a certificate it is not exact. Rows of weight 0 are predicted like new rows.
 
     The unlabeled rows do not always help. Rows without any structure are recognized and left to the ordinary kernels;
     rows with a structure that has nothing to do with the classes are not, and with very few labels the average can then
@@ -269,7 +269,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
                 strength=self.prior_strength,
                 tell=watch.round_done,
             )
-            target = labeled_target(labels, costs, weight, rows)
+            target = labeled_target(X, labels, costs, weight, rows)
             found = fit_families(X[rows], weight[rows], target, settings)
         self.classes_ = labels.classes
         self._learn(found, labels, rows)
@@ -277,7 +277,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         outside = np.setdiff1d(np.flatnonzero(~labels.is_labeled), rows)
         others = self._average_scores(X[outside]) if len(outside) else None
         self._check_labels(found, X[rows], Labels(labels.classes, labels.codes[rows]), crossed, random_sample)
-        self._settle(crossed, target.Y, plan.measures[rows[target.labeled]], plan)
+        self._settle(crossed, target, plan.measures[rows[target.labeled]], plan)
         self._certify(plan, labels, X, (crossed, target.Y), others)
         codes = labels.codes.copy()
         is_open = ~labels.is_labeled[rows]

@@ -10,6 +10,16 @@ that leaves enough of each: they are then independent of the labels that train, 
 requires. Two halves with equal numbers of positives are not independent.
 
 `Plan` is made at the start of a fit, and an `Outcome` comes out of each binary problem.
+
+Probabilities come from scores s of labels left out, by Platt's method [1]: for each binary problem
+
+    P(positive | s) = 1 / (1 + exp(-(slope s + offset))),   slope >= 0
+
+maximizes the likelihood of smoothed targets, (n+ + 1) / (n+ + 2) for positives and 1 / (n- + 2) for negatives, where a
+row counts by its weight. With more than two classes, the probabilities of the classes are divided by their sum.
+
+[1] J. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized likelihood methods",
+    Advances in Large Margin Classifiers, 1999.
 """
 
 from __future__ import annotations
@@ -19,6 +29,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import optimize
+from scipy.special import expit, logit
 from sklearn.utils import check_random_state
 
 from semisvm.decision import Counts, OperatingPoint, Target, f_score, precision, recall
@@ -26,6 +38,7 @@ from semisvm.decision.audit import Audit
 from semisvm.labels import UNLABELED_CODE, Labels
 
 FEWEST_LABELS = 2  # of each class, without those of the certificate: one trains while the other is scored
+PROBABLE = 1e-9, 1 - 1e-9  # where the search for a sigmoid may begin
 POOL_SIZE = 10_000  # most unlabeled rows that are considered for training: a bound on the time
 
 
@@ -223,3 +236,45 @@ def _list_by_class(name: str, value: Any, classes: list) -> list[Any]:
             f"{classes[1]!r}: name that one, or recode y so that {classes[0]!r} comes second."
         )
     return [value.get(label) for label in classes]
+
+
+def fit_sigmoid(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = None) -> tuple[float, float]:
+    """Platt's slope and offset; the slope is not negative, so that a higher score is never less probable."""
+    weight = np.ones(len(scores)) if weight is None else weight
+    target = np.where(sign > 0, _rule_of_succession(weight[sign > 0]), 1 - _rule_of_succession(weight[sign < 0]))
+    share = weight / weight.sum()
+    center = float(share @ scores)
+    largest = float(np.abs(scores - center).max()) or 1.0  # the squares of huge scores would overflow
+    scale = largest * float(np.sqrt(share @ ((scores - center) / largest) ** 2)) or 1.0
+    z = (scores - center) / scale
+
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        u = parameters[0] * z + parameters[1]
+        residual = share * (expit(u) - target)
+        return float(share @ (np.logaddexp(0, u) - target * u)), np.array([residual @ z, residual.sum()])
+
+    found = optimize.minimize(
+        loss,
+        [0.0, logit(np.clip(share @ target, *PROBABLE))],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0, None), (None, None)],
+        options={"ftol": 1e-12, "gtol": 1e-8},
+    )
+    slope = float(found.x[0] / scale)
+    return slope, float(found.x[1] - slope * center)
+
+
+def _rule_of_succession(weight: np.ndarray) -> float:
+    """The probability of what has been seen without exception, so many times."""
+    total = float(weight.sum())
+    return (total + 1) / (total + 2)
+
+
+def probabilities_of(scores: np.ndarray, sigmoids: np.ndarray) -> np.ndarray:
+    """One column per class, from scores of the binary problems (n, n_problems) by their sigmoids (n_problems, 2)."""
+    positive = expit(scores * sigmoids[:, 0] + sigmoids[:, 1])
+    if positive.shape[1] == 1:
+        return np.hstack([1 - positive, positive])
+    total = positive.sum(axis=1, keepdims=True)
+    return np.divide(positive, total, out=np.full_like(positive, 1 / positive.shape[1]), where=total > 0)

@@ -2,16 +2,6 @@
 
 A binary problem is one class against the rest (with two classes: the second against the first). Each has a target, a
 run (`PaperRounds` or `CrossFitted`) and the run's `Outcome`. `threshold_` has one entry per binary problem.
-
-Probabilities come from the calibration scores s and their true signs, by Platt's method [1]: for each binary problem
-
-    P(positive | s) = 1 / (1 + exp(-(slope s + offset))),   slope >= 0
-
-maximizes the likelihood of smoothed targets, (n+ + 1) / (n+ + 2) for positives and 1 / (n- + 2) for negatives. With
-more than two classes, the probabilities of the classes are divided by their sum.
-
-[1] J. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized likelihood methods",
-    Advances in Large Margin Classifiers, 1999.
 """
 
 from __future__ import annotations
@@ -22,8 +12,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import optimize
-from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,7 +21,15 @@ from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import FairSampleWarning
 from semisvm.estimators.binary import combine
 from semisvm.estimators.preference._calibration import CrossFitted, PaperRounds
-from semisvm.estimators.preference._common import Outcome, Plan, draw_pool, make_plan, split_labels
+from semisvm.estimators.preference._common import (
+    Outcome,
+    Plan,
+    draw_pool,
+    fit_sigmoid,
+    make_plan,
+    probabilities_of,
+    split_labels,
+)
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
@@ -52,6 +48,7 @@ PREFERENCE_CONSTRAINTS: dict[str, Any] = {
     "pool": [StrOptions({"grow", "rebuild"})],
     "adjust": [StrOptions({"best", "paper"}), None],
     "max_rounds": [Interval(Integral, 1, None, closed="left")],
+    "probability": ["boolean"],
     "random_state": ["random_state"],
 }
 
@@ -92,6 +89,12 @@ def join_fair_scores(outcomes: Iterable[Outcome | None], rows: np.ndarray, n_row
 
 
 def _has_honest_probabilities(estimator: PreferenceMixin) -> bool:
+    if not estimator.probability:
+        raise AttributeError(
+            "The threshold decides, so the most probable class is not always the one that is predicted, which much of "
+            "scikit-learn takes for granted. Ask for probabilities by set_params(probability=True), before or after "
+            "the fit."
+        )
     if estimator.calibration == "full":
         raise AttributeError(
             "With calibration='full' the calibration scores are those of training rows, and probabilities made from "
@@ -116,6 +119,7 @@ class PreferenceMixin:
     pool: str
     adjust: str | None
     max_rounds: int
+    probability: bool
     random_state: Any
     fair_sample_: FairSampleCheck | None
     classes_: np.ndarray
@@ -261,8 +265,8 @@ class PreferenceMixin:
 
         It is made from the calibration scores, by Platt's method. These scores must come from machines that were not
         trained on the calibration rows; hence the method is only available with ``calibration="cross"`` or ``"part"``.
-        Every calibration row counts once, whatever its weight. `predict` uses the thresholds, so it does not always
-        give the most probable class.
+        `predict` uses the thresholds, so it does not always give the most probable class; hence ``probability=True``
+        asks for the method, before the fit or after it.
 
         Parameters
         ----------
@@ -278,43 +282,8 @@ class PreferenceMixin:
         return probabilities_of(self._raw_scores(X), self._sigmoids)
 
 
-def probabilities_of(scores: np.ndarray, sigmoids: np.ndarray) -> np.ndarray:
-    """One column per class, from scores of the binary problems (n, n_problems) by their sigmoids (n_problems, 2)."""
-    positive = expit(scores * sigmoids[:, 0] + sigmoids[:, 1])
-    if positive.shape[1] == 1:
-        return np.hstack([1 - positive, positive])
-    total = positive.sum(axis=1, keepdims=True)
-    return np.divide(positive, total, out=np.full_like(positive, 1 / positive.shape[1]), where=total > 0)
-
-
 def warn_unless_reached(points: dict[Any, OperatingPoint | None]) -> None:
     """Warn about every target that was not reached."""
     for name, point in points.items():
         if point is not None and not point.reached:
             warn_caller(UserWarning(f"Class {name!r}: {point.reason}"))
-
-
-def fit_sigmoid(scores: np.ndarray, sign: np.ndarray) -> tuple[float, float]:
-    """Platt's slope and offset; the slope is not negative, so that a higher score is never less probable."""
-    n_positive, n_negative = int((sign > 0).sum()), int((sign < 0).sum())
-    target = np.where(sign > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    center = float(scores.mean())
-    largest = float(np.abs(scores - center).max()) or 1.0  # the squares of huge scores would overflow
-    scale = largest * float(((scores - center) / largest).std()) or 1.0
-    z = (scores - center) / scale
-
-    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        u = parameters[0] * z + parameters[1]
-        residual = expit(u) - target
-        return float(np.mean(np.logaddexp(0, u) - target * u)), np.array([np.mean(residual * z), np.mean(residual)])
-
-    found = optimize.minimize(
-        loss,
-        [0.0, np.log(target.mean() / (1 - target.mean()))],
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None), (None, None)],
-        options={"ftol": 1e-12, "gtol": 1e-8},
-    )
-    slope = float(found.x[0] / scale)
-    return slope, float(found.x[1] - slope * center)

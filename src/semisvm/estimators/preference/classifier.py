@@ -136,6 +136,7 @@ class PreferenceClassifier(
         pool: Literal["grow", "rebuild"] = "grow",
         adjust: Literal["best", "paper"] | None = "best",
         max_rounds: int = 20,
+        probability: bool = False,
         unlabeled: Any = -1,
         random_state: Any = None,
         verbose: bool = False,
@@ -151,6 +152,7 @@ class PreferenceClassifier(
         self.pool = pool
         self.adjust = adjust
         self.max_rounds = max_rounds
+        self.probability = probability
         self.unlabeled = unlabeled
         self.random_state = random_state
         self.verbose = verbose

@@ -19,7 +19,6 @@ from sklearn.callback import with_callbacks
 from semisvm.estimators.auto.kernel import settle_kernel
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
-from semisvm.estimators.costs import read_costs
 from semisvm.estimators.equal_rows import EqualRows, arrange_repeated, find_repeats
 from semisvm.estimators.preference._calibration import CrossFitted
 from semisvm.estimators.preference._common import Outcome, Plan
@@ -40,6 +39,8 @@ from semisvm.primal.dask_rows import is_streamed
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
+NOT_HERE = ("class_weight", "multi_class")  # a threshold undoes class weights; targets are one-vs-rest
+
 
 @with_shared_docs
 class PreferenceSVC(PreferenceMixin, BaseSVC):
@@ -59,7 +60,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     %(loss)s
     %(kernel_parameters)s
     %(costs)s
-    %(class_weight)s
+        They shape the machine; the threshold on its scores is chosen for the target, whatever errors cost.
     %(unlabeled)s
     %(solver)s
     %(solver_parameters)s
@@ -106,7 +107,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     >>> from semisvm import PreferenceSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> y[np.random.default_rng(0).permutation(len(y))[200:]] = -1  # all but two hundred labels are hidden
-    >>> model = PreferenceSVC(min_precision=0.95, random_state=0).fit(scale(X), y)
+    >>> model = PreferenceSVC(min_precision=0.95, probability=True, random_state=0).fit(scale(X), y)
     >>> model.operating_point_.level, model.operating_point_.reached
     ('cross-fitted', True)
     >>> model.predict_proba(scale(X)[203:206]).round(1)
@@ -116,7 +117,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{name: rule for name, rule in BaseSVC._parameter_constraints.items() if name != "multi_class"},
+        **{name: rule for name, rule in BaseSVC._parameter_constraints.items() if name not in NOT_HERE},
         **PREFERENCE_CONSTRAINTS,
         **FORM_CONSTRAINTS,
         "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
@@ -136,13 +137,13 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         pool: Literal["grow", "rebuild"] = "grow",
         adjust: Literal["best", "paper"] | None = "best",
         max_rounds: int = 20,
+        probability: bool = False,
         loss: Loss = "hinge",
         kernel: Any = "rbf",
         degree: float = 3,
         gamma: str | float = "scale",
         coef0: float = 0.0,
         costs: Any = None,
-        class_weight: Any = None,
         unlabeled: Any = -1,
         solver: Solver = "auto",
         tol: float = 1e-3,
@@ -160,7 +161,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
             gamma=gamma,
             coef0=coef0,
             costs=costs,
-            class_weight=class_weight,
+            class_weight=None,
             multi_class="ovr",
             unlabeled=unlabeled,
             tol=tol,
@@ -181,6 +182,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         self.pool = pool
         self.adjust = adjust
         self.max_rounds = max_rounds
+        self.probability = probability
         self.random_state = random_state
 
     @with_callbacks
@@ -240,9 +242,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         plan = self._make_plan(problem.labels, problem.random_sample)
         part = problem.select(plan.learns)
-        # The labels of the certificate have no part in the machine, not even in class_weight="balanced".
-        own_costs = read_costs(self.costs, None, self.class_weight, part.labels, np.ones(part.n_rows, dtype=bool))
-        part, formula = self._settle_kernel(replace(part, costs=own_costs).settle_form())
+        part, formula = self._settle_kernel(part.settle_form())
         repeats = self._find_repeats(part)
         merged = part if repeats is None else repeats.merge(part)
         copies = None if repeats is None else np.bincount(repeats.group)

@@ -9,7 +9,7 @@
 
 The best y_j for a given f is its sign, so the last sum charges for every unlabeled row inside the margin: the
 boundary is pushed to where rows are few. The problem has many local minima, and the algorithms differ in how they
-find their way: see `switching` (the default), `cccp` and `annealing`.
+find their way: see `switching` (the default) and `relaxed` (CCCP and annealing).
 """
 
 from numbers import Integral, Real
