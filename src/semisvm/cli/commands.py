@@ -1,7 +1,6 @@
 """The commands together, `semisvm info`, and how each of their endings becomes a sentence and an exit code."""
 
 import platform
-import re
 from collections.abc import Sequence
 
 import click
@@ -12,7 +11,7 @@ from semisvm.cli.certify import certify_command
 from semisvm.cli.demo import demo_command
 from semisvm.cli.label import label_command
 from semisvm.cli.learn import compare_command, fit_command
-from semisvm.cli.options import json_option, list_examples
+from semisvm.cli.options import json_option, list_examples, with_flags
 
 DEBUG = "--debug"
 EXAMPLES = (
@@ -105,12 +104,6 @@ for command in (
     commands.add_command(command)
 
 
-def _name_options(message: str) -> str:
-    """Write the parameters that the library names in a message, such as `min_recall`, as options: --min-recall."""
-    flags = {one.name: one.opts[0] for command in commands.commands.values() for one in command.params}
-    return re.sub("`([a-z_]+)`", lambda found: flags.get(found[1], found[0]), message)
-
-
 def run(arguments: Sequence[str]) -> int:
     """Run a command with these words and return its exit code; what went wrong is printed as a sentence."""
     debug = DEBUG in arguments
@@ -140,6 +133,6 @@ def _told(error: Exception) -> tuple[str, int]:
         return f"{NO_MEMORY}{known}. Use fewer rows, another method, or a larger machine.", 3
     if isinstance(error, ValueError | OSError):
         remedy = "" if isinstance(error, ValueError) else ". Check the disk, and whether its folders can be written to."
-        return f"{_name_options(str(error))}{remedy}", 2
+        return f"{with_flags(str(error), commands)}{remedy}", 2
     known = f"{type(error).__name__}: {error}".rstrip(": ")
     return f"this is a bug in semisvm, not in your data ({known}). Add {DEBUG} for details.", 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,6 +86,13 @@ def from_stdin(data: Path) -> Iterator[Path]:
 def list_examples(*lines: str) -> str:
     """Return the end of a help text: example command lines."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def with_flags(words: str, group: click.Group | None = None) -> str:
+    """Write the parameters that the library names, such as `min_recall`, as options of the command: --min-recall."""
+    own: Any = click.get_current_context().find_root().command if group is None else group
+    flags = {one.name: one.opts[0] for command in own.commands.values() for one in command.params}
+    return re.sub("`([a-z_]+)`", lambda found: flags.get(found[1], found[0]), words)
 
 
 def several(*decorators: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 import time
 from collections.abc import Iterator
@@ -16,6 +15,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from semisvm.cli.options import with_flags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,11 +153,6 @@ def show_columns(console: Console, summary: FitSummary) -> None:
         console.print(f"  and {len(summary.data.features) - MOST_COLUMNS_SHOWN} more")
     for name, why in summary.data.left_out.items():
         console.print(f"  {escape(name)}: left out, it {escape(why)}")
-
-
-def with_flags(words: str) -> str:
-    """Write the parameters that the library names, such as `decimal`, as options: --decimal."""
-    return re.sub("`([a-z_]+)`", lambda found: "--" + found[1].replace("_", "-"), words)
 
 
 def show_fit(console: Console, summary: FitSummary) -> None:
