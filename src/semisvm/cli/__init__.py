@@ -44,7 +44,6 @@ LATE = frozenset(
         "narwhals.stable.v2",
         "numpy.f2py",
         "numpy.testing",
-        "scipy.optimize",
         "scipy.spatial",
         "scipy.stats",
         "sklearn.callback",
@@ -245,7 +244,9 @@ class _LateLoader:
             if type(module) is not LateModule:  # another thread has executed it
                 return getattr(module, name)
             if self.homes is None:
-                self.homes = _homes(self.source, self.spec.name)
+                # The modules of scikit-learn's packages can be imported in any order, those of SciPy's can't.
+                is_any_order = not self.spec.name.startswith(("numpy.", "scipy."))
+                self.homes = _homes(self.source, self.spec.name) if is_any_order else {}
             if self.is_executing:  # by this thread: as with every package that is half executed
                 raise AttributeError(f"module {self.spec.name!r} has no attribute {name!r} yet")
             if name in self.homes:

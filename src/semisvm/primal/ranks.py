@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import optimize
 from scipy.special import expit, logit
 
 from semisvm.primal.problem import ClassPrices, Loss, RowPart
@@ -104,12 +103,14 @@ def soft_level(rows: Rows, soft: SoftLabels, share: float) -> SoftLabels:
 
     A histogram of the scores gives a first level, and Newton's method on the rows themselves the rest.
     """
+    from scipy.optimize import brentq
+
     low, high = _range_of_scores(rows, soft.w)
     edges = np.linspace(low, np.nextafter(high, np.inf), BINS_OF_SCORES + 1)
     weight = rows.sum_over(weigh_unlabeled, soft.w, edges)
     g, T = soft.excess_losses(0.5 * (edges[:-1] + edges[1:]) + soft.bias), soft.temperature
     room = T * logit(share) + np.array([-1e-6, 1e-6]) * (T + np.abs(g).max())
-    level = optimize.brentq(
+    level = brentq(
         lambda at: float(weight @ expit((at - g) / T)) - share * weight.sum(), g.min() + room[0], g.max() + room[1]
     )
     for _ in range(MOST_LEVEL_STEPS):

@@ -20,7 +20,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy import optimize
 from scipy.special import log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
@@ -50,6 +49,8 @@ TARGET_CONSTRAINTS: dict[str, Any] = {
 
 def fit_slope(scores: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> float:
     """The slope of the module's docstring; scores and Y are (l, c)."""
+    from scipy.optimize import minimize
+
     columns, codes, total = _both(scores), codes_of(Y), float(weight.sum())
     scale = float(np.abs(scores).max()) or 1.0
     lead = columns / scale
@@ -63,7 +64,7 @@ def fit_slope(scores: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> float:
         residual = ((np.exp(log_p) - goal) * lead).sum(axis=1)
         return -float(share @ (goal * log_p).sum(axis=1)), np.array([float(share @ residual)])
 
-    found = optimize.minimize(
+    found = minimize(
         loss, [1.0], jac=True, method="L-BFGS-B", bounds=[(0, None)], options={"ftol": 1e-12, "gtol": 1e-8}
     )
     return float(found.x[0] / scale)

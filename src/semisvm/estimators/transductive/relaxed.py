@@ -45,7 +45,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import optimize
 from scipy.special import expit, logit
 
 from semisvm.dual import DualProblem, DualSolution
@@ -241,6 +240,8 @@ def soft_labels(
     loss: str = "hinge",
 ) -> np.ndarray:
     """The best p for a given f: the formula above, nu found by bisection; rows count by their weight in mean p."""
+    from scipy.optimize import brentq
+
     g = cost_of[+1] * losses_at(decision_values, loss) - cost_of[-1] * losses_at(-decision_values, loss)
     offset = temperature * logit(positive_fraction)  # were all g equal, nu would be g + offset
 
@@ -248,7 +249,7 @@ def soft_labels(
         return np.average(expit((nu - g) / temperature), weights=weight) - positive_fraction
 
     room = 1e-6 * (temperature + np.abs(g).max())
-    nu = optimize.brentq(excess, g.min() + offset - room, g.max() + offset + room)
+    nu = brentq(excess, g.min() + offset - room, g.max() + offset + room)
     return expit((nu - g) / temperature)
 
 
