@@ -51,7 +51,7 @@ release: $(VENV)/.release  ## sdist and wheel in dist/, checked and tried in an 
 # On a machine with a CUDA device the same tests run there; without one, on Triton's interpreter.
 test-gpu: $(VENV)/.test $(VENV)/.test-gpu  ## the device solver's tests, on a GPU or on Triton's interpreter
 	$(BIN)/python -c 'import sys, torch; sys.exit(torch.cuda.is_available())' && export TRITON_INTERPRET=1; \
-	$(BIN)/python -m pytest tests/dual -k "cuda or interpreter or device" $(ARGS)
+	$(BIN)/python -m pytest tests/dual tests/estimators/test_auto_parts.py -k "cuda or interpreter or device" $(ARGS)
 
 # Warnings are errors; then the links and the code of all pages, and every page in a browser where there is one.
 docs: $(VENV)/.docs  ## the site, with the gallery executed: docs/_build/html/index.html

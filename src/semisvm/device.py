@@ -7,6 +7,9 @@
 
 Importing torch and starting a device take several seconds, more than most problems take on the CPU. So "auto" estimates
 the seconds of the CPU first, then asks NVIDIA's driver; torch is imported only where a device will be used.
+
+Memory for kernel rows is limited by the user in megabytes (`cache_size`, as in scikit-learn). The default is half of
+what the machine, or the container it runs in, has free at that moment. It is taken as rows are made, not in advance.
 """
 
 import ctypes
@@ -24,11 +27,20 @@ SECONDS_OF_IMPORT, SECONDS_OF_START = 3.5, 1.5
 SHARE_OF_VALUES, SECONDS_PER_VALUE, SECONDS_PER_PRODUCT = 0.7, 2e-9, 2e-11
 FEATURES_IF_UNKNOWN = 100
 SOLVES_OF_A_SEQUENCE = 5  # a method with several rounds solves, in effect, so many problems from the beginning
+MEGABYTE = 1_000_000
+SHARE_OF_FREE_MEMORY = 0.5
+_FREE_BYTES_IF_UNKNOWN = 2_000 * MEGABYTE
 _DEVICE_NAMES = re.compile(r"cpu|interpreter|cuda(:\d+)?")
 
 
 def resolve(
-    device: str, n_rows: int | None = None, n_features: int | None = None, *, n_threads: int = 1, n_solves: int = 1
+    device: str,
+    n_rows: int | None = None,
+    n_features: int | None = None,
+    *,
+    n_threads: int = 1,
+    n_solves: int = 1,
+    seconds: float | None = None,
 ) -> str:
     """Return the name of the device to use, or raise an error that says why it can't be used.
 
@@ -44,6 +56,8 @@ def resolve(
         Threads that the CPU would use, for "auto".
     n_solves : int, default=1
         How many problems will be solved, for "auto".
+    seconds : float, default=None
+        What the CPU is expected to take, for "auto", where that does not follow from the size.
 
     Returns
     -------
@@ -66,7 +80,7 @@ def resolve(
     'cpu'
     """
     if device == "auto":
-        return _weigh(n_rows, n_features, n_threads, n_solves)[0]
+        return _weigh(n_rows, n_features, n_threads, n_solves, seconds)[0]
     if not _DEVICE_NAMES.fullmatch(str(device)):
         raise ValueError(f"device must be 'cpu', 'cuda' or 'auto', got {device!r}.")
     if device != "cpu":
@@ -100,11 +114,14 @@ def explain_choice(n_rows: int | None, n_features: int | None, *, n_threads: int
     return "{}: {}".format(*_weigh(n_rows, n_features, n_threads, n_solves))
 
 
-def _weigh(n_rows: int | None, n_features: int | None, n_threads: int, n_solves: int) -> tuple[str, str]:
+def _weigh(
+    n_rows: int | None, n_features: int | None, n_threads: int, n_solves: int, seconds: float | None = None
+) -> tuple[str, str]:
     """The device that "auto" is, and why."""
     d = FEATURES_IF_UNKNOWN if n_features is None else n_features
     values = SHARE_OF_VALUES * float(n_rows or 0) ** 2 * n_solves
-    seconds = values * (SECONDS_PER_VALUE + SECONDS_PER_PRODUCT * d) / max(n_threads, 1)
+    if seconds is None:
+        seconds = values * (SECONDS_PER_VALUE + SECONDS_PER_PRODUCT * d) / max(n_threads, 1)
     start = SECONDS_OF_START + (0.0 if "torch" in sys.modules else SECONDS_OF_IMPORT)
     expected = f"expected to take {'less than 0.1' if seconds < 0.1 else f'{seconds:.1f}'} s"
     if seconds < start:
@@ -206,3 +223,44 @@ def _n_devices() -> int:
     import torch
 
     return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+
+# ---- memory ----
+
+
+def budget_bytes(cache_size: float | None) -> int:
+    """Bytes that kernel rows may occupy: the user's megabytes, or by default a share of the free memory."""
+    if cache_size is None:
+        return int(SHARE_OF_FREE_MEMORY * free_bytes())
+    if not 0 < cache_size < float("inf"):
+        raise ValueError(f"cache_size must be a positive number of megabytes or None, got {cache_size!r}.")
+    return int(cache_size * MEGABYTE)
+
+
+def free_bytes() -> int:
+    """Memory that can be taken without swapping: the machine's, or the control group's if that is less."""
+    free = _machine_free_bytes()
+    left = _control_group_bytes_left()
+    return free if left is None else max(min(free, left), 0)
+
+
+def _machine_free_bytes() -> int:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, OSError, ValueError):
+        return _FREE_BYTES_IF_UNKNOWN
+
+
+def _control_group_bytes_left() -> int | None:
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        used = Path("/sys/fs/cgroup/memory.current").read_text().strip()
+    except OSError:
+        return None
+    return None if limit == "max" else int(limit) - int(used)

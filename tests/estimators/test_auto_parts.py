@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_moons
 
+from semisvm import AutoSVC
+from semisvm.device import resolve
 from semisvm.estimators.auto.average import LabeledTarget, prior_weights
 from semisvm.estimators.auto.geometry import (
     make_geometry,
@@ -19,6 +21,8 @@ from semisvm.estimators.auto.geometry import (
 )
 from semisvm.estimators.auto.library import Member, make_library
 from semisvm.estimators.auto.stacking import fit_least_squares, stack
+from semisvm.kernels import torch_source
+from semisvm.kernels.spectrum import largest_eigenpairs
 
 
 @pytest.fixture
@@ -206,6 +210,67 @@ def test_the_median_counts_copies_as_rows(rng):
     expected = np.median(squared_distances_between(repeated, repeated)[pairs])
     assert median_distance2(squared_distances_between(X, X), mass) == pytest.approx(expected)
     assert median_distance2(np.zeros((4, 4)), np.ones(4)) == 1.0
+
+
+def graph_of_pieces(rng, n=1700):
+    """The normalized links of four far clusters, and the inner products of their rows."""
+    X = rng.standard_normal((n, 3)) + 50 * rng.integers(0, 4, n)[:, None]
+    distances2 = squared_distances_between(X, X)
+    W = sparse.csr_matrix(np.where(distances2 < np.partition(distances2, 8, axis=1)[:, [8]], np.exp(-distances2), 0))
+    W = W.maximum(W.T)
+    root = sparse.diags(np.asarray(W.sum(axis=1)).ravel() ** -0.5)
+    return sparse.csr_matrix(root @ W @ root), X @ X.T
+
+
+def test_a_device_finds_the_eigenvectors_of_the_cpu(rng, other_device, monkeypatch):
+    """Equal eigenvalues, which pieces of a graph have, and the spaces of vectors; also where it decomposes whole."""
+    links, products = graph_of_pieces(rng)
+    for matrix, count in ((links, 30), (products, 3)):
+        values, vectors = largest_eigenpairs(matrix, count)
+        for most in (0, 10**6):
+            monkeypatch.setattr(torch_source, "LAPACK_ROWS", most)
+            found, there = torch_source.eigenpairs_on_device(matrix, count, other_device)
+            assert_allclose(found, values, atol=1e-9 * values[0])
+            assert_allclose(there.T @ there, np.eye(count), atol=1e-9)
+            assert_allclose(matrix @ there, there * found, atol=1e-9 * values[0])
+            assert_allclose(there @ (there.T @ vectors), vectors, atol=1e-6)
+    assert_allclose(largest_eigenpairs(links, 6)[0][:4], 1)  # the four pieces
+
+
+def test_a_device_leaves_what_it_can_not_separate_to_the_cpu(other_device, monkeypatch):
+    monkeypatch.setattr(torch_source, "LAPACK_ROWS", 0)
+    pairs = sparse.kron(sparse.eye(60), np.array([[0.5, 0.5], [0.5, 0.5]])).tocsr()  # 60 equal eigenvalues
+    assert torch_source.eigenpairs_on_device(pairs, 4, other_device) is None
+    values, vectors = largest_eigenpairs(pairs, 4, other_device)
+    assert_allclose(values, 1)
+    assert_allclose(pairs @ vectors, vectors, atol=1e-9)
+
+
+@pytest.mark.parametrize("columns", ["points", "table"])
+def test_auto_svc_is_the_same_on_a_device(other_device, monkeypatch, columns):
+    monkeypatch.setattr(torch_source, "LAPACK_ROWS", 0)
+    X, y = make_moons(700, noise=0.08, random_state=0)
+    hidden = np.where(np.arange(700) < 12, y, -1)
+    on_cpu, there = (AutoSVC(columns=columns, device=name).fit(X, hidden) for name in ("cpu", other_device))
+    assert there.weights_ == pytest.approx(on_cpu.weights_, abs=1e-6)
+    assert there.structure_ == pytest.approx(on_cpu.structure_)
+    assert_allclose(there.decision_function(X + 0.01), on_cpu.decision_function(X + 0.01), atol=1e-6)
+
+
+def test_auto_svc_asks_for_a_device_only_where_the_cpu_would_take_long(monkeypatch):
+    X, y = make_moons(60, random_state=0)
+    asked = []
+    monkeypatch.setattr(
+        "semisvm.estimators.auto.library.resolve", lambda device, seconds: asked.append((device, seconds)) or "cpu"
+    )
+    AutoSVC().fit(X, np.where(np.arange(60) < 8, y, -1))
+    [(device, seconds)] = asked
+    assert device == "auto"
+    assert seconds == pytest.approx(2 * 60 * 5e-4 + 2 * 60**2 * 2e-8)  # two graphs; the rows and the random ones
+    assert resolve("auto", seconds=seconds) == "cpu"
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="device must be"):
+        AutoSVC(device="gpu").fit(X, y)
 
 
 def test_the_functions_of_a_graph_are_eigenvectors_of_its_normalized_laplacian(rng):

@@ -9,9 +9,9 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from oracles import as_dense, naive_kernel
+from semisvm.device import budget_bytes, free_bytes
 from semisvm.kernels import CachedRows, GivenRows, VirtualRows, choose, kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.compiled import rbf_of_dots
-from semisvm.kernels.resources import budget_bytes, free_bytes
 
 PARAMETERS = {
     "linear": {},

@@ -17,8 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from semisvm.kernels import threads
 from semisvm.kernels.compiled import next_piece
-from semisvm.kernels.resources import jit
-from semisvm.kernels.threads import Team, for_each, n_threads, new_counter, team
+from semisvm.kernels.threads import Team, for_each, jit, n_threads, new_counter, team
 
 
 @jit

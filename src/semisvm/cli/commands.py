@@ -51,7 +51,7 @@ def commands(debug: bool) -> None:
 def info_command(as_json: bool, warm: bool) -> None:
     """Print versions, threads, memory and GPU, for a bug report."""
     from semisvm.cli.screen import Screen
-    from semisvm.kernels.resources import free_bytes
+    from semisvm.device import free_bytes
     from semisvm.kernels.threads import n_threads
 
     found = {"python": platform.python_version(), "system": platform.platform()}

@@ -20,7 +20,7 @@ from numba import types
 from numba.extending import overload
 from numpy import float32
 
-from semisvm.kernels.resources import jit
+from semisvm.kernels.threads import jit
 
 RISE, FALL = 1, 2
 PASS_BLOCK = 256  # gradient entries per block

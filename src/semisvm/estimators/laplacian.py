@@ -28,6 +28,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
+from semisvm.device import budget_bytes
 from semisvm.dual import Status
 from semisvm.estimators.auto.average import SMALLEST_PRICE
 from semisvm.estimators.auto.stacking import fit_least_squares
@@ -46,7 +47,6 @@ from semisvm.kernels.deformed import (
     link_nearest,
     link_nearest_by_kernel,
 )
-from semisvm.kernels.resources import budget_bytes
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 

@@ -15,7 +15,7 @@ from numba.extending import intrinsic, overload
 from numpy import float32
 
 from semisvm.kernels.formula import DOT_FORMULAS
-from semisvm.kernels.resources import jit
+from semisvm.kernels.threads import jit
 
 SCANNED_ROWS = 256  # rows per piece of a pass over the data
 LARGE_PAGE = 1 << 21  # bytes that the system may provide at once where memory is written for the first time

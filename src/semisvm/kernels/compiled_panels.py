@@ -29,7 +29,7 @@ from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
 from semisvm.kernels.compiled import PANEL_WIDTH, add_stored, finish_dots, next_piece, provide_rows
-from semisvm.kernels.resources import jit
+from semisvm.kernels.threads import jit
 
 GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
 VECTOR_BYTES = 64  # of one vector; where registers are shorter, the compiler splits it

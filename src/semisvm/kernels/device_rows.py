@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from semisvm.device import budget_bytes, free_bytes
 from semisvm.kernels.formula import Formula
 from semisvm.kernels.interface import HostRows, KernelRows
 from semisvm.kernels.panel_source import PanelSource
-from semisvm.kernels.resources import budget_bytes, free_bytes
 from semisvm.kernels.rows import CachedRows, GivenRows
 from semisvm.kernels.sources import BlasSource
 from semisvm.kernels.torch_source import (

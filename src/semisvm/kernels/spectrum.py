@@ -41,6 +41,8 @@ LANCZOS_TOL = 1e-6
 FLOAT32_NOISE = 1e-6  # eigenvalues of K_mm below this share of the first are rounding
 ROWS_FOR_MEDIAN = 1000  # half a million distances settle a median to a fraction of a percent
 LEAST_WITHIN = 1e-15
+# Expected of the CPU: seconds per row for 200 vectors of a sparse matrix, per entry for a few of a dense one.
+SECONDS_PER_ROW, SECONDS_PER_ENTRY = 5e-4, 2e-8
 FEW_VECTORS = 20  # so few are found by Lanczos with products of the dense matrix
 MOST_ROWS_EIGH = 2000
 
@@ -217,12 +219,26 @@ def select_components(
     return order[:n_kept]
 
 
-def largest_eigenpairs(matrix: Any, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues (r,), largest first, and orthonormal vectors (n, r) of a dense or sparse symmetric matrix."""
+def expected_seconds(n_rows: int, n_sparse: int, n_dense: int) -> float:
+    """What the CPU is expected to take for so many sparse and dense matrices of so many rows."""
+    return n_sparse * SECONDS_PER_ROW * n_rows + n_dense * SECONDS_PER_ENTRY * n_rows**2
+
+
+def largest_eigenpairs(matrix: Any, n_vectors: int, device: str = "cpu") -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (r,), largest first, and orthonormal vectors (n, r) of a dense or sparse symmetric matrix.
+
+    `device` is a name that `semisvm.device.resolve` has returned. Where a device does not get there, the CPU does.
+    """
     if not np.isfinite(stored_numbers(matrix)).all():
         raise UndefinedError("Distances between these rows are not finite in float64. Scale the features to near 1.")
     n = matrix.shape[0]
     n_vectors = min(n_vectors, n)
+    if device != "cpu":
+        from semisvm.kernels.torch_source import eigenpairs_on_device
+
+        found = eigenpairs_on_device(matrix, n_vectors, device)
+        if found is not None:
+            return found
     is_few = n_vectors <= FEW_VECTORS and n > 10 * FEW_VECTORS
     if (is_few and not is_sparse_matrix(matrix)) or (n > MOST_ROWS_EIGH and n > 4 * n_vectors):
         start = np.random.default_rng(0).standard_normal(n)

@@ -1,4 +1,8 @@
-"""Threads: how many may be used, and the team that serves every parallel part of the library.
+"""How compiled functions are run: the compiler, and the team of threads that serves every parallel part of the library.
+
+Importing Numba takes as long as importing scikit-learn. Only modules of compiled functions call `jit`, and they are
+imported inside the functions that need them, so that ``import semisvm`` stays light. `jit_late` compiles in modules
+that hold more than that.
 
 Compiled functions release the interpreter lock, so plain threads are enough. (Numba's own parallel loops are not used:
 its work queue aborts the process if two Python threads enter it, and OpenMP does not survive a fork.) The threads of
@@ -36,7 +40,34 @@ from joblib import cpu_count
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
+# Infinite bounds are legitimate here, so "ninf" is not in the list. NaN never enters a solver.
+FAST_MATH = {"nnan", "nsz", "arcp", "contract", "reassoc"}
 SECONDS_BETWEEN_LOOKS = 0.05  # while waiting: a lost wake-up must not stop the caller for ever
+
+
+def jit(function: Callable[..., Any]) -> Any:
+    """Compile a function on its first call, without the interpreter lock, and keep the machine code on disk."""
+    from numba import njit
+
+    options: dict[str, Any] = {"nogil": True, "fastmath": FAST_MATH, "error_model": "numpy"}
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder is writable: compile again in each process
+        return njit(**options)(function)
+
+
+class jit_late:
+    """Like `jit`, for a module that is used without its compiled functions too: they are made when one is called."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = function
+
+    def __call__(self, *arguments: Any) -> Any:
+        names = self.function.__globals__
+        for name, one in list(names.items()):  # all of them, because they call each other
+            if isinstance(one, jit_late):
+                names[name] = jit(one.function)
+        return names[self.function.__name__](*arguments)
 
 
 def n_threads() -> int:

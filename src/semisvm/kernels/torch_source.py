@@ -1,13 +1,26 @@
-"""Kernel rows made on a device with torch: the data is copied there, and rows of K are made by matrix products.
+"""What torch makes on a device: kernel rows, and eigenvectors.
+
+The data is copied there, and rows of K are made by matrix products.
 
     stored[i, :n]   row i of K; rows are `stride` numbers apart, a multiple of 32, so that each starts at an address
                     that wide loads need
 
 Products are in full float32 (or float64). In float32 they are as accurate as on the CPU; TF32 would lose 1e-3. The
 whole matrix is made one band of rows at a time, from the diagonal on, and the band is mirrored: half the products.
+
+**Eigenvectors** by subspace iteration with a Chebyshev filter: a block of somewhat more vectors than asked for is
+multiplied by a polynomial of the matrix that is small on the rest of the spectrum,
+
+    X <- T_k((A - c) / e) X        [c - e, c + e] from the smallest eigenvalue to the smallest one of the block
+
+and then turned to the eigenvectors of X' A X, until the residuals are rounding errors. That is products with many
+vectors at a time, which devices are made for, and it finds equal eigenvalues as well as others (a graph of several
+pieces has them). The first block is drawn from a fixed seed. Vectors agree with those of the CPU but for their signs,
+and for a rotation among those of equal eigenvalues.
 """
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +33,10 @@ from semisvm.matrices import is_sparse_matrix
 BAND = 4096  # rows of the whole matrix made at a time
 EXPONENTIAL_COLUMNS = 1024  # per program
 SCORED_ON_DEVICE = 1 << 26  # kernel values of new rows at a time
+LAPACK_ROWS = 1500  # up to which all eigenvectors are found
+RESIDUAL = 1e-12  # of the largest eigenvalue
+MOST_FILTERS, LARGEST_DEGREE, LARGEST_GAIN = 60, 60, 1e10
+BOUND_STEPS = 20
 
 
 def as_tensor(X: Any, dtype, device) -> Any:
@@ -205,3 +222,86 @@ def make_torch_source(X, formula: Formula, dtype, device) -> TorchDataSource | T
     if formula.function is not None:
         return TorchMatrixSource(cross_kernel(formula, X, X), dtype, device)
     return TorchDataSource(X, formula, dtype, device)
+
+
+# ---- eigenvectors ----
+
+
+def eigenpairs_on_device(matrix: Any, n_vectors: int, device: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """What `spectrum.largest_eigenpairs` returns; None where no filter separates them, as hundreds of equal ones."""
+    import torch
+
+    place, n = torch_device(device), matrix.shape[0]
+    width = n_vectors + max(10, n_vectors // 4)
+    if n <= max(LAPACK_ROWS, 2 * width):
+        values, vectors = torch.linalg.eigh(as_tensor(matrix, np.float64, place))
+        return _first(values.flip(0), vectors.flip(1), n_vectors)
+    A = _sparse_tensor(matrix, place) if is_sparse_matrix(matrix) else as_tensor(matrix, np.float64, place)
+    start = np.random.default_rng(0).standard_normal((n, width))
+    low = _lower_bound(A, torch.from_numpy(start[:, 0].copy()).to(place))
+    values, block = _ritz_pairs(A, torch.from_numpy(start).to(place))
+    for _ in range(MOST_FILTERS):
+        wanted = block[:, :n_vectors]
+        residual = torch.linalg.vector_norm(A @ wanted - wanted * values[:n_vectors], dim=0).max()
+        if float(residual) <= RESIDUAL * float(values[0].abs()):
+            return _first(values, block, n_vectors)
+        values, block = _ritz_pairs(A, _filter(A, block, low, float(values[-1]), float(values[0])))
+    return None
+
+
+def _first(values: Any, vectors: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    return values[:count].cpu().numpy(), vectors[:, :count].contiguous().cpu().numpy()
+
+
+def _sparse_tensor(matrix: Any, place: Any) -> Any:
+    import torch
+
+    rows = matrix.tocsr().astype(np.float64)
+    parts = (torch.from_numpy(np.asarray(part)) for part in (rows.indptr, rows.indices, rows.data))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # torch calls its sparse rows new
+        return torch.sparse_csr_tensor(*parts, size=rows.shape).to(place)
+
+
+def _lower_bound(A: Any, vector: Any) -> float:
+    """A number below all eigenvalues: a few steps of Lanczos, and what they may have missed."""
+    import torch
+
+    basis, alpha, beta = [vector / torch.linalg.vector_norm(vector)], [], []
+    for _ in range(BOUND_STEPS):
+        following = (A @ basis[-1][:, None])[:, 0]
+        alpha.append(float(following @ basis[-1]))
+        for _ in range(2):
+            known = torch.stack(basis, dim=1)
+            following = following - known @ (known.T @ following)
+        beta.append(float(torch.linalg.vector_norm(following)))
+        if beta[-1] <= RESIDUAL * abs(alpha[0]):
+            break
+        basis.append(following / beta[-1])
+    m = len(alpha)
+    T = np.diag(alpha) + np.diag(beta[: m - 1], 1) + np.diag(beta[: m - 1], -1)
+    return float(np.linalg.eigvalsh(T)[0]) - beta[-1]
+
+
+def _ritz_pairs(A: Any, block: Any) -> tuple[Any, Any]:
+    """The eigenvalues in the space of a block, largest first, and their vectors, orthonormal."""
+    import torch
+
+    basis = torch.linalg.qr(block)[0]
+    product = basis.T @ (A @ basis)
+    values, turn = torch.linalg.eigh((product + product.T) / 2)
+    return values.flip(0), basis @ turn.flip(1)
+
+
+def _filter(A: Any, block: Any, low: float, cut: float, top: float) -> Any:
+    """The polynomial of the module's docstring, scaled so that it is about 1 at the largest eigenvalue."""
+    half, center = max((cut - low) / 2, 1e-12 * abs(top)), (cut + low) / 2
+    largest = max((top - center) / half, 1 + 1e-12)
+    degree = int(np.clip(np.log(LARGEST_GAIN) / np.arccosh(largest), 2, LARGEST_DEGREE))
+    first = scale = 1 / largest
+    before, now = block, (A @ block - center * block) * (scale / half)
+    for _ in range(degree - 1):
+        following = 1 / (2 / first - scale)
+        after = (A @ now - center * now) * (2 * following / half) - before * (scale * following)
+        before, now, scale = now, after, following
+    return now

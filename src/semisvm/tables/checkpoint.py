@@ -25,11 +25,11 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from semisvm.device import MEGABYTE, budget_bytes
 from semisvm.dual import DualProblem, DualSolution, Status
 from semisvm.dual.advance import WHOLE_GRAM_BYTES
 from semisvm.errors import fault
 from semisvm.kernels import CachedRows, GivenRows, KernelRows
-from semisvm.kernels.resources import MEGABYTE, budget_bytes
 from semisvm.kernels.sources import KernelSource
 from semisvm.tables.disk import lock_file
 

@@ -69,6 +69,7 @@ class FamilySettings:
     ridge: float
     strength: float
     tell: Callable[[RoundRecord], bool]
+    device: str = "cpu"
 
     def train_with(self, title: str) -> dict[str, Any]:
         """What `train_members` is told; `title` comes before the names of the members."""

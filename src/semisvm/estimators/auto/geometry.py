@@ -217,7 +217,7 @@ class KernelComponents:
 
 
 def make_components(
-    geometry: Geometry, products: np.ndarray, distances2: np.ndarray, n_components: int
+    geometry: Geometry, products: np.ndarray, distances2: np.ndarray, n_components: int, device: str = "cpu"
 ) -> tuple[KernelComponents, np.ndarray]:
     """The components, and Kc between the rows of the fit."""
     mass, total = geometry.mass, geometry.total
@@ -231,17 +231,19 @@ def make_components(
         kernel -= column_mean
         kernel -= column_mean[:, None]
         kernel += mean
-    values, vectors = whitened_components(kernel, mass, n_components)
+    values, vectors = whitened_components(kernel, mass, n_components, device)
     white_median = median_distance2(squared_distances_between(vectors, vectors), mass)
     trace = float(mass @ np.diagonal(kernel))
     return KernelComponents(median, column_mean, mean, trace, values, vectors, white_median), kernel
 
 
-def whitened_components(kernel: np.ndarray, mass: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
+def whitened_components(
+    kernel: np.ndarray, mass: np.ndarray, n_components: int, device: str = "cpu"
+) -> tuple[np.ndarray, np.ndarray]:
     """The eigenvalues and vectors of the module's docstring; at least one."""
     root = np.sqrt(mass)
     weighted: Any = kernel if (mass == 1).all() else kernel * root * root[:, None]
-    values, vectors = largest_eigenpairs(weighted, n_components)
+    values, vectors = largest_eigenpairs(weighted, n_components, device)
     is_real = values > SMALLEST_VALUE * max(float(values[0]), 0.0)
     is_real[0] = True
     values, vectors = np.maximum(values[is_real], np.finfo(float).tiny), vectors[:, is_real]
@@ -287,8 +289,8 @@ class GraphFunctions:
         return values
 
 
-def make_graph(nearest: np.ndarray, distance: np.ndarray, mass: np.ndarray) -> GraphFunctions:
-    """The functions, from the nearest rows of each row and their distances, (n, k) both."""
+def make_graph(nearest: np.ndarray, distance: np.ndarray, mass: np.ndarray, device: str = "cpu") -> GraphFunctions:
+    """The functions, from the nearest rows of each row and their distances, (n, k) both; found on a device."""
     n, k = nearest.shape
     width = mean_link(distance, mass)
     starts = np.arange(0, n * k + 1, k)
@@ -296,7 +298,8 @@ def make_graph(nearest: np.ndarray, distance: np.ndarray, mass: np.ndarray) -> G
     links = sparse.csr_matrix(links.maximum(links.T))
     degree = np.asarray(links @ mass)
     scale = sparse.diags(np.sqrt(mass / degree))
-    values, vectors = largest_eigenpairs(sparse.csr_matrix(scale @ links @ scale), min(MOST_VECTORS, max(n - 2, 1)))
+    matrix = sparse.csr_matrix(scale @ links @ scale)
+    values, vectors = largest_eigenpairs(matrix, min(MOST_VECTORS, max(n - 2, 1)), device)
     return GraphFunctions(
         n_neighbors=k,
         width=width,

@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from semisvm.device import resolve
 from semisvm.estimators.auto.geometry import (
     Geometry,
     GraphFunctions,
@@ -45,6 +46,7 @@ from semisvm.estimators.auto.geometry import (
     nearest_rows,
     squared_distances_between,
 )
+from semisvm.kernels.spectrum import expected_seconds
 from semisvm.matrices import is_sparse_matrix
 
 COMPONENTS_FROM, COMPONENTS_FULLY = 1.1, 1.3  # ratios between which the kernels of components come into use
@@ -74,10 +76,11 @@ def find_structure(
     components: KernelComponents,
     n_neighbors: dict[int, int],
     lengths: dict[int, float],
+    device: str,
 ) -> Structure:
     """Compare the rows of a geometry with random ones; `lengths` are the mean links of the graphs."""
     rng = np.random.default_rng(0)
-    component_ratio = _component_ratio(geometry, components, rng)
+    component_ratio = _component_ratio(geometry, components, rng, device)
     covariance = _covariance_spectrum(geometry, products)
     without = _random_lengths(covariance, geometry.n_rows, n_neighbors, rng)
     link_ratios = {k: without[k] / lengths[k] for k in n_neighbors}
@@ -89,11 +92,11 @@ def find_structure(
     )
 
 
-def _component_ratio(geometry: Geometry, components: KernelComponents, rng: np.random.Generator) -> float:
+def _component_ratio(geometry: Geometry, components: KernelComponents, rng: np.random.Generator, device: str) -> float:
     rows = as_rows(_with_independent_columns(geometry.rows, rng), is_cosine=geometry.is_cosine)
     random, _ = make_geometry(rows, np.ones(rows.shape[0]), is_cosine=geometry.is_cosine)
     products = random.products(random.rows)
-    found, _ = make_components(random, products, random.squared_distances(random.rows, products), 1)
+    found, _ = make_components(random, products, random.squared_distances(random.rows, products), 1, device)
     expected = found.values[0] / random.total
     return float(components.values[0] / geometry.total / expected) if expected > 0 else 1.0
 
@@ -274,15 +277,26 @@ class KernelLibrary:
 
 
 def make_library(
-    X: Any, weight: np.ndarray, n_classes: int, *, n_neighbors: tuple[int, ...], is_cosine: bool, is_safe: bool
+    X: Any,
+    weight: np.ndarray,
+    n_classes: int,
+    *,
+    n_neighbors: tuple[int, ...],
+    is_cosine: bool,
+    is_safe: bool,
+    device: str = "cpu",
 ) -> tuple[KernelLibrary, np.ndarray, Coordinates]:
-    """The library of some rows; for each the number of the distinct row that it equals, and those rows' coordinates."""
+    """The library of some rows; for each the number of the distinct row that it equals, and those rows' coordinates.
+
+    Eigenvectors are found on `device`, a name that `semisvm.device.resolve` has returned or "auto".
+    """
     geometry, node = make_geometry(X, weight, is_cosine=is_cosine)
     n, mass = geometry.n_rows, geometry.mass
+    device = resolve(device, seconds=expected_seconds(n, len(n_neighbors), 1 + is_safe))
     products = geometry.products(geometry.rows)
     distances2 = geometry.squared_distances(geometry.rows, products)
     np.fill_diagonal(distances2, 0)
-    components, kernel = make_components(geometry, products, distances2, n_classes + 1)
+    components, kernel = make_components(geometry, products, distances2, n_classes + 1, device)
     np.fill_diagonal(distances2, np.inf)
     counts = {k: min(k, n - 1) for k in n_neighbors} if n > 1 else {}
     nearest, distance = nearest_rows(distances2, max(counts.values(), default=0))
@@ -291,9 +305,9 @@ def make_library(
     structure = None
     if is_safe:
         lengths = {k: mean_link(distance, mass) for k, (_, distance) in links.items()}
-        structure = find_structure(geometry, products, components, counts, lengths)
+        structure = find_structure(geometry, products, components, counts, lengths, device)
         links = {k: found for k, found in links.items() if structure.graphs[k] > 0}
-    graphs = {k: make_graph(*found, mass) for k, found in links.items()}
+    graphs = {k: make_graph(*found, mass, device) for k, found in links.items()}
     library = KernelLibrary(n_classes, n_neighbors, geometry, components, graphs, structure)
     return library, node, library.own(products, kernel)
 

@@ -70,6 +70,7 @@ def train_kernels(
         n_neighbors=settings.n_neighbors,
         is_cosine=metric == "cosine" or (metric == "auto" and is_sparse_matrix(views[view])),
         is_safe=settings.is_safe,
+        device=settings.device,
     )
     of_nodes = replace(target, labeled=node[target.labeled])
     average, members = fit_average(library, at, of_nodes, **settings.train_with(title))

@@ -1,8 +1,4 @@
-"""The classifier that looks for the kind of structure that helps: kernels of all rows, and one average of machines.
-
-Kernels are made from all rows (`library`); on each a least-squares SVM is trained on the labeled rows, whose scores of
-rows left out come in closed form (`stacking`); they give the weights of one average.
-"""
+"""The classifier that looks for the kind of structure that helps: kernels of all rows, and one average of machines."""
 
 from __future__ import annotations
 
@@ -86,6 +82,9 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
     class_weight : dict or "balanced", default=None
         Multiplies the loss of the rows of each class, as in scikit-learn.
     %(unlabeled)s
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where eigenvectors are found. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``;
+        "auto" uses it where the CPU would take longer than starting it. Results are the same but for rounding.
     random_state : int, RandomState instance or None, default=None
         Makes the choice of rows repeatable where there are more than `max_rows`. Trees have a fixed seed.
     %(verbose)s
@@ -185,6 +184,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         "costs": [dict, "array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "unlabeled": "no_validation",
+        "device": [str],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -205,6 +205,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         costs: Any = None,
         class_weight: Any = None,
         unlabeled: Any = -1,
+        device: str = "auto",
         random_state: Any = None,
         verbose: bool = False,
     ):
@@ -221,6 +222,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         self.costs = costs
         self.class_weight = class_weight
         self.unlabeled = unlabeled
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -255,19 +257,19 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         plan = self._make_plan(labels, in_use, read_random_sample(random_sample, X.shape[0]))
         in_use &= ~plan.certifies
         check_every_class_is_used(labels, in_use)
-        n_neighbors = check_neighbors(self.n_neighbors)
         costs = read_costs(self.costs, sample_cost, self.class_weight, labels, in_use).by_class(type(self).__name__)
 
         rows = choose_rows(labels, in_use, self.max_rows, self.random_state)
         with Progress(self).whole_fit(type(self).__name__) as watch:
             settings = FamilySettings(
                 n_classes=labels.n_classes,
-                n_neighbors=n_neighbors,
+                n_neighbors=check_neighbors(self.n_neighbors),
                 metric=self.metric,
                 is_safe=self.safe,
                 ridge=self.ridge,
                 strength=self.prior_strength,
                 tell=watch.round_done,
+                device=self.device,
             )
             target = labeled_target(X, labels, costs, weight, rows)
             found = fit_families(X[rows], weight[rows], target, settings)
@@ -290,14 +292,12 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
 
     def _learn(self, found: FamiliesFit, labels: Labels, rows: np.ndarray) -> None:
         self._average = found.average
-        self.weights_, self.families_ = found.weights, found.average.weights
-        self.structure_ = found.structure
+        self.weights_, self.families_, self.structure_ = found.weights, found.average.weights, found.structure
         left_out = found.left_out[:, 0] if found.left_out.shape[1] == 1 else found.left_out
         self.loo_scores_ = np.full((len(labels.codes), *left_out.shape[1:]), np.nan)
         self.loo_scores_[rows[labels.is_labeled[rows]]] = left_out
         self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
-        self.history_ = found.history
-        self.n_iter_ = found.stacked.n_iter
+        self.history_, self.n_iter_ = found.history, found.stacked.n_iter
         self.termination_condition_ = "converged"
         if found.was_stopped:
             self.termination_condition_ = "stopped_by_callback"
