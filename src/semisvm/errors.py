@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 MOST_NAMES_SHOWN = 12
+WIDEST_CELL = 40  # characters of a cell in a message
 
 
 class DataError(ValueError):
@@ -71,6 +72,6 @@ def suggest(wanted: str, there: Iterable[str]) -> str:
     return f"Perhaps {close} is meant; {listed}" if close else listed[0].upper() + listed[1:]
 
 
-def shorten(cell: str, width: int = 40) -> str:
+def shorten(cell: str) -> str:
     """Quote a cell for a message; a long one is cut."""
-    return repr(cell if len(cell) <= width else cell[: width - 3] + "...")
+    return repr(cell if len(cell) <= WIDEST_CELL else cell[: WIDEST_CELL - 3] + "...")

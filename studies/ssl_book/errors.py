@@ -107,6 +107,7 @@ SECSTR_SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "SupervisedSVC(C=0.1), linear": ("SupervisedSVC", {"C": 0.1}),
     "MixtureClassifier()": ("MixtureClassifier", {}),
     "SelfTrainingSVC(C=0.1), linear": ("SelfTrainingSVC", {"C": 0.1}),
+    "TransductiveSVC(C=0.1), linear": ("TransductiveSVC", {"C": 0.1}),
     'TransductiveSVC(C=0.1, algorithm="anneal"), linear': ("TransductiveSVC", {"C": 0.1, "algorithm": "anneal"}),
     'TransductiveSVC(C=0.1, C_unlabeled=C/100, algorithm="anneal"), linear': (
         "TransductiveSVC",

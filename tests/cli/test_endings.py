@@ -21,6 +21,26 @@ def test_a_reader_that_leaves_does_not_change_the_exit_code():
     assert told == b""
 
 
+def test_predictions_go_to_stdout_when_they_are_complete(tmp_path, fitted, capsys):
+    data, model = fitted
+    assert run_command(capsys, "predict", model, data, "--out", tmp_path / "p.csv").code == 0
+    words = [*COMMAND, "predict", model, "-", "--out", "-"]
+    done = subprocess.run(words, input=data.read_bytes(), capture_output=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout == (tmp_path / "p.csv").read_bytes()
+    assert b"Written to stdout." in done.stderr
+    with subprocess.Popen([*COMMAND, "predict", model, data, "--out", "-"], stdout=subprocess.PIPE) as left:
+        left.stdout.close()
+    assert left.returncode == 0
+    refused = run_command(capsys, "predict", model, data, "--out", "-", "--json")
+    assert refused.code == 2
+    assert "--json and --out - both write to stdout" in refused.err
+    damaged = tmp_path / "bad.csv"
+    damaged.write_bytes(data.read_bytes() + b"1,2,3,4,5,6,7,8,9\n")
+    refused = subprocess.run([*COMMAND, "predict", model, damaged, "--out", "-"], capture_output=True, check=False)
+    assert (refused.returncode, refused.stdout) == (2, b"")
+
+
 @pytest.mark.posix
 def test_closed_output_is_no_error():
     done = subprocess.run(

@@ -149,7 +149,7 @@ def test_use_3_the_guard_hides_labels_and_compares_costs(rows):
         fitted = SupervisedSVC(gamma=0.5, costs=costs, guard=False, tol=1e-8).fit(X, hidden)
         return fitted.decision_function(X[test])
 
-    found = cross_fit(folds, fit_and_score, len(y), keep_on_interrupt=True)
+    found = cross_fit(folds, fit_and_score, len(y))
     labeled = y >= 0
     verdict = guard(
         found.scores[labeled], 2 * y[labeled] - 1, costs=(4.0, 1.0), positive_share=float(np.mean(y[labeled] == 1))
@@ -160,7 +160,7 @@ def test_use_3_the_guard_hides_labels_and_compares_costs(rows):
 
 
 def test_use_4_a_search_scores_several_settings_at_once_and_keeps_what_is_complete(rows):
-    """One column per C; a number of clusters is one cross-fit, and Ctrl-C ends the search with the complete ones."""
+    """One column per C; a number of clusters is one cross-fit, and a fit that was ended early ends the search."""
     X, y, _ = rows
     values, folds = (0.1, 1.0, 10.0), list_folds(assign_folds(hide_single_rows(y), 5, rng=np.random.RandomState(0))[0])
     fits = itertools.count()
@@ -168,13 +168,13 @@ def test_use_4_a_search_scores_several_settings_at_once_and_keeps_what_is_comple
     def predictions_by(gamma, last_fit):
         def fit_and_score(train, test):
             if next(fits) == last_fit:
-                raise KeyboardInterrupt
+                return None
             train = train[y[train] >= 0]
             return np.stack([SVC(C=C, gamma=gamma).fit(X[train], y[train]).predict(X[test]) for C in values], axis=1)
 
         return fit_and_score
 
-    whole = cross_fit(folds, predictions_by(0.1, None), len(y), keep_on_interrupt=True)
+    whole = cross_fit(folds, predictions_by(0.1, None), len(y))
     n_right = (whole.scores == y[:, None])[y >= 0].sum(axis=0)
     by_hand = np.zeros(3, dtype=int)
     for train, test in folds:
@@ -182,7 +182,7 @@ def test_use_4_a_search_scores_several_settings_at_once_and_keeps_what_is_comple
         by_hand += [(SVC(C=C, gamma=0.1).fit(X[train], y[train]).predict(X[test]) == y[test]).sum() for C in values]
     assert_array_equal(n_right, by_hand)
 
-    cut_short = cross_fit(folds, predictions_by(1.0, 7), len(y), keep_on_interrupt=True)
+    cut_short = cross_fit(folds, predictions_by(1.0, 7), len(y))
     assert (cut_short.n_fits, cut_short.is_complete) == (2, False)
     tested = np.concatenate([test for _, test in folds[:2]])
     assert set(np.flatnonzero(~np.isnan(cut_short.scores[:, 0]))) == set(tested)
@@ -221,15 +221,6 @@ def test_a_fold_that_was_ended_early_ends_the_cross_fit_and_the_result_says_so()
     assert len(tried) == 1
     assert (found.n_fits, found.is_complete) == (0, False)
     assert np.isnan(found.scores).all()
-
-
-def test_ctrl_c_is_raised_unless_it_should_be_kept():
-    def press_ctrl_c(train, test):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        cross_fit(FOLDS, press_ctrl_c, 3)
-    assert not cross_fit(FOLDS, press_ctrl_c, 3, keep_on_interrupt=True).is_complete
 
 
 def test_an_estimator_that_ended_on_ctrl_c_ends_cross_fit_scores(rows):

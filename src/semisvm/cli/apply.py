@@ -16,7 +16,7 @@ data_argument = click.argument("data", type=shared.FILE)
 PREDICT_EXAMPLES = (
     "semisvm predict spam.skops new.csv --out labels.csv",
     "semisvm predict spam.skops new.parquet --out labels.parquet --keep id",
-    "zcat new.csv.gz | semisvm predict spam.skops - --out labels.csv",
+    "zcat new.csv.gz | semisvm predict spam.skops - --out - | gzip > labels.csv.gz",
     "semisvm predict spam.skops folder/ --out labels/ --workers 4",
 )
 
@@ -26,7 +26,13 @@ PREDICT_EXAMPLES = (
 )
 @model_argument
 @data_argument
-@click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="Where to write: .csv, .tsv or .parquet.")
+@click.option(
+    "--out",
+    required=True,
+    type=shared.FILE,
+    metavar="FILE",
+    help="Where to write: .csv, .tsv or .parquet; - is CSV on stdout.",
+)
 @click.option("--keep", multiple=True, metavar="COL", help="Copy a column of DATA; may be given more than once.")
 @click.option(
     "--neutralize",
@@ -52,8 +58,9 @@ def predict_command(
     """Write a label, a score, whether it is accepted, and a probability for every row of DATA.
 
     DATA has the columns that MODEL was fitted to, not encoded; other columns are ignored. It is read in parts, so a
-    file of ten million rows needs no more memory than a few thousand rows. "-" reads CSV from stdin. A folder of files
-    gives a folder with one Parquet file for each, or one file if --out names one; a file appears when it is complete.
+    file of ten million rows needs no more memory than a few thousand rows. "-" reads CSV from stdin, and --out - writes
+    CSV to stdout once it is complete. A folder of files gives a folder with one Parquet file for each, or one file if
+    --out names one; a file appears when it is complete.
 
     A score is that of the report: rows above 0 are accepted. The probability is that of the positive class, calibrated
     on labels that the model had not seen; it is left out where there were too few labels, or more than two classes.
@@ -66,8 +73,11 @@ def predict_command(
     from semisvm.tables.model import OUTPUTS
     from semisvm.tables.predict import predict_file, predict_folder
 
-    screen = Screen(as_json)
-    is_one_file = out.suffix.lower() in OUTPUTS and not out.is_dir()
+    is_to_stdout = str(out) == "-"
+    if is_to_stdout and as_json:
+        raise click.UsageError("--json and --out - both write to stdout: give --out the name of a file.")
+    screen = Screen(as_json or is_to_stdout)
+    is_one_file = is_to_stdout or (out.suffix.lower() in OUTPUTS and not out.is_dir())
     if is_one_file and data.is_dir() and (dask or workers or resume):
         raise click.UsageError(f"--workers, --dask and --resume write a folder of files, and {out} names one file.")
     with screen.working(), shared.open_cluster(data, dask, workers) as readers:
@@ -84,11 +94,12 @@ def predict_command(
                 tell=screen.tell,
             )
         else:
-            check_can_write(out, force=force, inputs=[model, data])
-            with shared.from_stdin(data) as source:
+            if not is_to_stdout:
+                check_can_write(out, force=force, inputs=[model, data])
+            with shared.from_stdin(data) as source, shared.to_stdout(out) as target:
                 loaded = load_table_model(model)
                 found = predict_file(
-                    loaded, source, out, keep=keep, force=force, neutralize=neutralize, tell=screen.tell
+                    loaded, source, target, keep=keep, force=force, neutralize=neutralize, tell=screen.tell
                 )
     if as_json:
         screen.show_json(asdict(found) | {"out": str(out)})
@@ -98,7 +109,10 @@ def predict_command(
         return
     counts = ", ".join(f"{count:,} {name}" for name, count in found.by_class.items())
     speed = found.rows / max(found.seconds, 1e-9)
-    screen.say(f"{found.rows:,} rows: {counts}. {found.seconds:.1f} s, {speed:,.0f} rows per second. Written to {out}")
+    place = "stdout." if is_to_stdout else out
+    screen.say(
+        f"{found.rows:,} rows: {counts}. {found.seconds:.1f} s, {speed:,.0f} rows per second. Written to {place}"
+    )
 
 
 EVALUATE_EXAMPLES = (

@@ -83,6 +83,24 @@ def from_stdin(data: Path) -> Iterator[Path]:
         yield path
 
 
+@contextmanager
+def to_stdout(out: Path) -> Iterator[Path]:
+    """Give the file to write: the one named, or for "-" a temporary CSV file, which goes to stdout when complete."""
+    import shutil
+    import sys
+    import tempfile
+
+    if str(out) != "-":
+        yield out
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "stdout.csv")
+        yield path
+        with open(path, "rb") as complete:
+            shutil.copyfileobj(complete, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
 def list_examples(*lines: str) -> str:
     """Return the end of a help text: example command lines."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -9,7 +9,7 @@ Among equally good thresholds the highest is taken. If no threshold gives what i
 `reached` False and the reason.
 
 `adjust` is PSVM's adjusting step (Section 4.4): the threshold above which unlabeled rows are called positive. If the
-preference is not met at `start`, the threshold moves just far enough that the calibration rows meet it: up for
+preference is not met at threshold 0, the threshold moves just far enough that the calibration rows meet it: up for
 precision, down for recall. If it is met, or if there is none:
 
     "best"    take the threshold with the best F1 among those that meet the preference
@@ -250,7 +250,6 @@ def adjust(
     min_precision: float | None = None,
     min_recall: float | None = None,
     rule: Rule = "best",
-    start: float = 0.0,
 ) -> float:
     """Return PSVM's adjusted threshold, d+ in the paper.
 
@@ -264,13 +263,11 @@ def adjust(
         The preference.
     rule : {"best", "paper"}, default="best"
         What to do where the preference is met: take the best F1, or follow the paper.
-    start : float, default=0.0
-        The current threshold.
 
     Returns
     -------
     float
-        The adjusted threshold; `start` itself where nothing has to move.
+        The adjusted threshold; 0 where nothing has to move.
 
     Examples
     --------
@@ -282,7 +279,7 @@ def adjust(
         raise ValueError(f'rule must be "best" or "paper", got {rule!r}.')
     target = Target(min_precision, min_recall)
     curve = count_all(scores, sign)
-    now = count_at(scores, sign, start)
+    now = count_at(scores, sign, 0.0)
     if target.shortfall(now) > 0:
         return _move(curve, now, target)
     if rule == "paper":
@@ -290,7 +287,7 @@ def adjust(
         if now.tp > 0 and p != r:
             return _move(curve, now, Target(min_precision=r) if p < r else Target(min_recall=p))
         if now.tp > 0:
-            return start
+            return 0.0
         # No positive is accepted: neither rate is the smaller, so the paper's rule does not apply.
     return float(curve.thresholds[best_of(curve.counts, target)[0]])
 

@@ -5,17 +5,20 @@ are evicted first. They outlive a solve: the next problem of a sequence finds th
 that is already in memory. A third kind, `device_rows.DeviceRows`, is in the memory of a device.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from semisvm.kernels.interface import HostRows, documented_by
+from semisvm.kernels.interface import BegunRows, HostRows, documented_by
 from semisvm.kernels.sources import KernelSource, gather_gram, spread_rows
+from semisvm.shared_docs import with_shared_docs
 
 LEAST_CAPACITY = 8  # with fewer rows in memory the solver would make rows again for every step
 ROWS_PER_WRITE = 512  # enough for products at full speed, few enough to react to Ctrl-C
 
 
+@with_shared_docs
 @documented_by(HostRows)
 class CachedRows:
     """Kernel rows that are made on demand and kept under a memory budget.
@@ -34,10 +37,7 @@ class CachedRows:
     ----------
     n_rows : int
         Number of data rows, n.
-    dtype : numpy.dtype
-        Float type of the kernel values.
-    diagonal : ndarray of shape (n_rows,)
-        The values k(x_i, x_i).
+    %(kernel_values)s
     capacity : int
         Number of rows that fit the budget.
     values : ndarray of shape (capacity, n_rows)
@@ -82,8 +82,7 @@ class CachedRows:
         self.owner = np.full(self.capacity, -1, dtype=np.intp)
         self.last_used = np.zeros(self.capacity, dtype=np.int64)
         self.clock = 0
-        self.n_made = 0
-        self.n_evicted = 0
+        self.n_made = self.n_evicted = 0
         self.device_copies: dict[str, Any] = {}
 
     @property
@@ -179,20 +178,49 @@ class CachedRows:
         """Write kernel values between a few rows; none of them needs to be in memory."""
         self.source.fill_gram(G, order, n_known, row)
 
-    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+    def begin(self, rows: np.ndarray, work: Callable[[], None]) -> BegunRows:
+        """Call `work`, while other threads begin to make the rows that are not in memory, for the next `spread`.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Indices of data rows, each once.
+        work : callable
+            What the calling thread does.
+
+        Returns
+        -------
+        BegunRows
+            The rows, or none if memory is short: the same for any number of threads.
+        """
+        rows = rows[self.slot[rows] < 0]
+        slots = np.flatnonzero(self.owner < 0)[: len(rows)]
+        if len(slots) < len(rows):
+            rows, slots = rows[:0], slots[:0]
+        return BegunRows(rows, slots, self.source.begin(self.values, slots, rows, work))
+
+    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray, begun: Any = None) -> np.ndarray:
         """Return moves @ K[rows] in float64; rows not in memory are made, and kept while there are free slots."""
         is_stored = self.slot[rows] >= 0
-        stored, made = self.slot[rows[is_stored]], rows[~is_stored]
+        stored, at = self.slot[rows[is_stored]], np.flatnonzero(~is_stored)
         self.last_used[stored] = self.clock
-        kept = np.flatnonzero(is_kept[~is_stored])
-        free = np.flatnonzero(self.owner < 0)[: len(kept)]
-        slots = np.full(len(made), -1)
-        slots[kept[: len(free)]] = free
-        change = np.empty(self.n_rows)
-        self.source.spread(change, self.values, stored, moves[is_stored], slots, made, moves[~is_stored])
-        self._own(slots[slots >= 0], made[slots >= 0])
-        self.n_made += len(made) - len(free)
-        self.n_evicted += len(made) - len(free)
+        slots, ready = np.full(len(at), -1), np.zeros(len(at), dtype=np.int64)
+        is_free = self.owner < 0
+        if begun is not None and len(begun.rows):
+            slot = np.full(self.n_rows, -1)
+            slot[begun.rows] = begun.slots
+            at = at[np.argsort(slot[rows[at]] < 0, kind="stable")]  # rows that were begun come first
+            slots = slot[rows[at]]
+            ready[slots >= 0], is_free[begun.slots] = begun.n_ready, False
+        made, is_kept, change = rows[at], is_kept[at], np.empty(self.n_rows)
+        new = np.flatnonzero(is_kept & (slots < 0))
+        free = np.flatnonzero(is_free)[: len(new)]
+        slots[new[: len(free)]] = free
+        self.source.spread(change, self.values, stored, moves[is_stored], slots, made, moves[at], ready)
+        is_kept &= slots >= 0
+        self._own(slots[is_kept], made[is_kept])
+        n_lost = int((~is_kept).sum())
+        self.n_made, self.n_evicted = self.n_made + n_lost, self.n_evicted + n_lost
         return change
 
     def times_dense(self, coefficients: np.ndarray) -> np.ndarray:
@@ -221,6 +249,7 @@ class CachedRows:
         self.n_made += len(rows)
 
 
+@with_shared_docs
 @documented_by(HostRows)
 class GivenRows:
     """The rows of a kernel matrix that is already in memory: all present, none ever evicted, nothing copied.
@@ -234,10 +263,7 @@ class GivenRows:
     ----------
     n_rows, capacity : int
         Number of data rows.
-    dtype : numpy.dtype
-        Float type of the kernel values.
-    diagonal : ndarray of shape (n_rows,)
-        The values k(x_i, x_i).
+    %(kernel_values)s
     values : ndarray of shape (n_rows, n_rows)
         The matrix itself.
 
@@ -288,7 +314,7 @@ class GivenRows:
         """Copy kernel values between a few rows."""
         gather_gram(G, order, n_known, row, self.between)
 
-    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray, begun: Any = None) -> np.ndarray:
         """Return moves @ K[rows] in float64."""
         change = np.empty(self.n_rows)
         spread_rows(change, self.values, rows, moves)

@@ -153,8 +153,6 @@ def cross_fit(
     folds: Iterable[TrainTest],
     fit_and_score: Callable[[np.ndarray, np.ndarray], Any],
     n_rows: int,
-    *,
-    keep_on_interrupt: bool = False,
 ) -> OutOfFoldScores:
     """Fit once per fold and collect the scores of the rows held out.
 
@@ -167,8 +165,6 @@ def cross_fit(
         returns None where the fit was ended early and its scores must not be used; no later fold is tried then.
     n_rows : int
         The number of rows in all, tested or not.
-    keep_on_interrupt : bool, default=False
-        Treat a KeyboardInterrupt (Ctrl-C) during a fold as a fit that was ended early. By default it is raised.
 
     Returns
     -------
@@ -186,15 +182,13 @@ def cross_fit(
     """
     folds = list(folds)
     scores_of_folds = (fit_and_score(train, test) for train, test in folds)
-    return collect_scores(folds, scores_of_folds, n_rows, keep_on_interrupt=keep_on_interrupt)
+    return collect_scores(folds, scores_of_folds, n_rows)
 
 
 def collect_scores(
     folds: Sequence[TrainTest],
     scores_of_folds: Iterable[Any],
     n_rows: int,
-    *,
-    keep_on_interrupt: bool = False,
 ) -> OutOfFoldScores:
     """Put the scores of the folds in the places of their rows: the second half of `cross_fit`.
 
@@ -209,8 +203,6 @@ def collect_scores(
         The scores of each fold's test rows, in the order of the folds. None: this fold was ended early.
     n_rows : int
         The number of rows in all.
-    keep_on_interrupt : bool, default=False
-        As for `cross_fit`.
 
     Returns
     -------
@@ -222,12 +214,7 @@ def collect_scores(
     n_fits = 0
     remaining = iter(scores_of_folds)
     for _, test in folds:
-        try:
-            found = next(remaining, None)
-        except KeyboardInterrupt:
-            if not keep_on_interrupt:
-                raise
-            found = None
+        found = next(remaining, None)
         if found is None:
             break
         found = np.asarray(found)
