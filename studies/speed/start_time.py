@@ -2,8 +2,8 @@
 
 Imports are timed inside a fresh interpreter, next to `import sklearn.svm`. Commands are run whole, on 20 rows, with
 models that `semisvm fit` wrote of generated rows: of numbers by the supervised method, and of a table and of texts by
-the average over kernels and forests. Imports and commands take turns; medians are reported, with CPU seconds (which count
-on a busy machine) and peak memory. With --before, another version of the source runs the same commands by turns.
+the average over kernels and forests. Medians are reported, with CPU seconds (which count on a busy machine) and peak
+memory. With --before, another version of the source runs the same commands by turns.
 """
 
 from __future__ import annotations
