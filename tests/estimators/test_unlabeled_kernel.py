@@ -1,6 +1,7 @@
 """UnlabeledKernel: one kernel from all rows, for any estimator with a precomputed kernel."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
@@ -13,6 +14,7 @@ from semisvm.estimators.auto import kernel as kernel_module
 from semisvm.estimators.auto.average import FamilySettings, labeled_target
 from semisvm.estimators.auto.families import crossed_scores, fit_families
 from semisvm.estimators.auto.kernel import settle_kernel
+from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.preference import svc as preference_module
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
@@ -84,6 +86,87 @@ def test_too_many_rows_and_missing_labels_are_refused():
         UnlabeledKernel().fit(np.zeros((4, 1)), None)
     with pytest.raises(ValueError, match="different integers"):
         UnlabeledKernel((1, 1)).fit(np.arange(4.0)[:, None], [0, 1, -1, -1])
+
+
+# ---- tables and texts ----
+
+
+def customers(n=150, n_labeled=40):
+    """A table with an empty cell and a category, and what is to be found in it."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(40 + 12 * y, 6),
+            "income": rng.lognormal(3 + 0.5 * y, 0.4),
+            "city": np.where(rng.random(n) < 0.3 + 0.4 * y, "north", "south"),
+        }
+    )
+    frame.loc[3, "age"] = np.nan
+    return frame, np.where(np.arange(n) < n_labeled, y, -1), y
+
+
+def messages(n=150, n_labeled=40):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    words = np.array([["rain", "wind", "cold", "storm", "day"], ["goal", "match", "team", "win", "day"]])
+    return [" ".join(rng.choice(words[k], 6)) for k in y], np.where(np.arange(n) < n_labeled, y, -1), y
+
+
+@pytest.mark.parametrize("make", [customers, messages])
+def test_on_tables_and_texts_it_is_the_sum_over_the_families_that_are_kernels(make):
+    X, hidden, _ = make()
+    kernel = UnlabeledKernel()
+    K = kernel.fit_transform(X, hidden)
+    assert K.shape == (150, 150)
+    assert_allclose(K, K.T, atol=1e-8)
+    assert np.linalg.eigvalsh(K).min() > -1e-7
+    assert np.trace(K) == pytest.approx(150)
+    assert sum(kernel.weights_.values()) == pytest.approx(1)
+    assert not [name for name in kernel.weights_ if "forest" in name or "extra" in name or "logistic" in name]
+    families = {name.partition(":")[0] for name in kernel.weights_}
+    assert len(families) == 3
+    expected = 0
+    for name, family in kernel._kernel.average.families.items():
+        part = kernel._kernel._of_family(name, kernel._kernel.average.views.of(read_rows(kernel, X, reset=False)))
+        assert np.trace(part) == pytest.approx(150), (name, family)
+        expected = expected + kernel._kernel.average.weights[name] * part
+    assert_allclose(K, expected)
+
+
+@pytest.mark.parametrize("make", [customers, messages])
+@pytest.mark.parametrize(
+    "machine",
+    [
+        TransductiveSVC(C=10, kernel="precomputed"),
+        LabelMeanSVC(kernel="precomputed", costs={0: 1, 1: 3}),
+        PreferenceSVC(C=10, kernel="precomputed", min_precision=0.8, random_state=0),
+    ],
+    ids=lambda machine: type(machine).__name__,
+)
+def test_machines_stand_on_it_with_tables_and_texts(make, machine):
+    X, hidden, y = make()
+    part = X[:120] if isinstance(X, list) else X.iloc[:120]
+    rest = X[120:] if isinstance(X, list) else X.iloc[120:]
+    model = make_pipeline(UnlabeledKernel(), machine).fit(part, hidden[:120])
+    assert np.mean(model.predict(rest) == y[120:]) >= 0.7
+
+
+@pytest.mark.parametrize("make", [customers, messages])
+def test_a_pipeline_on_tables_and_texts_is_saved_and_loaded(make, tmp_path):
+    X, hidden, _ = make(80, 20)
+    model = make_pipeline(UnlabeledKernel(), SupervisedSVC(kernel="precomputed")).fit(X, hidden)
+    save(model, tmp_path / "model.skops")
+    assert_allclose(load(tmp_path / "model.skops").decision_function(X), model.decision_function(X))
+
+
+def test_columns_of_a_table_may_be_named():
+    frame, hidden, _ = customers()
+    named = UnlabeledKernel(columns={"number": ["income"]}).fit_transform(frame, hidden)
+    alone = UnlabeledKernel(columns="table").fit_transform(frame[["income"]].to_numpy(), hidden)
+    assert_allclose(named, alone)
+    points = UnlabeledKernel(columns="points").fit_transform(frame[["income"]], hidden)
+    assert_allclose(points, UnlabeledKernel().fit_transform(frame[["income"]].to_numpy(), hidden))
 
 
 # ---- PreferenceSVC on it ----

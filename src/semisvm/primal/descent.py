@@ -36,6 +36,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, solve
 
 from semisvm.dual import Status
+from semisvm.matrices import as_dense
 from semisvm.primal.compiled import BIAS, HIGHEST, IMBALANCE, LOWEST, N_STATE, PENALTY, run_epoch, shuffle
 from semisvm.primal.problem import PrimalProblem, PrimalSolution, csr_arrays, relative_gap
 from semisvm.primal.rows import MemoryRows, prices_of_rows
@@ -285,8 +286,7 @@ def _on_margin(
 ) -> tuple[np.ndarray, np.ndarray, float] | None:
     """(beta, w, bias) with the rows at these places on their margins; v and total are of the other rows."""
     X, m = rows.X[places].astype(np.float64, copy=False), len(places)
-    K = X @ X.T
-    K = K if isinstance(K, np.ndarray) else K.toarray()
+    K = as_dense(X @ X.T)
     system = np.ones((m + 1, m + 1))
     system[:m, :m] = K
     system[np.arange(m), np.arange(m)] += 1e-13 * max(float(K.trace()) / m, 1e-300)  # rows may be equal

@@ -26,6 +26,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from semisvm.dual import Status
 from semisvm.errors import RowsLostError
+from semisvm.matrices import as_dense
 from semisvm.primal.descent import POLISHED_TOL, pieces_near_margin, polish
 from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
@@ -203,8 +204,7 @@ def _by_gram(gradient: np.ndarray, X: Any, curved: np.ndarray) -> np.ndarray:
     """With Z the curved rows times the root e of their curvature: (I + Z'Z)^-1 r = r - Z'(I + ZZ')^-1 Z r."""
     root = np.sqrt(curved)
     Z = X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsr()
-    K = Z @ Z.T
-    K = K if isinstance(K, np.ndarray) else K.toarray()
+    K = as_dense(Z @ Z.T)
     K[np.arange(len(K)), np.arange(len(K))] += 1.0
     factor = cho_factor(K, lower=True, check_finite=False)
     within = cho_solve(factor, np.stack([Z @ gradient[:-1], root], axis=1), check_finite=False)

@@ -60,6 +60,7 @@ PARTS_OF_MODELS = (
     "semisvm.dual.Status",
     "semisvm.estimators.auto.average.KernelAverage",
     "semisvm.estimators.auto.families.FamilyAverage",
+    "semisvm.estimators.auto.kernel.FamiliesKernel",
     "semisvm.estimators.auto.kernel.StackedKernel",
     "semisvm.estimators.costs.Costs",
     "semisvm.estimators.gaussians.Gaussians",

@@ -70,6 +70,7 @@ class FamilySettings:
     strength: float
     tell: Callable[[RoundRecord], bool]
     device: str = "cpu"
+    kernels_only: bool = False
 
     def train_with(self, title: str) -> dict[str, Any]:
         """What `train_members` is told; `title` comes before the names of the members."""

@@ -130,7 +130,7 @@ def fit_families(X: Any, weight: np.ndarray, target: LabeledTarget, settings: Fa
     makers = make_views(X)
     views = makers.of(X)
     fits: dict[str, FamilyFit] = {}
-    trainers = _trainers(views)
+    trainers = _trainers(views, kernels_only=settings.kernels_only)
     for name, train in trainers.items():
         fits[name] = train(views, weight, target, settings, f"{name}: " if len(trainers) > 1 else "")
         if fits[name].members.was_stopped:
@@ -177,7 +177,7 @@ def crossed_scores(fits: dict[str, FamilyFit], target: LabeledTarget, settings: 
     return cross(crossed, target, lambda kept: weigh_families(fits, target, settings, kept).weights)
 
 
-def _trainers(views: dict[str, Any]) -> dict[str, Callable[..., FamilyFit]]:
+def _trainers(views: dict[str, Any], *, kernels_only: bool) -> dict[str, Callable[..., FamilyFit]]:
     """What trains each family that these views call for."""
     found: dict[str, Callable[..., FamilyFit]] = {}
     for view in views:
@@ -185,6 +185,7 @@ def _trainers(views: dict[str, Any]) -> dict[str, Callable[..., FamilyFit]]:
     if "standardized" in views:
         both: tuple[str, ...] = ("standardized", "quantile")
         found["trees without labels"] = partial(train_features, both, grow_leaf_shares, (1.0,))
+    if "standardized" in views and not kernels_only:
         found["random forest"] = partial(train_forest, "standardized", False, half_of_columns)
         found["extra trees"] = partial(train_forest, "standardized", True, few_columns)
         found["logistic regression"] = partial(train_logistic, both)

@@ -2,6 +2,7 @@
 
 K* = sum_j w_j K_j        w the weights that `AutoSVC` finds for the same rows and labels
 
+On tables and texts the families are summed in the same way, those that are kernels: forests have no part in it.
 `UnlabeledKernel` gives its matrix to estimators with a precomputed kernel. `settle_kernel` puts a method on it from
 within (``PreferenceSVC(kernel="unlabeled")``), made from the rows that the method learns from and no others.
 """
@@ -17,18 +18,26 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import KernelAverage, LabeledTarget, MembersFit, fit_average, labeled_target
+from semisvm.estimators.auto.average import (
+    FamilySettings,
+    KernelAverage,
+    LabeledTarget,
+    MembersFit,
+    fit_average,
+    labeled_target,
+)
+from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage, fit_families
 from semisvm.estimators.auto.geometry import chunks_of
 from semisvm.estimators.auto.library import check_neighbors, make_library
+from semisvm.estimators.auto.members import FeatureFamily, KernelFamily
+from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.auto.stacking import fit_least_squares
-from semisvm.estimators.base import FLOATS
-from semisvm.estimators.classifier import validated
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.problem import KernelParameters, TrainingProblem
 from semisvm.kernels import Formula
 from semisvm.kernels.sources import cross_kernel
 from semisvm.labels import Labels, encode
-from semisvm.matrices import is_sparse_matrix
+from semisvm.matrices import as_dense, is_sparse_matrix
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
@@ -119,6 +128,46 @@ def _is_better(made: _Made, plain: TrainingProblem) -> bool:
     return errors[0] < errors[1]
 
 
+@dataclass(frozen=True)
+class FamiliesKernel:
+    """The kernel between any rows and those of the fit, summed over families.
+
+    own   by family what its kernels compare with: numbers of rows in a library, or by view a share and the features
+    """
+
+    average: FamilyAverage
+    own: dict[str, Any]
+
+    def __call__(self, X: Any) -> np.ndarray:
+        views = self.average.views.of(X)
+        weights = self.average.weights
+        return np.sum([w * self._of_family(name, views) for name, w in weights.items()], axis=0)
+
+    def _of_family(self, name: str, views: dict[str, Any]) -> np.ndarray:
+        family, own = self.average.families[name], self.own[name]
+        if isinstance(family, KernelFamily):
+            return family.average.kernel(family.average.library.place(views[family.view]), own)
+        assert isinstance(family, FeatureFamily)
+        parts = [share * (family.features[view].of(views[view]) @ Z.T) for view, (share, Z) in own.items()]
+        return np.sum([as_dense(part) for part in parts], axis=0)
+
+
+def _families_kernel(X: Any, found: FamiliesFit) -> FamiliesKernel:
+    """The kernel of families that were fitted to these rows."""
+    views = found.average.views.of(X)
+    own: dict[str, Any] = {}
+    for name, fit in found.fits.items():
+        if isinstance(fit.family, KernelFamily):
+            geometry = fit.family.average.library.geometry
+            own[name] = geometry.find(geometry.prepare(views[fit.family.view]))
+        elif isinstance(fit.family, FeatureFamily):
+            share = dict.fromkeys(fit.family.features, 0.0)
+            for member in fit.members.members:
+                share[member.kernel] += fit.members.weights[member.name]
+            own[name] = {view: (share[view], maker.of(views[view])) for view, maker in fit.family.features.items()}
+    return FamiliesKernel(found.average, own)
+
+
 @with_shared_docs
 class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A kernel made from all rows, labeled or not, for estimators with ``kernel="precomputed"``.
@@ -138,12 +187,15 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Leave out the kernels whose structure the rows do not have; see `AutoSVC`.
     metric : {"auto", "euclidean", "cosine"}, default="auto"
         How rows are compared; "auto" is "cosine" for sparse matrices and "euclidean" for dense ones.
+    columns : {"auto", "points", "table"} or dict, default="auto"
+        What X is: points, a table, or texts; see `AutoSVC`.
     %(unlabeled)s
 
     Attributes
     ----------
     weights_ : dict of {str: float}
-        The weight of each kernel; see `AutoSVC`.
+        The weight of each kernel; see `AutoSVC`. For a table they differ, since forests and logistic regression, which
+        are no kernels, have none here.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -179,6 +231,7 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         "prior_strength": [Interval(Real, 0, None, closed="neither")],
         "safe": ["boolean"],
         "metric": [StrOptions({"auto", "euclidean", "cosine"})],
+        "columns": [StrOptions({"auto", "points", "table"}), dict],
         "unlabeled": "no_validation",
     }
 
@@ -190,6 +243,7 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         prior_strength: float = 0.5,
         safe: bool = True,
         metric: Literal["auto", "euclidean", "cosine"] = "auto",
+        columns: Any = "auto",
         unlabeled: Any = -1,
     ):
         self.n_neighbors = n_neighbors
@@ -197,6 +251,7 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.prior_strength = prior_strength
         self.safe = safe
         self.metric = metric
+        self.columns = columns
         self.unlabeled = unlabeled
 
     @with_shared_docs
@@ -206,7 +261,8 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Parameters
         ----------
-        %(rows)s
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features) or array-like of str
+            The rows.
         %(labels)s
 
         Returns
@@ -216,30 +272,33 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         X, y = on_host(X), on_host(y)
         if y is not None:
-            X = validated(self, X, accept_sparse="csr", dtype=FLOATS)
+            X = read_rows(self, X, reset=True)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
-        _refuse_many("UnlabeledKernel", X.shape[0])
-        made = _make_kernel(
-            X,
-            labels,
-            np.ones(X.shape[0]),
+        self._n_features_out = X.shape[0]  # one column per row of the fit; scikit-learn names them
+        _refuse_many("UnlabeledKernel", self._n_features_out)
+        weight = np.ones(self._n_features_out)
+        target = labeled_target(X, labels, Costs(np.ones(labels.n_classes)), weight, np.arange(len(weight)))
+        settings = FamilySettings(
+            n_classes=labels.n_classes,
             n_neighbors=check_neighbors(self.n_neighbors),
+            metric=self.metric,
+            is_safe=self.safe,
             ridge=self.ridge,
             strength=self.prior_strength,
-            is_cosine=self.metric == "cosine" or (self.metric == "auto" and is_sparse_matrix(X)),
-            is_safe=self.safe,
+            tell=lambda record: False,
+            kernels_only=True,
         )
-        self._average, self._node = made.average, made.node
-        self.weights_ = self._average.weights
+        found = fit_families(X, weight, target, settings)
+        self._kernel, self.weights_ = _families_kernel(X, found), found.weights
         return self
 
-    @with_shared_docs
     def transform(self, X: Any) -> np.ndarray:
         """Return the kernel between rows and the rows of the fit.
 
         Parameters
         ----------
-        %(rows)s
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features) or array-like of str
+            The rows.
 
         Returns
         -------
@@ -247,14 +306,8 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             The kernel matrix, for ``kernel="precomputed"``.
         """
         check_is_fitted(self)
-        X = validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)
-        place, parts = self._average.library.place, chunks_of(X.shape[0], len(self._node))
-        return np.concatenate([self._average.kernel(place(X[part]), self._node) for part in parts])
-
-    @property
-    def _n_features_out(self) -> int:
-        """How many columns `transform` gives, one per row of the fit; scikit-learn names them."""
-        return len(self._node)
+        X = read_rows(self, on_host(X), reset=False)
+        return np.concatenate([self._kernel(X[part]) for part in chunks_of(X.shape[0], self._n_features_out)])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
