@@ -65,6 +65,16 @@ def check_same(model, X):
     assert (label == model.predict(X))[~is_tie].all()
 
 
+def test_the_version_of_operators_can_be_chosen():
+    X, y = cancer()
+    model = SupervisedSVC().fit(X, y)
+    newer = to_onnx(model, dtype=np.float64, opset=20)
+    assert [one.version for one in newer.opset_import if one.domain == ""] == [20]
+    np.testing.assert_array_equal(run(newer, X)[0], run(to_onnx(model, dtype=np.float64), X)[0])
+    with pytest.raises(ValueError, match="opset must be 18 or newer, got 17"):
+        to_onnx(model, opset=17)
+
+
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
 def test_every_kernel_that_onnx_has_gives_the_same_scores(kernel):
     X, y = cancer()

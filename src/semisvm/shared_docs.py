@@ -118,6 +118,12 @@ feature_names_in_ : ndarray of shape (`n_features_in_`,)
 X : {array-like, sparse matrix} of shape (n_samples, n_features)
     The rows.
 """,
+    "kernel_values": """
+dtype : numpy.dtype
+    Float type of the kernel values.
+diagonal : ndarray of shape (n_rows,)
+    The values k(x_i, x_i).
+""",
     "scores_and_sign": """
 scores : array-like of shape (n,)
     Scores of labeled rows.

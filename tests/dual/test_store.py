@@ -82,3 +82,25 @@ def test_without_a_store_nothing_is_shared_between_solves():
     one, other = solve(problem), solve(problem)
     assert one is not other
     assert np.array_equal(one.beta, other.beta)
+
+
+def test_limits_of_many_solves_end_each_of_them():
+    problems = problems_of_three_sizes(svc_case(n=60))
+    whole = solve_many(problems, tol=1e-6)
+    assert {found.status for found in whole} == {Status.CONVERGED}
+    for limit, status in (({"max_iter": 1}, Status.MAX_ITER), ({"time_limit": 1e-9}, Status.TIME_LIMIT)):
+        for found, best in zip(solve_many(problems, tol=1e-6, **limit), whole, strict=True):
+            assert found.status == status
+            assert found.objective >= best.objective
+
+
+def test_a_callback_that_ends_one_solve_ends_all_after_it():
+    asked = []
+
+    def stop(n_iter, gap):
+        asked.append(gap)
+        return True
+
+    found = solve_many(problems_of_three_sizes(svc_case(n=60)), tol=1e-6, callback=stop)
+    assert [one.status for one in found] == [Status.STOPPED] * 3
+    assert asked

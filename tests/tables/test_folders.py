@@ -53,7 +53,8 @@ def test_rows_classes_and_fits_are_those_of_the_table(frame, tmp_path, form):
 
 
 def test_columns_can_be_chosen_and_need_no_target(frame, tmp_path):
-    rows = rows_on_disk(write(frame, tmp_path, "csv"), features=["d", "a"])
+    rows = rows_on_disk(write(frame, tmp_path, "csv"), features=["d", "a"], scratch_folder=tmp_path)
+    assert rows.path.parent == tmp_path
     assert rows.classes is None
     assert_allclose(np.load(rows.path), frame[["d", "a"]].to_numpy(), rtol=1e-6)
 

@@ -38,6 +38,39 @@ def test_two_classes_are_compared_by_the_area_under_the_roc_curve(moons):
     assert found.verdict in str(found)
 
 
+def test_a_comparison_by_costs_counts_what_errors_cost(moons):
+    X, _, hidden = moons
+    once, twice = (
+        semisvm.compare(X, hidden, methods=["supervised"], tune=False, costs={0: price, 1: price}) for price in (1, 2)
+    )
+    assert once.measure == twice.measure == "cost"
+    n_errors = -once.methods[0].merit.value * 60
+    assert n_errors == pytest.approx(round(n_errors), abs=1e-9)
+    assert twice.methods[0].merit.value == pytest.approx(2 * once.methods[0].merit.value)
+
+
+def test_a_comparison_by_ranking_does_not_depend_on_names_marker_or_positive_class(moons):
+    X, _, hidden = moons
+    names = np.array(["no", "yes", "none"])[hidden]
+    plain = semisvm.compare(X, hidden, methods=["self-training"], tune=False)
+    named = semisvm.compare(X, names, methods=["self-training"], tune=False, unlabeled="none", pos_label="no")
+    for one, other in zip(plain.methods, named.methods, strict=True):
+        assert one.merit.value == pytest.approx(other.merit.value, abs=1e-3)
+
+
+def test_a_comparison_uses_as_many_unlabeled_rows_as_it_may(moons):
+    X, _, hidden = moons
+
+    def merits(most):
+        found = semisvm.compare(X, hidden, methods=["self-training"], tune=False, max_unlabeled=most)
+        return [one.merit for one in found.methods]
+
+    whole, few = merits(5000), merits(20)
+    assert merits(140) == whole  # there are no more
+    assert few[0] == whole[0]  # the supervised method uses none
+    assert few[1] != whole[1]
+
+
 def test_the_rarer_label_is_positive_and_labels_keep_their_names():
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = np.array(["b"] * 10 + ["a"] * 4 + [""] * 26)

@@ -153,6 +153,8 @@ def test_arff_is_read_as_scipy_reads_it(tmp_path):
         assert_array_equal(table.X[:, i], theirs[name].astype(float))
     assert table.y.tolist() == ["yes, sir", "no", ""]
     assert read_frame(path)["play"].isna().tolist() == [False, False, True]
+    other = write(tmp_path, "weather.txt", ARFF)
+    assert read_frame(other, format="arff").equals(read_frame(path))
 
 
 # ---- labels, header and line ends ----

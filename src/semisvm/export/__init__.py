@@ -45,7 +45,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float32, opset: int = OPSET) -> Any:
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Of the rows that the graph takes. It computes in float64.
     opset : int, default=18
-        The version of ONNX's operators.
+        The version of ONNX's operators, 18 or newer.
 
     Returns
     -------
@@ -88,6 +88,8 @@ def to_onnx(model: Any, *, dtype: Any = np.float32, opset: int = OPSET) -> Any:
     kind = kinds.get(np.dtype(dtype))
     if kind is None:
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {dtype!r}.")
+    if opset < OPSET:
+        raise ValueError(f"opset must be {OPSET} or newer, got {opset}: older operators take other arguments.")
     rows = kind([None, int(model.n_features_in_)])
     return convert_sklearn(model, initial_types=[("X", rows)], target_opset={"": opset, "ai.onnx.ml": 3})
 

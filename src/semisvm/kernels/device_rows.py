@@ -22,6 +22,7 @@ from semisvm.kernels.torch_source import (
     torch_device,
 )
 from semisvm.kernels.virtual import VirtualRows
+from semisvm.shared_docs import with_shared_docs
 
 SHARE_OF_DEVICE_MEMORY = 0.8  # of what is free: products and solvers need the rest
 DEVICE_ROWS_PER_WRITE = 512
@@ -29,6 +30,7 @@ STRIDE_MULTIPLE = 32  # numbers
 ROWS_OF_PROGRAM, COLUMNS_OF_PROGRAM = 32, 128  # kernel values that a program of `add_rows_on_device` works on at a time
 
 
+@with_shared_docs
 class DeviceRows:
     """Kernel rows in the memory of a device; implements `KernelRows`.
 
@@ -47,10 +49,7 @@ class DeviceRows:
     ----------
     n_rows, capacity : int
         Number of data rows, n: to the host all of them look present.
-    dtype : numpy.dtype
-        Float type of the kernel values.
-    diagonal : ndarray of shape (n_rows,)
-        The values k(x_i, x_i).
+    %(kernel_values)s
     home : str
         Name of the device.
     stored : tensor of shape (n_rows, stride) or None

@@ -13,6 +13,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from semisvm.shared_docs import with_shared_docs
+
 Class = TypeVar("Class", bound=type)
 
 
@@ -25,6 +27,7 @@ class BegunRows:
     n_ready: int
 
 
+@with_shared_docs
 class KernelRows(Protocol):
     """The rows of a kernel matrix K between n data rows, wherever they are.
 
@@ -32,10 +35,7 @@ class KernelRows(Protocol):
     ----------
     n_rows : int
         Number of data rows, n.
-    dtype : numpy.dtype
-        Float type of the kernel values.
-    diagonal : ndarray of shape (n_rows,)
-        The values k(x_i, x_i).
+    %(kernel_values)s
     capacity : int
         Number of rows that can be in memory at the same time.
     home : str

@@ -12,11 +12,13 @@ import numpy as np
 
 from semisvm.kernels.interface import BegunRows, HostRows, documented_by
 from semisvm.kernels.sources import KernelSource, gather_gram, spread_rows
+from semisvm.shared_docs import with_shared_docs
 
 LEAST_CAPACITY = 8  # with fewer rows in memory the solver would make rows again for every step
 ROWS_PER_WRITE = 512  # enough for products at full speed, few enough to react to Ctrl-C
 
 
+@with_shared_docs
 @documented_by(HostRows)
 class CachedRows:
     """Kernel rows that are made on demand and kept under a memory budget.
@@ -35,10 +37,7 @@ class CachedRows:
     ----------
     n_rows : int
         Number of data rows, n.
-    dtype : numpy.dtype
-        Float type of the kernel values.
-    diagonal : ndarray of shape (n_rows,)
-        The values k(x_i, x_i).
+    %(kernel_values)s
     capacity : int
         Number of rows that fit the budget.
     values : ndarray of shape (capacity, n_rows)
@@ -250,6 +249,7 @@ class CachedRows:
         self.n_made += len(rows)
 
 
+@with_shared_docs
 @documented_by(HostRows)
 class GivenRows:
     """The rows of a kernel matrix that is already in memory: all present, none ever evicted, nothing copied.
@@ -263,10 +263,7 @@ class GivenRows:
     ----------
     n_rows, capacity : int
         Number of data rows.
-    dtype : numpy.dtype
-        Float type of the kernel values.
-    diagonal : ndarray of shape (n_rows,)
-        The values k(x_i, x_i).
+    %(kernel_values)s
     values : ndarray of shape (n_rows, n_rows)
         The matrix itself.
 
