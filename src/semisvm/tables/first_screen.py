@@ -57,7 +57,7 @@ def first_screen(summary: FitSummary, model: str = "MODEL", data: str | None = N
         return FirstScreen("none", tuple(line for line in lines if line))
     if point is None:
         why = next((note for note in summary.notes if "can't be measured" in note or "was not measured" in note), "")
-        lines += [why or "How good it is was not measured.", f"Next: {_suggest(model, data)}"]
+        lines += [why or "How good it is was not measured.", f"Next: semisvm suggest {model} {data}"]
         return FirstScreen("none", tuple(lines))
     useless = _why_useless(summary, name, point)
     status = "useless" if useless else point.status
@@ -195,16 +195,12 @@ def _listed(names: list[str]) -> str:
 
 def _next(status: str, model: str, data: str, point: OperatingPoint) -> str:
     if status == "certified":
-        return f"Next: semisvm predict {model} NEW.csv --out labeled.csv"
+        return f"Next: semisvm predict {model} NEW.csv"
     if status in ("useless", "missed"):
-        return f"Next: {_suggest(model, data)} (rows worth a label)"
+        return f"Next: semisvm suggest {model} {data} (rows worth a label)"
     if point.target.is_constrained:
         return f"Next, for a promise: semisvm label {model} {data} (label rows until it is proved)"
-    return f"Next: semisvm predict {model} NEW.csv --out labeled.csv; to improve it: {_suggest(model, data)}"
-
-
-def _suggest(model: str, data: str) -> str:
-    return f"semisvm suggest {model} {data} --out to-label.csv"
+    return f"Next: semisvm predict {model} NEW.csv; to improve it: semisvm suggest {model} {data}"
 
 
 def _many_rows(summary: FitSummary) -> str:
@@ -225,7 +221,7 @@ def _several_classes(summary: FitSummary, model: str, data: str) -> FirstScreen:
     if any(point.target.is_constrained for point in summary.operating_points.values()):
         kept = f"NOT KEPT for {_listed(missed).replace('column', 'class')}" if missed else "kept for every class"
         lines.append(f"What was asked is {kept}, on your labels.")
-    lines += [_many_rows(summary), _checks(summary), f"Next: {_suggest(model, data)} (rows worth a label)"]
+    lines += [_many_rows(summary), _checks(summary), f"Next: semisvm suggest {model} {data} (rows worth a label)"]
     return FirstScreen("missed" if missed else "chosen", tuple(line for line in lines if line))
 
 
