@@ -74,7 +74,8 @@ format: $(VENV)/.lint  ## put the code in house style
 # The papers' data: SEMISVM_DATA, else ../shared/data where it exists.
 bench bench-cores bench-gpu reproduce: export SEMISVM_DATA ?= $(wildcard ../shared/data)
 
-bench: $(VENV)/.test $(VENV)/.bench  ## ours compared with LIBSVM and oneDAL on the papers' sets (ARGS="--quick")
+bench: $(VENV)/.test $(VENV)/.bench  ## the start of the command, and ours compared with LIBSVM and oneDAL on the papers' sets (ARGS="--quick")
+	$(BIN)/python -m studies.speed.start_time
 	$(BIN)/python -m studies.speed.supervised $(ARGS)
 
 bench-cores: $(VENV)/.test $(VENV)/.bench  ## ours and oneDAL on 1, 2, 4, 8, 16 cores (ARGS="--cores 2 1 --before FOLDER/src")

@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomTreesEmbedding
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
+from sklearn.preprocessing import QuantileTransformer
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
@@ -24,7 +25,7 @@ from semisvm.estimators.auto.members import (
     train_features,
     train_forest,
 )
-from semisvm.estimators.auto.preparation import make_views, read_rows, settle_groups
+from semisvm.estimators.auto.preparation import make_views, normal_scores, read_rows, settle_groups
 from semisvm.estimators.auto.stacking import fit_least_squares, fit_logistic, stack
 from semisvm.estimators.auto.trees import grow_forest, grow_leaf_shares
 from semisvm.tables.files import load_table_model
@@ -143,6 +144,14 @@ def test_a_few_rows_walk_down_the_trees_without_compiled_code_to_the_same_leaves
     monkeypatch.setattr(trees, "FEW_WALKS", 0)
     assert_array_equal(leaves, grown.leaves(X))
     assert_array_equal(sums, grown.sums(X, table))
+
+
+def test_normal_scores_are_those_of_scikit_learn_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=90), rng.integers(0, 4, 90), np.zeros(90), rng.exponential(size=90) ** 3])
+    ranks = QuantileTransformer(n_quantiles=60, output_distribution="normal", subsample=None).fit(X)
+    new = np.concatenate([X, X + 1e-8, X - 1e-8, X * 1.5, [[1e300, -1e300, 0, np.inf]]])
+    assert normal_scores(ranks, new).tobytes() == ranks.transform(np.where(np.isinf(new), 1e308, new)).tobytes()
 
 
 def test_damaged_trees_are_refused():
@@ -450,3 +459,9 @@ def test_the_weights_of_texts_and_trees_are_told_by_family():
     assert "trees grown without labels (rows that share leaves) by 30%" in told
     assert "70% of its weight is on what all rows show" in told
     assert told.endswith("Its kernels are of words by 20% and characters by 10%.")
+
+
+@pytest.mark.parametrize("text", ["w0", "w0 w0", "a"])
+def test_texts_that_are_all_equal_are_learned_from_without_a_warning(text):
+    model = AutoSVC().fit(np.array([text] * 12, dtype=object), np.array([0, 1, 0, 1, 0, 1, *[-1] * 6]))
+    assert np.isfinite(model.decision_function(np.array([text, "other words"], dtype=object))).all()

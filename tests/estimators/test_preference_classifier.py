@@ -220,3 +220,10 @@ def test_a_stop_leaves_every_class_with_its_first_round():
     stopped = model.set_callbacks(RoundCounter(most=1)).fit(X, y)
     assert [record.problem for record in stopped.history_] == [f"{name} vs rest" for name in stopped.classes_]
     assert (stopped.termination_condition_, len(stopped.estimators_)) == ("stopped_by_callback", 3)
+
+
+def test_rows_without_a_score_are_refused_and_warn_of_nothing():
+    X, y, _ = overlapping(0)
+    model = PreferenceClassifier(LogisticRegression(), random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="Row 1 has no score"):
+        model.predict(np.where(np.arange(len(X))[:, None] == 1, [[1.7e308] * X.shape[1]], X) * np.sign(X))

@@ -278,3 +278,21 @@ def problem_of(X, codes, weight):
     limits, kernel = Limits(1e-3), KernelParameters("unlabeled", "scale", 0.0, 3)
     labels = Labels(np.arange(2), codes)
     return TrainingProblem("test", X, labels, weight, Costs(np.ones(2)), kernel, "ovr", limits, Progress())
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-300])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_tiny_rows_have_the_kernel_and_scores_of_others(scale, metric):
+    """Of numbers of 1e-160 the squares are lost: the largest of them becomes the unit."""
+    X, hidden, _ = moons(n_labeled=12)
+    small = X * scale
+    one, other = (UnlabeledKernel(metric=metric).fit_transform(rows, hidden) for rows in (small / scale, small))
+    assert_allclose(one, other, atol=1e-7)
+    one, other = (AutoSVC(metric=metric).fit(rows, hidden).decision_function(rows) for rows in (small / scale, small))
+    assert_allclose(one, other, atol=1e-6)
+
+
+def test_rows_without_kernel_values_are_refused():
+    X, hidden, _ = moons(n_labeled=12)
+    with pytest.raises(ValueError, match="Row 1 has no score"):
+        UnlabeledKernel().fit(X, hidden).transform(np.array([[0.0, 0.0], [1e308, 1e308]]))

@@ -189,3 +189,11 @@ def test_wrong_arguments_are_refused(changes, message):
     arguments = {"X": np.random.default_rng(0).normal(size=(20, 2)), "y": mask_of(np.arange(8), 20)}
     with pytest.raises(ValueError, match=message):
         check_fair_sample(**(arguments | changes))
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e154])
+def test_rows_whose_squares_overflow_are_compared_like_others(scale):
+    rng = np.random.default_rng(0)
+    X, is_labeled = rng.normal(size=(60, 2)) / 10, rng.random(60) < 0.4
+    one, other = (check_fair_sample(rows, is_labeled, random_state=0) for rows in (X, X * scale))
+    assert one.kernel_p == pytest.approx(other.kernel_p, abs=0.02)

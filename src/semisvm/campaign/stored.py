@@ -12,7 +12,6 @@ import json
 import os
 import zlib
 from collections.abc import Iterable
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Self
 
@@ -244,6 +243,8 @@ def pool_scores(scores: ArrayLike) -> np.ndarray:
 
 def installed_version() -> str:
     """Return the version of semisvm that is installed, for the record."""
+    from importlib import metadata
+
     try:
         return metadata.version("semisvm")
     except metadata.PackageNotFoundError:

@@ -7,8 +7,10 @@ A command uses a small part of what scikit-learn and SciPy import when they are 
 the command, and nowhere else, the packages in `LATE` are executed when a name is taken from them: see `LateModule`.
 """
 
+import atexit
 import contextlib
 import errno
+import gc
 import io
 import os
 import signal
@@ -33,18 +35,25 @@ _SIGNS_OF_NO_MEMORY = (
     "can't start new thread",
     "unable to allocate",
 )
+NEW_OBJECTS = 50_000  # until garbage is looked for
 LATE = frozenset(
     [
         "joblib",
         "narwhals",
+        "narwhals.stable",
+        "narwhals.stable.v2",
         "numpy.f2py",
         "numpy.testing",
+        "scipy.spatial",
         "scipy.stats",
         "sklearn.callback",
         "sklearn.cluster",
+        "sklearn.compose",
         "sklearn.decomposition",
         "sklearn.ensemble",
         "sklearn.feature_extraction",
+        "sklearn.gaussian_process",
+        "sklearn.impute",
         "sklearn.linear_model",
         "sklearn.metrics",
         "sklearn.metrics.cluster",
@@ -64,7 +73,7 @@ def main() -> NoReturn:
         _prepare_streams()
         _on_signals(_leave)
         _check_address_space()
-        with late_packages():
+        with late_packages(), _rare_collections():
             from semisvm.cli.commands import run
 
             _on_signals(_stop)
@@ -235,7 +244,9 @@ class _LateLoader:
             if type(module) is not LateModule:  # another thread has executed it
                 return getattr(module, name)
             if self.homes is None:
-                self.homes = _homes(self.source, self.spec.name)
+                # The modules of scikit-learn's packages can be imported in any order, those of SciPy's can't.
+                is_any_order = not self.spec.name.startswith(("numpy.", "scipy."))
+                self.homes = _homes(self.source, self.spec.name) if is_any_order else {}
             if self.is_executing:  # by this thread: as with every package that is half executed
                 raise AttributeError(f"module {self.spec.name!r} has no attribute {name!r} yet")
             if name in self.homes:
@@ -282,6 +293,19 @@ class _LateFinder:
         late.submodule_search_locations = found.submodule_search_locations
         late.has_location = True
         return late
+
+
+@contextlib.contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for cycles of garbage rarely: imports make none. At the end of the process there is nothing to look for."""
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
+    before = gc.get_threshold()
+    gc.set_threshold(NEW_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @contextlib.contextmanager

@@ -174,8 +174,8 @@ def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:
     is_matrix = is_sparse_matrix(X) or isinstance(X, np.ndarray)
     told = _largest_number(X[[row]], names)[1] if is_matrix and X.dtype.kind == "f" else "see its columns"
     raise UndefinedError(
-        f"Row {row} has no score, because its kernel values are not finite in float64: {told}. Correct the value, or "
-        "scale the features.",
+        f"Row {row} has no score, because numbers on the way to it are not finite in float64: {told}. Correct it, "
+        "or scale the features.",
         row,
     )
 

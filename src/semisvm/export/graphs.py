@@ -205,6 +205,7 @@ def _average_decision(average: KernelAverage, X: Any, op: Any) -> Any:
     library = average.library
     geometry, components = library.geometry, library.components
     rows = as_dense(geometry.rows)
+    X = X if geometry.unit == 1 else op.Div(X, np.array(geometry.unit))
     if geometry.is_cosine:
         length = op.Sqrt(op.ReduceSumSquare(X, AXIS, keepdims=1))
         X = op.Div(X, op.Where(op.Greater(length, np.array(0.0)), length, np.array([[1.0]])))

@@ -279,7 +279,7 @@ def _kernel_p(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.ra
     variance = _variance(rows)
     if not (np.isfinite(variance) and variance > 0):
         return None
-    K = rbf_kernel(rows, gamma=1 / (rows.shape[1] * variance))
+    K = rbf_kernel(rows / np.sqrt(variance), gamma=1 / rows.shape[1])  # the squares of large rows would overflow
     n = len(K)
     tags = np.repeat([1.0, 0.0], [len(labeled), len(others)])
     Z = tags[np.argsort(np.vstack([np.arange(n), random.uniform(size=(n_permutations, n))]), axis=1)].T

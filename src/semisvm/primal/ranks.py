@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from semisvm.primal.problem import ClassPrices, Loss, RowPart
@@ -104,6 +103,8 @@ def soft_level(rows: Rows, soft: SoftLabels, share: float) -> SoftLabels:
 
     A histogram of the scores gives a first level, and Newton's method on the rows themselves the rest.
     """
+    from scipy.optimize import brentq
+
     low, high = _range_of_scores(rows, soft.w)
     edges = np.linspace(low, np.nextafter(high, np.inf), BINS_OF_SCORES + 1)
     weight = rows.sum_over(weigh_unlabeled, soft.w, edges)

@@ -223,14 +223,16 @@ def _without_formulas(table: Any) -> Any:
 @contextmanager
 def _writer(path: Path, suffix: str) -> Iterator[Any]:
     """Give a function that writes a table; all tables have the columns of the first."""
-    from pyarrow import csv, parquet
-
     opened: list[Any] = []
 
     def write(table: Any) -> None:
         if not opened and suffix == ".parquet":
+            from pyarrow import parquet
+
             opened.append(parquet.ParquetWriter(stream, table.schema))
         elif not opened:
+            from pyarrow import csv
+
             options = csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",", quoting_style="needed")
             opened.append(csv.CSVWriter(stream, table.schema, write_options=options))
         opened[0].write_table(table.cast(opened[0].schema) if opened and suffix == ".parquet" else table)

@@ -192,8 +192,9 @@ def _trainers(views: dict[str, Any], *, kernels_only: bool) -> dict[str, Callabl
     for view in views:
         if view.startswith("words"):
             both = (view, view.replace("words", "characters", 1))
+            both = tuple(name for name in both if views[name].shape[1] > 1)  # one word has no direction
             latent = partial(train_features, both, find_latent_directions, (1.0, WEAK_RIDGE))
-            found[view.replace("words", "latent semantics", 1)] = latent
+            found |= {view.replace("words", "latent semantics", 1): latent} if both else {}
     return found
 
 

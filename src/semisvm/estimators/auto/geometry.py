@@ -44,18 +44,20 @@ from semisvm.estimators.equal_rows import find_equal_rows
 from semisvm.kernels.spectrum import largest_eigenpairs
 from semisvm.matrices import as_dense, is_sparse_matrix, stack_rows
 
+LEAST_NUMBER = 1e-100  # where the largest number of all rows is less, it is the unit: squares would be lost
 CHUNK_NUMBERS = 4_000_000  # of the distances that are held at a time while new rows are scored: 32 MB
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """See the module's docstring; `is_cosine` says which metric it is."""
+    """See the module's docstring; `is_cosine` says which metric it is, and rows are multiples of a `unit`."""
 
     rows: Any
     mass: np.ndarray
     mean: np.ndarray
     squares: np.ndarray
     is_cosine: bool
+    unit: float = 1.0
 
     @property
     def n_rows(self) -> int:
@@ -69,7 +71,7 @@ class Geometry:
     def prepare(self, X: Any) -> Any:
         """Rows of the user as this geometry measures them: sparse where its own are."""
         X = sparse.csr_matrix(X) if is_sparse_matrix(self.rows) else as_dense(X)
-        return as_rows(X, is_cosine=self.is_cosine)
+        return as_rows(X, is_cosine=self.is_cosine, unit=self.unit)
 
     def products(self, prepared: Any) -> np.ndarray:
         """Inner products with the rows, (m, n), the mean subtracted on both sides."""
@@ -87,16 +89,19 @@ class Geometry:
 
 def make_geometry(X: Any, weight: np.ndarray, *, is_cosine: bool) -> tuple[Geometry, np.ndarray]:
     """The geometry of some rows, and for each of them the number of the distinct row that it equals."""
-    prepared = as_rows(X, is_cosine=is_cosine)
+    largest = float(abs(X).max()) if 0 not in X.shape else 0.0
+    unit = 2.0 ** max(int(np.frexp(largest)[1]), -1000) if 0 < largest < LEAST_NUMBER else 1.0
+    prepared = as_rows(X, is_cosine=is_cosine, unit=unit)
     equal = find_equal_rows(prepared)
     rows, mass = prepared[equal.first], equal.total(weight)
     mean = np.asarray(mass @ rows).ravel() / mass.sum()
-    return Geometry(rows, mass, mean, _centered_squares(rows, mean), is_cosine), equal.group
+    return Geometry(rows, mass, mean, _centered_squares(rows, mean), is_cosine, unit), equal.group
 
 
-def as_rows(X: Any, *, is_cosine: bool) -> Any:
+def as_rows(X: Any, *, is_cosine: bool, unit: float = 1.0) -> Any:
     """Dense or CSR rows of float64; of length 1 where the metric is the cosine, but for rows of zeros."""
     X = sparse.csr_matrix(X, dtype=np.float64) if is_sparse_matrix(X) else np.asarray(X, dtype=np.float64)
+    X = X if unit == 1 else X / unit
     if not is_cosine:
         return X
     squares = X.multiply(X).sum(axis=1) if is_sparse_matrix(X) else (X * X).sum(axis=1)

@@ -32,6 +32,7 @@ from semisvm.estimators.auto.library import check_neighbors, make_library
 from semisvm.estimators.auto.members import FeatureFamily, KernelFamily
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.auto.stacking import fit_least_squares
+from semisvm.estimators.classifier import finite_scores, refuse_undefined
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.problem import KernelParameters, TrainingProblem
 from semisvm.kernels import Formula
@@ -71,6 +72,7 @@ class _Made:
     members: MembersFit
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a kernel that is not finite is refused
 def _make_kernel(
     X: Any,
     labels: Labels,
@@ -87,6 +89,7 @@ def _make_kernel(
     target = replace(target, labeled=node[target.labeled])
     average, members = fit_average(library, at, target, ridge=ridge, strength=strength, tell=lambda record: False)
     K = average.kernel(at, node)[node]
+    refuse_undefined(K, X)
     return _Made(average, node, (K + K.T) / 2, target, members)
 
 
@@ -307,6 +310,9 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_is_fitted(self)
         X = read_rows(self, on_host(X), reset=False)
+        return finite_scores(self._kernel_in_parts, X)
+
+    def _kernel_in_parts(self, X: Any) -> np.ndarray:
         return np.concatenate([self._kernel(X[part]) for part in chunks_of(X.shape[0], self._n_features_out)])
 
     def __sklearn_tags__(self):

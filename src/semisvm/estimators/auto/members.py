@@ -101,7 +101,8 @@ class LatentDirections:
 def find_latent_directions(view: Any) -> LatentDirections:
     """Find the directions in which rows vary most."""
     directions = TruncatedSVD(max(1, min(N_DIRECTIONS, min(view.shape) - 1)), random_state=0)
-    return LatentDirections(directions, directions.fit_transform(view).mean(axis=0))
+    with np.errstate(divide="ignore", invalid="ignore"):  # shares of the variance, of which equal texts have none
+        return LatentDirections(directions, directions.fit_transform(view).mean(axis=0))
 
 
 @dataclass(frozen=True)

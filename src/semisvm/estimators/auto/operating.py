@@ -20,7 +20,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
@@ -50,6 +49,8 @@ TARGET_CONSTRAINTS: dict[str, Any] = {
 
 def fit_slope(scores: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> float:
     """The slope of the module's docstring; scores and Y are (l, c)."""
+    from scipy.optimize import minimize
+
     columns, codes, total = _both(scores), codes_of(Y), float(weight.sum())
     scale = float(np.abs(scores).max()) or 1.0
     lead = columns / scale

@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.utils import check_random_state
 
@@ -240,6 +239,8 @@ def _list_by_class(name: str, value: Any, classes: list) -> list[Any]:
 
 def fit_sigmoid(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = None) -> tuple[float, float]:
     """Platt's slope and offset; the slope is not negative, so that a higher score is never less probable."""
+    from scipy.optimize import minimize
+
     weight = np.ones(len(scores)) if weight is None else weight
     target = np.where(sign > 0, _rule_of_succession(weight[sign > 0]), 1 - _rule_of_succession(weight[sign < 0]))
     share = weight / weight.sum()

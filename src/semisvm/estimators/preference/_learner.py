@@ -170,6 +170,7 @@ class ClassifierLearner(Learner):
             raise EndedEarlyError
 
 
+@np.errstate(over="ignore", invalid="ignore")  # scores that are not finite are refused
 def scores_of_classifier(model: Any, X: Any) -> np.ndarray:
     """Decision values of a two-class model; the log-odds where it has probabilities only, so that 0 is 50%."""
     if hasattr(model, "decision_function"):

@@ -21,6 +21,7 @@ from semisvm.estimators.classifier import (
     SemiSupervisedMixin,
     check_every_class_is_used,
     read_random_sample,
+    refuse_undefined,
     row_weights,
     validated,
     winning_codes,
@@ -284,7 +285,9 @@ class PreferenceClassifier(
         return self._score_checked(self._check_X(X, reset=False))
 
     def _score_checked(self, X: Any) -> np.ndarray:
-        return np.stack([scores_of_classifier(model, X) for model in self.estimators_], axis=1)
+        scores = np.stack([scores_of_classifier(model, X) for model in self.estimators_], axis=1)
+        refuse_undefined(scores, X, getattr(self, "feature_names_in_", None))
+        return scores
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """The rows as an array or CSR matrix; NaN is allowed where the estimator takes it."""

@@ -45,7 +45,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from semisvm.dual import DualProblem, DualSolution
@@ -241,6 +240,8 @@ def soft_labels(
     loss: str = "hinge",
 ) -> np.ndarray:
     """The best p for a given f: the formula above, nu found by bisection; rows count by their weight in mean p."""
+    from scipy.optimize import brentq
+
     g = cost_of[+1] * losses_at(decision_values, loss) - cost_of[-1] * losses_at(-decision_values, loss)
     offset = temperature * logit(positive_fraction)  # were all g equal, nu would be g + offset
 
