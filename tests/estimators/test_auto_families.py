@@ -20,6 +20,7 @@ from semisvm import AutoSVC, load, save
 from semisvm.estimators.auto import explain_weights, members, trees
 from semisvm.estimators.auto.average import FamilySettings, LabeledTarget
 from semisvm.estimators.auto.families import few_columns, half_of_columns, weigh_families
+from semisvm.estimators.auto.geometry import whitened_components
 from semisvm.estimators.auto.members import (
     find_latent_directions,
     train_features,
@@ -419,6 +420,13 @@ def test_rows_of_another_kind_are_refused():
     frame.loc[3, "amount"] = 1e200
     with pytest.raises(ValueError, match="'amount' holds 1e\\+200 in row 3"):
         AutoSVC().fit(frame, hidden)
+
+
+def test_rows_of_which_rounding_leaves_no_direction_are_refused(monkeypatch):
+    nothing = np.empty(0), np.empty((3, 0))  # what LAPACK may return where one row weighs 1e30 times as much as others
+    monkeypatch.setattr("semisvm.estimators.auto.geometry.largest_eigenpairs", lambda *_: nothing)
+    with pytest.raises(ValueError, match="differ too much to be computed with, from 1 to 1e\\+30"):
+        whitened_components(np.eye(3), np.array([1e30, 1.0, 1.0]), 2)
 
 
 def test_the_weights_are_explained_in_words(of_cancer):

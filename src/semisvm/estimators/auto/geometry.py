@@ -249,6 +249,10 @@ def whitened_components(
     root = np.sqrt(mass)
     weighted: Any = kernel if (mass == 1).all() else kernel * root * root[:, None]
     values, vectors = largest_eigenpairs(weighted, n_components, device)
+    if not len(values):  # what LAPACK returns where rounding leaves nothing
+        raise ValueError(
+            f"The weights of rows differ too much to be computed with, from {mass.min():.3g} to {mass.max():.3g}."
+        )
     is_real = values > SMALLEST_VALUE * max(float(values[0]), 0.0)
     is_real[0] = True
     values, vectors = np.maximum(values[is_real], np.finfo(float).tiny), vectors[:, is_real]
