@@ -584,3 +584,15 @@ def test_a_certified_model_can_be_saved(tmp_path):
     assert_array_equal(loaded.predict(X), certified.predict(X))
     assert loaded.operating_point_.as_dict() == certified.operating_point_.as_dict()
     assert certified.fit(X, truth).operating_point_ is None  # fitted again, nothing is promised
+
+
+def test_a_small_pool_with_few_positives_can_be_certified():
+    """60 of 240 rows are positive and have the highest scores: sets of 88 rows, four perfect records, would not do."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(240) < 60
+    scores = np.where(truth, 2.0, -2.0) + rng.normal(scale=0.5, size=240)
+    known = (np.repeat([2.0, -2.0], 20) + rng.normal(scale=0.5, size=40), np.repeat([1, -1], 20))
+    campaign = Campaign(scores, min_precision=0.9, calibration=known, seed="00ff" * 8)
+    rows = campaign.draw(40)
+    campaign.tell(rows, truth[rows].astype(int).tolist())
+    assert campaign.verdict().certified

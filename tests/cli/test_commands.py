@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -99,7 +100,8 @@ def write_rows(path, n_rows=60, overlap=1.0):
     return path
 
 
-def test_a_target_that_is_not_reached_ends_with_code_1_and_a_model(tmp_path, capsys):
+def test_a_target_that_is_not_reached_ends_with_code_1_and_a_model(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     data, out = write_rows(tmp_path / "t.csv", overlap=4.0), tmp_path / "m.skops"
     words = ("fit", data, "--target", "y", "--min-precision", "1", "--min-recall", "1", "--out", out)
     done = run_command(capsys, *words)
@@ -107,8 +109,10 @@ def test_a_target_that_is_not_reached_ends_with_code_1_and_a_model(tmp_path, cap
     told = " ".join(done.out.split())
     assert "at least 100% of what it accepts should be yes and it should find at least 100% of all yes" in told
     assert "NOT KEPT" in told
-    assert "semisvm suggest" in told
     assert out.exists()
+    assert re.search(r"Next: semisvm suggest \S+ \S+ \(rows worth a label\)", told)
+    assert run_command(capsys, "suggest", out, data).code == 0  # as it is told, without an option
+    assert (tmp_path / "to-label.csv").exists()
     assert run_command(capsys, "evaluate", out, data).code == 1
 
 

@@ -28,7 +28,8 @@ PREDICT_EXAMPLES = (
 @data_argument
 @click.option(
     "--out",
-    required=True,
+    default="labeled.csv",
+    show_default=True,
     type=shared.FILE,
     metavar="FILE",
     help="Where to write: .csv, .tsv or .parquet; - is CSV on stdout.",
@@ -165,7 +166,12 @@ SUGGEST_EXAMPLES = (
 @data_argument
 @click.option("-n", "n", type=click.IntRange(min=1), default=50, show_default=True, help="How many rows.")
 @click.option(
-    "--out", required=True, type=shared.FILE, metavar="FILE", help="The file to fill in: .csv, .tsv or .parquet."
+    "--out",
+    default="to-label.csv",
+    show_default=True,
+    type=shared.FILE,
+    metavar="FILE",
+    help="The file to fill in: .csv, .tsv or .parquet.",
 )
 @shared.unlabeled_option
 @shared.force_option

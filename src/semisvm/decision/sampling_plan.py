@@ -216,10 +216,14 @@ def _cut_values(ordered: Floats, ends: np.ndarray) -> Floats:
 
 
 def _precision_ends(ordered: Floats, level: float, risk: float, n_base: int, part: float) -> np.ndarray:
-    """Return geometric sizes; `part` of the pool's rows is looked at."""
-    perfect = math.ceil(math.log(risk) / math.log(level)) if level < 1 else 3
-    smallest = 4 * perfect * part
-    widest = min(len(ordered), max(SIZE_FACTOR * n_base, smallest))
+    """Return geometric sizes; `part` of the pool's rows is looked at.
+
+    The strictest set is four times a perfect record that proves the claim, so that it can hold some errors; where fewer
+    rows are expected to do than that, half of these, or one perfect record.
+    """
+    perfect = part * (math.ceil(math.log(risk) / math.log(level)) if level < 1 else 3)
+    widest = min(len(ordered), max(SIZE_FACTOR * n_base, 4 * perfect))
+    smallest = 4 * perfect if n_base >= 4 * perfect else max(perfect, n_base / 2)
     strictest = min(widest, max(smallest, widest / SIZE_RANGE))
     return _at_changes(ordered, np.geomspace(max(strictest, 1), max(widest, 1), N_SIZES))
 
