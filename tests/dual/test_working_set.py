@@ -1,7 +1,6 @@
 """Working sets: the same optimum for every source of rows, any memory and any number of threads."""
 
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,7 @@ from conftest import in_working_sets
 from dual_cases import is_certified, svc_case
 from oracles import gap_by_definition, objective_by_definition, optimum
 from semisvm.dual import DualProblem, Status, advance, host, pairwise_kernel, solve
-from semisvm.kernels import CachedRows, VirtualRows, kernel_rows, make_formula, threads
+from semisvm.kernels import VirtualRows, kernel_rows, make_formula, threads
 
 N = 500
 KERNELS = {
@@ -157,48 +156,6 @@ def test_the_solution_is_the_same_to_the_last_bit_for_any_number_of_threads(dtyp
         assert_array_equal(other.beta, found[0].beta)
         assert_array_equal(other.scores, found[0].scores)
         assert (other.objective, other.gap, other.n_iter) == (found[0].objective, found[0].gap, found[0].n_iter)
-
-
-@pytest.mark.parametrize("size", [1, 2, 5])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_that_were_begun_while_another_thread_worked_are_the_same_rows(dtype, size, monkeypatch):
-    X = sparse.csr_matrix(make_data(1500)[0])
-    monkeypatch.setattr("semisvm.kernels.sources.VALUES_PER_THREAD", 1)
-    monkeypatch.setattr(threads, "n_threads", lambda: size)
-    formula, moves = make_formula("rbf", X, gamma=0.3), np.random.default_rng(0).normal(size=101)
-    wanted = np.random.default_rng(1).permutation(1500)[:101]
-    plain, rows = (kernel_rows(X, formula, dtype=dtype) for _ in range(2))
-    kept = np.arange(101) % 3 > 0
-    expected = plain.spread(wanted, moves, kept)
-    begun = rows.begin(wanted[:60], lambda: time.sleep(0.02))
-    assert begun.n_ready == 0 or size > 1
-    assert_array_equal(rows.spread(wanted, moves, kept, begun), expected)
-    assert_array_equal(rows.is_present, plain.is_present)
-    assert (rows.n_made, rows.n_evicted) == (plain.n_made, plain.n_evicted)
-    for i in wanted[kept]:
-        assert_array_equal(rows.values[rows.slot[i]], plain.values[plain.slot[i]])
-
-
-def test_rows_are_begun_where_all_new_variables_move_and_threads_change_nothing(monkeypatch):
-    X, sign = make_data(1500)
-    X = sparse.csr_matrix(X)
-    monkeypatch.setattr("semisvm.kernels.sources.VALUES_PER_THREAD", 1)
-    monkeypatch.setattr(advance, "SHARE_THAT_MOVES", 0.0)
-    whole, n_begun, found = CachedRows.begin, [], []
-
-    def begin(self, rows, work):
-        begun = whole(self, rows, work)
-        n_begun.append(len(begun.rows))
-        return begun
-
-    monkeypatch.setattr(CachedRows, "begin", begin)
-    for size in (1, 2, 5):
-        monkeypatch.setattr(threads, "n_threads", lambda size=size: size)
-        rows = kernel_rows(X, make_formula("rbf", X, gamma=3.0), is_frugal=True)
-        found.append(solve(svc(rows, sign)))
-    assert sum(n_begun) > 1000
-    for other in found[1:]:
-        assert_array_equal(np.r_[other.beta, other.scores], np.r_[found[0].beta, found[0].scores])
 
 
 def test_several_threads_may_solve_at_the_same_time():

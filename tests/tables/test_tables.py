@@ -47,6 +47,14 @@ def test_a_column_is_taken_for_what_it_is(cells, expected):
     assert settle(*cells) == expected
 
 
+def test_a_cell_that_keeps_a_column_from_being_one_of_numbers_is_pointed_at():
+    cells = [f"{k}.5" for k in range(30)]
+    why = "is different in every row, and holds numbers but for '1_5'"
+    assert settle(*cells, "1_5") == Unused("c", why)
+    words = pd.Series([*cells, *cells, "1_5"], dtype="str")
+    assert "holds numbers but for '1_5': correct these cells" in remark_on(settle_column("c", words), words)
+
+
 def test_a_type_that_is_said_overrules_and_one_that_can_not_be_is_refused():
     assert settle("1", "2", "1", wanted="category") == Column("c", "category")
     assert settle("k1", "k2", "k3", wanted="category") == Column("c", "category")

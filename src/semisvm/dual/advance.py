@@ -17,8 +17,7 @@ Working sets, for large problems, with everything that is long on all cores:
              panel is added while it is in the first-level cache
 
 A variable stays for two rounds: without the second one there are several times as many. A row of K is made only if its
-variable moved, not if it was only chosen; where nearly all new ones move, other threads begin their rows while this one
-steps. It is kept if it will be needed again: its variable is inside its box, or it
+variable moved, not if it was only chosen. It is kept if it will be needed again: its variable is inside its box, or it
 was made before, or the rows serve a sequence of problems. Sizes depend on the problem alone, and every sum has one
 order: the solution is the same to the last bit for any number of threads.
 
@@ -39,7 +38,6 @@ import numpy as np
 from scipy import linalg
 
 from semisvm.kernels import CachedRows
-from semisvm.kernels.interface import BegunRows
 
 if TYPE_CHECKING:
     from semisvm.dual.host import SolverState
@@ -54,7 +52,6 @@ STAYING_SHARE = 0.5  # of a set that stays for the next round
 SET_GAP_SHARE = 0.3  # the gap of a set is closed to this share of the problem's gap,
 SET_GAP_FLOOR = 0.5  # but not below this share of tol, so that the last rounds do not end just above it
 STEPS_PER_MEMBER = 100  # most steps of a round per variable of the set
-SHARE_THAT_MOVES = 0.9  # if such a share of the new members moves, their rows are begun before they have
 PADDING = 16  # numbers after each row of G: at a power of two, a column would lie in one set of the cache
 
 MOST_VARIABLES = 128  # the eigenvectors of more would take longer than pairwise steps
@@ -134,26 +131,19 @@ class WorkingSets:
         self.G = np.zeros((size, size + PADDING), dtype=kernel.dtype)
         self.is_member = np.zeros(n_variables, dtype=bool)
         self.was_made = np.zeros(kernel.n_rows, dtype=bool)
-        self.new_move = False  # whether nearly all new members of the last round moved
         self._unused = np.zeros(size, dtype=np.int64)
 
     def advance(self, tol: float, max_iter: float) -> bool:
         """Solve one set and spread what moved; return whether anything did."""
         from semisvm.dual.pairwise_kernel import apply_moves
 
-        state, kernel = self.state, self.state.kernel
+        state = self.state
         self._choose(tol)
-        new = np.flatnonzero((self.member >= 0) & (self.joined == state.n_rounds))
-        found: list[tuple[np.ndarray, int]] = []
-        begun = None
-        if self.new_move and len(state.beta) == 1 and isinstance(kernel, CachedRows):
-            begun = kernel.begin(self.row[new], lambda: found.append(self._step(tol, max_iter)))
-        beta, n_steps = found[0] if found else self._step(tol, max_iter)
-        has_moved = (beta != state.beta.ravel()[self.member]) & (self.member >= 0)
-        self.new_move = bool(has_moved[new].mean() >= SHARE_THAT_MOVES) if len(new) else False
-        moved = np.flatnonzero(has_moved)
+        beta, n_steps = self._step(tol, max_iter)
+        moved = np.flatnonzero(beta != state.beta.ravel()[self.member])
+        moved = moved[self.member[moved] >= 0]
         variable = self.member[moved]
-        change = self._spread(variable, beta[moved], begun)
+        change = self._spread(variable, beta[moved])
         # One compiled call: Ctrl-C comes before it or after it, and coefficients and gradient stay consistent.
         apply_moves(state.gradient, state.beta.ravel(), change, variable, beta[moved])
         state.n_iter += n_steps
@@ -210,8 +200,8 @@ class WorkingSets:
         )  # fmt: skip
         return beta[0], n_steps
 
-    def _spread(self, variable: np.ndarray, beta: np.ndarray, begun: BegunRows | None = None) -> np.ndarray:
-        """The change of K beta when the variables get these coefficients; some rows may have begun to be made."""
+    def _spread(self, variable: np.ndarray, beta: np.ndarray) -> np.ndarray:
+        """The change of K beta when the variables get these coefficients."""
         state, kernel = self.state, self.state.kernel
         rows, moves = variable % kernel.n_rows, beta - state.beta.ravel()[variable]
         is_free = (beta > state.lower.ravel()[variable]) & (beta < state.upper.ravel()[variable])
@@ -225,7 +215,7 @@ class WorkingSets:
             is_kept |= not kernel.is_frugal
             self._make_room(kernel, int(is_kept[kernel.slot[rows] < 0].sum()))
         self.was_made[rows] = True
-        return kernel.spread(rows, moves, is_kept, begun)
+        return kernel.spread(rows, moves, is_kept)
 
     def _make_room(self, kernel: CachedRows, count: int) -> None:
         """Release rows of settled variables: before more memory is taken if rows are frugal, else when it is full."""

@@ -67,7 +67,7 @@ def provide_rows(counter, values, slots):
     """
     n, n_rows = values.shape[1], slots.shape[0]
     rows_per_piece = max(1, LARGE_PAGE // max(1, n * values.itemsize))
-    n_pieces = -(-n_rows // rows_per_piece)  # as `n_pieces_to_provide`
+    n_pieces = -(-n_rows // rows_per_piece)
     piece = next_piece(counter)
     while piece < n_pieces:
         for r in range(piece * rows_per_piece, min((piece + 1) * rows_per_piece, n_rows)):
@@ -76,11 +76,6 @@ def provide_rows(counter, values, slots):
                     _provide(values, slots[r] * n + column)
         piece = next_piece(counter)
     return piece, n_pieces
-
-
-def n_pieces_to_provide(values: np.ndarray, n_rows: int) -> int:
-    """How many pieces of a region provide the memory of so many rows, before the others begin."""
-    return -(-n_rows // max(1, LARGE_PAGE // max(1, values.shape[1] * values.itemsize)))
 
 
 @jit

@@ -88,11 +88,10 @@ def make_kernel_rows(counter, values, slots, rows, pairs, source):
 
 
 @jit
-def spread_moves(counter, change, values, stored_slots, stored_moves, slots, rows, moves, ready, width, pairs, source):
+def spread_moves(counter, change, values, stored_slots, stored_moves, slots, rows, moves, width, pairs, source):
     """change = sum_k stored_moves[k] values[stored_slots[k]] + sum_r moves[r] K[rows[r]], in float64.
 
-    Rows that are made go to values[slots[r]] too where slots[r] >= 0, and their first ready[r] columns are there
-    already; ready never rises with r. One piece is `width` columns.
+    Rows that are made go to values[slots[r]] too where slots[r] >= 0. One piece is `width` columns.
     """
     starts, stops, features, factors = pairs
     indptr, indices, data, squares, diagonal, formula, n_features = source
@@ -109,21 +108,15 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
             for b in range(PANEL_WIDTH):
                 part[b] = total[np.uint64(first - start + b)]
             for p in range(starts.shape[0]):
-                end = min(2 * p + 2, rows.shape[0])
-                is_made = ready[end - 1] < last
-                if is_made:
-                    _dots_of_pair(sums, panel, features, factors, starts[p], stops[p])
-                for r in range(2 * p, end):
+                _dots_of_pair(sums, panel, features, factors, starts[p], stops[p])
+                for r in range(2 * p, min(2 * p + 2, rows.shape[0])):
                     row, move, own = rows[r], moves[r], sums[r - 2 * p]
-                    if is_made:
-                        finish_dots(own, panel_squares, squares[row], formula)
-                        if first <= row < last:
-                            own[row - first] = diagonal[row]
-                    else:
-                        _load(own, values[slots[r]], first, last - first)
+                    finish_dots(own, panel_squares, squares[row], formula)
+                    if first <= row < last:
+                        own[row - first] = diagonal[row]
                     for b in range(PANEL_WIDTH):
                         part[b] += move * np.float64(own[b])
-                    if is_made and slots[r] >= 0:
+                    if slots[r] >= 0:
                         _store(values[slots[r]], own, first, last - first)
             for b in range(PANEL_WIDTH):
                 total[np.uint64(first - start + b)] = part[b]
@@ -138,13 +131,6 @@ def _store(row, sums, start, size):
     """row[start : start + size] = sums."""
     for b in range(size):
         row[np.uint64(start + b)] = sums[b]
-
-
-@jit
-def _load(sums, row, start, size):
-    """sums = row[start : start + size]."""
-    for b in range(size):
-        sums[b] = row[np.uint64(start + b)]
 
 
 @jit

@@ -8,7 +8,6 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -16,15 +15,6 @@ import numpy as np
 from semisvm.shared_docs import with_shared_docs
 
 Class = TypeVar("Class", bound=type)
-
-
-@dataclass
-class BegunRows:
-    """Rows that have begun to be made: each of them in its slot, the first `n_ready` columns complete."""
-
-    rows: np.ndarray
-    slots: np.ndarray
-    n_ready: int
 
 
 @with_shared_docs
@@ -161,9 +151,7 @@ class HostRows(KernelRows, Protocol):
             The data row of each position.
         """
 
-    def spread(
-        self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray, begun: BegunRows | None = None
-    ) -> np.ndarray:
+    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """Return the change of K @ coefficients when the coefficients of some rows move, on every core.
 
         Parameters
@@ -174,8 +162,6 @@ class HostRows(KernelRows, Protocol):
             By how much their coefficients move.
         is_kept : ndarray of bool of shape (m,)
             Which rows to keep in memory, if they have to be made and there is room.
-        begun : BegunRows, default=None
-            Rows that other threads have begun to make, where rows are cached.
 
         Returns
         -------

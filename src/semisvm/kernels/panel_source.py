@@ -18,7 +18,6 @@ from semisvm.kernels.threads import new_counter, team
 # Beyond this size the dense panel of data rows does not fit the caches, and SciPy's sparse product is faster.
 LARGEST_PANEL_BYTES = 32_000_000
 FEW_NUMBERS = 1_000_000  # so many are scanned by NumPy before compiled code is loaded
-NO_MORE_PIECES = 1 << 40  # as the number of the next piece: times columns still an int64
 SCIPY_ROWS = 64  # rows per sparse product of SciPy
 
 
@@ -84,32 +83,7 @@ class PanelSource(KernelSource):
         counter, n_values, pairs = new_counter(), len(order) * (len(order) - n_known), self._pairs(row[order])
         team().run(lambda: fill_gram(counter, G, order, n_known, row, pairs, self.arrays), threads_worth(n_values))
 
-    def begin(self, values, slots, rows, work):
-        if not self.fits_panels or len(rows) == 0:
-            return super().begin(values, slots, rows, work)
-        from semisvm.kernels.compiled import PANEL_WIDTH, n_pieces_to_provide
-        from semisvm.kernels.compiled_panels import spread_moves
-
-        counter, pairs, nothing = new_counter(), self._pairs(rows), np.zeros(len(rows))
-        none, n_before = np.empty(0, dtype=np.intp), n_pieces_to_provide(values, len(rows))
-        made = slots, rows, nothing, np.zeros(len(rows), dtype=np.int64)
-        unused, n_drawn = np.empty(self.n_rows), 0
-
-        def own():
-            nonlocal n_drawn
-            try:
-                work()
-            finally:
-                n_drawn, counter[0] = counter[0], NO_MORE_PIECES
-
-        team().run(
-            lambda: spread_moves(counter, unused, values, none, nothing[:0], *made, PANEL_WIDTH, pairs, self.arrays),
-            threads_worth(len(rows) * self.n_rows),
-            own,
-        )
-        return min(max(int(n_drawn) - n_before, 0) * PANEL_WIDTH, self.n_rows)
-
-    def spread(self, change, values, stored, stored_moves, slots, rows, moves, ready=None):
+    def spread(self, change, values, stored, stored_moves, slots, rows, moves):
         if not self.fits_panels:
             super().spread(change, values, stored, stored_moves, slots, rows, moves)
             return
@@ -119,7 +93,7 @@ class PanelSource(KernelSource):
         from semisvm.kernels.compiled_panels import spread_moves
 
         width, counter, pairs = columns_per_piece(self.n_rows), new_counter(), self._pairs(rows)
-        made = slots, rows, moves, np.zeros(len(rows), dtype=np.int64) if ready is None else ready
+        made = slots, rows, moves
         team().run(
             lambda: spread_moves(counter, change, values, stored, stored_moves, *made, width, pairs, self.arrays),
             threads_worth((len(stored) // 4 + len(rows)) * self.n_rows),

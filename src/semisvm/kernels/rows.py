@@ -5,12 +5,11 @@ are evicted first. They outlive a solve: the next problem of a sequence finds th
 that is already in memory. A third kind, `device_rows.DeviceRows`, is in the memory of a device.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from semisvm.kernels.interface import BegunRows, HostRows, documented_by
+from semisvm.kernels.interface import HostRows, documented_by
 from semisvm.kernels.sources import KernelSource, gather_gram, spread_rows
 from semisvm.shared_docs import with_shared_docs
 
@@ -82,7 +81,8 @@ class CachedRows:
         self.owner = np.full(self.capacity, -1, dtype=np.intp)
         self.last_used = np.zeros(self.capacity, dtype=np.int64)
         self.clock = 0
-        self.n_made = self.n_evicted = 0
+        self.n_made = 0
+        self.n_evicted = 0
         self.device_copies: dict[str, Any] = {}
 
     @property
@@ -178,49 +178,20 @@ class CachedRows:
         """Write kernel values between a few rows; none of them needs to be in memory."""
         self.source.fill_gram(G, order, n_known, row)
 
-    def begin(self, rows: np.ndarray, work: Callable[[], None]) -> BegunRows:
-        """Call `work`, while other threads begin to make the rows that are not in memory, for the next `spread`.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Indices of data rows, each once.
-        work : callable
-            What the calling thread does.
-
-        Returns
-        -------
-        BegunRows
-            The rows, or none if memory is short: the same for any number of threads.
-        """
-        rows = rows[self.slot[rows] < 0]
-        slots = np.flatnonzero(self.owner < 0)[: len(rows)]
-        if len(slots) < len(rows):
-            rows, slots = rows[:0], slots[:0]
-        return BegunRows(rows, slots, self.source.begin(self.values, slots, rows, work))
-
-    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray, begun: Any = None) -> np.ndarray:
+    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """Return moves @ K[rows] in float64; rows not in memory are made, and kept while there are free slots."""
         is_stored = self.slot[rows] >= 0
-        stored, at = self.slot[rows[is_stored]], np.flatnonzero(~is_stored)
+        stored, made = self.slot[rows[is_stored]], rows[~is_stored]
         self.last_used[stored] = self.clock
-        slots, ready = np.full(len(at), -1), np.zeros(len(at), dtype=np.int64)
-        is_free = self.owner < 0
-        if begun is not None and len(begun.rows):
-            slot = np.full(self.n_rows, -1)
-            slot[begun.rows] = begun.slots
-            at = at[np.argsort(slot[rows[at]] < 0, kind="stable")]  # rows that were begun come first
-            slots = slot[rows[at]]
-            ready[slots >= 0], is_free[begun.slots] = begun.n_ready, False
-        made, is_kept, change = rows[at], is_kept[at], np.empty(self.n_rows)
-        new = np.flatnonzero(is_kept & (slots < 0))
-        free = np.flatnonzero(is_free)[: len(new)]
-        slots[new[: len(free)]] = free
-        self.source.spread(change, self.values, stored, moves[is_stored], slots, made, moves[at], ready)
-        is_kept &= slots >= 0
-        self._own(slots[is_kept], made[is_kept])
-        n_lost = int((~is_kept).sum())
-        self.n_made, self.n_evicted = self.n_made + n_lost, self.n_evicted + n_lost
+        kept = np.flatnonzero(is_kept[~is_stored])
+        free = np.flatnonzero(self.owner < 0)[: len(kept)]
+        slots = np.full(len(made), -1)
+        slots[kept[: len(free)]] = free
+        change = np.empty(self.n_rows)
+        self.source.spread(change, self.values, stored, moves[is_stored], slots, made, moves[~is_stored])
+        self._own(slots[slots >= 0], made[slots >= 0])
+        self.n_made += len(made) - len(free)
+        self.n_evicted += len(made) - len(free)
         return change
 
     def times_dense(self, coefficients: np.ndarray) -> np.ndarray:
@@ -314,7 +285,7 @@ class GivenRows:
         """Copy kernel values between a few rows."""
         gather_gram(G, order, n_known, row, self.between)
 
-    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray, begun: Any = None) -> np.ndarray:
+    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """Return moves @ K[rows] in float64."""
         change = np.empty(self.n_rows)
         spread_rows(change, self.values, rows, moves)

@@ -50,11 +50,6 @@ class KernelSource:
         """G[i, j] = K[row[i], row[j]] for i, j in `order`, unless both are among its first `n_known`."""
         gather_gram(G, order, n_known, row, self.between)
 
-    def begin(self, values: np.ndarray, slots: np.ndarray, rows: np.ndarray, work: Callable[[], None]) -> int:
-        """Call `work`; meanwhile other threads write values[slots] = K[rows]. Return how many columns are complete."""
-        work()
-        return 0
-
     def spread(
         self,
         change: np.ndarray,
@@ -64,12 +59,8 @@ class KernelSource:
         slots: np.ndarray,
         rows: np.ndarray,
         moves: np.ndarray,
-        ready: np.ndarray | None = None,
     ) -> None:
-        """change = stored_moves @ values[stored] + moves @ K[rows]; values[slots[r]] = K[rows[r]] for slots >= 0.
-
-        The first ready[r] columns are there already, from `begin`.
-        """
+        """change = stored_moves @ values[stored] + moves @ K[rows]; values[slots[r]] = K[rows[r]] for slots >= 0."""
         kept, others = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
         size = max(1, BYTES_PER_PRODUCT // max(self.n_rows * self.dtype.itemsize, 1))
         for start in range(0, len(kept), size):

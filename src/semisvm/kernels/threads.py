@@ -136,7 +136,7 @@ class Team:
                 break
             self._n_started += 1
 
-    def run(self, function: Callable[[], Any], most: int | None = None, own: Callable[[], Any] | None = None) -> None:
+    def run(self, function: Callable[[], Any], most: int | None = None) -> None:
         """Call a function on all threads, the calling one included, and return when all calls have ended.
 
         Parameters
@@ -145,19 +145,16 @@ class Team:
             Takes pieces of the work until none is left. An error in any thread is raised here.
         most : int, default=None
             How many threads are worth waking, the calling one included; all of them by default.
-        own : callable, default=None
-            Called on the calling thread in place of the function, which is then left undone where it works alone.
         """
-        own = own or function
         n_others = self._n_started if most is None else min(self._n_started, most - 1)
         if n_others < 1 or _is_alone() or not self._is_busy.acquire(blocking=False):
-            own()
+            function()
             return
         try:
             region = _Region(function)
             for _ in range(n_others):
                 self._waiting.put(region)
-            region.lead(own)
+            region.lead()
         finally:
             self._is_busy.release()
 
@@ -193,11 +190,11 @@ class _Region:
             if self.is_over and self.n_inside == 0:
                 self.has_emptied.release()
 
-    def lead(self, own: Callable[[], Any]) -> None:
-        """Do the caller's part; then wait for the others, through Ctrl-C too: they write to its arrays."""
+    def lead(self) -> None:
+        """Take part as the caller; then wait for the others, through Ctrl-C too: they write to its arrays."""
         error: BaseException | None = None
         try:
-            own()
+            self.function()
         except BaseException as raised:
             error = raised
         while True:

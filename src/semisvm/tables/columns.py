@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 Type = Literal["number", "category", "date", "text"]
 
 STRAY_SHARE, STRAY_SPELLINGS = 0.5, 3  # at most this share of a number column is other words, in so many spellings
+FEW_CELLS = 0.1  # the share of cells that may be typing errors in a column of numbers
 WORDS_OF_TEXT = 3.0  # a column with at least so many words per cell, on average, is text
 _SHAPED_LIKE_A_DATE = re.compile(r"\s*\w{1,9}[-/. ]\w{1,9}[-/., ]")
 _NAMED_AS_KEY = re.compile(r"(?i:(?:^|[\W_])(?:id|ids|uid|uuid|guid|key|nr|no|number|index)$)|[a-z](?:Id|ID|Key|Nr)$")
@@ -131,7 +132,7 @@ def decide(name: str, facts: ColumnFacts, wanted: Type | None = None, decimal: s
     if facts.n_words >= WORDS_OF_TEXT * facts.n:
         return Column(name, "text")
     if facts.n > 2 and not facts.repeats.found:
-        return Unused(name, "is different in every row")
+        return Unused(name, ", and ".join(filter(None, ["is different in every row", _nearly_numbers(facts)])))
     return Column(name, "category")
 
 
@@ -168,6 +169,12 @@ def _as_number(name: str, facts: ColumnFacts, wanted: Type | None) -> Column | U
     return None
 
 
+def _nearly_numbers(facts: ColumnFacts) -> str:
+    """Say which cells keep a column from being one of numbers, where these are few; "" where they are not."""
+    is_near = facts.kind == TEXT and 0 < facts.n - facts.n_numbers <= FEW_CELLS * facts.n
+    return f"holds numbers but for {', '.join(map(repr, list(facts.strays)[:STRAY_SPELLINGS]))}" if is_near else ""
+
+
 def _no_measurement(name: str, facts: ColumnFacts) -> str:
     """Why numbers measure nothing: they number the rows, or they are an identifier; "" where they may."""
     if facts.n <= FEWEST_KEYS:
@@ -200,6 +207,8 @@ def remark_from_facts(column: Column, facts: ColumnFacts) -> str:
     if column.type in ("category", "text") and facts.kind == TEXT and looks_like_numbers(_sample(facts)):
         shown = repr(facts.sample[0])
         return f"looks like numbers, for example {shown}: say which mark ends the whole part (`decimal`)"
+    if column.type in ("category", "text") and _nearly_numbers(facts):
+        return f"{_nearly_numbers(facts)}: correct these cells, or empty them, if it is a measurement"
     is_plain = column.type == "number" and not column.format and facts.n_numbers == facts.n > FEWEST_KEYS
     if is_plain and facts.are_whole and facts.ascending:
         return "is a different whole number in every row: leave it out (`drop`) if it is an identifier"
