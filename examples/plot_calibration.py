@@ -2,8 +2,9 @@
 Can I trust the probabilities?
 ==============================
 
-Scores of an SVM are no probabilities. `PreferenceSVC` and `MixtureClassifier` have `predict_proba`; for all others
-there is :class:`~semisvm.SemiSupervisedCalibratedClassifierCV`, which calibrates on labeled rows that did not train.
+Scores of an SVM are no probabilities. `AutoSVC`, `MixtureClassifier` and `PreferenceSVC` (``probability=True``) have
+`predict_proba`; for others there is :class:`~semisvm.SemiSupervisedCalibratedClassifierCV`, which calibrates on labeled
+rows that did not train.
 scikit-learn's own `CalibratedClassifierCV` would count the marker -1 as a class.
 """
 
@@ -20,7 +21,7 @@ new, answer = X[300:], truth[300:]
 
 svm = SupervisedSVC().fit(X, y)
 calibrated = SemiSupervisedCalibratedClassifierCV(SupervisedSVC()).fit(X, y)
-preference = PreferenceSVC(random_state=0).fit(X, y)
+preference = PreferenceSVC(random_state=0, probability=True).fit(X, y)
 naive = 1 / (1 + np.exp(-4 * svm.decision_function(new)))  # a guess, as one sees it done
 
 figure, ax = plt.subplots(figsize=(6, 5), layout="constrained")

@@ -14,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
-from sklearn.utils.estimator_checks import check_classifiers_train
 
 from histories import RoundCounter, records_of
 from preference_data import overlapping, three_classes
@@ -22,13 +21,6 @@ from semisvm import PreferenceClassifier, PreferenceSVC
 from semisvm.decision import choose
 from semisvm.estimators.preference import _unlabeled
 from semisvm.estimators.preference._learner import ALL_LABELS, ClassifierLearner
-
-
-def test_the_rest_of_the_contract_of_training_holds_without_probabilities():
-    """With probabilities scikit-learn expects predict to give the most probable class; thresholds are for another."""
-    model = PreferenceClassifier(LogisticRegression(), calibration="full")
-    check_classifiers_train("PreferenceClassifier", model)
-
 
 CLASSIFIERS = [
     GaussianNB(),
