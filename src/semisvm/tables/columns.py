@@ -204,11 +204,11 @@ def remark_from_facts(column: Column, facts: ColumnFacts) -> str:
     """Say what a person should check about a column in use, from the facts about it."""
     if column.strays:
         return f"{', '.join(map(repr, column.strays))} counts as an empty cell"
+    if column.type in ("category", "text") and _nearly_numbers(facts):
+        return f"{_nearly_numbers(facts)}: correct these cells, or empty them, if it is a measurement"
     if column.type in ("category", "text") and facts.kind == TEXT and looks_like_numbers(_sample(facts)):
         shown = repr(facts.sample[0])
         return f"looks like numbers, for example {shown}: say which mark ends the whole part (`decimal`)"
-    if column.type in ("category", "text") and _nearly_numbers(facts):
-        return f"{_nearly_numbers(facts)}: correct these cells, or empty them, if it is a measurement"
     is_plain = column.type == "number" and not column.format and facts.n_numbers == facts.n > FEWEST_KEYS
     if is_plain and facts.are_whole and facts.ascending:
         return "is a different whole number in every row: leave it out (`drop`) if it is an identifier"
