@@ -450,3 +450,11 @@ def test_callbacks_see_the_clustering_and_may_end_the_fit_there():
         model.fit(X, y)
     assert "round" in seen
     assert model.termination_condition_ == "stopped_by_callback"
+
+
+@pytest.mark.parametrize("cache_size", [0.001, None])
+def test_rows_of_zeros_are_one_row_whatever_memory_there_is(cache_size):
+    model = ClusterSVC(kernel=lambda left, right: left @ right.T, cache_size=cache_size)
+    assert np.isfinite(
+        model.fit(np.zeros((12, 2)), np.array([0, 1] * 3 + [-1] * 6)).decision_function(np.ones((2, 2)))
+    ).all()

@@ -105,9 +105,10 @@ def kernel_pca(
         solver = "exact"
     solve = {"exact": _exact, "truncated": _truncated, "nystroem": _nystroem}[solver]
     eigenvalues, scores = solve(kernel, wanted, rng, weight)
-    kept = eigenvalues >= least * eigenvalues[0]
-    if eigenvalues[0] <= 1e-12 * np.abs(kernel.diagonal).max():  # all rows are the same row
+    first = eigenvalues.max(initial=0.0)
+    if first <= 1e-12 * np.abs(kernel.diagonal).max():  # all rows are the same row
         return Components(np.zeros((kernel.n_rows, 1)), np.zeros(1))
+    kept = eigenvalues >= least * first
     scores, eigenvalues = scores[:, kept], eigenvalues[kept]
     # The sign of a component is arbitrary: the same on every machine, its largest score is positive.
     largest = scores[np.abs(scores).argmax(axis=0), np.arange(scores.shape[1])]
