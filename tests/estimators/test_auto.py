@@ -125,11 +125,11 @@ def test_the_weights_tell_what_helped():
     }
 
 
-@pytest.mark.parametrize("noise", [0.05])
-def test_two_moons_with_one_label_per_class(noise):
+@pytest.mark.parametrize(("n", "noise"), [(200, 0.05), (500, 0.05), (200, 0.08), (500, 0.08)])
+def test_two_moons_with_one_label_per_class(n, noise):
     errors = []
-    for seed in range(20):
-        X, y = make_moons(200, noise=noise, random_state=seed)
+    for seed in range(20 if n == 200 else 8):
+        X, y = make_moons(n, noise=noise, random_state=seed)
         rng = np.random.default_rng(seed)
         labeled = [rng.choice(np.flatnonzero(y == c)) for c in (0, 1)]
         errors.append(error_on_unlabeled(AutoSVC().fit(X, hide(y, labeled)).transduction_, y, np.array(labeled)))

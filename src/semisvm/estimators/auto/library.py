@@ -5,7 +5,7 @@
     components            V V', V the first C - 1 whitened kernel components: two clusters, C classes
     component rbf         the Gaussian kernel in the first C + 1: several clusters per class
     graph k smooth        U diag((lam + 0.01)^-3) U', the functions of a neighbor graph (see `geometry`): manifolds
-    graph k first m       U_m U_m', the m smoothest of them; m = C + 1 and m = 8 C
+    graph k first m       U_m U_m', the m smoothest; m = C + 1 and m = 8 C, and m = C with one label per class
 
 C is the number of classes. Every kernel is scaled so that its trace is the number of rows. None depends on a label.
 
@@ -20,8 +20,7 @@ Two ratios compare the rows with random rows that have none:
 
 Kernels whose ratio is about 1 are left out; graphs of rows that are much nearer to each other than the random ones are
 believed in more than the ordinary kernels. The thresholds were chosen on four sets and on synthetic rows: docs/auto.md.
-The random rows depend on the covariance and on each column's values alone, and are drawn from a fixed seed, so that the
-order of the rows does not matter.
+The random rows follow from the covariance and each column's values, so that the order of the rows does not matter.
 """
 
 from __future__ import annotations
@@ -158,6 +157,9 @@ RIDGES, ORDINARY_BELIEF = {"": 1.0, ", strong ridge": 10.0, ", weak ridge": 0.1}
 # How fast the belief in a graph falls with the share of rows that no label reaches, and in its first m functions where
 # there are fewer than m labels.
 BELIEF_POWER = 4
+# With one label per class leaving one out says nothing: the first C functions are believed in as a power of the gap to
+# the next eigenvalue, that is by how far C clusters stand apart, unless more clusters stand twice as far apart.
+GAP_POWER, SMALLEST_EIGENVALUE, LARGEST_GAP = 4, 1e-6, 0.5
 
 
 @dataclass(frozen=True)
@@ -172,11 +174,7 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class Member:
-    """One kernel with a ridge, a multiple of the one asked for, and how much it is believed in before labels speak.
-
-    is_structure says whether labels that speak against it lower the belief: the rows have the structure, the classes
-    may not.
-    """
+    """One kernel, a multiple of the ridge asked for, and the belief in it, which labels lower where `is_structure`."""
 
     name: str
     kernel: str
@@ -187,10 +185,7 @@ class Member:
 
 @dataclass(frozen=True)
 class KernelLibrary:
-    """The kernels; `graphs` by the number of neighbors as asked for, without those that are not believed in.
-
-    structure is what the rows look like, None where all kernels are to be believed in alike.
-    """
+    """The kernels; `graphs` that are believed in, by the number of neighbors; without `structure` all are, alike."""
 
     n_classes: int
     n_neighbors: tuple[int, ...]
@@ -245,7 +240,7 @@ class KernelLibrary:
             U, V = at.functions[k], graph.vectors[labeled]
             spectrum = (graph.lam + FLOOR) ** -POWER
             yield f"graph {k} smooth", (U * spectrum) @ V.T * (total / spectrum.sum())
-            for count in self._function_counts:
+            for count in (self.n_classes, *self._function_counts):
                 m = graph.smoothest(count)
                 yield f"graph {k} first {count}", U[:, :m] @ V[:, :m].T * (total / m)
 
@@ -272,8 +267,16 @@ class KernelLibrary:
         if k in self.graphs:
             belief = structure.graphs[k] * self.graphs[k].reached(labeled, self.geometry.mass) ** BELIEF_POWER
         enough = [1.0, *(min(1.0, len(labeled) / count) ** BELIEF_POWER for count in self._function_counts)]
-        names = self._graph_names(k)
-        return [Member(name, name, 1.0, belief * share, True) for name, share in zip(names, enough, strict=True)]
+        shares = dict(zip(self._graph_names(k), enough, strict=True))
+        if belief > 0 and len(labeled) <= self.n_classes:
+            shares[f"graph {k} first {self.n_classes}"] = _clusters_apart(self.graphs[k].lam, self.n_classes)
+        return [Member(name, name, 1.0, belief * share, True) for name, share in shares.items()]
+
+
+def _clusters_apart(lam: np.ndarray, n_classes: int) -> float:
+    """How much the first C functions of a graph with these eigenvalues are believed in."""
+    gaps = ((lam[1:] + SMALLEST_EIGENVALUE) / (lam[:-1] + SMALLEST_EIGENVALUE))[n_classes - 1 : 8 * n_classes]
+    return float(gaps[0] ** GAP_POWER) if len(gaps) and gaps[0] > LARGEST_GAP * gaps.max() else 1.0
 
 
 def make_library(
@@ -286,10 +289,7 @@ def make_library(
     is_safe: bool,
     device: str = "cpu",
 ) -> tuple[KernelLibrary, np.ndarray, Coordinates]:
-    """The library of some rows; for each the number of the distinct row that it equals, and those rows' coordinates.
-
-    Eigenvectors are found on `device`, a name that `semisvm.device.resolve` has returned or "auto".
-    """
+    """The library of some rows; for each the number of the distinct row that it equals, and those rows' coordinates."""
     geometry, node = make_geometry(X, weight, is_cosine=is_cosine)
     n, mass = geometry.n_rows, geometry.mass
     device = resolve(device, seconds=expected_seconds(n, len(n_neighbors), 1 + is_safe))
