@@ -240,7 +240,7 @@ class KernelLibrary:
             U, V = at.functions[k], graph.vectors[labeled]
             spectrum = (graph.lam + FLOOR) ** -POWER
             yield f"graph {k} smooth", (U * spectrum) @ V.T * (total / spectrum.sum())
-            for count in (self.n_classes, *self._function_counts):
+            for count in (*([self.n_classes] if self.structure else []), *self._function_counts):
                 m = graph.smoothest(count)
                 yield f"graph {k} first {count}", U[:, :m] @ V[:, :m].T * (total / m)
 
