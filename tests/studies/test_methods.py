@@ -1,8 +1,7 @@
 """Methods by name, parameters left to the data, and scores, each against a plain computation."""
 
-from types import SimpleNamespace
-
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
