@@ -88,6 +88,15 @@ def test_models_of_text_dates_and_categories_are_made_of_plain_parts(view):
     check_is_read_as_by_skops(to_bytes(semisvm.TableEncoder(view="quantiles").fit(frame)))
 
 
+def test_a_vocabulary_is_one_entry_of_the_file_not_one_per_word():
+    rng = np.random.default_rng(0)
+    texts = np.array([" ".join(f"word{i}" for i in rng.integers(0, 300, 12)) for _ in range(60)], dtype=object)
+    model = semisvm.AutoSVC().fit(texts, np.arange(60) % 2)
+    encoder = semisvm.TableEncoder(view="letters").fit(pd.DataFrame({"text": texts}))
+    for content in (to_bytes(model), to_bytes(encoder)):
+        assert len(zipfile.ZipFile(io.BytesIO(content)).namelist()) < 200
+
+
 @pytest.mark.parametrize("name", sorted(path.name for path in VERSION_1.glob("*.skops")))
 def test_models_of_version_0_1_are_made_of_plain_parts(name):
     check_is_read_as_by_skops(move_types((VERSION_1 / name).read_bytes(), trusted_types()))

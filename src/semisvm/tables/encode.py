@@ -18,6 +18,7 @@ and unlabeled rows count the same. `MatrixEncoder` is for files of bare numbers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,6 +110,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         from sklearn.compose import ColumnTransformer
 
+        from semisvm.estimators.auto.preparation import with_plain_vocabulary
+
         if self.view not in (STANDARD, QUANTILES, LETTERS, LATENT):
             raise ValueError(f"There is no view {self.view!r}: choose standard, quantiles, letters or latent.")
         self.left_out_: dict[str, str] = {}
@@ -121,6 +124,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.transformer_ = ColumnTransformer(
             self._parts(len(frame)), sparse_threshold=0.3, transformer_weights={"date": WEIGHT_OF_DATE_PARTS}
         ).fit(self._typed(frame))
+        for vectorizer in _vectorizers(self.transformer_):
+            with_plain_vocabulary(vectorizer)
         return self
 
     @with_shared_docs
@@ -240,6 +245,15 @@ def _text_part(view: str, n_rows: int) -> Any:
     if view == LETTERS:
         return make_pipeline(both, Normalizer())
     return make_pipeline(both, LatentText(random_state=0), Normalizer())
+
+
+def _vectorizers(part: Any) -> Iterator[Any]:
+    """Those that count words or letters, among the parts of a transformer."""
+    if hasattr(part, "vocabulary_"):
+        yield part
+    for kind in ("transformers_", "steps", "transformer_list"):
+        for _, inner, *_ in getattr(part, kind, ()):
+            yield from _vectorizers(inner)
 
 
 class LatentText(TransformerMixin, BaseEstimator):

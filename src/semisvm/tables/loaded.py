@@ -94,11 +94,13 @@ def read_plain_parts(content: bytes, trusted: Callable[[set[str]], set[str]]) ->
 
 def _find_kinds(node: Any, kinds: set[tuple[str, str]]) -> None:
     """Collect how objects are kept, and their types."""
-    if isinstance(node, dict) and isinstance(node.get("__loader__"), str):
-        kinds.add((node["__loader__"], _type_of(node)))
-    if isinstance(node, dict | list):
+    kept = node.get("__loader__") if isinstance(node, dict) else None
+    if isinstance(kept, str):
+        kinds.add((kept, _type_of(node)))
+    if kept != "JsonNode":  # a text, the only part of it that is read
         for one in node.values() if isinstance(node, dict) else node:
-            _find_kinds(one, kinds)
+            if isinstance(one, dict | list):
+                _find_kinds(one, kinds)
 
 
 def _type_of(node: dict[str, Any]) -> str:

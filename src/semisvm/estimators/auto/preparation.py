@@ -308,7 +308,13 @@ def _vectorizer(texts: np.ndarray, **how: Any) -> TfidfVectorizer:
             sublinear_tf=True, min_df=least, max_df=most, max_features=MOST_TERMS, dtype=np.float64, **how
         )
         try:
-            return found.fit(texts)
+            return with_plain_vocabulary(found.fit(texts))
         except ValueError:
             continue
     raise ValueError("No text holds a word: every string is empty.")
+
+
+def with_plain_vocabulary(vectorizer: TfidfVectorizer) -> TfidfVectorizer:
+    """The same, its terms numbered by Python's numbers: a model file has one entry for each of NumPy's."""
+    vectorizer.vocabulary_ = {term: int(number) for term, number in vectorizer.vocabulary_.items()}
+    return vectorizer
