@@ -281,3 +281,10 @@ def test_probabilities_add_up_far_from_every_component():
     far = np.array([[1e30, 0.0], [0.0, 0.0], [0.0, 1e30]])
     np.testing.assert_allclose(model.predict_proba(far).sum(axis=1), 1)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(far)), model.predict_proba(far))
+
+
+def test_a_component_without_rows_is_no_warning():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    model = MixtureClassifier(n_components=2, random_state=0).fit(X, np.arange(12) % 2)
+    model.weights_ = np.where(np.arange(len(model.weights_)) == 0, 0.0, model.weights_)
+    assert np.isfinite(model.decision_function(X)).all()

@@ -218,7 +218,8 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
 
     def _log_joint(self, X: np.ndarray) -> np.ndarray:
         """log p(x, y) for every row and class, Eq. 2.1."""
-        log_share = self._gaussians.log_density(X) + np.log(self.weights_)
+        share = np.maximum(self.weights_, np.finfo(float).tiny)  # no row may be left to a component
+        log_share = self._gaussians.log_density(X) + np.log(share)
         return _by_class(log_share, self.component_codes_, len(self.classes_))
 
     def _decide(self, log_joint: np.ndarray) -> np.ndarray:
