@@ -24,6 +24,7 @@ from semisvm.estimators.auto.average import (
     KernelAverage,
     LabeledTarget,
     MembersFit,
+    codes_of,
     fit_average,
     member_record,
     train_members,
@@ -183,13 +184,12 @@ def train_forest(
 ) -> FamilyFit:
     """Train a forest on the labeled rows of one view, of whose d columns a cut looks at `per_cut(d)`."""
     began = time.perf_counter()
-    rows, Y = views[view], target.Y
-    codes = (Y[:, 0] > 0).astype(np.int64) if Y.shape[1] == 1 else Y.argmax(axis=1)
+    rows, codes = views[view], codes_of(target.Y)
     forest = grow_forest(
         rows[target.labeled],
         codes,
         target.count,
-        max(2, Y.shape[1]),
+        max(2, target.Y.shape[1]),
         n_trees=N_FOREST_TREES,
         per_cut=per_cut(rows.shape[1]),
         is_random=is_random,
