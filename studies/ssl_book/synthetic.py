@@ -58,6 +58,7 @@ CASES: dict[str, tuple[Callable, tuple[Callable, ...]]] = {
     "long ellipse, 20 columns": (ellipse, TWENTY_AND_100),
     "box, 3 columns": (box, TWENTY_AND_100),
     "two moons, noise 0.05": (partial(moons, 0.05), ONE_AND_THREE),
+    "two moons, noise 0.08": (partial(moons, 0.08), ONE_AND_THREE),
     "two moons, noise 0.1": (partial(moons, 0.1), ONE_AND_THREE),
 }
 

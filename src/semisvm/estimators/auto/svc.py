@@ -150,7 +150,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
 
     The unlabeled rows do not always help. Rows without any structure are recognized and left to the ordinary kernels;
     rows with a structure that has nothing to do with the classes are not, and with very few labels the average can then
-    be worse than `SupervisedSVC`. Two moons that touch have 7 to 12% errors with one label per class (docs/auto.md).
+    be worse than `SupervisedSVC`. Two moons that touch have 7 to 12% errors with few labels (docs/auto.md).
 
     References
     ----------
