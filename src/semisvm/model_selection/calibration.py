@@ -286,18 +286,18 @@ class _GivenScores(ClassifierMixin, BaseEstimator):
     def decision_function(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    predict = decision_function  # never called: scikit-learn looks whether it is there
+
 
 def fit_sigmoid(
     scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = None, *, steepest: float | None = None
 ) -> tuple[float, float]:
-    """Return the slope and the offset of P(positive | s) = 1 / (1 + exp(-(slope s + offset))), by Platt's method [1].
+    """Return the slope and the offset of P(positive | s) = 1 / (1 + exp(-(slope s + offset))), by Platt's method.
 
     They maximize the likelihood of smoothed targets, (n+ + 1) / (n+ + 2) for positives and 1 / (n- + 2) for negatives,
     where a row counts by its weight. The slope is not negative, so that a higher score is never less probable, and at
-    most `steepest` per standard deviation of the scores.
-
-    [1] J. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized likelihood methods",
-        Advances in Large Margin Classifiers, 1999.
+    most `steepest` per standard deviation of the scores. (J. Platt, "Probabilistic outputs for support vector machines
+    and comparisons to regularized likelihood methods", Advances in Large Margin Classifiers, 1999.)
     """
     from scipy.optimize import minimize
 
