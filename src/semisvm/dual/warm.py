@@ -5,7 +5,7 @@ rows of both precisions, dense, sparse and of whole numbers, both ways to advanc
 """
 
 import time
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -38,9 +38,10 @@ def compile_all() -> dict[str, float]:
     few = rng.normal(size=(ROWS_TO_COMPILE, 3))
     long = rng.normal(size=(ROWS_TO_COMPILE, 200))
     sign = np.where(few[:, 0] > 0, 1.0, -1.0)
-    forms = {"short or sparse rows": sparse.csr_matrix(few), "long rows": long}
-    cases = [(f"{name}, {dtype}", X, dtype) for dtype in ("float32", "float64") for name, X in forms.items()]
-    cases.append(("rows of whole numbers", sparse.csr_matrix(np.eye(WORDS_PAY_FROM_ROWS, 3)), "float32"))
+    forms: dict[str, Any] = {"short or sparse rows": sparse.csr_matrix(few), "long rows": long}
+    types = np.float32, np.float64
+    cases = [(f"{name}, {dtype.__name__}", X, dtype) for dtype in types for name, X in forms.items()]
+    cases.append(("rows of whole numbers", sparse.csr_matrix(np.eye(WORDS_PAY_FROM_ROWS, 3)), np.float32))
     seconds = {}
     for name, X, dtype in cases:
         for what, way in (("pairwise steps", PairwiseSteps), ("working sets", WorkingSets)):
@@ -48,7 +49,7 @@ def compile_all() -> dict[str, float]:
             _advance(X, np.resize(sign, X.shape[0]), dtype, way)
             seconds[f"{what}, {name}"] = time.perf_counter() - began
     began = time.perf_counter()
-    for dtype in (np.float32, np.float64):
+    for dtype in types:
         many = np.zeros((FEW_NUMBERS // 2 + 1, 2), dtype=dtype)
         kernel_rows(many, make_formula("rbf", few, gamma=1.0), cache_size=1.0)
     seconds["dense rows to sparse ones"] = time.perf_counter() - began
