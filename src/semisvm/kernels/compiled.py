@@ -14,7 +14,7 @@ from numpy import float32
 
 from semisvm.kernels.formula import DOT_FORMULAS
 from semisvm.kernels.intrinsics import bits_of, larger, next_piece, provide, smaller
-from semisvm.kernels.threads import COMPILED, jit, jit_part
+from semisvm.kernels.threads import jit, jit_part
 
 SCANNED_ROWS = 256  # rows per piece of a pass over the data
 LARGE_PAGE = 1 << 21  # bytes that the system may provide at once where memory is written for the first time
@@ -79,7 +79,7 @@ def _finish_rbf(dots, i, squares, square, gamma):
     raise NotImplementedError
 
 
-@overload(_finish_rbf, jit_options=COMPILED)
+@overload(_finish_rbf)
 def _compile_finish_rbf(dots, i, squares, square, gamma):
     """To about 2e-7 relative in float32.
 

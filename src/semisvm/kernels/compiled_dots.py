@@ -75,7 +75,7 @@ def fill_words(counter, starts, places, words, squares, indptr, indices, data, u
             while k < end:
                 place, word = indices[k] >> 2, LOWER_BY_128
                 while k < end and indices[k] >> 2 == place:
-                    whole = np.int64(np.float64(data[k]) / unit + 0.5)
+                    whole = int(np.float64(data[k]) / unit + 0.5)
                     word ^= whole << 8 * (indices[k] & 3)
                     square += whole * whole
                     k += 1
