@@ -13,6 +13,7 @@ from semisvm.estimators.registry import METHODS
 from semisvm.labels import encode
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import Classes
+from semisvm.tables.column_facts import facts_of
 from semisvm.tables.columns import as_read, settle_columns
 from semisvm.tables.findings import describe_machine, installed_versions, now, sample_scores, say_weights
 from semisvm.tables.fit import compare_on
@@ -110,7 +111,7 @@ def training_of(X: Any, y: Any, *, pos_label: Any = None, unlabeled: Any = -1) -
     if hasattr(X, "columns"):
         frame = X.rename(columns=str).reset_index(drop=True)
         rows = frame.assign(**{name: as_read(frame[name]) for name in frame.columns})
-        columns, unused = settle_columns({name: rows[name] for name in rows.columns})
+        columns, unused = settle_columns({name: facts_of(rows[name]) for name in rows.columns})
         left_out = {one.name: one.why for one in unused}
         rows = rows[[column.name for column in columns]]
     elif not is_sparse_matrix(X):
