@@ -58,9 +58,9 @@ class MethodOption(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the help with the names of the methods for {methods}."""
-        from semisvm.estimators.registry import available
+        from semisvm.estimators import METHODS
 
-        names = [method.name for method in available()]
+        names = [method.name for method in METHODS]
         record = super().get_help_record(ctx)
         listed = ", ".join(names[:-1]) + f" or {names[-1]}"
         return None if record is None else (record[0], record[1].replace("{methods}", listed))

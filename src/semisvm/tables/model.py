@@ -23,7 +23,7 @@ import numpy as np
 from semisvm.campaign import ThresholdClassifier
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, UndefinedError, fault, shorten, suggest
-from semisvm.estimators.registry import find_method
+from semisvm.estimators import find_method
 from semisvm.matrices import is_sparse_matrix
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.classes import Classes, label_texts, unmark
@@ -70,7 +70,7 @@ class Model:
     estimator : classifier
         Fitted on class names.
     method : str
-        The name of its method in `semisvm.estimators.registry`.
+        The name of its method in `semisvm.estimators.METHODS`.
     classes : Classes
         The class names; of two, the second is the positive class.
     target : str
