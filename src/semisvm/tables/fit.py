@@ -40,6 +40,7 @@ from semisvm.tables.findings import (
     Findings,
     find_out,
     installed_versions,
+    parameters_of,
     say_gain,
     sets_own_threshold,
     summarize,
@@ -65,9 +66,10 @@ from semisvm.tables.positives_only import (
     compare_positives,
     describe_positives_only,
 )
+from semisvm.tables.summary import MethodSummary
 from semisvm.tables.training import RowForms, Training
 
-AUTO = "auto"
+AUTO, FOR_TARGETS = "auto", "preference"
 LARGE_TABLE, MOST_IN_KERNELS_OF_MANY = 5_000, 2_000  # beyond so many rows, fewer are in kernels of all rows
 PREFERRED = "AutoSVC"  # what "auto" takes unless another is better by more than two standard errors
 
@@ -196,9 +198,6 @@ class Stages:
         return entry, baseline
 
 
-FOR_TARGETS = "preference"
-
-
 @dataclass
 class Fitted:
     """A model, and what is not in its file: whether a target was asked for, and whether Ctrl-C ended the fit early."""
@@ -266,11 +265,10 @@ def fit_model(
     found = work.measure(chosen, estimator)
     summary = summarize(
         training,
-        chosen,
-        why,
+        MethodSummary(chosen.name, chosen.paper_name, why, parameters_of(estimator)),
         estimator,
-        work.settings,
         found,
+        work.settings.costs,
         comparison=None if work.comparison is None else work.comparison.summary(),
         is_fair_sample=work.is_fair_sample,
         notes=without_repeats(work.notes + found.notes),

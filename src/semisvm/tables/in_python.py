@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,14 @@ from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import Classes
 from semisvm.tables.column_facts import facts_of
 from semisvm.tables.columns import as_read, settle_columns
-from semisvm.tables.findings import describe_machine, installed_versions, now, sample_scores, say_weights
+from semisvm.tables.findings import Findings, sample_scores, say_weights, summarize
 from semisvm.tables.fit import compare_on
 from semisvm.tables.held_out import MOST_UNLABELED
 from semisvm.tables.methods import Settings, score_rows
 from semisvm.tables.model import Model
 from semisvm.tables.operating import scores_per_class
-from semisvm.tables.summary import ComparisonSummary, DataSummary, FeatureSummary, FitSummary, MethodSummary
-from semisvm.tables.training import Training, take_rows
+from semisvm.tables.summary import ComparisonSummary, FitSummary, MethodSummary
+from semisvm.tables.training import Training
 
 MEASURED_ON_GIVEN_ROWS = (
     "Measured on the rows that were given. On rows that the model was fitted to, every model looks good."
@@ -151,49 +152,20 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
         raise DataError(f"No row of class {missing[0]!r} has a label: give rows with labels of every class.")
     asked = getattr(model, "operating_points_", None) or {}
     targets = {str(name): point.target for name, point in asked.items() if point is not None}
-    classes = tuple(known)
-    points, samples = {}, {}
+    training = Training("X", str(getattr(y, "name", None) or "y"), X, codes, Classes(tuple(known), False), None)
+    audits = getattr(model, "audits_", None) or {}
+    found = Findings(audits={str(name): dict(steps) for name, steps in audits.items() if steps is not None})
     pool = scores[codes < 0]
-    columns = np.empty((0, len(classes))) if not len(pool) else np.atleast_2d(pool.T).T
-    for k, (name, shown, sign) in enumerate(scores_per_class(labeled, true, classes)):
-        points[name] = measure(shown, sign, 0.0, target=targets.get(name, Target()))
-        samples[name] = sample_scores(shown, sign, "empirical", columns[:, k])
+    columns = np.empty((0, len(known))) if not len(pool) else np.atleast_2d(pool.T).T
+    for k, (name, shown, sign) in enumerate(scores_per_class(labeled, true, training.classes.names)):
+        found.points[name] = measure(shown, sign, 0.0, target=targets.get(name, Target()))
+        found.scores[name] = sample_scores(shown, sign, "empirical", columns[:, k])
     class_name = type(model.estimator if isinstance(model, Model) else model).__name__
     method = next((one for one in METHODS if one.class_name == class_name), None)
-    counts = np.bincount(true, minlength=len(classes)).tolist()
-    audits = getattr(model, "audits_", None) or {}
-    return FitSummary(
-        title=f"{class_name} on {len(true):,} labeled rows",
-        created=now(),
-        data=DataSummary(
-            name="X",
-            rows=len(codes),
-            labeled=len(true),
-            unlabeled=int((codes < 0).sum()),
-            target=str(getattr(y, "name", None) or "y"),
-            features=_features(X),
-            class_counts=dict(zip(classes, counts, strict=True)),
-        ),
-        classes=classes,
-        positive=classes[1] if len(classes) == 2 else None,
-        method=MethodSummary(
-            method.name if method else class_name, method.paper_name if method else "", "It was given.", _plain(model)
-        ),
-        operating_points=points,
-        audits={str(name): dict(steps) for name, steps in audits.items() if steps is not None},
-        scores=samples,
-        rounds=tuple(getattr(model, "history_", ())),
-        notes=(MEASURED_ON_GIVEN_ROWS, *say_weights(model)),
-        versions=installed_versions(),
-        machine=describe_machine(),
-    )
-
-
-def _features(X: Any) -> tuple[FeatureSummary, ...]:
-    if hasattr(X, "columns"):
-        return tuple(FeatureSummary(str(name), str(X[name].dtype)) for name in X.columns)
-    n_features = take_rows(X, slice(0, 1)).shape[1] if hasattr(X, "shape") and len(X.shape) > 1 else 1
-    return (FeatureSummary("x1" if n_features == 1 else f"x1 to x{n_features}", "number"),)
+    names = (method.name, method.paper_name) if method else (class_name, "")
+    notes = (MEASURED_ON_GIVEN_ROWS, *say_weights(model))
+    summary = summarize(training, MethodSummary(*names, "It was given.", _plain(model)), model, found, notes=notes)
+    return replace(summary, title=f"{class_name} on {len(true):,} labeled rows")
 
 
 def _plain(model: Any) -> dict[str, Any]:

@@ -117,7 +117,10 @@ class Training:
         """Return name and type of each feature, and a remark on it or ""."""
         if self.columns is not None:
             return [(column.name, column.type, self.remarks.get(column.name, "")) for column in self.columns]
-        n_features = self.rows.shape[1]
+        if hasattr(self.rows, "columns"):  # a frame as a model takes it
+            return [(str(name), str(self.rows[name].dtype), "") for name in self.rows.columns]
+        shape: tuple[int, ...] = getattr(self.rows, "shape", ())
+        n_features = shape[1] if len(shape) > 1 else 1
         return [("x1" if n_features == 1 else f"x1 to x{n_features}", "number", "")]
 
     def views(self) -> RowForms:
