@@ -215,15 +215,20 @@ def judge(predicted: np.ndarray, codes: np.ndarray, classes: tuple[str, ...], co
 
 def judge_ranking(scores: np.ndarray, codes: np.ndarray) -> Merit:
     """Return how well scores (m,) rank the rows of the second class above those of the first."""
-    own = [scores[codes == code] for code in (0, 1)]
-    negative, positive = (np.sort(one) for one in own)
+    negative, positive = (scores[codes == code] for code in (0, 1))
     values = np.empty(len(scores))
-    for code, other in ((0, positive), (1, negative)):
-        below = (np.searchsorted(other, own[code], "left") + np.searchsorted(other, own[code], "right")) / 2
-        values[codes == code] = below / len(other) if code == 1 else 1 - below / len(other)
+    values[codes == 1] = share_below(positive, negative)
+    values[codes == 0] = 1 - share_below(negative, positive)
     values[codes == 0] -= values[codes == 0].mean()
     sizes = np.bincount(codes, minlength=2)
     return Merit(RANKING, values, 1 / sizes[codes], codes, np.ones(2))
+
+
+def share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return for each value the share of the others below it; ties count one half."""
+    ordered = np.sort(others)
+    twice = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    return twice / (2 * len(others))
 
 
 def _standard_error(values: np.ndarray, weights: np.ndarray, codes: np.ndarray, span: np.ndarray) -> float:
