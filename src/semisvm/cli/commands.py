@@ -129,7 +129,6 @@ def fit_command(
     from semisvm.tables.disk import check_can_write
     from semisvm.tables.evaluate import N_SUGGESTED, suggest_training_rows
     from semisvm.tables.fit import fit_model
-    from semisvm.tables.fit_folder import describe_folder, fit_folder
 
     screen = Screen(as_json)
     inputs = [*options["data"], *options["unlabeled_data"], *filter(None, [options["cost_matrix"]])]
@@ -145,9 +144,13 @@ def fit_command(
         training, settings = shared.read_training_options(options, readers, screen.tell)
         if not is_compiled():
             screen.warn("Compiling once (about 10 seconds; semisvm info --warm does it beforehand).")
+        fit: Any = fit_model
         if readers is not None:
+            from semisvm.tables.fit_folder import describe_folder, fit_folder
+
             screen.say(describe_folder(training))
-        fitted = (fit_model if readers is None else fit_folder)(
+            fit = fit_folder
+        fitted = fit(
             training,
             settings,
             method=method,
