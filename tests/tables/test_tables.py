@@ -13,8 +13,8 @@ from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
 from semisvm.tables.column_facts import facts_of
 from semisvm.tables.columns import CellError, Column, Unused, decide, remark_on, typed_column
 from semisvm.tables.encode import TableEncoder
-from semisvm.tables.evaluate import suggest_rows
 from semisvm.tables.fit import fit_model
+from semisvm.tables.label import suggest_rows
 from semisvm.tables.methods import Settings
 from semisvm.tables.read import open_rows
 from semisvm.tables.read_training import read_training

@@ -127,8 +127,8 @@ def fit_command(
     from semisvm.report import write_page
     from semisvm.tables import save
     from semisvm.tables.disk import check_can_write
-    from semisvm.tables.evaluate import N_SUGGESTED, suggest_training_rows
     from semisvm.tables.fit import fit_model
+    from semisvm.tables.label import N_SUGGESTED, suggest_training_rows
 
     screen = Screen(as_json)
     inputs = [*options["data"], *options["unlabeled_data"], *filter(None, [options["cost_matrix"]])]

@@ -33,7 +33,6 @@ from semisvm.tables.compare import (
     compare_methods,
     try_method,
     tune_settings,
-    with_usual_kernel,
 )
 from semisvm.tables.encode import STANDARD
 from semisvm.tables.findings import (
@@ -57,6 +56,7 @@ from semisvm.tables.methods import (
     sets_thresholds,
     takes_columns,
     why_not,
+    with_usual_kernel,
 )
 from semisvm.tables.model import Model
 from semisvm.tables.positives_only import (
@@ -124,7 +124,7 @@ class Stages:
             self.settings = tune_settings(self.bench, self.settings, self.tell)
         elif wanted and not self.training.has_positives_only:
             self.notes.append(f"C and the kernel were not tuned: {self.why_no_bench}.")
-        self.settings = with_usual_kernel(self.settings, self.views)
+        self.settings = with_usual_kernel(self.settings, self.views.form(self.settings.view))
 
     def choose(self, name: str, why_asked: str) -> tuple[Method, str]:
         """Return the method, and why it is this one."""
@@ -305,7 +305,7 @@ def compare_on(
         find_method(name)
     views = training.views()
     if training.has_positives_only:
-        settings = with_usual_kernel(settings, views)
+        settings = with_usual_kernel(settings, views.form(settings.view))
         return compare_positives(training, views.form(), settings, methods, most_unlabeled=most_unlabeled, tell=tell)
     work = Stages(training, views, settings, most_unlabeled, tell)
     if work.bench is None:

@@ -46,6 +46,8 @@ from semisvm.tables.training import RowForms, take_rows
 N_COMPARISON_FOLDS = 5
 MOST_UNLABELED = 5_000
 MOST_IN_KERNELS = 700  # rows that kernels of all rows are made from, in a comparison: a bound on the time
+MOST_TUNED = 400  # labeled rows that settings are tuned on: the same
+MOST_LEARNED = 2_000  # rows that views to try are learned from: the same
 MERIT_CONFIDENCE = 0.9
 RANKING, ACCURACY, COST = "ranking", "balanced accuracy", "cost"
 
@@ -133,6 +135,28 @@ def make_bench(
     # For the splitter, labels that measure nothing are unlabeled rows: they are in every training part.
     folds = tuple(splitter.split(np.empty((len(codes), 1)), np.where(measures, codes, -1)))
     return Bench(views, labels, folds, measures, store)
+
+
+def small_bench(bench: Bench, seed: int) -> Bench:
+    """Return a bench for tuning: the labeled rows alone, at most MOST_TUNED of those that are measured on.
+
+    Where there are many rows, its views are learned from a sample of them; the model learns from all.
+    """
+    rows = np.flatnonzero(bench.codes >= 0)
+    rng = np.random.default_rng(seed)
+    if len(rows) > MOST_TUNED:
+        rare = np.concatenate([rows[bench.codes[rows] == k][:2] for k in range(len(bench.classes))])
+        rest = rng.choice(np.setdiff1d(rows, rare), MOST_TUNED - len(rare), replace=False)
+        rows = np.sort(np.concatenate([rare, rest]))
+    try:
+        # Other folds than those of the comparison, so that what is tuned is not judged by the same split.
+        views = bench.views.take(rows)
+        if len(bench.views) > MOST_LEARNED:
+            others = rng.permutation(np.setdiff1d(np.arange(len(bench.views)), rows))[: MOST_LEARNED - len(rows)]
+            views = bench.views.learn_from(np.concatenate([rows, others])).take(np.arange(len(rows)))
+        return make_bench(views, bench.labels[rows], seed=(seed + 1) % 2**32, measures=bench.measures[rows])
+    except ValueError:  # the draw left a class with a single row to measure on
+        return bench
 
 
 def score_held_out(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> HeldOutScores:
