@@ -8,11 +8,7 @@ from hatchling.builders.wheel import WheelBuilder
 
 from source_files import PACKAGE, REPOSITORY, place, source_files, tree_of
 
-<<<<<<< HEAD
 MOST_FILES = 186
-=======
-MOST_FILES = 186
->>>>>>> main
 MOST_LINES = 330
 
 
