@@ -11,6 +11,7 @@ from semisvm.decision import Target, choose, count_all, f_score
 from semisvm.decision.audit import resample, resampled_values
 from semisvm.decision.target import best_of
 from semisvm.dual import solve
+from semisvm.estimators.class_shares import rank_rows
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.preference._unlabeled import (
     CANDIDATES,
@@ -139,10 +140,12 @@ def test_a_target_that_is_a_number_of_rows_leaves_labels_nothing_to_choose():
 
 def test_guesses_follow_the_rank_and_the_rate_and_the_surer_half_leaves_the_middle_out():
     values, pool = np.array([9.0, 1.0, 5.0, 3.0, -2.0, 0.0, 7.0]), np.array([1, 2, 3, 4, 5, 6])
-    assert guess_by_rank(values, pool, 1 / 3, False).tolist() == [0, -1, 1, -1, -1, -1, 1]
-    assert guess_by_rank(values, pool, 1 / 3, True).tolist() == [0, 0, 0, 0, -1, -1, 1]
-    assert guess_by_rank(values, pool, 0.0, False).sum() == -4.0  # both classes are always there
-    assert guess_by_rank(values, pool, 1.0, False).sum() == 4.0
+    ranked = rank_rows(values, pool)
+    assert ranked.tolist() == [6, 2, 3, 1, 5, 4]
+    assert guess_by_rank(ranked, 7, 1 / 3, False).tolist() == [0, -1, 1, -1, -1, -1, 1]
+    assert guess_by_rank(ranked, 7, 1 / 3, True).tolist() == [0, 0, 0, 0, -1, -1, 1]
+    assert guess_by_rank(ranked, 7, 0.0, False).sum() == -4.0  # both classes are always there
+    assert guess_by_rank(ranked, 7, 1.0, False).sum() == 4.0
 
 
 def test_folds_test_every_label_once_per_draw_and_spread_the_classes_evenly():
@@ -213,18 +216,27 @@ def test_out_of_fold_scores_are_those_of_models_without_the_fold_averaged_over_t
     np.testing.assert_allclose(scores_of(found, found.chosen), expected.mean(axis=0)[sign != 0])
 
 
-def test_a_learner_that_trains_several_at_once_is_given_the_folds_of_a_candidate_together():
-    class AtOnce(NearestMean):
-        def train_many(self, trainings):
-            self.sizes = [*getattr(self, "sizes", []), len(trainings)]
-            return [self.train(*training) for training in trainings]
+class CountsBatches(NearestMean):
+    """Notes how many trainings it is given at a time."""
 
+    def __init__(self, X, *, trains_at_once):
+        super().__init__(X)
+        self.trains_at_once, self.sizes = trains_at_once, []
+
+    def train_many(self, trainings):
+        self.sizes.append(len(trainings))
+        return super().train_many(trainings)
+
+
+def test_a_learner_that_trains_at_once_is_given_all_candidates_of_a_round_together():
     X, _, sign = _two_clouds(gap=0.3)
     folds = draw_folds(sign)
-    learner = AtOnce(X)
-    together = settle(learner, sign, folds=folds, caution=np.inf)
-    assert learner.sizes == [15] * (1 + len(CANDIDATES))
-    assert records_of(together) == records_of(settle(NearestMean(X), sign, folds=folds, caution=np.inf))
+    learners = [CountsBatches(X, trains_at_once=at_once) for at_once in (False, True)]
+    one_by_one, together = (settle(learner, sign, folds=folds, caution=np.inf) for learner in learners)
+    assert learners[0].sizes == [15] * (1 + len(CANDIDATES))
+    assert learners[1].sizes == [1 + 15, 15 * len(CANDIDATES)]
+    assert records_of(together) == records_of(one_by_one)
+    assert together.learner.n_iter == one_by_one.learner.n_iter
 
 
 def test_candidates_that_change_nothing_leave_the_supervised_model():

@@ -84,8 +84,8 @@ def _step_until_solved(blocks: Blocks, deadline: float, callback) -> Status | No
         pending.append(blocks.look())
         if len(pending) <= blocks.looks_behind:
             continue
-        gap, n_iter, state, objective, is_finite = pending.popleft()()
-        if not is_finite.all():
+        gap, objective, n_iter, state = pending.popleft()()
+        if not np.isfinite(objective).all():
             raise UndefinedError("The kernel has values that are not finite: scale the data, or correct the kernel.")
         if (state != 0).all():
             return None
@@ -116,7 +116,7 @@ class _BatchProgress:
         self.outer_seen = np.where(due, blocks.n_outer, self.outer_seen)
         self.objective = np.where(due, objective, self.objective)
         for problem in np.flatnonzero((has_stopped | is_stalled) & (state == 0)):
-            blocks.state[problem] = STALLED
+            blocks.end(problem, STALLED)
 
 
 def _solutions(blocks: Blocks, reason: Status | None, seconds: float) -> list[DualSolution]:
