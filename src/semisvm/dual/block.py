@@ -85,8 +85,7 @@ def _step_until_solved(blocks: Blocks, deadline: float, callback) -> Status | No
         if len(pending) <= blocks.looks_behind:
             continue
         gap, objective, n_iter, state = pending.popleft()()
-        if not np.isfinite(objective).all():
-            raise UndefinedError("The kernel has values that are not finite: scale the data, or correct the kernel.")
+        _refuse_undefined(objective)
         if (state != 0).all():
             return None
         if time.perf_counter() >= deadline:
@@ -94,6 +93,11 @@ def _step_until_solved(blocks: Blocks, deadline: float, callback) -> Status | No
         if callback is not None and callback(int(n_iter.sum()), float(gap.max())):
             return Status.STOPPED
         progress.check(blocks, n_iter, objective, state)
+
+
+def _refuse_undefined(objective: np.ndarray) -> None:
+    if not np.isfinite(objective).all():
+        raise UndefinedError("The kernel has values that are not finite: scale the data, or correct the kernel.")
 
 
 class _BatchProgress:
@@ -122,6 +126,7 @@ class _BatchProgress:
 def _solutions(blocks: Blocks, reason: Status | None, seconds: float) -> list[DualSolution]:
     ends = {0: reason or Status.STALLED, 1: Status.CONVERGED, 2: Status.MAX_ITER, STALLED: Status.STALLED}
     gap, objective, bias = blocks.certificate()
+    _refuse_undefined(objective)
     beta, scores, state, n_iter = (x.cpu().numpy() for x in (blocks.beta, blocks.scores, blocks.state, blocks.n_iter))
     return [
         DualSolution(

@@ -28,8 +28,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -162,7 +163,9 @@ class CandidateChoice:
         self.labeled = np.flatnonzero(folds[0] >= 0)
         self.is_positive = self.sign[self.labeled] > 0
         self.splits = [list_folds(fold) for fold in folds]
-        self.copies = resample(self.is_positive, N_RESAMPLES, rng)
+        drawing = ThreadPoolExecutor(1)  # goes on while the first models are trained
+        self.copies = drawing.submit(resample, self.is_positive, N_RESAMPLES, rng)
+        drawing.shutdown(wait=False)
         self.trials: list[Trial] = []
         self.supervised: tuple[Any, np.ndarray] | None = None
         self.leader: Trial | None = None
@@ -192,7 +195,7 @@ class CandidateChoice:
             if not candidates:
                 break
             own = {candidate: self._trainings(candidate) for candidate in candidates}
-            self._try(own, best, iter(self.learner.train_many([training for each in own.values() for training in each])))
+            self._try(own, best, iter(self.learner.train_many(list(chain.from_iterable(own.values())))))
         assert best is not None
         trained_sign = self.sign
         for _ in range(best.candidate.n_rounds):
@@ -243,7 +246,8 @@ class CandidateChoice:
         for splits in self.splits:
             held_out = [next(values_of_fold)[test] for _, test in splits]
             draws.append(collect_scores(splits, held_out, len(self.sign)).scores[self.labeled])
-        worth = np.mean([resampled_values(s, self.is_positive, self.copies, self.target) for s in draws], axis=0)
+        copies = self.copies.result()
+        worth = np.mean([resampled_values(s, self.is_positive, copies, self.target) for s in draws], axis=0)
         gains = worth - (worth if to_beat is None else to_beat.worth)
         soft = np.where(self.sign != 0, 0, trainings[-1][0])
         return Trial(
