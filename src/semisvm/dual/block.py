@@ -120,7 +120,7 @@ class _BatchProgress:
         self.outer_seen = np.where(due, blocks.n_outer, self.outer_seen)
         self.objective = np.where(due, objective, self.objective)
         for problem in np.flatnonzero((has_stopped | is_stalled) & (state == 0)):
-            blocks.end(problem, STALLED)
+            blocks.end(int(problem), STALLED)
 
 
 def _solutions(blocks: Blocks, reason: Status | None, seconds: float) -> list[DualSolution]:
