@@ -1,16 +1,23 @@
 """Unlabeled rows train where out-of-fold scores say that this helps, and nowhere else."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
 
+from preference_data import noisy_clouds
+from semisvm import PreferenceSVC, SupervisedSVC
 from semisvm.decision import Target, choose, count_all, f_score
 from semisvm.decision.audit import resample, resampled_values
 from semisvm.decision.target import best_of
-from semisvm.dual import solve
+from semisvm.dual import Status, solve, solve_many
+from semisvm.estimators import problem as forms
 from semisvm.estimators.class_shares import rank_rows
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.preference._unlabeled import (
@@ -22,7 +29,7 @@ from semisvm.estimators.preference._unlabeled import (
     guess_by_rank,
 )
 from semisvm.estimators.rounds import hinge_problem
-from semisvm.kernels import kernel_rows, make_formula
+from semisvm.kernels import CachedRows, kernel_rows, make_formula
 
 TARGETS = [
     Target(),
@@ -311,3 +318,44 @@ def test_any_classifier_with_weights_can_be_settled():
 def test_candidates_say_what_they_are():
     names = [str(candidate) for candidate in (SUPERVISED_CANDIDATE, CANDIDATES[0], Candidate(0.3, True, 2))]
     assert names == ["supervised", "all at 0.003", "surer half at 0.3, 2 rounds"]
+
+
+def count_batches(monkeypatch, change=list):
+    """Make kernel rows of the host look like a whole matrix on a device; return the sizes of the batches solved."""
+    sizes = []
+
+    def counted(problems, starts, **limits):
+        sizes.append(len(problems))
+        return change(solve_many(problems, starts, **limits))
+
+    monkeypatch.setattr(CachedRows, "is_whole", True, raising=False)
+    monkeypatch.setattr(forms, "solve_many", counted)
+    return sizes
+
+
+def test_a_fit_on_a_device_is_a_few_batches_and_the_same_model(monkeypatch):
+    X, y, _ = noisy_clouds()
+    model = PreferenceSVC(C=10, gamma=0.1, tol=1e-6, random_state=0)
+    alone = clone(model).fit(X, y)
+    sizes = count_batches(monkeypatch)
+    together = model.fit(X, y)
+    assert sizes[:2] == [1 + 15, 15 * len(CANDIDATES)]
+    assert len(sizes) <= 3
+    assert [r.details["candidate"] for r in together.history_] == [r.details["candidate"] for r in alone.history_]
+    np.testing.assert_allclose(together.decision_function(X), alone.decision_function(X), atol=1e-4)
+    np.testing.assert_array_equal(together.labeled_iter_, alone.labeled_iter_)
+
+
+def test_a_batch_that_is_cut_off_leaves_the_machine_of_all_labels(monkeypatch):
+    X, y, _ = noisy_clouds()
+
+    def without_end(found):
+        return [*found[:3], *(replace(solution, status=Status.TIME_LIMIT) for solution in found[3:])]
+
+    sizes = count_batches(monkeypatch, without_end)
+    with pytest.warns(ConvergenceWarning):
+        model = PreferenceSVC(C=10, gamma=0.1, tol=1e-6, random_state=0).fit(X, y)
+    assert sizes == [1 + 15]
+    assert model.termination_condition_ == "time_limit"
+    supervised = SupervisedSVC(C=10, gamma=0.1, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), supervised.decision_function(X), atol=1e-4)
