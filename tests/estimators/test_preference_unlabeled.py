@@ -18,15 +18,14 @@ from semisvm.decision.audit import resample, resampled_values
 from semisvm.decision.target import best_of
 from semisvm.dual import Status, solve, solve_many
 from semisvm.estimators import problem as forms
-from semisvm.estimators.class_shares import rank_rows
+from semisvm.estimators.class_shares import guess_by_rank, rank_rows
 from semisvm.estimators.preference._learner import Learner
+from semisvm.estimators.preference._plan import draw_folds
 from semisvm.estimators.preference._unlabeled import (
     CANDIDATES,
     SUPERVISED_CANDIDATE,
     Candidate,
     CandidateChoice,
-    draw_folds,
-    guess_by_rank,
 )
 from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import CachedRows, kernel_rows, make_formula

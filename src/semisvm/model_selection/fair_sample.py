@@ -37,8 +37,7 @@ from semisvm.sklearn_private import num_samples, safe_indexing
 FAIR_LEVEL = 0.01
 N_PERMUTATIONS = 199
 N_TAG_FOLDS = 4
-MOST_SAMPLED = 200  # labeled rows in the kernel test: a bound on the time, about 25 ms
-MOST_OTHERS = 300
+MOST_SAMPLED, MOST_OTHERS = 200, 300  # labeled and other rows in the kernel test: a bound on the time, about 25 ms
 FEWEST_TESTED = 4  # rows of either kind; with fewer there is nothing to test
 N_SCORE_FOLDS = 4
 MOST_TRAINED = 1_000  # labeled rows that train and are scored for the second test: a bound on the time
@@ -326,7 +325,6 @@ def _scores_p(scores: Any, is_labeled: np.ndarray) -> float | None:
 @np.errstate(over="ignore", invalid="ignore")  # a variance that is not finite is no variance
 def _variance(rows: Any) -> float:
     """The variance of all numbers in a matrix, as gamma="scale" uses it."""
-    with np.errstate(over="ignore", invalid="ignore"):  # of rows whose squares are too large nothing is known
-        if not is_sparse_matrix(rows):
-            return float(rows.var())
-        return float(rows.multiply(rows).mean() - rows.mean() ** 2)
+    if not is_sparse_matrix(rows):
+        return float(rows.var())
+    return float(rows.multiply(rows).mean() - rows.mean() ** 2)

@@ -26,7 +26,6 @@ Nothing here depends on what is trained: that is the learner's part (`_learner`)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -37,16 +36,13 @@ import numpy as np
 
 from semisvm.decision import Target
 from semisvm.decision.audit import resample, resampled_values
-from semisvm.estimators.class_shares import label_by_rank, rank_rows
+from semisvm.estimators.class_shares import guess_by_rank, rank_rows
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner, TrainingCall
-from semisvm.model_selection import assign_folds, collect_scores, list_folds, random_fold_scores
+from semisvm.model_selection import collect_scores, list_folds, random_fold_scores
 
 CAUTION = 1.5  # with it no tuning task of 50 labels or more lost 0.01 of F1 on average: docs/soft-labels.md
 SHARES = (0.003, 0.03, 0.3)
 N_RESAMPLES = 100
-N_CALIBRATION_FOLDS = 5
-N_DRAWS = 3  # with few labels much of the noise comes from the draw of the folds
-ENOUGH_LABELS = 300  # from here on there is one draw of folds: three take three times as long
 
 
 @dataclass(frozen=True)
@@ -122,7 +118,7 @@ class CandidateChoice:
 
     learner      trains; its last training in the sequence "all" is that of the chosen candidate
     sign         (n,) +1, -1, and 0 for unlabeled rows
-    folds        (draws, n) from `draw_folds`
+    folds        (draws, n) from `_plan.draw_folds`
     target       what the operating point is chosen for; None: the best F1
     candidates   those with one round; the best one is also tried with a second round
     caution      standard errors that a gain must exceed
@@ -302,29 +298,6 @@ class CandidateChoice:
             if trial.gain - self.caution * trial.gain_error > most:
                 best, most = trial, trial.gain - self.caution * trial.gain_error
         return best
-
-
-def draw_folds(sign: np.ndarray, *, n_draws: int | None = None, seed: int = 0) -> np.ndarray:
-    """Deal the labeled rows out to folds several times: (draws, n), -1 for unlabeled rows.
-
-    n_draws None: three draws with fewer than ENOUGH_LABELS labels, else one. A class with fewer rows than folds makes
-    the folds fewer.
-    """
-    sign = np.asarray(sign)
-    codes = np.where(sign > 0, 0, np.where(sign < 0, 1, -1))
-    if n_draws is None:
-        n_draws = N_DRAWS if np.count_nonzero(sign) < ENOUGH_LABELS else 1
-    rng = np.random.default_rng(seed)
-    return assign_folds(codes, N_CALIBRATION_FOLDS, rng=rng, n_draws=n_draws, every_class_in_every_fold=True)
-
-
-def guess_by_rank(ranked: np.ndarray, n_rows: int, rate: float, is_half: bool) -> np.ndarray:
-    """Call the top `rate` of the ranked rows positive and the rest negative, or the surer half of each: (n,) signs."""
-    n_positive = min(max(round(rate * len(ranked)), 1), len(ranked) - 1)
-    n_negative = len(ranked) - n_positive
-    if is_half:
-        n_positive, n_negative = math.ceil(n_positive / 2), math.ceil(n_negative / 2)
-    return label_by_rank(np.zeros(n_rows), ranked, n_positive, n_negative)
 
 
 def make_soft_training(
