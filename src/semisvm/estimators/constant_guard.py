@@ -26,7 +26,6 @@ from sklearn.exceptions import ConvergenceWarning
 from semisvm.decision.guard import count_judged, guard, guard_classes, least_possible_cost
 from semisvm.estimators.binary import USABLE, BinaryFit, combine
 from semisvm.estimators.costs import cost_matrix
-from semisvm.estimators.labeling import scheme_of
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import UNLABELED_CODE, Labels
@@ -124,7 +123,7 @@ def _held_out_decisions(
         if any(fit.status not in USABLE for fit in held_out):
             return None
         scores = np.stack([fit.scores for fit in held_out], axis=1)
-        decision = combine(scores, labels.n_classes, scheme_of(problem))
+        decision = combine(scores, labels.n_classes, problem.scheme)
         decisions = np.zeros_like(decision) if decisions is None else decisions
         decisions[fold] = decision[fold]
     return decisions
