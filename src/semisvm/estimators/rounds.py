@@ -97,7 +97,8 @@ def fit_of(found: Any, history: list[RoundRecord], **more: Any) -> BinaryFit:
     own: dict[str, Any] = {name: getattr(found, name) for name in ("bias", "n_iter", "gap", "status")}
     is_primal = isinstance(found, PrimalSolution)
     own |= {"row_beta": np.empty(0), "w": found.w} if is_primal else {"row_beta": found.row_beta}
-    return BinaryFit(**(own | {"scores": found.decision_values, "history": history} | more))
+    scores = {} if "scores" in more else {"scores": found.decision_values}
+    return BinaryFit(**(own | scores | more), history=history)
 
 
 class EndedEarlyError(Exception):
