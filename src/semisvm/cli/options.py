@@ -109,7 +109,8 @@ def list_examples(*lines: str) -> str:
 def with_flags(words: str, group: click.Group | None = None) -> str:
     """Write the parameters that the library names, such as `min_recall`, as options of the command: --min-recall."""
     own: Any = click.get_current_context().find_root().command if group is None else group
-    flags = {one.name: one.opts[0] for command in own.commands.values() for one in command.params}
+    found = [own.get_command(None, name) for name in own.list_commands(None)]
+    flags = {one.name: one.opts[0] for command in found for one in command.params}
     return re.sub("`([a-z_]+)`", lambda found: flags.get(found[1], found[0]), words)
 
 

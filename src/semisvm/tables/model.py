@@ -194,9 +194,9 @@ class Model:
         except ValueError as error:
             raise fault(rows.path, str(error), "Give rows as the model was fitted to") from None
 
-    def score(self, rows: RowReader, chunk: Chunk, X: Any = None) -> np.ndarray:
+    def score(self, rows: RowReader, chunk: Chunk) -> np.ndarray:
         """Score a chunk; a row whose score would not be a number is an error that names the file, row and column."""
-        X = self.encode(rows, chunk) if X is None else X
+        X = self.encode(rows, chunk)
         try:
             if not hasattr(X, "iloc"):
                 is_finite = np.isfinite(X.data).all() if is_sparse_matrix(X) else np.isfinite(X).all(axis=1)
