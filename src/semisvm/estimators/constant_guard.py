@@ -72,7 +72,7 @@ def compare_with_constants(
     """
     labels = problem.labels
     matrix = cost_matrix(costs, labels.classes)
-    n_labeled = np.bincount(labels.codes[labels.is_labeled], minlength=labels.n_classes).astype(np.float64)
+    n_labeled = labels.n_of_class.astype(np.float64)
     n_judged = count_judged(n_labeled)
     constant_costs, least = shares @ matrix, least_possible_cost(n_judged, matrix, shares)
     names = labels.classes.tolist()
