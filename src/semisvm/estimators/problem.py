@@ -28,7 +28,7 @@ import numpy as np
 
 from semisvm.device import SOLVES_OF_A_SEQUENCE, explain_choice, explain_compilation
 from semisvm.dual import DualProblem, DualSolution, Status, solve, solve_many
-from semisvm.estimators.classifier import needs_float64
+from semisvm.estimators.classifier import needs_float64, pick_rows
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.progress import Progress
 from semisvm.kernels import Formula, kernel_rows, make_formula
@@ -225,7 +225,7 @@ class TrainingProblem:
 
     def take(self, rows: np.ndarray) -> TrainingProblem:
         """The same problem on these rows, given by their numbers, in this order."""
-        X = self.X[np.ix_(rows, rows)] if self.kernel.is_precomputed else self.X[rows]
+        X = self.X[np.ix_(rows, rows)] if self.kernel.is_precomputed else pick_rows(self.X, rows)
         return replace(
             self,
             X=X,

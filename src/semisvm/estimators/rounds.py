@@ -167,9 +167,9 @@ class Rounds:
         run, start, arguments = prepare_solve(problem, self._solution if start is None else start, arguments)
         return self._keep(run(problem, start, **arguments))
 
-    def solve_many(self, problems: Sequence[Any], starts: Sequence[Any]) -> list[Any]:
-        """Solve problems that do not wait for each other, on a device all at once; the last one counts as the last."""
-        return [self._keep(found) for found in solver_of_many(problems)(problems, starts, **self._arguments(None))]
+    def solve_many(self, problems: Sequence[Any], starts: Sequence[Any]) -> Iterator[Any]:
+        """Solve problems that do not wait for each other, on a device all at once; the last one taken is the last."""
+        return map(self._keep, solver_of_many(problems)(problems, starts, **self._arguments(None)))
 
     def _arguments(self, tol: float | None) -> dict[str, Any]:
         return self.task.limits.of_solve(self.n_iter, tol=tol, callback=self.task.watch.look)

@@ -21,8 +21,12 @@ from sklearn.utils import check_random_state
 
 from semisvm.decision import Target
 from semisvm.labels import UNLABELED_CODE, Labels
+from semisvm.model_selection import assign_folds
 
 FEWEST_LABELS = 2  # of each class, without those of the certificate: one trains while the other is scored
+N_CALIBRATION_FOLDS = 5
+N_DRAWS = 3  # with few labels much of the noise comes from the draw of the folds
+ENOUGH_LABELS = 300  # from here on there is one draw of folds: three take three times as long
 POOL_SIZE = 10_000  # most unlabeled rows that are considered for training: a bound on the time
 
 
@@ -114,6 +118,20 @@ def split_labels(
     calibrates = np.zeros(len(sign), dtype=bool)
     calibrates[rows[_first_of_each(codes, wanted, random.permutation(len(codes)))]] = True
     return (sign != 0) & ~calibrates, calibrates
+
+
+def draw_folds(sign: np.ndarray, *, n_draws: int | None = None, seed: int = 0) -> np.ndarray:
+    """Deal the labeled rows out to folds several times: (draws, n), -1 for unlabeled rows.
+
+    n_draws None: three draws with fewer than ENOUGH_LABELS labels, else one. A class with fewer rows than folds makes
+    the folds fewer.
+    """
+    sign = np.asarray(sign)
+    codes = np.where(sign > 0, 0, np.where(sign < 0, 1, -1))
+    if n_draws is None:
+        n_draws = N_DRAWS if np.count_nonzero(sign) < ENOUGH_LABELS else 1
+    rng = np.random.default_rng(seed)
+    return assign_folds(codes, N_CALIBRATION_FOLDS, rng=rng, n_draws=n_draws, every_class_in_every_fold=True)
 
 
 def draw_certificate_rows(labels: Labels, share: float, random: np.random.RandomState) -> np.ndarray:
