@@ -114,14 +114,15 @@ def changed_by_unlabeled(audit: Mapping[str, OperatingPoint]) -> bool:
     return (before.threshold, before.counts) != (after.threshold, after.counts)
 
 
-_NUMBERS_AT_ONCE = 1 << 17  # in one table of resamples x rows, so that it stays in the processor's cache
+_NUMBERS_AT_ONCE = 1 << 16  # in one table of resamples x rows, so that it stays in the processor's cache
 
 
 def resample(is_positive: Bools, n_resamples: int, rng: np.random.Generator) -> np.ndarray:
     """Draw how often each row counts in each resample: integers of shape (B, m), the B of a row side by side."""
     copies = np.zeros((len(is_positive), n_resamples), dtype=np.int32)
     for rows in (np.flatnonzero(is_positive), np.flatnonzero(~is_positive)):
-        copies[rows] = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=n_resamples).T
+        drawn = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=n_resamples).astype(np.int32)
+        copies[rows] = np.ascontiguousarray(drawn.T)
     return copies.T
 
 
