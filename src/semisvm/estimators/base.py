@@ -1,7 +1,7 @@
 """The scikit-learn side of every SVM here: check the input, have the method fit it, keep what was learned.
 
 A method is a subclass with one method of its own, ``_fit(problem) -> MethodFit``: `problem` says what it is given,
-`binary` and `labeling` hold what helps it with more than two classes. What is learned has one line or entry per binary
+`binary` and `rounds` hold what helps it with more than two classes. What is learned has one line or entry per binary
 problem: ``dual_coef_`` (n_problems, n_support), ``intercept_`` (n_problems,).
 """
 

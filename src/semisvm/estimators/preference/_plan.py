@@ -137,16 +137,15 @@ def draw_folds(sign: np.ndarray, *, n_draws: int | None = None, seed: int = 0) -
 def draw_certificate_rows(labels: Labels, share: float, random: np.random.RandomState) -> np.ndarray:
     """Draw the labeled rows that are kept for the certificate: a mask, (n,)."""
     rows = np.flatnonzero(labels.is_labeled)
-    counts = np.bincount(labels.codes[rows], minlength=labels.n_classes)
-    if counts.min() < 2:
-        rare = int(np.argmin(counts))
+    name, fewest = labels.rarest
+    if fewest < 2:
         raise ValueError(
             "A certificate takes labels that do not train, so each class needs at least two, and class "
-            f"{labels.classes.tolist()[rare]!r} has {counts[rare]}: label more rows of it, or leave confidence at None."
+            f"{name!r} has {fewest}: label more rows of it, or leave confidence at None."
         )
     order = random.permutation(len(rows))
     drawn = np.bincount(labels.codes[rows[order[: round(share * len(rows))]]], minlength=labels.n_classes)
-    wanted = np.clip(drawn, 1, np.maximum(1, counts - FEWEST_LABELS))
+    wanted = np.clip(drawn, 1, np.maximum(1, labels.n_of_class - FEWEST_LABELS))
     mask = np.zeros(len(labels.codes), dtype=bool)
     mask[rows[_first_of_each(labels.codes[rows], wanted, order)]] = True
     return mask
@@ -169,24 +168,22 @@ def _check_something_is_asked(confidence: float, targets: list[Target]) -> None:
 
 
 def _check_random_sample(labels: Labels) -> None:
-    counts = np.bincount(labels.codes[labels.is_labeled], minlength=labels.n_classes)
-    rarest = int(np.argmin(counts))
-    if counts[rarest] < FEWEST_LABELS:
+    name, fewest = labels.rarest
+    if fewest < FEWEST_LABELS:
         raise ValueError(
-            f"Thresholds are set on labels that are a random sample, and random_sample leaves {counts[rarest]} of "
-            f"class {labels.classes.tolist()[rarest]!r} for that, where at least {FEWEST_LABELS} are needed: label "
+            f"Thresholds are set on labels that are a random sample, and random_sample leaves {fewest} of "
+            f"class {name!r} for that, where at least {FEWEST_LABELS} are needed: label "
             "more rows drawn at random."
         )
 
 
 def _check_enough_labels(labels: Labels, calibration: str, *, has_certificate: bool) -> None:
-    counts = np.bincount(labels.codes[labels.is_labeled], minlength=labels.n_classes)
-    rarest = int(np.argmin(counts))
-    if counts[rarest] < FEWEST_LABELS:
+    name, fewest = labels.rarest
+    if fewest < FEWEST_LABELS:
         left = " without those of the certificate" if has_certificate else ""
         raise ValueError(
             f"calibration={calibration!r} needs at least {FEWEST_LABELS} labeled rows of each class, and "
-            f"class {labels.classes.tolist()[rarest]!r} has {counts[rarest]}{left}: label more rows of it, or use "
+            f"class {name!r} has {fewest}{left}: label more rows of it, or use "
             "calibration='full'."
         )
 
