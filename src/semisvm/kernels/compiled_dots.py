@@ -29,8 +29,9 @@ from numba.core.cgutils import get_or_insert_function
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, overload
 
-from semisvm.kernels.compiled import PANEL_WIDTH, SCANNED_ROWS, next_piece
-from semisvm.kernels.threads import jit
+from semisvm.kernels.compiled import PANEL_WIDTH, SCANNED_ROWS
+from semisvm.kernels.intrinsics import next_piece, smaller
+from semisvm.kernels.threads import jit, jit_part
 
 VECTOR_BYTES = 64  # of one vector; where registers are shorter, the compiler splits it
 PAIRS_PER_PIECE = 16  # pairs of rows whose terms are merged
@@ -50,7 +51,7 @@ def count_words(counter, n_words, indptr, indices, data, unit):
     n = n_words.shape[0]
     start = SCANNED_ROWS * next_piece(counter)
     while start < n:
-        for i in range(start, min(start + SCANNED_ROWS, n)):
+        for i in range(start, smaller(start + SCANNED_ROWS, n)):
             count, last, is_whole = 0, -1, True
             for k in range(indptr[i], indptr[i + 1]):
                 multiple = np.float64(data[k]) / unit
@@ -69,7 +70,7 @@ def fill_words(counter, starts, places, words, squares, indptr, indices, data, u
     n = squares.shape[0]
     start = SCANNED_ROWS * next_piece(counter)
     while start < n:
-        for i in range(start, min(start + SCANNED_ROWS, n)):
+        for i in range(start, smaller(start + SCANNED_ROWS, n)):
             at, square, k, end = starts[i], 0, indptr[i], indptr[i + 1]
             while k < end:
                 place, word = indices[k] >> 2, LOWER_BY_128
@@ -91,7 +92,7 @@ def pair_terms(counter, pairs, rows, source):
     indptr, indices, data = source[0], source[1], source[2]
     first = PAIRS_PER_PIECE * next_piece(counter)
     while first < starts.shape[0]:
-        for p in range(first, min(first + PAIRS_PER_PIECE, starts.shape[0])):
+        for p in range(first, smaller(first + PAIRS_PER_PIECE, starts.shape[0])):
             at, k, k_end = starts[p], indptr[rows[2 * p]], indptr[rows[2 * p] + 1]
             m = m_end = indptr[0]
             offsets[p, 0] = offsets[p, 1] = 0
@@ -100,7 +101,7 @@ def pair_terms(counter, pairs, rows, source):
             while k < k_end or m < m_end:
                 left = indices[k] if k < k_end else NO_FEATURE
                 right = indices[m] if m < m_end else NO_FEATURE
-                features[at] = min(left, right)
+                features[at] = smaller(left, right)
                 factors[at, 0] = _factor(data[k]) if left <= right else 0
                 factors[at, 1] = _factor(data[m]) if right <= left else 0
                 offsets[p, 0] += _offset(factors[at, 0])
@@ -150,7 +151,7 @@ def _is_of_words(array) -> bool:
     return isinstance(array.dtype, types.Integer)
 
 
-@jit
+@jit_part
 def dots_of_pair(sums, panel, pairs, p):
     """sums[r, b] = the dot product of row r of pair p with column b of the panel."""
     starts, stops, features, factors, offsets = pairs

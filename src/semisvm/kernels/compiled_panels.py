@@ -12,16 +12,17 @@ first-level cache. The data, `source` below, is a tuple:
 
 import numpy as np
 
-from semisvm.kernels.compiled import PANEL_WIDTH, add_stored, finish_dots, next_piece, provide_rows
+from semisvm.kernels.compiled import PANEL_WIDTH, add_stored, finish_dots, provide_rows
 from semisvm.kernels.compiled_dots import dots_of_pair, nothing_in
-from semisvm.kernels.threads import jit
+from semisvm.kernels.intrinsics import larger, next_piece, smaller
+from semisvm.kernels.threads import jit_allocating, jit_part
 
 GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
 WORTH_FILLING = 8  # from one number in so many on, setting a whole panel to 0 is faster than its numbers one by one
 TILE_HEIGHT = 64  # of which so many at a time are written, from the first-level cache
 
 
-@jit
+@jit_allocating
 def make_kernel_rows(counter, values, slots, rows, pairs, source):
     """values[slots[r]] = K[rows[r]]; one piece is one panel of columns."""
     starts = pairs[0]
@@ -30,11 +31,11 @@ def make_kernel_rows(counter, values, slots, rows, pairs, source):
     panel, panel_squares, sums = _empty_panel(n_features, data, squares)
     start = PANEL_WIDTH * next_piece(counter)
     while start < n:
-        stop = min(start + PANEL_WIDTH, n)
+        stop = smaller(start + PANEL_WIDTH, n)
         _lay_out(panel, panel_squares, indptr, indices, data, squares, start, stop)
         for p in range(starts.shape[0]):
             dots_of_pair(sums, panel, pairs, p)
-            for r in range(2 * p, min(2 * p + 2, rows.shape[0])):
+            for r in range(2 * p, smaller(2 * p + 2, rows.shape[0])):
                 row, own = rows[r], sums[r - 2 * p]
                 finish_dots(own, panel_squares, squares[row], formula)
                 if start <= row < stop:
@@ -44,7 +45,7 @@ def make_kernel_rows(counter, values, slots, rows, pairs, source):
         start = PANEL_WIDTH * next_piece(counter)
 
 
-@jit
+@jit_allocating
 def spread_moves(counter, change, values, stored_slots, stored_moves, slots, rows, moves, width, pairs, source):
     """change = sum_k stored_moves[k] values[stored_slots[k]] + sum_r moves[r] K[rows[r]], in float64.
 
@@ -57,16 +58,16 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
     piece, n_pages = provide_rows(counter, values, slots)
     start = width * (piece - n_pages)
     while start < n:
-        stop = min(start + width, n)
+        stop = smaller(start + width, n)
         add_stored(total, values, stored_slots, stored_moves, start, stop - start)
         for first in range(start, stop if rows.shape[0] else start, PANEL_WIDTH):
-            last = min(first + PANEL_WIDTH, stop)
+            last = smaller(first + PANEL_WIDTH, stop)
             _lay_out(panel, panel_squares, indptr, indices, data, squares, first, last)
             for b in range(PANEL_WIDTH):
                 part[b] = total[np.uint64(first - start + b)]
             for p in range(starts.shape[0]):
                 dots_of_pair(sums, panel, pairs, p)
-                for r in range(2 * p, min(2 * p + 2, rows.shape[0])):
+                for r in range(2 * p, smaller(2 * p + 2, rows.shape[0])):
                     row, move, own = rows[r], moves[r], sums[r - 2 * p]
                     finish_dots(own, panel_squares, squares[row], formula)
                     if first <= row < last:
@@ -83,14 +84,14 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
         start = width * (next_piece(counter) - n_pages)
 
 
-@jit
+@jit_part
 def _store(row, sums, start, size):
     """row[start : start + size] = sums."""
     for b in range(size):
         row[np.uint64(start + b)] = sums[b]
 
 
-@jit
+@jit_allocating
 def fill_gram(counter, G, order, n_known, row, pairs, source):
     """G[i, j] = K[row[i], row[j]] for positions i, j of `order`, except where both are among its first `n_known`.
 
@@ -105,8 +106,8 @@ def fill_gram(counter, G, order, n_known, row, pairs, source):
     piece = next_piece(counter)
     while piece < n_panels * n_parts:
         first, begin = n_known + PANEL_WIDTH * (piece // n_parts), GRAM_PART * (piece % n_parts)
-        last = min(first + PANEL_WIDTH, n)
-        end = min(begin + GRAM_PART, last)  # the rest is computed with the panels that follow
+        last = smaller(first + PANEL_WIDTH, n)
+        end = smaller(begin + GRAM_PART, last)  # the rest is computed with the panels that follow
         if begin < end:
             for b in range(last - first, PANEL_WIDTH):
                 panel_rows[b] = -1
@@ -116,10 +117,10 @@ def fill_gram(counter, G, order, n_known, row, pairs, source):
                 for k in range(indptr[i], indptr[i + 1]):
                     panel[np.uint64(indices[k] * PANEL_WIDTH + b)] = data[k]
             for start in range(begin, end, TILE_HEIGHT):
-                stop = min(start + TILE_HEIGHT, end)
+                stop = smaller(start + TILE_HEIGHT, end)
                 for p in range(start // 2, -(-stop // 2)):  # parts and tiles have even heights
                     dots_of_pair(sums, panel, pairs, p)
-                    for w in range(2 * p, min(2 * p + 2, stop)):
+                    for w in range(2 * p, smaller(2 * p + 2, stop)):
                         i, own, to = row[order[w]], sums[w - 2 * p], tile[w - start]
                         finish_dots(own, panel_squares, squares[i], formula)
                         value = diagonal[i]
@@ -133,16 +134,16 @@ def fill_gram(counter, G, order, n_known, row, pairs, source):
         piece = next_piece(counter)
 
 
-@jit
+@jit_allocating
 def write_gram(counter, G, block, order, n_known):
     """G[i, j] = G[j, i] = block[p, w] for positions i = order[n_known + p] and j = order[w]."""
     n = order.shape[0]
     tile = np.empty((TILE_HEIGHT, PANEL_WIDTH), dtype=block.dtype)
     first = n_known + PANEL_WIDTH * next_piece(counter)
     while first < n:
-        last = min(first + PANEL_WIDTH, n)
+        last = smaller(first + PANEL_WIDTH, n)
         for start in range(0, last, TILE_HEIGHT):
-            stop = min(start + TILE_HEIGHT, last)
+            stop = smaller(start + TILE_HEIGHT, last)
             for b in range(last - first):
                 of = block[first - n_known + b]
                 for w in range(start, stop):
@@ -151,7 +152,7 @@ def write_gram(counter, G, block, order, n_known):
         first = n_known + PANEL_WIDTH * next_piece(counter)
 
 
-@jit
+@jit_part
 def _write_tile(G, tile, order, first, last, start, stop):
     """Write a tile on both sides of the diagonal; of two positions of its panel, each pair once.
 
@@ -170,15 +171,15 @@ def _write_tile(G, tile, order, first, last, start, stop):
         return
     for w in range(start, stop):
         to = G[order[w]]
-        for b in range(max(0, w - first), width):
+        for b in range(larger(0, w - first), width):
             to[order[first + b]] = tile[w - start, b]
     for b in range(width):
         to = G[order[first + b]]
-        for w in range(start, min(stop, first + b)):
+        for w in range(start, smaller(stop, first + b)):
             to[order[w]] = tile[w - start, b]
 
 
-@jit
+@jit_allocating
 def _empty_panel(n_features, data, squares):
     """A panel of zeros, the squared norms of the rows in it, and their sums with a pair of rows."""
     panel = np.empty(n_features * PANEL_WIDTH, dtype=data.dtype)
@@ -187,7 +188,7 @@ def _empty_panel(n_features, data, squares):
     return panel, np.zeros(PANEL_WIDTH, dtype=squares.dtype), np.empty((2, PANEL_WIDTH), dtype=squares.dtype)
 
 
-@jit
+@jit_part
 def _lay_out(panel, panel_squares, indptr, indices, data, squares, start, stop):
     """Put data rows start..stop into the columns of the panel."""
     for i in range(start, stop):
@@ -196,7 +197,7 @@ def _lay_out(panel, panel_squares, indptr, indices, data, squares, start, stop):
             panel[np.uint64(indices[k] * PANEL_WIDTH + (i - start))] = data[k]
 
 
-@jit
+@jit_part
 def _clear(panel, indptr, indices, start, stop):
     """Set what data rows start..stop have put into the panel to 0 again."""
     if WORTH_FILLING * (indptr[stop] - indptr[start]) > panel.shape[0]:

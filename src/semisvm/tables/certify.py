@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.campaign import Campaign, ThresholdClassifier, summarize_campaign
-from semisvm.campaign.threshold import scores_for_class
+from semisvm.campaign.model import scores_for_class
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import fault, suggest
 from semisvm.tables.disk import check_can_write
