@@ -249,7 +249,8 @@ class ExactSteps:
         state, kernel = self.state, self.state.kernel
         if state.n_iter < self.due_at or kernel.n_rows**2 * kernel.dtype.itemsize > WHOLE_GRAM_BYTES:
             return False
-        return bool(kernel.is_present.all()) and len(_free_variables(state)[0]) <= MOST_FREE
+        n_free = int(((state.beta > state.lower) & (state.beta < state.upper)).sum())
+        return n_free <= MOST_FREE and bool(kernel.is_present.all())
 
     def take(self, tol: float) -> bool:
         """Minimize over the free variables; return False, and change nothing, where scores would be rounding.
@@ -272,7 +273,7 @@ class ExactSteps:
     def _minimum(self, tol: float) -> np.ndarray:
         """The coefficients after as many steps as it takes to the minimum over the variables that are still free."""
         state, kernel = self.state, self.state.kernel
-        at = _free_variables(state)
+        at = np.nonzero((state.beta > state.lower) & (state.beta < state.upper))
         K = kernel.values[kernel.slot[at[1]]][:, at[1]].astype(np.float64)
         beta, gradient, low, high = (part[at] for part in (state.beta, state.gradient, state.lower, state.upper))
         before, free, n_unclipped = beta.copy(), np.arange(len(beta)), 0
@@ -301,12 +302,6 @@ class ExactSteps:
         return found
 
 
-def _free_variables(state: "SolverState") -> tuple[np.ndarray, np.ndarray]:
-    """Piece and row of the variables inside their boxes."""
-    piece, row = np.nonzero((state.beta > state.lower) & (state.beta < state.upper))
-    return piece, row
-
-
 def _best_direction(K: np.ndarray, gradient: np.ndarray, tol: float, dtype: np.dtype) -> tuple[np.ndarray, float]:
     """A direction of sum 0 and how long a step along it may be: to the minimum, infinity where there is none."""
     # The last variable takes up the sum of the others. What rounding has made negative in K, a small ridge lifts.
@@ -321,11 +316,7 @@ def _best_direction(K: np.ndarray, gradient: np.ndarray, tol: float, dtype: np.d
         slope, curvature = float(-gradient @ direction), float(direction @ K @ direction)
         if slope > 0:
             return direction, slope / curvature if curvature > 0 else np.inf
-    return _direction_of_eigenvectors(K, gradient, tol)
-
-
-def _direction_of_eigenvectors(K: np.ndarray, gradient: np.ndarray, tol: float) -> tuple[np.ndarray, float]:
-    """The same where directions are flat: they are eigenvectors of the centered matrix."""
+    # Flat directions are eigenvectors of the centered matrix.
     centered = K - K.mean(axis=0)
     centered -= centered.mean(axis=1, keepdims=True)
     values, vectors = linalg.eigh((centered + centered.T) / 2, check_finite=False)
