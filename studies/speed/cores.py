@@ -33,6 +33,8 @@ from studies.speed.runs import machine_line
 PARTS = ("ijcnn1:all", "protein:all", "adult:all", "mnist:10%")
 SCALED = ("ours", "onedal-f32", "onedal-f64", "before")
 KEY = ("set", "size", "cores", "solver")
+TITLES = {"ijcnn1": "IJCNN1", "protein": "Protein", "adult": "Adult", "mnist": "MNIST"}
+TITLES |= {"onedal-f32": "oneDAL float32", "onedal-f64": "oneDAL float64"}
 
 
 @dataclass(frozen=True)
@@ -81,14 +83,16 @@ def main(argv: list[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as passing:
             _run_all(options, str(options.rows or passing))
     shown = {tuple(text.split(":")[:2]) for text in options.parts}
-    lines = options.out.read_text(encoding="utf-8").splitlines()
-    records = [found for found in map(json.loads, lines) if "error" in found or (found["set"], found["size"]) in shown]
-    print(f"\n{time.strftime('%Y-%m-%d')}, {machine_line()}\n\n{render_cores(records, options.repeats)}")
+    records = [json.loads(line) for line in options.out.read_text(encoding="utf-8").splitlines()]
+    machines = dict.fromkeys(record["machine"] for record in records if "machine" in record)
+    records = [found for found in records if "error" in found or (found.get("set"), found.get("size")) in shown]
+    print("\n\n".join(["", *machines, render_cores(records, options.repeats)]))
     return 0
 
 
 def _run_all(options: argparse.Namespace, folder: str) -> None:
     began = time.perf_counter()
+    _record({"machine": f"{time.strftime('%Y-%m-%d')}, {machine_line()}"}, options.out, began)
     solvers = [solver for solver in options.solvers if solver != "before" or options.before]
     parts = [Part.read(text, options.repeats, solvers) for text in options.parts]
     Path(folder).mkdir(parents=True, exist_ok=True)
@@ -206,13 +210,14 @@ def render_cores(records: Sequence[dict[str, Any]], usual: int = 5) -> str:
             found = [cells.get((name, size, n_cores, solver)) for solver in solvers]
             if any(found):
                 n_rows = next(cell["rows"] for cell in found if cell)
-                lines.append([f"{name}, {n_rows:,}", str(n_cores), *(_cell_text(cell, usual) for cell in found)])
+                title = f"{TITLES.get(name, name)}, {n_rows:,}"
+                lines.append([title, str(n_cores), *(_cell_text(cell, usual) for cell in found)])
             ours = cells.get((name, size, n_cores, "ours"))
             for solver, cell in zip(solvers, found, strict=True):
                 if cell and ours and solver != "ours" and not is_wrong(cell):
                     ratios.setdefault((solver, n_cores), []).append(cell["median"] / ours["median"])
     means = [
-        [solver, *(_ratio_text(ratios.get((solver, n_cores), [])) for n_cores in cores)]
+        [TITLES.get(solver, solver), *(_ratio_text(ratios.get((solver, n_cores), [])) for n_cores in cores)]
         for solver in solvers
         if solver != "ours"
     ]
@@ -221,8 +226,12 @@ def render_cores(records: Sequence[dict[str, Any]], usual: int = 5) -> str:
         "Seconds (median), gap in float64 (tolerance 1e-3; in italics: wrong, not counted below), MiB that the fit "
         f"added at its peak; in brackets the number of fits where it is not {usual}."
     )
-    head = ["geometric mean of seconds over ours (least), sets", *(f"{n_cores} cores" for n_cores in cores)]
-    tables = markdown_table(["set, rows", "cores", *solvers], lines), note, markdown_table(head, means)
+    head = [
+        "geometric mean of seconds over ours (least), sets",
+        *(f"{n_cores} core{'s' * (n_cores > 1)}" for n_cores in cores),
+    ]
+    columns = ["set, rows", "cores", *(TITLES.get(solver, solver) for solver in solvers)]
+    tables = markdown_table(columns, lines), note, markdown_table(head, means)
     return "\n\n".join(
         [*tables, *(f"{record.get('solver', '')} {record['call']}: {record['error']}" for record in failed)]
     )

@@ -116,7 +116,8 @@ def met(is_met: bool) -> str:
 
 
 def machine_line() -> str:
-    """Return the machine and the commit in one line."""
+    """Return the machine and, in a checkout, the commit in one line."""
     session = describe_session()
-    machine = session["machine"]
-    return f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB; commit {session['commit']}"
+    machine, commit = session["machine"], session["commit"]
+    words = f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB"
+    return f"{words}; commit {commit}" if commit else words

@@ -7,6 +7,7 @@ from scipy import sparse
 import semisvm
 from studies.speed import methods, transductive
 from studies.speed.methods import FITS, render_versions
+from studies.speed.page import PAGE, put
 from studies.speed.supervised import interleave
 
 
@@ -55,3 +56,14 @@ def test_solvers_take_turns_and_the_slow_ones_run_once_on_all_rows():
     assert interleave(["ours", "libsvm"], "mnist", "all") == [(0, "ours"), (1, "ours")]
     assert interleave(["libsvm"], "mnist", "all", 1) == [(0, "libsvm")]
     assert len(interleave(["ours", "libsvm", "onedal-f64"], "mnist", "10%")) == 9
+
+
+@pytest.mark.parametrize("name", ["cores", "supervised"])
+def test_a_table_takes_the_place_of_the_last_one_on_the_page(name):
+    page = PAGE.read_text(encoding="utf-8")
+    changed = put(page, name, "\nnew table\n")
+    assert f"<!-- {name} -->\n\nnew table\n\n<!-- /{name} -->\n" in changed
+    assert len(changed) < len(page)
+    assert put(changed, name, "new table") == changed
+    with pytest.raises(ValueError, match="no place 'nowhere'"):
+        put(page, "nowhere", "table")
