@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 
 from semisvm import PreferenceClassifier
+from semisvm.estimators import METHODS
 from semisvm.estimators.base import BaseSVC
-from semisvm.estimators.registry import METHODS
 
 PRIMAL = {"kernel": "linear", "solver": "primal"}
 

@@ -18,7 +18,6 @@ EXPLAINED = {
     "__getattr__": "Python's hook for lazy imports",
     "__dir__": "Python's hook for lazy imports",
     "load": "datasets.load gives a set by its name, semisvm.load a model from its file",
-    "available": "what can be asked for by name: methods in estimators.registry, sets in datasets",
     "EXAMPLES": "the examples at the end of a command's help, one text per command",
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from semisvm import PreferenceClassifier
-from semisvm.estimators.registry import METHODS
+from semisvm.estimators import METHODS
 from semisvm.sklearn_private import Interval, StrOptions
 
 # Values where the constraint names none, or where those of the constraint need data of their own.

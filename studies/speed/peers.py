@@ -66,7 +66,8 @@ def make_solver(name, C, gamma, tol, cache_mb):
         estimator = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise NotAvailableError(f"{name}: {module}.{attribute} cannot be imported") from error
-    return estimator(C=C, kernel="rbf", gamma=gamma, tol=tol, cache_size=cache_mb)
+    of_ours = {"device": "cpu"} if name == "ours" else {}  # the others have no device
+    return estimator(C=C, kernel="rbf", gamma=gamma, tol=tol, cache_size=cache_mb, **of_ours)
 
 
 @contextlib.contextmanager

@@ -62,7 +62,7 @@ def fit_refits(X, y, paper_set, _):
 
     from semisvm.decision import Target, adjust, best_of, count_at
     from semisvm.decision.counts import Counts
-    from semisvm.estimators.preference._common import split_labels
+    from semisvm.estimators.preference._plan import split_labels
 
     sign = np.where(y == 1, 1, np.where(y == 0, -1, 0))
     trains, calibrates = split_labels(sign, 0.5, check_random_state(SEED).randint(2**31))

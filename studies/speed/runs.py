@@ -42,7 +42,7 @@ def run_by_turns(
     out: Path,
     *,
     once: Callable[[Task], bool] = lambda task: False,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | Callable[[Task], Mapping[str, str]] | None = None,
 ) -> list[Measures | None]:
     """Run every task `repeats` times and record each run.
 
@@ -58,8 +58,8 @@ def run_by_turns(
         The file of the records.
     once : callable
         Returns whether one run of a task is enough.
-    environment : mapping, optional
-        Environment variables of the runs.
+    environment : mapping or callable, optional
+        Environment variables of the runs, or a function that returns those of a task.
 
     Returns
     -------
@@ -72,7 +72,8 @@ def run_by_turns(
             for task, done in zip(tasks, found, strict=True):
                 if repeat > 0 and once(task):
                     continue
-                answer = call_fresh(function, task, repeat, environment=environment)
+                variables = environment(task) if callable(environment) else environment
+                answer = call_fresh(function, task, repeat, environment=variables)
                 named = ", ".join(map(str, task.values()))
                 record = {"task": task, "seed": repeat, "outcome": answer["outcome"]}
                 if answer["outcome"] == "done":
@@ -115,7 +116,8 @@ def met(is_met: bool) -> str:
 
 
 def machine_line() -> str:
-    """Return the machine and the commit in one line."""
+    """Return the machine and, in a checkout, the commit in one line."""
     session = describe_session()
-    machine = session["machine"]
-    return f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB; commit {session['commit']}"
+    machine, commit = session["machine"], session["commit"]
+    words = f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB"
+    return f"{words}; commit {commit}" if commit else words

@@ -20,8 +20,8 @@ import numpy as np
 
 from semisvm.decision import choose, measure
 from semisvm.dual import solve_many
-from semisvm.estimators.preference._common import POOL_SIZE
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
+from semisvm.estimators.preference._plan import POOL_SIZE
 from semisvm.estimators.preference._unlabeled import (
     SUPERVISED_CANDIDATE,
     CandidateChoice,

@@ -36,6 +36,7 @@ LEGEND = (
     "objective from the lowest of the part; gap: the largest violation of optimality (tolerance: 1e-3); as-libsvm: "
     "same predictions."
 )
+TITLES = {"all": "All rows", "10%": "10% of the rows"}
 Record = dict[str, Any]
 
 
@@ -66,7 +67,7 @@ def _section(size: str, records: list[Record]) -> str:
             ratios[solver][name] = _ratio(ended, solver)
     means = [_mean_line(solver, ratios[solver]) for solver in sorted(ratios)]
     table = markdown_table(HEADER, lines, n_text=N_TEXT_COLUMNS)
-    return "\n\n".join(filter(None, [f"## {size}", table, "\n".join(means + remarks)]))
+    return "\n\n".join(filter(None, [f"### {TITLES.get(size, size)}", table, "\n".join(means + remarks)]))
 
 
 def _best_ended(runs: list[Record]) -> list[Record]:

@@ -1,12 +1,14 @@
 """What people are told about a campaign: answers taken back, the claim in a sentence, how the evidence grew."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
+from report_summaries import binary_summary
 from semisvm import Campaign
 from semisvm.campaign import CampaignSummary, claim_in_words, first_price, summarize_campaign
 from semisvm.campaign.verdict import more_labels
@@ -129,6 +131,15 @@ def test_the_display_draws_a_line_per_threshold_and_a_dot_per_certificate():
     assert len(display.axes_[1].patches) == n
     with pytest.raises(ValueError, match="2 axes"):
         display.plot(display.axes_[:1])
+    own, others = Figure().subplots(1, 2), Figure().subplots(1, 2)
+    assert list(CampaignDisplay.from_campaign(campaign, axes=own).axes_) == list(own)
+    with pytest.raises(ValueError, match="holds no campaign"):
+        CampaignDisplay.from_summary(binary_summary(), axes=others)
+    again = CampaignDisplay.from_summary(replace(binary_summary(), campaign=display.campaign), axes=others)
+    assert list(again.axes_) == list(others)
+    for ax, other in zip(own, others, strict=True):
+        assert [line.get_xydata().tolist() for line in ax.lines] == [line.get_xydata().tolist() for line in other.lines]
+    assert len(others[0].lines) == n + len(done) + 1
     import matplotlib.pyplot as plt
 
     plt.close("all")

@@ -24,6 +24,15 @@ def test_info_with_warm_says_what_was_compiled(capsys, monkeypatch):
     assert "working sets" in done.out
 
 
+def test_the_command_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "semisvm", "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"python -m semisvm, version \S+\n", done.stdout)
+    done = subprocess.run([sys.executable, "-m", "semisvm", "nonsense"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Error: No such command 'nonsense'" in done.stderr
+
+
 def test_info_names_versions_memory_and_gpu(capsys):
     done = run_command(capsys, "info")
     assert done.code == 0

@@ -18,8 +18,7 @@ from browser import CONTRAST, UNNAMED
 from command_line import copy_fitted_mails, run_command, write_messy
 from semisvm import load
 from semisvm.campaign import Campaign
-from semisvm.cli.label import ask_in_terminal, printable
-from semisvm.cli.label_page import LabelServer
+from semisvm.cli.label import LabelServer, ask_in_terminal, printable
 from semisvm.tables.label import StaleRowError, open_session
 
 PHONE = {"width": 390, "height": 844}

@@ -245,7 +245,7 @@ def test_without_unlabeled_rows_nothing_is_said_about_their_help(tmp_path, capsy
 
 
 def test_a_method_that_does_not_fit_the_memory_is_left_out_with_a_sentence():
-    from semisvm.estimators.registry import find_method
+    from semisvm.estimators import find_method
     from semisvm.tables.methods import Settings, why_not
 
     X = np.empty((24_000, 2))

@@ -158,6 +158,20 @@ def test_the_solution_is_the_same_to_the_last_bit_for_any_number_of_threads(dtyp
         assert (other.objective, other.gap, other.n_iter) == (found[0].objective, found[0].gap, found[0].n_iter)
 
 
+def test_the_solution_of_whole_numbers_is_the_same_for_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr("semisvm.kernels.sources.VALUES_PER_THREAD", 1)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 200, (2_100, 30)) * (rng.random((2_100, 30)) < 0.4)
+    X, sign = sparse.csr_matrix(X, dtype=np.float32), np.where(X[:, 0] > X[:, 1], 1.0, -1.0)
+    found = []
+    for size in (1, 2, 5, 16):
+        monkeypatch.setattr(threads, "n_threads", lambda size=size: size)
+        found.append(solve(svc(kernel_rows(X, make_formula("rbf", X), is_frugal=True), sign)))
+    for other in found[1:]:
+        assert_array_equal(other.beta, found[0].beta)
+        assert_array_equal(other.scores, found[0].scores)
+
+
 def test_several_threads_may_solve_at_the_same_time():
     X, sign = make_data()
     expected = solve(svc(kernel_rows(X, make_formula("rbf", X, gamma=0.3)), sign))

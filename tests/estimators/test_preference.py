@@ -22,8 +22,8 @@ from semisvm import PreferenceSVC, dual
 from semisvm.decision import choose
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.estimators import problem as forms
-from semisvm.estimators.preference import _common
-from semisvm.estimators.preference._common import draw_certificate_rows, make_plan
+from semisvm.estimators.preference import _plan
+from semisvm.estimators.preference._plan import draw_certificate_rows, make_plan
 from semisvm.estimators.preference._unlabeled import draw_folds
 from semisvm.labels import Labels, encode
 
@@ -295,7 +295,7 @@ def test_a_row_without_weight_has_no_part_not_even_in_the_certificate():
 
 
 def test_more_unlabeled_rows_than_the_choice_can_afford_are_labeled_all_the_same(monkeypatch):
-    monkeypatch.setattr(_common, "POOL_SIZE", 50)
+    monkeypatch.setattr(_plan, "POOL_SIZE", 50)
     X, y, _ = overlapping(0)
     model = PreferenceSVC(random_state=0).fit(X, y)
     assert max(record["soft_positive"] + record["soft_negative"] for record in records_of(model)) == 50

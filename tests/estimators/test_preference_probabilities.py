@@ -14,7 +14,7 @@ from sklearn.preprocessing import scale
 
 from preference_data import overlapping, three_classes
 from semisvm import PreferenceClassifier, PreferenceSVC
-from semisvm.estimators.preference._common import fit_sigmoid
+from semisvm.model_selection.calibration import fit_sigmoid
 
 ASKED = {"probability": True, "random_state": 0}
 MODELS = [

@@ -13,7 +13,7 @@ from semisvm import LaplacianSVC, PreferenceClassifier, PreferenceSVC, Supervise
 from semisvm.datasets import load
 from semisvm.errors import RowsLostError
 from semisvm.estimators import streams
-from semisvm.estimators.preference import _common
+from semisvm.estimators.preference import _plan
 from semisvm.estimators.streams import Gathered
 from semisvm.estimators.transductive.relaxed import soft_labels
 from semisvm.primal import ClassPrices, DaskRows, FileRows, MemoryRows, Rows
@@ -192,7 +192,7 @@ def draws(state):
 
 def test_only_the_pool_of_unlabeled_rows_comes_into_memory(monkeypatch):
     """The draw depends on the number of unlabeled rows alone, so the model is that of all rows in memory."""
-    monkeypatch.setattr(_common, "POOL_SIZE", 500)
+    monkeypatch.setattr(_plan, "POOL_SIZE", 500)
     X, y = some_mails()
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     taken = []

@@ -10,8 +10,20 @@ from sklearn.svm import SVC
 
 from oracles import as_dense, naive_kernel
 from semisvm.device import budget_bytes, free_bytes
-from semisvm.kernels import CachedRows, GivenRows, VirtualRows, choose, kernel_rows, make_formula, scores_of_new_rows
+from semisvm.dual import DualProblem, solve
+from semisvm.kernels import (
+    CachedRows,
+    GivenRows,
+    VirtualRows,
+    choose,
+    compiled_dots,
+    kernel_rows,
+    make_formula,
+    panel_source,
+    scores_of_new_rows,
+)
 from semisvm.kernels.compiled import rbf_of_dots
+from semisvm.kernels.compiled_dots import has_products_of_bytes
 
 PARAMETERS = {
     "linear": {},
@@ -417,3 +429,117 @@ def test_rows_say_what_they_are():
     assert isinstance(rows, CachedRows)
     assert (rows.n_rows, rows.dtype, rows.n_made) == (30, np.float32, 0)
     assert not rows.is_present.any()
+
+
+# --- rows of whole numbers ---
+
+
+WHOLES = {
+    "pixels": (255, 1 / 255, 0.8),
+    "percentages": (100, 0.01, 0.5),
+    "columns of 0 and 1": (1, 1.0, 0.9),
+    "counts": (9, 1.0, 0.3),
+}
+
+
+def make_wholes(kind, n=300, n_features=37):
+    """Rows of whole multiples of one number, some of which have all of the largest ones, and some nothing."""
+    largest, unit, share_of_zeros = WHOLES[kind]
+    rng = np.random.default_rng(0)
+    wholes = rng.integers(1, largest + 1, (n, n_features)) * (rng.random((n, n_features)) > share_of_zeros)
+    wholes[0], wholes[1:3], wholes[3, 0] = 0, largest, 1
+    return wholes, unit
+
+
+def source_of_wholes(X, gamma, monkeypatch, *, in_words=True, dtype=np.float32):
+    monkeypatch.setattr(panel_source, "WORDS_PAY_FROM_ROWS", 1 if in_words else 10**9)
+    return panel_source.PanelSource(sparse.csr_matrix(X), make_formula("rbf", X, gamma=gamma), dtype)
+
+
+def is_in_words(source):
+    return source.arrays[2].dtype == np.int32
+
+
+needs_products_of_bytes = pytest.mark.skipif(
+    not has_products_of_bytes(), reason="the processor has no products of bytes"
+)
+
+
+@needs_products_of_bytes
+@pytest.mark.parametrize("kind", WHOLES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_whole_numbers_are_those_of_the_formula(kind, dtype, monkeypatch):
+    wholes, unit = make_wholes(kind)
+    X = (wholes * unit).astype(dtype)
+    distances = ((wholes[:, None] - wholes[None]) ** 2).sum(axis=2) * unit**2
+    gamma = 3 / np.median(distances)
+    source, out = source_of_wholes(X, gamma, monkeypatch), np.empty((300, 300), dtype=np.float32)
+    assert is_in_words(source)
+    source.write(np.arange(300), out)
+    # distances are exact: what is left is the exponent in float32, and the unit
+    assert_allclose(out, np.exp(-gamma * distances), rtol=2e-6, atol=1e-12)
+    assert_array_equal(out, out.T)
+    G = np.zeros((200, 216), dtype=np.float32)
+    source.fill_gram(G, np.arange(200), 30, np.arange(0, 300)[::-1].copy())
+    wanted = out[::-1, ::-1][:200, :200].copy()
+    wanted[:30, :30] = 0
+    assert_array_equal(G[:200, :200], wanted)
+    moves, change = np.random.default_rng(1).normal(size=101), np.empty(300)
+    rows, none = np.arange(0, 300, 3)[:100], np.empty(0, dtype=np.intp)
+    rows = np.append(rows, 1)  # an odd number of them
+    source.spread(change, out, none, np.empty(0), np.full(101, -1), rows, moves)
+    assert_allclose(change, moves @ out[rows].astype(np.float64), rtol=1e-12, atol=1e-12)
+
+
+@needs_products_of_bytes
+def test_the_largest_sums_of_bytes_are_exact(monkeypatch):
+    n_features = panel_source.MOST_FEATURES_OF_WORDS
+    X = np.full((3, n_features), 255.0)
+    X[0, :7], X[1] = 1.0, 254.0
+    X[1, 0] = 0.0
+    gamma = 1e-5
+    source, out = source_of_wholes(X, gamma, monkeypatch), np.empty((3, 3), dtype=np.float32)
+    assert is_in_words(source)
+    assert source.fits_panels
+    source.write(np.arange(3), out)
+    distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    assert_allclose(out, np.exp(-gamma * distances), rtol=gamma * 4 * 2.0**31 * 2.0**-24)
+    with_one_more = np.full((3, n_features + 1), 255.0)
+    assert not is_in_words(source_of_wholes(with_one_more, gamma, monkeypatch))
+
+
+@needs_products_of_bytes
+@pytest.mark.parametrize(
+    "spoilt", [-1.0, 256.0, 1.001, 0.5], ids=["negative", "too large", "not whole", "below the unit"]
+)
+def test_other_numbers_stay_floats(spoilt, monkeypatch):
+    wholes, _ = make_wholes("pixels")
+    X = wholes.astype(np.float64)
+    assert is_in_words(source_of_wholes(X, 1e-5, monkeypatch))
+    X[250, 30] = spoilt
+    source = source_of_wholes(X, 1e-5, monkeypatch)
+    assert not is_in_words(source)
+
+
+def test_whole_numbers_stay_floats_where_words_do_not_pay(monkeypatch):
+    X = make_wholes("counts")[0].astype(np.float64)
+    assert not is_in_words(source_of_wholes(X, 1.0, monkeypatch, in_words=False))
+    assert not is_in_words(source_of_wholes(X, 1.0, monkeypatch, dtype=np.float64))
+    monkeypatch.setattr(compiled_dots, "has_products_of_bytes", lambda: False)
+    assert not is_in_words(source_of_wholes(X, 1.0, monkeypatch))
+    nothing = sparse.csr_matrix((5, 4))
+    assert not is_in_words(source_of_wholes(nothing, 1.0, monkeypatch))
+
+
+@needs_products_of_bytes
+@pytest.mark.parametrize("kind", WHOLES)
+def test_words_and_floats_give_the_same_solution(kind, monkeypatch):
+    wholes, unit = make_wholes(kind, n=700)
+    X, sign = wholes * unit, np.where(wholes[:, :18].sum(axis=1) > wholes[:, 18:36].sum(axis=1), 1.0, -1.0)
+    found = []
+    for in_words in (True, False):
+        source = source_of_wholes(X, 1 / X.var() / 37, monkeypatch, in_words=in_words)
+        problem = DualProblem(CachedRows(source, 10**8), -sign, np.minimum(sign, 0.0), np.maximum(sign, 0.0))
+        found.append(solve(problem, tol=1e-5))
+    assert found[0].objective == pytest.approx(found[1].objective, rel=1e-6)
+    assert_allclose(found[0].scores, found[1].scores, rtol=0, atol=1e-4)

@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_limits
 
 from semisvm.kernels import threads
-from semisvm.kernels.compiled import next_piece
+from semisvm.kernels.intrinsics import next_piece
 from semisvm.kernels.threads import Team, for_each, jit, n_threads, new_counter, team
 
 

@@ -158,6 +158,30 @@ def test_a_summary_is_drawn_as_it_is(ax):
     assert RoundsDisplay.from_summary(summary).columns["n_positive"]["malignant vs benign"][0] == (1, 162)
 
 
+def test_a_summary_is_drawn_on_the_axes_that_are_given():
+    summary = binary_summary()
+    three = Figure().subplots(1, 3)
+    audit = AuditDisplay.from_summary(summary, axes=three)
+    assert list(audit.axes_) == list(three)
+    assert all(ax.lines for ax in three)
+    two = Figure().subplots(1, 2)
+    rounds = RoundsDisplay.from_summary(summary, columns=["n_positive", "threshold"], axes=two)
+    assert list(rounds.axes_) == list(two)
+    assert [ax.get_title() for ax in two] == ["n positive", "threshold"]
+    drawn = two[0].lines[0].get_ydata().tolist()
+    assert drawn == [value for _, value in rounds.columns["n_positive"]["malignant vs benign"]]
+    with pytest.raises(ValueError, match="axes must be 1 axes, one per column, got 2"):
+        RoundsDisplay.from_summary(summary, columns=["n_positive"], axes=two)
+
+
+def test_the_scores_of_a_summary_are_counted_in_as_many_bins_as_asked(ax):
+    display = ScoresDisplay.from_summary(binary_summary(), ax=ax, bins=7)
+    (of_unlabeled, *_) = ax.containers
+    assert len(of_unlabeled) == 7
+    assert sum(bar.get_height() for bar in of_unlabeled) == pytest.approx(1)
+    assert display.ax_ is ax
+
+
 def test_the_class_of_a_summary_to_draw_is_named_where_there_are_several():
     summary = multiclass_summary()
     display = OperatingPointDisplay.from_summary(summary, positive="virginica")

@@ -10,7 +10,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from killed_fits import training
 from semisvm.decision import Estimate, measure
-from semisvm.estimators.registry import find_method
+from semisvm.estimators import find_method
 from semisvm.tables import compare
 from semisvm.tables.classes import Classes
 from semisvm.tables.columns import settle_columns

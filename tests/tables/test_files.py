@@ -21,8 +21,8 @@ from sklearn.svm import SVC
 import semisvm
 from killed_fits import training
 from semisvm.errors import DataError
+from semisvm.estimators import METHODS
 from semisvm.estimators.progress import RoundRecord
-from semisvm.estimators.registry import available
 from semisvm.tables import FitSummary
 from semisvm.tables.classes import Classes
 from semisvm.tables.disk import whole_file
@@ -35,7 +35,7 @@ from semisvm.tables.predict import predict_file
 VERSION_1 = Path(__file__).with_name("version_1")  # model files, their rows, and the predictions, made by semisvm 0.1
 
 
-@pytest.mark.parametrize("method", available(), ids=lambda method: method.name)
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_every_method_comes_back_from_its_file_as_it_went_in(tmp_path, method):
     rows = training(160)
     if method.for_one_class:

@@ -110,6 +110,22 @@ def test_the_report_of_any_classifier_has_its_figures(tmp_path, moons, make):
     assert "Looking for: 1" in path.read_text()
 
 
+def test_the_report_of_rows_with_another_marker_replaces_a_file_only_by_force(tmp_path, moons):
+    X, y, _ = moons
+    model = semisvm.SupervisedSVC().fit(X[:100], y[:100])
+    labels = np.where(np.arange(200) < 180, y, 7)
+    with pytest.raises(DataError, match="y holds the label '7', which the model does not know"):
+        semisvm.write_report(model, X[100:], labels[100:], tmp_path / "r.html")
+    path = semisvm.write_report(model, X[100:], labels[100:], tmp_path / "r.html", unlabeled=7)
+    first = path.read_text()
+    assert "80 labeled rows" in first
+    with pytest.raises(DataError, match="the file exists"):
+        semisvm.write_report(model, X[100:140], labels[100:140], path, unlabeled=7)
+    assert path.read_text() == first
+    semisvm.write_report(model, X[100:140], labels[100:140], path, unlabeled=7, force=True)
+    assert "40 labeled rows" in path.read_text()
+
+
 def test_several_classes_and_targets_of_the_fit_are_reported(tmp_path):
     X, y = load_iris(return_X_y=True)
     summary = summarize_estimator(LogisticRegression(max_iter=1000).fit(X[::2], y[::2]), X[1::2], y[1::2])

@@ -27,8 +27,8 @@ from semisvm.campaign.stored import StoredCampaign, join_ledgers, pool_scores
 from semisvm.campaign.threshold import find_pos_label, response_of, scores_for_class
 from semisvm.campaign.verdict import CampaignVerdict, Given, PriceList, certified_point, make_verdict
 from semisvm.decision import Target
+from semisvm.decision.betting import SamplingClaim
 from semisvm.decision.checks import check_confidence
-from semisvm.decision.evidence import SamplingClaim
 
 
 class Campaign(StoredCampaign):

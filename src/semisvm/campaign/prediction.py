@@ -13,8 +13,8 @@ from scipy.special import expit
 
 from semisvm.campaign.threshold import scores_for_class
 from semisvm.decision import Target, count_all, f_score, precision
+from semisvm.decision.betting import SamplingClaim
 from semisvm.decision.checks import check_scores, check_scores_and_sign
-from semisvm.decision.evidence import SamplingClaim
 from semisvm.decision.sampling_plan import SamplingPlan, plan_sampling
 from semisvm.labels import encode
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit_scores

@@ -12,8 +12,7 @@ import numpy as np
 from semisvm.campaign.claims import Claim, ClaimEvidence, PoolClaim, make_claim
 from semisvm.campaign.draws import DrawOrder
 from semisvm.decision import Target
-from semisvm.decision.betting import fallback, log_evidence_needed
-from semisvm.decision.evidence import SamplingClaim
+from semisvm.decision.betting import SamplingClaim, fallback, log_evidence_needed
 from semisvm.decision.linear_claims import linear_forms
 from semisvm.decision.sampling_plan import SamplingPlan, predicted_value
 

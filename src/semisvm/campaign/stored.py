@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 from semisvm.campaign.draws import AnswerLog, DrawOrder, plan_as_dict, plan_from_dict, unpack_bands
 from semisvm.campaign.sequence import ClaimSequence, Standing
 from semisvm.decision import Target
+from semisvm.decision.betting import SamplingClaim
 from semisvm.decision.checks import check_scores
-from semisvm.decision.evidence import SamplingClaim
 from semisvm.decision.sampling_plan import SamplingPlan
 
 CAMPAIGN_KIND = "semisvm campaign"

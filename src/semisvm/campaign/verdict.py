@@ -12,7 +12,7 @@ import numpy as np
 from semisvm.campaign.draws import DrawOrder
 from semisvm.campaign.sequence import ClaimSequence, Standing, ThresholdEvidence
 from semisvm.decision import Counts, Estimate, OperatingPoint, SamplingEvidence, Target
-from semisvm.decision.evidence import SamplingClaim
+from semisvm.decision.betting import SamplingClaim
 from semisvm.decision.sampling_plan import measure_of
 
 CampaignStatus = Literal["certified", "known", "open", "refuted"]

@@ -2,15 +2,11 @@
 
 import platform
 from collections.abc import Sequence
+from importlib import import_module
 
 import click
 
 from semisvm.cli import EXIT_CODES, NO_MEMORY, lacks_memory
-from semisvm.cli.apply import evaluate_command, predict_command, report_command, suggest_command
-from semisvm.cli.certify import certify_command
-from semisvm.cli.demo import demo_command
-from semisvm.cli.label import label_command
-from semisvm.cli.learn import compare_command, fit_command
 from semisvm.cli.options import json_option, list_examples, with_flags
 
 DEBUG = "--debug"
@@ -20,22 +16,36 @@ EXAMPLES = (
     "semisvm predict spam.skops new.csv --out labels.csv",
 )
 
-REPORTED_PACKAGES = (
-    "semisvm",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "numba",
-    "pandas",
-    "pyarrow",
-    "skops",
-    "matplotlib",
-    "torch",
-    "triton",
-)
+REPORTED = "semisvm numpy scipy scikit-learn numba pandas pyarrow skops matplotlib torch triton"
+MODULES = {
+    "demo": "demo",
+    "fit": "learn",
+    "predict": "apply",
+    "evaluate": "apply",
+    "compare": "learn",
+    "suggest": "apply",
+    "certify": "certify",
+    "label": "label",
+    "report": "apply",
+}
+
+
+class Commands(click.Group):
+    """Commands whose modules are imported when they are run, or their help is shown."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted([*MODULES, *self.commands])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; None where there is none of this name."""
+        if cmd_name in MODULES:
+            self.add_command(getattr(import_module(f"semisvm.cli.{MODULES[cmd_name]}"), f"{cmd_name}_command"))
+        return self.commands.get(cmd_name)
 
 
 @click.group(
+    cls=Commands,
     epilog=f"{EXIT_CODES}\n\n{list_examples(*EXAMPLES)}",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -45,7 +55,7 @@ def commands(debug: bool) -> None:
     """Semi-supervised support vector machines: few labels, many unlabeled rows."""
 
 
-@click.command("info", epilog=list_examples("semisvm info", "semisvm info --json", "semisvm info --warm"))
+@commands.command("info", epilog=list_examples("semisvm info", "semisvm info --json", "semisvm info --warm"))
 @click.option("--warm", is_flag=True, help="Also compile all that fits need, so that the first one starts at once.")
 @json_option
 def info_command(as_json: bool, warm: bool) -> None:
@@ -55,7 +65,7 @@ def info_command(as_json: bool, warm: bool) -> None:
     from semisvm.kernels.threads import n_threads
 
     found = {"python": platform.python_version(), "system": platform.platform()}
-    found |= {name: _version(name) for name in REPORTED_PACKAGES}
+    found |= {name: _version(name) for name in REPORTED.split()}
     found |= {"threads": str(n_threads()), "free memory": f"{free_bytes() / 1e9:.1f} GB", "GPU": _gpu()}
     if warm:
         from semisvm.dual.warm import compile_all
@@ -87,21 +97,6 @@ def _gpu() -> str:
         return f"{resolve('cuda')}, in use for large problems"
     except ValueError as error:
         return f"none in use ({error})"
-
-
-for command in (
-    demo_command,
-    fit_command,
-    predict_command,
-    evaluate_command,
-    compare_command,
-    suggest_command,
-    certify_command,
-    label_command,
-    report_command,
-    info_command,
-):
-    commands.add_command(command)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -58,9 +58,9 @@ class MethodOption(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the help with the names of the methods for {methods}."""
-        from semisvm.estimators.registry import available
+        from semisvm.estimators import METHODS
 
-        names = [method.name for method in available()]
+        names = [method.name for method in METHODS]
         record = super().get_help_record(ctx)
         listed = ", ".join(names[:-1]) + f" or {names[-1]}"
         return None if record is None else (record[0], record[1].replace("{methods}", listed))
@@ -109,7 +109,8 @@ def list_examples(*lines: str) -> str:
 def with_flags(words: str, group: click.Group | None = None) -> str:
     """Write the parameters that the library names, such as `min_recall`, as options of the command: --min-recall."""
     own: Any = click.get_current_context().find_root().command if group is None else group
-    flags = {one.name: one.opts[0] for command in own.commands.values() for one in command.params}
+    found = [own.get_command(None, name) for name in own.list_commands(None)]
+    flags = {one.name: one.opts[0] for command in found for one in command.params}
     return re.sub("`([a-z_]+)`", lambda found: flags.get(found[1], found[0]), words)
 
 

@@ -22,6 +22,7 @@ from semisvm.decision.audit import (
     changed_by_unlabeled,
     make_audit,
 )
+from semisvm.decision.betting import SamplingEvidence
 from semisvm.decision.binomial import Estimate, binomial_interval, estimate_cost, estimate_f, labels_needed
 from semisvm.decision.certify import certify
 from semisvm.decision.choose import adjust, choose, choose_for, measure
@@ -36,7 +37,6 @@ from semisvm.decision.counts import (
     precision,
     recall,
 )
-from semisvm.decision.evidence import SamplingEvidence
 from semisvm.decision.guard import Guard, guard, smoothed_cost
 from semisvm.decision.operating_point import PROMISES, OperatingPoint
 from semisvm.decision.positive_unlabeled_point import (

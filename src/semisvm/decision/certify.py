@@ -68,9 +68,8 @@ from numpy.typing import ArrayLike, NDArray
 from semisvm.decision.binomial import fewest_that_pass, labels_needed, tail
 from semisvm.decision.checks import Bools, Floats, check_confidence, check_scores, check_scores_and_sign
 from semisvm.decision.counts import Counts, Curve, count_all, count_each
-from semisvm.decision.evidence import explain_shortage
 from semisvm.decision.operating_point import OperatingPoint, operating_point
-from semisvm.decision.target import Target, best_of
+from semisvm.decision.target import Target, best_of, explain_shortage
 
 # Fine enough to lose little recall; a threshold costs nothing but the chance to fail on the way.
 N_THRESHOLDS = 20

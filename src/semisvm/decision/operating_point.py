@@ -23,11 +23,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from semisvm.decision.betting import SamplingEvidence
 from semisvm.decision.binomial import Estimate, estimate_cost, estimate_f, estimate_rate
 from semisvm.decision.checks import check_confidence
 from semisvm.decision.counts import Counts
-from semisvm.decision.evidence import SamplingEvidence, explain_thin_evidence
-from semisvm.decision.target import Target, capital, f_name
+from semisvm.decision.target import Target, capital, explain_thin_evidence, f_name
 
 EvidenceLevel = Literal["empirical", "cross-fitted", "certified", "certified by sampling"]
 TargetStatus = Literal["certified", "reached", "unproven", "missed", "chosen"]

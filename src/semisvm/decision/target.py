@@ -9,18 +9,27 @@
 If some candidates meet the constraints, the best of them by the objective is taken. If none does, the one with the
 smallest total shortfall is taken (with one constraint: the highest precision, or recall), and the objective decides
 among equals. This is how PSVM selects its classifier (Section 4.3), extended to both constraints at once.
+
+In words: why a target could not be certified, and how many labels would be needed. There are two numbers for each
+measure: the shortest perfect record (a record without an error) that certifies it, and the length needed if the rate
+stays as it was seen. Precision counts accepted rows and recall counts positives, so each number is also converted into
+labels, at the share seen here. A threshold that reaches its target on fewer rows than the shortest perfect record
+proves nothing: among many thresholds, one with seven accepted rows and no error is easily found by chance.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from semisvm.decision.binomial import estimate_rate, labels_needed
 from semisvm.decision.checks import check_accept, check_beta, check_costs, check_max_cost, check_target_rate
 from semisvm.decision.counts import Counts, expected_cost, f_score, precision, recall
 
 OTHER_RATE = "other rate"
+FEW_LABELS = 100  # with fewer, useful targets usually can't be certified (see the numbers in certify.py)
 
 
 @dataclass(frozen=True)
@@ -237,3 +246,83 @@ def f_name(beta: float) -> str:
 def capital(text: str) -> str:
     """Make the first letter a capital and leave the rest alone (str.capitalize would write f1 for F1)."""
     return text[:1].upper() + text[1:]
+
+
+class _Record(NamedTuple):
+    """One measure at the empirical choice: `counts.tp` successes in `trials`."""
+
+    name: str
+    unit: str
+    trials: int
+    target: float
+
+
+def explain_shortage(counts: Counts, target: Target, confidence: float, stop: Counts | None = None) -> str:
+    """Explain why nothing is certified.
+
+    `counts` are those of the empirical choice, `stop` those at which the tests of precision stopped.
+    """
+    each = 1 - target.share_of_risk(1 - confidence)
+    records = _records(counts, target)
+    asked = " with ".join(f"{record.name} {record.target:.3g}" for record in records)
+    told = [f"{capital(asked)} can't be certified at {confidence:.0%} confidence from {counts.rows} labels."]
+    if stop is not None:
+        tested = f"{stop.tp} of {stop.accepted} accepted rows"
+        told.append(f"The tests of precision, in an order fixed beforehand, stopped at {tested}.")
+    told.append(f"The best threshold gives {' and '.join(_seen(record, counts.tp, each) for record in records)}.")
+    told += [_needed(record, counts, each) for record in records]
+    if target.min_precision is None:
+        told.append("Only accepting every row guarantees that recall.")
+    if counts.rows < FEW_LABELS:
+        told.append(f"With under about {FEW_LABELS} labels this is the usual outcome of any honest method.")
+    return " ".join(told)
+
+
+def explain_thin_evidence(counts: Counts, target: Target, confidence: float) -> str:
+    """Return one sentence per target that is reached on too few rows to prove it; "" if there is none."""
+    each = 1 - target.share_of_risk(1 - confidence)
+    return " ".join(filter(None, (_thin(record, each) for record in _records(counts, target))))
+
+
+def _records(counts: Counts, target: Target) -> list[_Record]:
+    precise = _Record("precision", "accepted rows", counts.accepted, target.min_precision or 0.0)
+    complete = _Record("recall", "positives", counts.positives, target.min_recall or 0.0)
+    return [record for record in (precise, complete) if record.target > 0]
+
+
+def _seen(record: _Record, successes: int, confidence: float) -> str:
+    value, low, high = estimate_rate(successes, record.trials, confidence)
+    interval = f"{confidence:.0%} interval {low:.2f} to {high:.2f}"
+    return f"{record.name} {successes} of {record.trials} {record.unit} ({value:.2f}, {interval})"
+
+
+def _needed(record: _Record, counts: Counts, confidence: float) -> str:
+    """Say how long a perfect record has to be, and how long one at the rate seen."""
+    perfect = labels_needed(record.target, confidence=confidence)
+    if perfect is None:
+        return f"No number of labels certifies a {record.name} of 1."
+    share = record.trials / counts.rows
+    labels = math.ceil(perfect / share)
+    told = f"For {record.name} a perfect record needs {perfect} {record.unit}, about {labels} labels"
+    if counts.tp == record.trials:
+        return f"{told}."
+    needed = labels_needed(record.target, rate=counts.tp / record.trials, confidence=confidence)
+    if needed is None:
+        return f"{told}; at the rate seen, which is not above {record.target:.3g}, no number is enough."
+    if needed <= record.trials:
+        return f"{told}; the rate seen would be enough if this threshold had been the only one tested."
+    return f"{told}; the rate seen needs about {needed} {record.unit}, {math.ceil(needed / share)} labels."
+
+
+def _thin(record: _Record, confidence: float) -> str:
+    """Say that even a perfect record of this length would prove nothing, where that is so."""
+    perfect = labels_needed(record.target, confidence=confidence)
+    if perfect is not None and record.trials >= perfect:
+        return ""
+    kind = {"precision": "accepted", "recall": "positive"}[record.name]
+    told = f"This rests on {record.trials} {kind} label{'s' if record.trials != 1 else ''}; "
+    aim = f"a {record.name} of {record.target:.3g}"
+    if perfect is None:
+        return f"{told}no number of labels can prove {aim}: don't rely on it."
+    told += f"to prove {aim} at {100 * confidence:.3g}% confidence takes at least {perfect}, all of them right"
+    return f"{told}: don't rely on it."

@@ -185,14 +185,13 @@ class WorkingSets:
 
     def _step(self, tol: float, max_iter: float) -> tuple[np.ndarray, int]:
         """Solve the set; return the coefficients of its members, and the number of steps."""
-        from semisvm.dual.pairwise_kernel import mark_movable, pairwise_steps
+        from semisvm.dual.pairwise_kernel import pairwise_steps
 
         state, size, at = self.state, len(self.member), self.member
         beta, lower, upper = (part.ravel()[at][None] for part in (state.beta, state.lower, state.upper))
         middle = (state.lowest + state.highest) / 2  # of a gradient near 0, float32 keeps more digits
         gradient = (state.gradient.ravel()[at] - middle).astype(self.G.dtype)[None]
-        movable, position = np.empty((1, size), dtype=np.int32), np.arange(size)
-        mark_movable(movable, beta, lower, upper, at)
+        movable, position = np.empty((1, size), dtype=np.int32), np.where(at >= 0, np.arange(size), -1)
         goal = max(SET_GAP_FLOOR * tol, SET_GAP_SHARE * (state.highest - state.lowest))
         n_steps, _ = pairwise_steps(
             self.G, position, self._unused, 0, state.kernel.diagonal[self.row], gradient, beta, lower, upper, movable,

@@ -190,10 +190,9 @@ class SolverState:
 
     def step(self, tol: float, max_iter: float) -> None:
         """Take compiled steps among the variables whose rows are in memory, for at most a fraction of a second."""
-        from semisvm.dual.pairwise_kernel import mark_movable, pairwise_steps
+        from semisvm.dual.pairwise_kernel import pairwise_steps
 
         kernel = self.kernel
-        mark_movable(self.movable, self.beta, self.lower, self.upper, kernel.slot)
         n_steps, _ = pairwise_steps(
             kernel.values, kernel.slot, kernel.last_used, kernel.clock, kernel.diagonal,
             self.gradient, self.beta, self.lower, self.upper, self.movable,

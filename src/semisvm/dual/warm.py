@@ -1,11 +1,11 @@
 """Compile everything that a fit on the CPU may need, once: the machine code is kept on disk.
 
 The first fit after an installation compiles what it uses, for a few seconds. `compile_all` does it for all of them:
-rows of both precisions, dense and sparse, both ways to advance, and scores of new rows.
+rows of both precisions, dense, sparse and of whole numbers, both ways to advance, and scores of new rows.
 """
 
 import time
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,7 @@ from semisvm.dual.problem import DualProblem
 from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.choose import SHORT_ROW, WORTH_COMPILING
 from semisvm.kernels.interface import HostRows
-from semisvm.kernels.panel_source import FEW_NUMBERS
+from semisvm.kernels.panel_source import FEW_NUMBERS, WORDS_PAY_FROM_ROWS
 
 ROWS_TO_COMPILE = 40
 
@@ -38,16 +38,18 @@ def compile_all() -> dict[str, float]:
     few = rng.normal(size=(ROWS_TO_COMPILE, 3))
     long = rng.normal(size=(ROWS_TO_COMPILE, 200))
     sign = np.where(few[:, 0] > 0, 1.0, -1.0)
+    forms: dict[str, Any] = {"short or sparse rows": sparse.csr_matrix(few), "long rows": long}
+    types = np.float32, np.float64
+    cases = [(f"{name}, {dtype.__name__}", X, dtype) for dtype in types for name, X in forms.items()]
+    cases.append(("rows of whole numbers", sparse.csr_matrix(np.eye(WORDS_PAY_FROM_ROWS, 3)), np.float32))
     seconds = {}
-    for dtype in (np.float32, np.float64):
-        for name, X in (("short or sparse", sparse.csr_matrix(few)), ("long", long)):
-            for way in (PairwiseSteps, WorkingSets):
-                began = time.perf_counter()
-                _advance(X, sign, dtype, way)
-                what = "pairwise steps" if way is PairwiseSteps else "working sets"
-                seconds[f"{what}, {name} rows, {np.dtype(dtype).name}"] = time.perf_counter() - began
+    for name, X, dtype in cases:
+        for what, way in (("pairwise steps", PairwiseSteps), ("working sets", WorkingSets)):
+            began = time.perf_counter()
+            _advance(X, np.resize(sign, X.shape[0]), dtype, way)
+            seconds[f"{what}, {name}"] = time.perf_counter() - began
     began = time.perf_counter()
-    for dtype in (np.float32, np.float64):
+    for dtype in types:
         many = np.zeros((FEW_NUMBERS // 2 + 1, 2), dtype=dtype)
         kernel_rows(many, make_formula("rbf", few, gamma=1.0), cache_size=1.0)
     seconds["dense rows to sparse ones"] = time.perf_counter() - began

@@ -15,10 +15,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.campaign import ThresholdClassifier
+from semisvm.estimators import METHODS
 from semisvm.estimators.auto import AutoSVC
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.preference import PreferenceClassifier
-from semisvm.estimators.registry import available
 from semisvm.export.graphs import EXPORTED, decision_of, winner_of
 
 __all__ = ["model_card", "to_onnx"]
@@ -98,7 +98,7 @@ def register_converters() -> None:
     """Tell skl2onnx how to convert the estimators of this library, so that its own functions can do it too."""
     from skl2onnx import update_registered_converter
 
-    found = [method.estimator_class for method in available() if issubclass(method.estimator_class, EXPORTED)]
+    found = [method.estimator_class for method in METHODS if issubclass(method.estimator_class, EXPORTED)]
     for estimator_class in (*found, PreferenceClassifier, ThresholdClassifier):
         update_registered_converter(
             estimator_class,
@@ -114,7 +114,7 @@ def _refuse_what_onnx_lacks(model: Any) -> None:
     inner = model.estimator_ if isinstance(model, ThresholdClassifier) else model
     name = type(inner).__name__
     if not isinstance(inner, EXPORTED):
-        names = [method.class_name for method in available() if issubclass(method.estimator_class, EXPORTED)]
+        names = [method.class_name for method in METHODS if issubclass(method.estimator_class, EXPORTED)]
         raise TypeError(
             f"{name} has no form in ONNX here: export one of {', '.join(names)}, a ThresholdClassifier around one, or "
             "a pipeline that ends with one. semisvm.save keeps any model for Python."
@@ -178,7 +178,7 @@ def model_card(model: Any, *, description: str = "", limitations: str = "", **se
     check_is_fitted(model)
     final = model.steps[-1][1] if isinstance(model, Pipeline) else model
     card = Card(model, template=None)
-    method = next((one for one in available() if one.class_name == type(final).__name__), None)
+    method = next((one for one in METHODS if one.class_name == type(final).__name__), None)
     known = "" if method is None else f" ({method.paper_name}: {method.about})"
     made_by = f"`{type(final).__name__}`{known}, semisvm {import_module('semisvm').__version__}."
     card.add(

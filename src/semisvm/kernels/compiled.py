@@ -6,16 +6,15 @@ of threads, and every number is computed within one piece.
 """
 
 import math
-from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 from numpy import float32
 
 from semisvm.kernels.formula import DOT_FORMULAS
-from semisvm.kernels.threads import jit
+from semisvm.kernels.intrinsics import bits_of, larger, next_piece, provide, smaller
+from semisvm.kernels.threads import jit, jit_allocating, jit_part
 
 SCANNED_ROWS = 256  # rows per piece of a pass over the data
 LARGE_PAGE = 1 << 21  # bytes that the system may provide at once where memory is written for the first time
@@ -29,36 +28,7 @@ _POWERS = tuple(math.log(2.0) ** k / math.factorial(k) for k in range(12, -1, -1
 _P12, _P11, _P10, _P9, _P8, _P7, _P6, _P5, _P4, _P3, _P2, _P1, _P0 = _POWERS
 
 
-def _add_one(_context, counter):
-    """counter[0] += 1 by one instruction, whatever other threads do; the value before."""
-
-    def generate(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "monotonic")
-
-    return types.int64(counter), generate
-
-
-next_piece: Any = intrinsic(_add_one)
-
-
-def _touch(_context, values, at):
-    """Have the system provide the memory of values.ravel()[at], without changing it whatever other threads do."""
-
-    def generate(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        kind = ir.IntType(signature.args[0].dtype.bitwidth)
-        there, nothing = builder.bitcast(builder.gep(data, [args[1]]), kind.as_pointer()), ir.Constant(kind, 0)
-        builder.cmpxchg(there, nothing, nothing, "monotonic", "monotonic")  # 0 for 0: a write access all the same
-        return context.get_dummy_value()
-
-    return types.void(values, types.int64), generate
-
-
-_provide: Any = intrinsic(_touch)
-
-
-@jit
+@jit_part
 def provide_rows(counter, values, slots):
     """Touch the memory of the rows to be written; return the first piece that is left to the caller, and its number 0.
 
@@ -66,14 +36,14 @@ def provide_rows(counter, values, slots):
     and all of them would have the system clear it, all but one in vain.
     """
     n, n_rows = values.shape[1], slots.shape[0]
-    rows_per_piece = max(1, LARGE_PAGE // max(1, n * values.itemsize))
+    rows_per_piece = larger(1, LARGE_PAGE // larger(1, n * values.itemsize))
     n_pieces = -(-n_rows // rows_per_piece)
     piece = next_piece(counter)
     while piece < n_pieces:
-        for r in range(piece * rows_per_piece, min((piece + 1) * rows_per_piece, n_rows)):
+        for r in range(piece * rows_per_piece, smaller((piece + 1) * rows_per_piece, n_rows)):
             if slots[r] >= 0:
                 for column in range(0, n, LARGE_PAGE // values.itemsize):
-                    _provide(values, slots[r] * n + column)
+                    provide(values, slots[r] * n + column)
         piece = next_piece(counter)
     return piece, n_pieces
 
@@ -88,8 +58,8 @@ def rbf_of_dots(dots, squares, square, gamma):
     scale = -_LOG2_E_FLOAT32 * float32(gamma)
     square = float32(square)
     for j in range(dots.shape[0]):
-        distance = max(square + squares[j] - float32(2) * dots[j], float32(0))
-        t = max(scale * distance, float32(-126))
+        distance = larger(square + squares[j] - float32(2) * dots[j], float32(0))
+        t = larger(scale * distance, float32(-126))
         whole = np.floor(t + float32(0.5))  # a float32: math.floor would give an integer of 64 bits
         part = t - whole
         value = float32(1.5461445e-4)
@@ -100,7 +70,7 @@ def rbf_of_dots(dots, squares, square, gamma):
         value = value * part + float32(6.9314721e-1)
         value = value * part + float32(1.0)
         exponent = (np.int32(whole) + np.int32(127)) << np.int32(23)
-        dots[j] = value * np.int32(exponent).view(np.float32)
+        dots[j] = value * bits_of(np.int32(exponent))  # a shift makes it wider
 
 
 @jit
@@ -112,7 +82,7 @@ def rbf_of_dot_rows(counter, dots, squares_left, squares, gamma):
         i = next_piece(counter)
 
 
-@jit
+@jit_part
 def finish_dots(dots, squares, square, formula):
     """Turn dot products into kernel values in place, as `Formula.finish`; `formula` is `Formula.numbers`."""
     kind, gamma, coef0, degree = formula[0], formula[1], formula[2], formula[3]
@@ -138,13 +108,13 @@ def _compile_finish_rbf(dots, squares, square, gamma):
 
     def in_float64(dots, squares, square, gamma):
         for j in range(dots.shape[0]):
-            dots[j] = max(square + squares[j] - 2 * dots[j], 0)
+            dots[j] = larger(square + squares[j] - 2 * dots[j], 0.0)
         _powers_of_e(dots, -gamma)
 
     return in_float32 if dots.dtype == types.float32 else in_float64
 
 
-@jit
+@jit_allocating
 def rbf_scores(X, support_vectors, coefficients, gamma, scores):
     """scores[i, q] = sum_j coefficients[q, j] exp(-gamma |x_i - z_j|^2), shape (n, n_outputs), in float64.
 
@@ -157,7 +127,7 @@ def rbf_scores(X, support_vectors, coefficients, gamma, scores):
     value = np.empty(PANEL_WIDTH)
     sums = np.empty((n_outputs, PANEL_WIDTH))
     for start in range(0, n_rows, PANEL_WIDTH):
-        stop = min(start + PANEL_WIDTH, n_rows)
+        stop = smaller(start + PANEL_WIDTH, n_rows)
         for i in range(start, stop):
             for k in range(n_features):
                 panel[k, i - start] = X[i, k]
@@ -173,7 +143,7 @@ def rbf_scores(X, support_vectors, coefficients, gamma, scores):
                 scores[i, q] = sums[q, i - start]
 
 
-@jit
+@jit_part
 def _rbf_with_panel(value, panel, z, gamma):
     """value[b] = exp(-gamma |column b of the panel - z|^2)."""
     for b in range(PANEL_WIDTH):
@@ -187,12 +157,12 @@ def _rbf_with_panel(value, panel, z, gamma):
     _powers_of_e(value, -gamma)
 
 
-@jit
+@jit_part
 def _powers_of_e(values, scale):
     """values[b] <- exp(scale * values[b]) in place, float64, for exponents that are not positive."""
     scale = _LOG2_E * scale
     for b in range(values.shape[0]):
-        t = max(scale * values[b], -1022.0)
+        t = larger(scale * values[b], -1022.0)
         whole = np.floor(t + 0.5)
         part = t - whole
         power = _P12
@@ -209,7 +179,7 @@ def _powers_of_e(values, scale):
         power = power * part + _P1
         power = power * part + _P0
         exponent = (np.int64(whole) + np.int64(1023)) << np.int64(52)
-        values[b] = power * np.int64(exponent).view(np.float64)
+        values[b] = power * bits_of(exponent)
 
 
 @jit
@@ -219,7 +189,7 @@ def scan_rows(counter, X, n_nonzeros, column_sums, square_sums):
     piece = next_piece(counter)
     while piece < square_sums.shape[0]:
         start, total = SCANNED_ROWS * piece, 0.0
-        for i in range(start, min(start + SCANNED_ROWS, n)):
+        for i in range(start, smaller(start + SCANNED_ROWS, n)):
             count = 0
             for k in range(X.shape[1]):
                 x = np.float64(X[i, k])
@@ -237,7 +207,7 @@ def fill_csr(counter, X, indptr, indices, data):
     n = X.shape[0]
     start = SCANNED_ROWS * next_piece(counter)
     while start < n:
-        for i in range(start, min(start + SCANNED_ROWS, n)):
+        for i in range(start, smaller(start + SCANNED_ROWS, n)):
             at = indptr[i]
             for k in range(X.shape[1]):
                 if X[i, k] != 0:
@@ -252,7 +222,7 @@ def fill_squares(counter, squares, indptr, data):
     n = squares.shape[0]
     start = SCANNED_ROWS * next_piece(counter)
     while start < n:
-        for i in range(start, min(start + SCANNED_ROWS, n)):
+        for i in range(start, smaller(start + SCANNED_ROWS, n)):
             square = 0.0
             for k in range(indptr[i], indptr[i + 1]):
                 square += np.float64(data[k]) * np.float64(data[k])
@@ -260,20 +230,20 @@ def fill_squares(counter, squares, indptr, data):
         start = SCANNED_ROWS * next_piece(counter)
 
 
-@jit
+@jit_allocating
 def spread_stored(counter, change, values, slots, moves, width):
     """change = sum_k moves[k] values[slots[k]] in float64; one piece is `width` columns."""
     n, total = change.shape[0], np.empty(width)
     start = width * next_piece(counter)
     while start < n:
-        size = min(width, n - start)
+        size = smaller(width, n - start)
         add_stored(total, values, slots, moves, start, size)
         for i in range(size):
             change[np.uint64(start + i)] = total[i]
         start = width * next_piece(counter)
 
 
-@jit
+@jit_part
 def add_stored(total, values, slots, moves, start, size):
     """total = sum_k moves[k] values[slots[k], start : start + size]; four rows at a time use each sum once."""
     k, n_rows = 0, slots.shape[0]

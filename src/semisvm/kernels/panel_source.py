@@ -1,5 +1,7 @@
 """Kernel rows of sparse data and of short dense rows: products over the non-zeros only, on every core."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -18,6 +20,8 @@ from semisvm.kernels.threads import new_counter, team
 # Beyond this size the dense panel of data rows does not fit the caches, and SciPy's sparse product is faster.
 LARGEST_PANEL_BYTES = 32_000_000
 FEW_NUMBERS = 1_000_000  # so many are scanned by NumPy before compiled code is loaded
+WORDS_PAY_FROM_ROWS = 2_000  # with fewer rows, the time to find out and to compile is not regained
+MOST_FEATURES_OF_WORDS = 33_000  # dot products of bytes must fit 32 bits
 SCIPY_ROWS = 64  # rows per sparse product of SciPy
 
 
@@ -31,9 +35,10 @@ class PanelSource(KernelSource):
         indptr, indices = self.X.indptr.astype(np.int64), self.X.indices.astype(np.int32, copy=False)
         self.squares = _squares(indptr, self.X.data)
         self.diagonal = formula.diagonal(self.squares)
-        self.n_terms = np.diff(indptr)
         numbers = formula.numbers, self.X.shape[1]
         self.arrays = indptr, indices, self.X.data, self.squares, self.diagonal, *numbers
+        if formula.name == "rbf" and self.dtype == np.float32 and self.n_rows >= WORDS_PAY_FROM_ROWS:
+            self.arrays = _in_words(self.arrays) or self.arrays
 
     def weighted_sum(self, rows, coefficients):
         return linear_sum(self.X, rows, coefficients) if self.formula.name == "linear" else None
@@ -65,12 +70,15 @@ class PanelSource(KernelSource):
 
     def _pairs(self, rows: np.ndarray) -> tuple[np.ndarray, ...]:
         """The terms of wanted rows, two and two, as compiled products take them."""
-        from semisvm.kernels.compiled_panels import pair_terms
+        from semisvm.kernels.compiled_dots import pair_terms
 
-        most = np.add.reduceat(self.n_terms[rows], np.arange(0, len(rows), 2)) if len(rows) else np.empty(0, np.int64)
+        indptr, data = self.arrays[0], self.arrays[2]
+        n_terms = indptr[rows + 1] - indptr[rows]
+        most = np.add.reduceat(n_terms, np.arange(0, len(rows), 2)) if len(rows) else np.empty(0, np.int64)
         starts, counter = np.append(0, np.cumsum(most)), new_counter()
-        features, factors = np.empty(starts[-1], dtype=np.int32), np.empty((starts[-1], 2), dtype=self.dtype)
-        pairs = starts[:-1], np.empty(len(most), dtype=np.int64), features, factors
+        features, factors = np.empty(starts[-1], dtype=np.int32), np.empty((starts[-1], 2), dtype=data.dtype)
+        offsets = np.empty((len(most), 2), dtype=np.int32)
+        pairs = starts[:-1], np.empty(len(most), dtype=np.int64), features, factors, offsets
         team().run(lambda: pair_terms(counter, pairs, rows, self.arrays), threads_worth(4 * len(features)))
         return pairs
 
@@ -131,6 +139,32 @@ def _csr_of_dense(X, dtype, counts: np.ndarray):
     X, counter = np.ascontiguousarray(X), new_counter()
     team().run(lambda: fill_csr(counter, X, indptr, indices, data), -(-len(X) // SCANNED_ROWS))
     return sparse.csr_matrix((data, indices, indptr), shape=X.shape)
+
+
+def _in_words(arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The same data in words of four bytes, if each number is a whole multiple, up to 255, of the least one.
+
+    Squared norms are in units of that number, and so is gamma: distances are the same.
+    """
+    indptr, indices, data, squares, diagonal, formula, n_features = arrays
+    unit = float(data.min(initial=np.inf))
+    if not (0 < unit and data.max(initial=0) < 256 * unit and n_features <= MOST_FEATURES_OF_WORDS):
+        return None
+    from semisvm.kernels.compiled import SCANNED_ROWS
+    from semisvm.kernels.compiled_dots import count_words, fill_words, has_products_of_bytes
+
+    if not has_products_of_bytes():
+        return None
+    rows, n_pieces = (indptr, indices, data, unit), -(-len(squares) // SCANNED_ROWS)
+    n_words, counter = np.empty_like(indptr[1:]), new_counter()
+    team().run(lambda: count_words(counter, n_words, *rows), n_pieces)
+    if n_words.min(initial=0) < 0:
+        return None
+    starts, in_units, counter = np.append(0, np.cumsum(n_words)), np.empty_like(squares), new_counter()
+    places, words = (np.empty(starts[-1], dtype=np.int32) for _ in range(2))
+    team().run(lambda: fill_words(counter, starts, places, words, in_units, *rows), n_pieces)
+    kind, gamma, *others = formula
+    return starts, places, words, in_units, diagonal, np.array([kind, gamma * unit**2, *others]), -(-n_features // 4)
 
 
 def _squares(indptr: np.ndarray, data: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ function, which takes pieces of the work from a counter until none is left.
             ...
             piece = next_piece(counter)
 
-`next_piece` is in `kernels.compiled`. Whoever finds the team busy, another thread that solves or a region inside a
+`next_piece` is in `kernels.intrinsics`. Whoever finds the team busy, another thread that solves or a region inside a
 region, does all pieces itself. The caller waits only for threads that have begun: on a busy machine a region ends when
 its work is done, not when the last thread has woken up.
 
@@ -42,22 +42,41 @@ from threadpoolctl import ThreadpoolController
 
 # Infinite bounds are legitimate here, so "ninf" is not in the list. NaN never enters a solver.
 FAST_MATH = {"nnan", "nsz", "arcp", "contract", "reassoc"}
+# Numba's names for: references to arrays are not counted, and only Python and compiled functions call. Less to compile.
+COMPILED: dict[str, Any] = {
+    "nogil": True, "fastmath": FAST_MATH, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True,
+}  # fmt: skip
 SECONDS_BETWEEN_LOOKS = 0.05  # while waiting: a lost wake-up must not stop the caller for ever
 
 
-def jit(function: Callable[..., Any]) -> Any:
-    """Compile a function on its first call, without the interpreter lock, and keep the machine code on disk."""
+def jit(function: Callable[..., Any], **more: Any) -> Any:
+    """Compile a function on its first call, without the interpreter lock, and keep the machine code on disk.
+
+    It must not allocate arrays: what it needs is given to it.
+    """
     from numba import njit
 
-    options: dict[str, Any] = {"nogil": True, "fastmath": FAST_MATH, "error_model": "numpy"}
+    options = COMPILED | more
     try:
         return njit(cache=True, **options)(function)
     except RuntimeError:  # no folder is writable: compile again in each process
         return njit(**options)(function)
 
 
+def jit_allocating(function: Callable[..., Any]) -> Any:
+    """Like `jit`, for a function that allocates arrays, which takes longer to compile."""
+    return jit(function, _nrt=True)
+
+
+def jit_part(function: Callable[..., Any]) -> Any:
+    """Compile a function that only compiled functions call: it becomes part of their machine code."""
+    from numba import njit
+
+    return njit(no_cpython_wrapper=True, **COMPILED)(function)
+
+
 class jit_late:
-    """Like `jit`, for a module that is used without its compiled functions too: they are made when one is called."""
+    """Like `jit_allocating`, for a module that is used without its compiled functions too, made when one is called."""
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
@@ -66,7 +85,7 @@ class jit_late:
         names = self.function.__globals__
         for name, one in list(names.items()):  # all of them, because they call each other
             if isinstance(one, jit_late):
-                names[name] = jit(one.function)
+                names[name] = jit_allocating(one.function)
         return names[self.function.__name__](*arguments)
 
 

@@ -6,14 +6,17 @@ the first class come out as 1 for every row. For that reason the splitters of th
 
 `SemiSupervisedCalibratedClassifierCV` does it in two steps that leave the marker out: `cross_fit_scores` scores every
 labeled row by a fit that has not seen its label, and scikit-learn's own calibrators are fitted to these scores.
+
+`fit_sigmoid` is Platt's sigmoid alone, for those who have scores of labels left out and need no calibrator to keep.
 """
 
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, indexable
@@ -27,6 +30,7 @@ from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import HasMethods, StrOptions, fit_context, num_samples
 
 MOST_FOLDS = 5
+PROBABLE = 1e-9, 1 - 1e-9  # where the search for a sigmoid may begin
 
 
 class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -95,9 +99,7 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
 
     @fit_context(prefer_skip_nested_validation=False)
     @with_shared_docs
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
-    ) -> SemiSupervisedCalibratedClassifierCV:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the classifier on all rows and the calibrator on out-of-fold scores.
 
         Parameters
@@ -117,9 +119,8 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.estimator_ = clone(self.estimator).fit(X, y, **weights)
         labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else num_samples(X))
-        scores = cross_fit_scores(
-            self.estimator, X, y, cv=self._splitter(labels), groups=groups, sample_weight=sample_weight
-        )
+        cv = self._splitter(labels)
+        scores = cross_fit_scores(self.estimator, X, y, cv=cv, groups=groups, sample_weight=sample_weight)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -163,8 +164,7 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
 
         Returns
         -------
-        labels : ndarray of shape (n_samples,)
-            The predicted classes.
+        %(predicted)s
         """
         check_is_fitted(self)
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
@@ -215,7 +215,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):
         self.classes = classes
         self.method = method
 
-    def fit(self, scores: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> ScoreCalibrator:
+    def fit(self, scores: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> Self:
         """Fit the calibrators.
 
         Parameters
@@ -235,7 +235,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):
         from sklearn.calibration import CalibratedClassifierCV
 
         self.classes_ = np.asarray(self.classes)
-        scores = _as_columns(scores)
+        scores = np.asarray(scores, dtype=np.float64).reshape(len(scores), -1)
         # Two folds of a classifier that learns nothing: the calibrators are fitted to the scores as they are.
         given = _GivenScores(self.classes_)
         self.calibrated_ = CalibratedClassifierCV(given, method=self.method, cv=2, ensemble=False)
@@ -255,7 +255,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):
         probabilities : ndarray of shape (n, n_classes)
             One column per class, in the order of `classes_`.
         """
-        return self.calibrated_.predict_proba(_as_columns(scores))
+        return self.calibrated_.predict_proba(np.asarray(scores, dtype=np.float64).reshape(len(scores), -1))
 
     def predict(self, scores: np.ndarray) -> np.ndarray:
         """Return the most probable class.
@@ -279,18 +279,52 @@ class _GivenScores(ClassifierMixin, BaseEstimator):
     def __init__(self, classes: np.ndarray):
         self.classes = classes
 
-    def fit(self, scores: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> _GivenScores:
+    def fit(self, scores: np.ndarray, y: np.ndarray, sample_weight: Any = None) -> Self:
         self.classes_ = self.classes
         return self
 
     def decision_function(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, scores: np.ndarray) -> np.ndarray:
-        codes = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[codes.astype(np.intp)]
+    predict = decision_function  # never called: scikit-learn looks whether it is there
 
 
-def _as_columns(scores: np.ndarray) -> np.ndarray:
-    scores = np.asarray(scores, dtype=np.float64)
-    return scores[:, None] if scores.ndim == 1 else scores
+def fit_sigmoid(
+    scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = None, *, steepest: float | None = None
+) -> tuple[float, float]:
+    """Return the slope and the offset of P(positive | s) = 1 / (1 + exp(-(slope s + offset))), by Platt's method.
+
+    They maximize the likelihood of smoothed targets, (n+ + 1) / (n+ + 2) for positives and 1 / (n- + 2) for negatives,
+    where a row counts by its weight. The slope is not negative, so that a higher score is never less probable, and at
+    most `steepest` per standard deviation of the scores. (J. Platt, "Probabilistic outputs for support vector machines
+    and comparisons to regularized likelihood methods", Advances in Large Margin Classifiers, 1999.)
+    """
+    from scipy.optimize import minimize
+
+    weight = np.ones(len(scores)) if weight is None else weight
+    n_positive, n_negative = float(weight[sign > 0].sum()), float(weight[sign < 0].sum())
+    target = np.where(sign > 0, (n_positive + 1) / (n_positive + 2), 1 - (n_negative + 1) / (n_negative + 2))
+    share = weight / weight.sum()
+    center = float(share @ scores)
+    largest = float(np.abs(scores - center).max()) or 1.0  # the squares of huge scores would overflow
+    scale = largest * float(np.sqrt(share @ ((scores - center) / largest) ** 2)) or 1.0
+    z = (scores - center) / scale
+
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        u = parameters[0] * z + parameters[1]
+        residual = share * (expit(u) - target)
+        return float(share @ (np.logaddexp(0, u) - target * u)), np.array([residual @ z, residual.sum()])
+
+    start, within = [0.0, logit(np.clip(share @ target, *PROBABLE))], [(0, steepest), (None, None)]
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=within, options={"ftol": 1e-12, "gtol": 1e-8})
+    slope = float(found.x[0] / scale)
+    return slope, float(found.x[1] - slope * center)
+
+
+def probabilities_of(scores: np.ndarray, sigmoids: np.ndarray) -> np.ndarray:
+    """One column per class, from scores of the binary problems (n, n_problems) by their sigmoids (n_problems, 2)."""
+    positive = expit(scores * sigmoids[:, 0] + sigmoids[:, 1])
+    if positive.shape[1] == 1:
+        return np.hstack([1 - positive, positive])
+    total = positive.sum(axis=1, keepdims=True)
+    return np.divide(positive, total, out=np.full_like(positive, 1 / positive.shape[1]), where=total > 0)

@@ -11,13 +11,13 @@ The smoothed loss itself is alpha s - conjugate.
 
 import numpy as np
 
-from semisvm.kernels.threads import jit
+from semisvm.kernels.threads import jit, jit_allocating
 
 # Places in the vector of scalars
 LOSS, SMOOTH, TOTAL, CONJUGATE, N_CURVED, N_SCALARS = 0, 1, 2, 4, 6, 7
 
 
-@jit
+@jit_allocating
 def add_pieces(f, p, q, mu, alpha, curvature):
     """Fill alpha (2, m) and curvature (m,); return losses, sums of alpha and of conjugates."""
     scalars = np.zeros(N_SCALARS)

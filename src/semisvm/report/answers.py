@@ -36,6 +36,7 @@ from semisvm.report.wording import (
 from semisvm.tables.summary import ErrorCosts, FitSummary
 
 DEFAULT_CONFIDENCE = 0.9  # of intervals, where there is no operating point that has its own
+N_CURVE_LINES = 12  # of the table beside the chart
 CURVE_MEASURES = ("precision", "recall", "f_score")
 STEP_NAMES = {
     SUPERVISED: "Supervised, threshold 0",
@@ -202,10 +203,12 @@ def _explorer(scores: UsableScores, point: OperatingPoint | None, target: Target
     }
 
 
-def _curve_rows(columns: Mapping[str, list[Any]], chosen: int | None, most: int = 12) -> list[dict[str, Any]]:
+def _curve_rows(columns: Mapping[str, list[Any]], chosen: int | None) -> list[dict[str, Any]]:
     """Return about a dozen thresholds of the curve, the chosen one among them."""
     last = len(columns["cut"]) - 1
-    kept = {round(k * last / (most - 1)) for k in range(most)} | ({chosen} if chosen is not None else set())
+    kept = {round(k * last / (N_CURVE_LINES - 1)) for k in range(N_CURVE_LINES)} | (
+        {chosen} if chosen is not None else set()
+    )
     return [
         {
             "is_chosen": k == chosen,

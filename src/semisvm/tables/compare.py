@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.decision import Estimate, OperatingPoint
-from semisvm.estimators.registry import NAMES, Method, find_method
+from semisvm.estimators import NAMES, Method, find_method
 from semisvm.kernels import make_formula
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.encode import STANDARD

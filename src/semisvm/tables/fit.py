@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.errors import DataError, fault
-from semisvm.estimators.registry import Method, available, find_method
+from semisvm.estimators import METHODS, Method, find_method
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.checkpoint import Checkpoint, open_checkpoint
 from semisvm.tables.compare import (
@@ -142,7 +142,7 @@ class Stages:
             return find_method(BASELINE), "Every row has a label, so there are no unlabeled rows to learn from."
         if self.bench is None:
             return find_method(BASELINE), f"Methods can't be compared: {self.why_no_bench}."
-        names = [BASELINE, *(method.name for method in available() if method.class_name == PREFERRED)]
+        names = [BASELINE, *(method.name for method in METHODS if method.class_name == PREFERRED)]
         self.comparison = compare_methods(self.bench, self.settings, names, self.tell, preferred=names[-1])
         self.was_stopped |= self.comparison.was_stopped
         self.notes.append(self.comparison.verdict())
@@ -232,7 +232,7 @@ def fit_model(
     """Fit a model to the training rows.
 
     training         the rows, from `read_training`
-    method           a name of `semisvm.estimators.registry`, or "auto". By default "preference" for a certificate, and
+    method           a name of `semisvm.estimators.METHODS`, or "auto". By default "preference" for a certificate, and
                      for a precision or recall of each of several classes; else "auto"
     tune             whether to choose the kernel, C and gamma by cross-validation
     most_unlabeled   how many unlabeled rows are used at most to compare and audit methods; the model uses all
@@ -316,7 +316,7 @@ def compare_on(
     if not training.n_unlabeled and not methods:
         methods = [BASELINE]
     # Methods that need a target are compared only if there is one.
-    fitting = [one for one in available() if not one.for_one_class and (settings.has_target or not one.sets_threshold)]
+    fitting = [one for one in METHODS if not one.for_one_class and (settings.has_target or not one.sets_threshold)]
     return compare_methods(work.bench, work.settings, methods or [one.name for one in fitting], tell)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from semisvm.dual import Status
 from semisvm.errors import DataError, RowsLostError, fault
-from semisvm.estimators.registry import Method, find_method
+from semisvm.estimators import Method, find_method
 from semisvm.primal import PrimalSolution
 from semisvm.tables.classes import label_texts, one_spelling, settle_classes
 from semisvm.tables.column_facts import ColumnFacts

@@ -36,8 +36,8 @@ from scipy.special import ndtri
 from sklearn.base import clone
 
 from semisvm.decision import Estimate
+from semisvm.estimators import Method, find_method
 from semisvm.estimators.costs import cost_matrix
-from semisvm.estimators.registry import Method, find_method
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit
 from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample, labeled_fold_scores
 from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows, shape_for

@@ -9,7 +9,7 @@ import numpy as np
 
 from semisvm.decision import Target, measure
 from semisvm.errors import DataError
-from semisvm.estimators.registry import METHODS
+from semisvm.estimators import METHODS
 from semisvm.labels import encode
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import Classes
@@ -53,7 +53,7 @@ def compare(
     y : array-like of shape (n_samples,)
         A label for each row, the marker `unlabeled` where there is none.
     methods : sequence of str, optional
-        Names of methods (`semisvm.estimators.registry`), such as "transductive"; by default all.
+        Names of methods (`semisvm.estimators.METHODS`), such as "transductive"; by default all.
     pos_label : label, optional
         Of two classes, the positive one; by default the rarer one.
     costs : dict of {label: float}, optional

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.device import budget_bytes
-from semisvm.estimators.registry import Method
+from semisvm.estimators import Method
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.encode import STANDARD
 

@@ -23,7 +23,7 @@ import numpy as np
 from semisvm.campaign import ThresholdClassifier
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import DataError, UndefinedError, fault, shorten, suggest
-from semisvm.estimators.registry import find_method
+from semisvm.estimators import find_method
 from semisvm.matrices import is_sparse_matrix
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.classes import Classes, label_texts, unmark
@@ -70,7 +70,7 @@ class Model:
     estimator : classifier
         Fitted on class names.
     method : str
-        The name of its method in `semisvm.estimators.registry`.
+        The name of its method in `semisvm.estimators.METHODS`.
     classes : Classes
         The class names; of two, the second is the positive class.
     target : str
@@ -194,9 +194,9 @@ class Model:
         except ValueError as error:
             raise fault(rows.path, str(error), "Give rows as the model was fitted to") from None
 
-    def score(self, rows: RowReader, chunk: Chunk, X: Any = None) -> np.ndarray:
+    def score(self, rows: RowReader, chunk: Chunk) -> np.ndarray:
         """Score a chunk; a row whose score would not be a number is an error that names the file, row and column."""
-        X = self.encode(rows, chunk) if X is None else X
+        X = self.encode(rows, chunk)
         try:
             if not hasattr(X, "iloc"):
                 is_finite = np.isfinite(X.data).all() if is_sparse_matrix(X) else np.isfinite(X).all(axis=1)

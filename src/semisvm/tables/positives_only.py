@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 
 from semisvm.decision import Estimate
 from semisvm.errors import DataError, fault
-from semisvm.estimators.registry import METHODS
+from semisvm.estimators import METHODS
 from semisvm.model_selection import PositiveUnlabeledKFold, cross_fit_scores
 from semisvm.tables.findings import Findings, sample_scores
 from semisvm.tables.held_out import MERIT_CONFIDENCE, MOST_UNLABELED, N_COMPARISON_FOLDS

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semisvm.errors import DataError, fault
-from semisvm.estimators.registry import Method
+from semisvm.estimators import Method
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import Classes
 from semisvm.tables.columns import Column

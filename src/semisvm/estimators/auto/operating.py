@@ -31,10 +31,11 @@ from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.classifier import finite_scores
 from semisvm.estimators.equal_rows import as_repetitions
-from semisvm.estimators.preference._common import Plan, fit_sigmoid, make_plan, probabilities_of
 from semisvm.estimators.preference._decision import check_labels, warn_unless_reached
+from semisvm.estimators.preference._plan import Plan, make_plan
 from semisvm.labels import Labels
 from semisvm.model_selection import FairSampleCheck
+from semisvm.model_selection.calibration import fit_sigmoid, probabilities_of
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
 

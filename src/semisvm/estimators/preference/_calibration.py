@@ -33,12 +33,58 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Counts, Target, adjust, best_of, choose_for, count_at, measure
-from semisvm.decision.audit import make_audit
-from semisvm.estimators.preference._common import Outcome, measures_at
+from semisvm.decision import (
+    Counts,
+    OperatingPoint,
+    Target,
+    adjust,
+    best_of,
+    choose_for,
+    count_at,
+    f_score,
+    measure,
+    precision,
+    recall,
+)
+from semisvm.decision.audit import Audit, make_audit
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
 from semisvm.estimators.preference._unlabeled import CandidateChoice, Trial, draw_folds
 from semisvm.estimators.progress import RoundRecord
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method learned about one class against the rest.
+
+    model                the trained classifier, as its learner keeps it
+    values               (n,) its decision values of all rows, without the threshold
+    point                the operating point, with the threshold
+    audit                the steps that led to it (`semisvm.decision.audit`)
+    calibration_scores   (m,) the scores that the threshold was chosen on
+    calibration_sign     (m,) the true signs of these rows
+    is_held_out          whether those scores come from machines that were not trained on these rows
+    labeled_in           (n,) the round that gave each row its last soft label; 0 for the user's labels, -1 for none
+    fair_scores          (n,) scores for the fair-sample check, of labeled and unlabeled rows by machines that were not
+                         trained on them; NaN for other rows. None where there are none
+    ended                "cycle" or "max_rounds"; None where the method converged
+    """
+
+    model: Any
+    values: np.ndarray
+    point: OperatingPoint
+    audit: Audit
+    calibration_scores: np.ndarray
+    calibration_sign: np.ndarray
+    is_held_out: bool
+    labeled_in: np.ndarray
+    fair_scores: np.ndarray | None = None
+    ended: str | None = None
+
+
+def measures_at(counts: Counts, prefix: str = "") -> dict[str, float]:
+    """Precision, recall and F1, for the record of a round."""
+    found = {"precision": precision(counts), "recall": recall(counts), "f_score": f_score(counts)}
+    return {prefix + name: float(value) for name, value in found.items()}
 
 
 class CrossFitted(CandidateChoice):

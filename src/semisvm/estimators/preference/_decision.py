@@ -20,21 +20,14 @@ from semisvm.decision.audit import Audit
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import FairSampleWarning
 from semisvm.estimators.binary import combine
-from semisvm.estimators.preference._calibration import CrossFitted, PaperRounds
-from semisvm.estimators.preference._common import (
-    Outcome,
-    Plan,
-    draw_pool,
-    fit_sigmoid,
-    make_plan,
-    probabilities_of,
-    split_labels,
-)
+from semisvm.estimators.preference._calibration import CrossFitted, Outcome, PaperRounds
 from semisvm.estimators.preference._learner import Learner
+from semisvm.estimators.preference._plan import Plan, draw_pool, make_plan, split_labels
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
 from semisvm.matrices import stored_numbers
 from semisvm.model_selection import FairSampleCheck, check_fair_sample
+from semisvm.model_selection.calibration import fit_sigmoid, probabilities_of
 from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions

@@ -27,8 +27,7 @@ from semisvm.estimators.classifier import (
     winning_codes,
 )
 from semisvm.estimators.equal_rows import as_repetitions, content_order
-from semisvm.estimators.preference._calibration import CrossFitted
-from semisvm.estimators.preference._common import Outcome
+from semisvm.estimators.preference._calibration import CrossFitted, Outcome
 from semisvm.estimators.preference._decision import (
     PREFERENCE_CONSTRAINTS,
     PreferenceMixin,

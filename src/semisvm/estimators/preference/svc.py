@@ -20,8 +20,7 @@ from semisvm.estimators.auto.kernel import settle_kernel
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.equal_rows import EqualRows, arrange_repeated, find_repeats
-from semisvm.estimators.preference._calibration import CrossFitted
-from semisvm.estimators.preference._common import Outcome, Plan
+from semisvm.estimators.preference._calibration import CrossFitted, Outcome
 from semisvm.estimators.preference._decision import (
     PREFERENCE_CONSTRAINTS,
     PreferenceMixin,
@@ -30,6 +29,7 @@ from semisvm.estimators.preference._decision import (
     warn_unless_reached,
 )
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
+from semisvm.estimators.preference._plan import Plan
 from semisvm.estimators.problem import Loss, Solver, TrainingProblem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import Gathered, fit_gathered

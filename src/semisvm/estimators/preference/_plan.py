@@ -1,4 +1,4 @@
-"""What the parts of the preference methods share: what is asked, which rows serve which purpose, and what comes out.
+"""What is asked of each class, and which rows serve which purpose: the plan at the start of a fit.
 
     min_precision, min_recall   a number for all classes, or {class: number} for some of them
     target                      what is asked of one class against the rest (`decision.Target`)
@@ -8,18 +8,6 @@ best F1. Labels are kept apart at random, and at least one label of each class s
 calibrate are drawn class by class. Labels for the certificate are drawn without looking at the classes, as long as
 that leaves enough of each: they are then independent of the labels that train, as the proof of the certificate
 requires. Two halves with equal numbers of positives are not independent.
-
-`Plan` is made at the start of a fit, and an `Outcome` comes out of each binary problem.
-
-Probabilities come from scores s of labels left out, by Platt's method [1]: for each binary problem
-
-    P(positive | s) = 1 / (1 + exp(-(slope s + offset))),   slope >= 0
-
-maximizes the likelihood of smoothed targets, (n+ + 1) / (n+ + 2) for positives and 1 / (n- + 2) for negatives, where a
-row counts by its weight. With more than two classes, the probabilities of the classes are divided by their sum.
-
-[1] J. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized likelihood methods",
-    Advances in Large Margin Classifiers, 1999.
 """
 
 from __future__ import annotations
@@ -29,15 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
 from sklearn.utils import check_random_state
 
-from semisvm.decision import Counts, OperatingPoint, Target, f_score, precision, recall
-from semisvm.decision.audit import Audit
+from semisvm.decision import Target
 from semisvm.labels import UNLABELED_CODE, Labels
 
 FEWEST_LABELS = 2  # of each class, without those of the certificate: one trains while the other is scored
-PROBABLE = 1e-9, 1 - 1e-9  # where the search for a sigmoid may begin
 POOL_SIZE = 10_000  # most unlabeled rows that are considered for training: a bound on the time
 
 
@@ -61,41 +46,6 @@ class Plan:
     def draw_seed(self) -> int:
         """The seed of the next binary problem."""
         return int(self.random.randint(2**31))
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a method learned about one class against the rest.
-
-    model                the trained classifier, as its learner keeps it
-    values               (n,) its decision values of all rows, without the threshold
-    point                the operating point, with the threshold
-    audit                the steps that led to it (`semisvm.decision.audit`)
-    calibration_scores   (m,) the scores that the threshold was chosen on
-    calibration_sign     (m,) the true signs of these rows
-    is_held_out          whether those scores come from machines that were not trained on these rows
-    labeled_in           (n,) the round that gave each row its last soft label; 0 for the user's labels, -1 for none
-    fair_scores          (n,) scores for the fair-sample check, of labeled and unlabeled rows by machines that were not
-                         trained on them; NaN for other rows. None where there are none
-    ended                "cycle" or "max_rounds"; None where the method converged
-    """
-
-    model: Any
-    values: np.ndarray
-    point: OperatingPoint
-    audit: Audit
-    calibration_scores: np.ndarray
-    calibration_sign: np.ndarray
-    is_held_out: bool
-    labeled_in: np.ndarray
-    fair_scores: np.ndarray | None = None
-    ended: str | None = None
-
-
-def measures_at(counts: Counts, prefix: str = "") -> dict[str, float]:
-    """Precision, recall and F1, for the record of a round."""
-    found = {"precision": precision(counts), "recall": recall(counts), "f_score": f_score(counts)}
-    return {prefix + name: float(value) for name, value in found.items()}
 
 
 def make_plan(
@@ -235,47 +185,3 @@ def _list_by_class(name: str, value: Any, classes: list) -> list[Any]:
             f"{classes[1]!r}: name that one, or recode y so that {classes[0]!r} comes second."
         )
     return [value.get(label) for label in classes]
-
-
-def fit_sigmoid(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = None) -> tuple[float, float]:
-    """Platt's slope and offset; the slope is not negative, so that a higher score is never less probable."""
-    from scipy.optimize import minimize
-
-    weight = np.ones(len(scores)) if weight is None else weight
-    target = np.where(sign > 0, _rule_of_succession(weight[sign > 0]), 1 - _rule_of_succession(weight[sign < 0]))
-    share = weight / weight.sum()
-    center = float(share @ scores)
-    largest = float(np.abs(scores - center).max()) or 1.0  # the squares of huge scores would overflow
-    scale = largest * float(np.sqrt(share @ ((scores - center) / largest) ** 2)) or 1.0
-    z = (scores - center) / scale
-
-    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        u = parameters[0] * z + parameters[1]
-        residual = share * (expit(u) - target)
-        return float(share @ (np.logaddexp(0, u) - target * u)), np.array([residual @ z, residual.sum()])
-
-    found = minimize(
-        loss,
-        [0.0, logit(np.clip(share @ target, *PROBABLE))],
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None), (None, None)],
-        options={"ftol": 1e-12, "gtol": 1e-8},
-    )
-    slope = float(found.x[0] / scale)
-    return slope, float(found.x[1] - slope * center)
-
-
-def _rule_of_succession(weight: np.ndarray) -> float:
-    """The probability of what has been seen without exception, so many times."""
-    total = float(weight.sum())
-    return (total + 1) / (total + 2)
-
-
-def probabilities_of(scores: np.ndarray, sigmoids: np.ndarray) -> np.ndarray:
-    """One column per class, from scores of the binary problems (n, n_problems) by their sigmoids (n_problems, 2)."""
-    positive = expit(scores * sigmoids[:, 0] + sigmoids[:, 1])
-    if positive.shape[1] == 1:
-        return np.hstack([1 - positive, positive])
-    total = positive.sum(axis=1, keepdims=True)
-    return np.divide(positive, total, out=np.full_like(positive, 1 / positive.shape[1]), where=total > 0)
