@@ -6,9 +6,10 @@ import signal
 from functools import partial
 from pathlib import Path
 
-# The workers of a parallel run share the cores, and OpenBLAS's threads, which wait in a loop, would take them from each
-# other. Read when NumPy is first imported; the workers and the commands that tests start inherit it.
+# The workers of a parallel run share the cores, and threads that wait in a loop, as OpenBLAS's and OpenMP's, take them
+# from each other. Read when NumPy is first imported; the workers and the commands that tests start inherit it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import pytest
 from hypothesis import settings

@@ -1,4 +1,9 @@
-"""Optional parameters of public functions and displays that no other test passes, each against an oracle."""
+"""Every parameter of public functions and methods is passed by a test; here are those that no other test passes."""
+
+import ast
+import importlib
+import inspect
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -236,3 +241,47 @@ def test_the_page_names_the_model_file_in_the_commands_it_tells_to_run(tmp_path)
     text = write_page(binary_summary(), tmp_path / "page.html", model="mine.skops").read_text(encoding="utf-8")
     assert "mine.skops" in text
     assert "mine.skops" not in write_page(binary_summary(), tmp_path / "other.html").read_text(encoding="utf-8")
+
+
+# ---- all of them ----
+
+PACKAGES = ("decision", "dual", "primal", "kernels", "model_selection", "report", "datasets", "export")
+
+
+def calls_in_tests():
+    """Of each function or method that a test calls by name: most arguments by place, and names; None stands for **."""
+    found = {}
+    for path in Path(__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+                name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+                n_places, names = found.get(name, (0, set()))
+                found[name] = max(n_places, len(node.args)), names | {keyword.arg for keyword in node.keywords}
+    return found
+
+
+def public_callables():
+    """(name, signature) of public functions, and of the methods that public classes define."""
+    for package in ("semisvm", *(f"semisvm.{name}" for name in PACKAGES)):
+        module = importlib.import_module(package)
+        for value in (getattr(module, name) for name in module.__all__):
+            if inspect.isfunction(value):
+                yield value.__name__, inspect.signature(value)
+            elif inspect.isclass(value):
+                for name, method in inspect.getmembers(value, inspect.isroutine):
+                    home = str(getattr(inspect.unwrap(method), "__module__", ""))
+                    if not name.startswith("_") and not name.endswith("_request") and home.startswith("semisvm"):
+                        yield name, inspect.signature(method)
+
+
+def test_every_parameter_with_a_default_is_passed_by_a_test():
+    """Calls that pass a dictionary (**) may pass any name; they are in tests with a list of cases."""
+    calls, missing = calls_in_tests(), set()
+    for name, signature in public_callables():
+        n_places, names = calls.get(name, (0, {None}))
+        parameters = [one for one in signature.parameters.values() if one.name not in ("self", "cls")]
+        for place, one in enumerate(parameters):
+            is_passed = {one.name, None} & names or (one.kind is not one.KEYWORD_ONLY and place < n_places)
+            if one.default is not one.empty and not is_passed:
+                missing.add((name, one.name))
+    assert not missing
