@@ -96,6 +96,7 @@ WORKING_SETS = "cpu, working sets"
 def in_working_sets(monkeypatch, size=24) -> None:
     """Let the CPU solve small problems as it solves large ones, by sets so small that there are many rounds."""
     monkeypatch.setattr(host, "WHOLE_GRAM_BYTES", -1)
+    monkeypatch.setattr(host, "WARM_GRAM_BYTES", -1)
     monkeypatch.setattr(host, "PAIRWISE_WARM_ROWS", -1)
     monkeypatch.setattr(advance, "SET_SIZES", ((200, 4 * size), (0, size)))
 

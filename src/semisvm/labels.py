@@ -58,6 +58,17 @@ class Labels:
     def n_classes(self) -> int:
         return len(self.classes)
 
+    @property
+    def n_of_class(self) -> np.ndarray:
+        """(k,) how many rows carry each label."""
+        return np.bincount(self.codes[self.is_labeled], minlength=self.n_classes)
+
+    @property
+    def rarest(self) -> tuple[Any, int]:
+        """The class with the fewest labels, and how many these are."""
+        at = int(np.argmin(self.n_of_class))
+        return self.classes.tolist()[at], int(self.n_of_class[at])
+
     def sign(self, positive: int) -> np.ndarray:
         """One class against the rest: +1 for `classes[positive]`, -1 for any other label, 0 for none."""
         if not 0 <= positive < self.n_classes:
@@ -105,7 +116,8 @@ def encode(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None, may_be_one
     is_labeled[is_labeled] = ~is_marked
 
     classes, codes_of_labeled = _index_classes(labels, _categories(y))
-    if not may_be_one_class and classes.tolist() == [1] and marker == -1 and _holds_minus_one(values[is_marked]):
+    is_one_alone = not may_be_one_class and classes.tolist() == [1] and marker == -1
+    if is_one_alone and any(not _is_missing(value) and value == -1 for value in values[is_marked].tolist()):
         raise ValueError(
             "y holds only -1 and +1, and -1 marks unlabeled rows (unlabeled=-1), which leaves one class. "
             "If -1 is a class, recode y to {0, 1}, with -1 for unlabeled rows; or pass unlabeled=0 if 0 "
@@ -199,12 +211,8 @@ def _check_marker(unlabeled: Any) -> Any:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in _MISSING_SCALAR_TYPES or _is_nan(value)
-
-
-def _is_nan(value: Any) -> bool:
-    # NaN alone differs from itself.
-    return isinstance(value, Real) and value != value
+    is_nan = isinstance(value, Real) and value != value  # NaN alone differs from itself
+    return value is None or type(value).__name__ in _MISSING_SCALAR_TYPES or is_nan
 
 
 def _find_unlabeled(values: np.ndarray, marker: Any) -> np.ndarray:
@@ -286,10 +294,6 @@ def _index_classes(labels: np.ndarray, categories: list[Any] | None = None) -> t
         check_classification_targets(labels)  # refuses 0.5: a classifier can't fit a continuous target
     classes = np.unique(labels)
     return classes, np.searchsorted(classes, labels).astype(np.intp, copy=False)
-
-
-def _holds_minus_one(unlabeled_values: np.ndarray) -> bool:
-    return any(not _is_missing(value) and value == -1 for value in unlabeled_values.tolist())
 
 
 def _check_classes(classes: np.ndarray, codes: np.ndarray, *, marker: Any, n_unlabeled: int, fewest: int) -> None:

@@ -21,11 +21,10 @@ import numpy as np
 from semisvm.decision import choose, measure
 from semisvm.dual import solve_many
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
-from semisvm.estimators.preference._plan import POOL_SIZE
+from semisvm.estimators.preference._plan import POOL_SIZE, draw_folds
 from semisvm.estimators.preference._unlabeled import (
     SUPERVISED_CANDIDATE,
     CandidateChoice,
-    draw_folds,
     make_soft_training,
 )
 from semisvm.estimators.rounds import hinge_problem

@@ -13,8 +13,10 @@ from sklearn.datasets import make_classification
 
 from dual_cases import is_certified, is_feasible, make_case, svc_case
 from oracles import naive_kernel, objective_by_definition, optimum
+from semisvm import SupervisedSVC
 from semisvm import device as devices
-from semisvm.dual import DualProblem, Status, block_arrays, solve, solve_many
+from semisvm.dual import DualProblem, Status, block, block_arrays, solve, solve_many
+from semisvm.estimators import problem as forms
 from semisvm.kernels import choose, kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.virtual import VirtualRows
 
@@ -93,12 +95,19 @@ def test_equal_rows_with_opposite_boxes_keep_the_sum(other_device):
 # --- many at once ---
 
 
-def test_a_batch_solves_each_problem_as_if_alone(other_device):
+def test_a_grid_of_prices_is_one_batch_that_solves_each_problem_as_if_alone(other_device, monkeypatch):
+    batches, solve_block = [], block.solve_block
+    monkeypatch.setattr(
+        block,
+        "solve_block",
+        lambda some, *rest, **limits: batches.append(len(some)) or solve_block(some, *rest, **limits),
+    )
     case = svc_case(n=20)
     rows = rows_on(other_device, case.X)
     sizes = [0.05, 1.0, 3.0]
     problems = [DualProblem(rows, case.linear, C * case.lower, C * case.upper) for C in sizes]
     found = solve_many(problems, tol=1e-4)
+    assert batches == [3]
     for C, solution in zip(sizes, found, strict=True):
         assert solution.status is Status.CONVERGED
         assert solution.gap < 1e-4
@@ -397,3 +406,11 @@ def test_the_first_compilation_is_said_and_not_once_the_programs_are_kept(tmp_pa
     (tmp_path / "none yet" / "ABC").mkdir(parents=True)
     (tmp_path / "none yet" / "ABC" / "solve_blocks.json").write_text("{}")
     assert devices.explain_compilation("cuda:1") is None
+
+
+def test_verbose_says_that_programs_are_compiled(monkeypatch, capsys):
+    monkeypatch.setattr(forms, "explain_compilation", lambda device: f"{device}: compiles its programs")
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    for verbose in (True, False):
+        SupervisedSVC(verbose=verbose, device="cpu").fit(X, np.arange(12) % 2)
+    assert capsys.readouterr().out.count("[device] cpu: compiles its programs") == 1

@@ -16,6 +16,7 @@ from semisvm import (
     SupervisedSVC,
     TransductiveSVC,
 )
+from semisvm.estimators import classifier
 
 SVCS = (
     SupervisedSVC,
@@ -162,3 +163,31 @@ def test_the_labeled_rows_of_a_class_of_weight_0_take_no_part(method, multi_clas
     assert not (one.predict(X) == 0).any()
     if method is SupervisedSVC:  # the others also learn from where all rows lie
         np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "every other row", "object", "sparse", "no columns"])
+def test_picked_rows_are_those_that_an_index_gives(layout, monkeypatch):
+    monkeypatch.setattr(classifier, "BYTES_PER_PART", 64)
+    X = np.arange(120.0).reshape(40, 3)
+    X = {
+        "C": X,
+        "F": np.asfortranarray(X),
+        "every other row": X[::2],
+        "object": X.astype(object),
+        "sparse": sparse.csr_matrix(X),
+        "no columns": X[:, :0].copy(),
+    }[layout]
+    for rows in (np.array([19, 0, 7, 7]), np.array([], dtype=np.intp)):
+        picked, expected = classifier.pick_rows(X, rows), X[rows]
+        assert type(picked) is type(expected)
+        assert picked.dtype == expected.dtype
+        assert picked.shape == expected.shape
+        assert abs(picked - expected).sum() == 0
+
+
+def test_the_largest_magnitude_is_that_of_all_parts(monkeypatch):
+    monkeypatch.setattr(classifier, "BYTES_PER_PART", 64)
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    X[37, 2] = -9.0
+    assert classifier.largest_magnitude(X) == classifier.largest_magnitude(sparse.csr_matrix(X)) == 9.0
+    assert classifier.largest_magnitude(X[:0]) == 0.0

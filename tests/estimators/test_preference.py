@@ -23,8 +23,7 @@ from semisvm.decision import choose
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.estimators import problem as forms
 from semisvm.estimators.preference import _plan
-from semisvm.estimators.preference._plan import draw_certificate_rows, make_plan
-from semisvm.estimators.preference._unlabeled import draw_folds
+from semisvm.estimators.preference._plan import draw_certificate_rows, draw_folds, make_plan
 from semisvm.labels import Labels, encode
 
 

@@ -1,27 +1,34 @@
 """Unlabeled rows train where out-of-fold scores say that this helps, and nowhere else."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
 
+from preference_data import noisy_clouds
+from semisvm import PreferenceSVC, SupervisedSVC
 from semisvm.decision import Target, choose, count_all, f_score
 from semisvm.decision.audit import resample, resampled_values
 from semisvm.decision.target import best_of
-from semisvm.dual import solve
+from semisvm.dual import Status, solve, solve_many
+from semisvm.estimators import problem as forms
+from semisvm.estimators.class_shares import guess_by_rank, rank_rows
 from semisvm.estimators.preference._learner import Learner
+from semisvm.estimators.preference._plan import draw_folds
 from semisvm.estimators.preference._unlabeled import (
     CANDIDATES,
     SUPERVISED_CANDIDATE,
     Candidate,
     CandidateChoice,
-    draw_folds,
-    guess_by_rank,
 )
 from semisvm.estimators.rounds import hinge_problem
-from semisvm.kernels import kernel_rows, make_formula
+from semisvm.kernels import CachedRows, kernel_rows, make_formula
 
 TARGETS = [
     Target(),
@@ -139,10 +146,12 @@ def test_a_target_that_is_a_number_of_rows_leaves_labels_nothing_to_choose():
 
 def test_guesses_follow_the_rank_and_the_rate_and_the_surer_half_leaves_the_middle_out():
     values, pool = np.array([9.0, 1.0, 5.0, 3.0, -2.0, 0.0, 7.0]), np.array([1, 2, 3, 4, 5, 6])
-    assert guess_by_rank(values, pool, 1 / 3, False).tolist() == [0, -1, 1, -1, -1, -1, 1]
-    assert guess_by_rank(values, pool, 1 / 3, True).tolist() == [0, 0, 0, 0, -1, -1, 1]
-    assert guess_by_rank(values, pool, 0.0, False).sum() == -4.0  # both classes are always there
-    assert guess_by_rank(values, pool, 1.0, False).sum() == 4.0
+    ranked = rank_rows(values, pool)
+    assert ranked.tolist() == [6, 2, 3, 1, 5, 4]
+    assert guess_by_rank(ranked, 7, 1 / 3, False).tolist() == [0, -1, 1, -1, -1, -1, 1]
+    assert guess_by_rank(ranked, 7, 1 / 3, True).tolist() == [0, 0, 0, 0, -1, -1, 1]
+    assert guess_by_rank(ranked, 7, 0.0, False).sum() == -4.0  # both classes are always there
+    assert guess_by_rank(ranked, 7, 1.0, False).sum() == 4.0
 
 
 def test_folds_test_every_label_once_per_draw_and_spread_the_classes_evenly():
@@ -213,18 +222,27 @@ def test_out_of_fold_scores_are_those_of_models_without_the_fold_averaged_over_t
     np.testing.assert_allclose(scores_of(found, found.chosen), expected.mean(axis=0)[sign != 0])
 
 
-def test_a_learner_that_trains_several_at_once_is_given_the_folds_of_a_candidate_together():
-    class AtOnce(NearestMean):
-        def train_many(self, trainings):
-            self.sizes = [*getattr(self, "sizes", []), len(trainings)]
-            return [self.train(*training) for training in trainings]
+class CountsBatches(NearestMean):
+    """Notes how many trainings it is given at a time."""
 
+    def __init__(self, X, *, trains_at_once):
+        super().__init__(X)
+        self.trains_at_once, self.sizes = trains_at_once, []
+
+    def train_many(self, trainings):
+        self.sizes.append(len(trainings))
+        return super().train_many(trainings)
+
+
+def test_a_learner_that_trains_at_once_is_given_all_candidates_of_a_round_together():
     X, _, sign = _two_clouds(gap=0.3)
     folds = draw_folds(sign)
-    learner = AtOnce(X)
-    together = settle(learner, sign, folds=folds, caution=np.inf)
-    assert learner.sizes == [15] * (1 + len(CANDIDATES))
-    assert records_of(together) == records_of(settle(NearestMean(X), sign, folds=folds, caution=np.inf))
+    learners = [CountsBatches(X, trains_at_once=at_once) for at_once in (False, True)]
+    one_by_one, together = (settle(learner, sign, folds=folds, caution=np.inf) for learner in learners)
+    assert learners[0].sizes == [15] * (1 + len(CANDIDATES))
+    assert learners[1].sizes == [1 + 15, 15 * len(CANDIDATES)]
+    assert records_of(together) == records_of(one_by_one)
+    assert together.learner.n_iter == one_by_one.learner.n_iter
 
 
 def test_candidates_that_change_nothing_leave_the_supervised_model():
@@ -299,3 +317,44 @@ def test_any_classifier_with_weights_can_be_settled():
 def test_candidates_say_what_they_are():
     names = [str(candidate) for candidate in (SUPERVISED_CANDIDATE, CANDIDATES[0], Candidate(0.3, True, 2))]
     assert names == ["supervised", "all at 0.003", "surer half at 0.3, 2 rounds"]
+
+
+def count_batches(monkeypatch, change=list):
+    """Make kernel rows of the host look like a whole matrix on a device; return the sizes of the batches solved."""
+    sizes = []
+
+    def counted(problems, starts, **limits):
+        sizes.append(len(problems))
+        return change(solve_many(problems, starts, **limits))
+
+    monkeypatch.setattr(CachedRows, "is_whole", True, raising=False)
+    monkeypatch.setattr(forms, "solve_many", counted)
+    return sizes
+
+
+def test_a_fit_on_a_device_is_a_few_batches_and_the_same_model(monkeypatch):
+    X, y, _ = noisy_clouds()
+    model = PreferenceSVC(C=10, gamma=0.1, tol=1e-6, random_state=0)
+    alone = clone(model).fit(X, y)
+    sizes = count_batches(monkeypatch)
+    together = model.fit(X, y)
+    assert sizes[:2] == [1 + 15, 15 * len(CANDIDATES)]
+    assert len(sizes) <= 3
+    assert [r.details["candidate"] for r in together.history_] == [r.details["candidate"] for r in alone.history_]
+    np.testing.assert_allclose(together.decision_function(X), alone.decision_function(X), atol=1e-4)
+    np.testing.assert_array_equal(together.labeled_iter_, alone.labeled_iter_)
+
+
+def test_a_batch_that_is_cut_off_leaves_the_machine_of_all_labels(monkeypatch):
+    X, y, _ = noisy_clouds()
+
+    def without_end(found):
+        return [*found[:3], *(replace(solution, status=Status.TIME_LIMIT) for solution in found[3:])]
+
+    sizes = count_batches(monkeypatch, without_end)
+    with pytest.warns(ConvergenceWarning):
+        model = PreferenceSVC(C=10, gamma=0.1, tol=1e-6, random_state=0).fit(X, y)
+    assert sizes == [1 + 15]
+    assert model.termination_condition_ == "time_limit"
+    supervised = SupervisedSVC(C=10, gamma=0.1, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), supervised.decision_function(X), atol=1e-4)

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from preference_data import overlapping, three_classes
 from semisvm import AutoSVC, FairSampleWarning, PreferenceClassifier, PreferenceSVC, check_fair_sample
-from semisvm.estimators.preference._unlabeled import draw_folds
+from semisvm.estimators.preference._plan import draw_folds
 from semisvm.model_selection import list_folds, random_fold_scores
 
 

@@ -129,6 +129,16 @@ def test_estimators_and_pipelines_of_the_library_are_saved_too(tmp_path):
     np.testing.assert_array_equal(back.decision_function(X), pipeline.decision_function(X))
 
 
+def test_a_type_that_has_moved_to_another_module_since_is_found(tmp_path, monkeypatch):
+    X, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 2
+    model = semisvm.SupervisedSVC().fit(X, y)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(semisvm.SupervisedSVC, "__module__", "semisvm.estimators.earlier")
+        semisvm.save(model, tmp_path / "m.skops")
+    back = semisvm.load(tmp_path / "m.skops")
+    np.testing.assert_array_equal(back.decision_function(X), model.decision_function(X))
+
+
 def test_the_manifest_says_what_the_model_is(tmp_path):
     model = fit_model(training(160), Settings(min_recall=0.8), method="transductive").model
     path = semisvm.save(model, tmp_path / "m.skops")

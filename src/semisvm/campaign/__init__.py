@@ -14,9 +14,9 @@ The arithmetic is in `semisvm.decision`, which has nothing random in it; here ar
 """
 
 from semisvm.campaign.core import Campaign
+from semisvm.campaign.model import ThresholdClassifier
 from semisvm.campaign.record import CampaignSummary, claim_in_words, first_price, summarize_campaign
 from semisvm.campaign.sequence import ThresholdEvidence
-from semisvm.campaign.threshold import ThresholdClassifier
 from semisvm.campaign.verdict import CampaignVerdict, PriceList
 
 __all__ = [

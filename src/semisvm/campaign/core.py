@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from semisvm.campaign.draws import AnswerLog, make_seed, read_seed, time_now
-from semisvm.campaign.prediction import calibration_of, plan_campaign
+from semisvm.campaign.model import calibration_of, find_pos_label, plan_campaign, response_of, scores_for_class
 from semisvm.campaign.stored import StoredCampaign, join_ledgers, pool_scores
-from semisvm.campaign.threshold import find_pos_label, response_of, scores_for_class
 from semisvm.campaign.verdict import CampaignVerdict, Given, PriceList, certified_point, make_verdict
 from semisvm.decision import Target
 from semisvm.decision.betting import SamplingClaim

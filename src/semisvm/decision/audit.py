@@ -31,6 +31,7 @@ from semisvm.decision.choose import choose_for, measure
 from semisvm.decision.counts import Counts
 from semisvm.decision.operating_point import EvidenceLevel, OperatingPoint
 from semisvm.decision.target import Target
+from semisvm.kernels.threads import for_each
 
 SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED = "supervised", "supervised + threshold", "with unlabeled"
 
@@ -113,15 +114,15 @@ def changed_by_unlabeled(audit: Mapping[str, OperatingPoint]) -> bool:
     return (before.threshold, before.counts) != (after.threshold, after.counts)
 
 
-_NUMBERS_AT_ONCE = 1 << 20  # in one table of resamples x thresholds
+_NUMBERS_AT_ONCE = 1 << 17  # in one table of resamples x rows, so that it stays in the processor's cache
 
 
 def resample(is_positive: Bools, n_resamples: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw how often each row counts in each resample: integers of shape (B, m)."""
-    copies = np.zeros((n_resamples, len(is_positive)), dtype=np.int64)
+    """Draw how often each row counts in each resample: integers of shape (B, m), the B of a row side by side."""
+    copies = np.zeros((len(is_positive), n_resamples), dtype=np.int32)
     for rows in (np.flatnonzero(is_positive), np.flatnonzero(~is_positive)):
-        copies[:, rows] = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=n_resamples)
-    return copies
+        copies[rows] = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=n_resamples).T
+    return copies.T
 
 
 def resampled_values(scores: Floats, is_positive: Bools, copies: np.ndarray, target: Target) -> Floats:
@@ -135,29 +136,33 @@ def resampled_values(scores: Floats, is_positive: Bools, copies: np.ndarray, tar
     last = np.flatnonzero(is_cut)
     hits = np.cumsum(positive)[last]
     is_cut[last[hits == np.append(0, hits[:-1])]] = False
-    height = max(1, _NUMBERS_AT_ONCE // len(scores))
-    parts = [
-        _values(copies[start : start + height, order], positive, is_cut, target)
-        for start in range(0, len(copies), height)
-    ]
-    return np.concatenate(parts)
+    width = max(1, _NUMBERS_AT_ONCE // len(scores))
+    values = np.empty(len(copies))
+
+    def value(part: slice) -> None:
+        values[part] = _values(copies[part].T[order], positive, is_cut, target)
+
+    for_each(value, [slice(start, start + width) for start in range(0, len(copies), width)])
+    return values
 
 
 def _values(copies: np.ndarray, positive: Bools, is_cut: Bools, target: Target) -> Floats:
-    """Return the same for rows that are in descending order of score."""
+    """Return the same for rows in descending order of score; `copies` has one column per resample."""
     cuts = np.flatnonzero(is_cut)
     begins = np.append(0, cuts + 1)  # of the rows between two cuts: only sums at cuts are needed
-    accepted = np.cumsum(np.add.reduceat(copies, begins[begins < len(positive)], axis=1), axis=1)
-    hits = _with_none_accepted(np.cumsum(copies[:, positive], axis=1))
-    n_positive, n_rows = hits[:, -1:], accepted[:, -1:]
-    tp = _with_none_accepted(hits[:, np.cumsum(positive)[cuts]])
-    fp = _with_none_accepted(accepted[:, : len(cuts)]) - tp
+    accepted = np.cumsum(np.add.reduceat(copies, begins[begins < len(positive)], axis=0), axis=0)
+    hits = _with_none_accepted(np.cumsum(copies[positive], axis=0))
+    n_positive, n_rows = hits[-1], accepted[-1]
+    tp = _with_none_accepted(hits[np.cumsum(positive)[cuts]])
+    fp = _with_none_accepted(accepted[: len(cuts)]) - tp
     counts = Counts(tp=tp, fp=fp, fn=n_positive - tp, tn=n_rows - n_positive - fp)
+    if not target.is_constrained:
+        return target.objective(counts).max(axis=0)
     shortfall = target.shortfall(counts)
-    least = shortfall.min(axis=1)
-    best = np.where(shortfall == least[:, None], target.objective(counts), -np.inf).max(axis=1)
+    least = shortfall.min(axis=0)
+    best = np.where(shortfall == least, target.objective(counts), -np.inf).max(axis=0)
     return np.where(least > 0, -least, best)
 
 
 def _with_none_accepted(counts: np.ndarray) -> np.ndarray:
-    return np.hstack([np.zeros((len(counts), 1), dtype=counts.dtype), counts])
+    return np.concatenate([np.zeros_like(counts[:1]), counts])

@@ -79,7 +79,11 @@ class PairwiseSteps:
         state, kernel = self.state, self.state.kernel
         may_rise, may_fall = state.beta < state.upper, state.beta > state.lower
         can_move = (may_rise | may_fall).any(axis=0)  # rows whose boxes have width 0 are never needed
-        if (kernel.slot[can_move] >= 0).all():
+        n_missing = int((kernel.slot[can_move] < 0).sum())
+        if n_missing == 0:
+            return True
+        if n_missing <= FIRST_BATCH and np.count_nonzero(can_move) <= kernel.capacity:
+            kernel.require(np.flatnonzero(can_move))
             return True
         if kernel.n_rows**2 * kernel.dtype.itemsize <= min(WHOLE_GRAM_BYTES, kernel.values.nbytes):
             kernel.require(np.arange(kernel.n_rows))

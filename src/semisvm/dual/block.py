@@ -84,9 +84,8 @@ def _step_until_solved(blocks: Blocks, deadline: float, callback) -> Status | No
         pending.append(blocks.look())
         if len(pending) <= blocks.looks_behind:
             continue
-        gap, n_iter, state, objective, is_finite = pending.popleft()()
-        if not is_finite.all():
-            raise UndefinedError("The kernel has values that are not finite: scale the data, or correct the kernel.")
+        gap, objective, n_iter, state = pending.popleft()()
+        _refuse_undefined(objective)
         if (state != 0).all():
             return None
         if time.perf_counter() >= deadline:
@@ -94,6 +93,11 @@ def _step_until_solved(blocks: Blocks, deadline: float, callback) -> Status | No
         if callback is not None and callback(int(n_iter.sum()), float(gap.max())):
             return Status.STOPPED
         progress.check(blocks, n_iter, objective, state)
+
+
+def _refuse_undefined(objective: np.ndarray) -> None:
+    if not np.isfinite(objective).all():
+        raise UndefinedError("The kernel has values that are not finite: scale the data, or correct the kernel.")
 
 
 class _BatchProgress:
@@ -116,12 +120,13 @@ class _BatchProgress:
         self.outer_seen = np.where(due, blocks.n_outer, self.outer_seen)
         self.objective = np.where(due, objective, self.objective)
         for problem in np.flatnonzero((has_stopped | is_stalled) & (state == 0)):
-            blocks.state[problem] = STALLED
+            blocks.end(int(problem), STALLED)
 
 
 def _solutions(blocks: Blocks, reason: Status | None, seconds: float) -> list[DualSolution]:
     ends = {0: reason or Status.STALLED, 1: Status.CONVERGED, 2: Status.MAX_ITER, STALLED: Status.STALLED}
     gap, objective, bias = blocks.certificate()
+    _refuse_undefined(objective)
     beta, scores, state, n_iter = (x.cpu().numpy() for x in (blocks.beta, blocks.scores, blocks.state, blocks.n_iter))
     return [
         DualSolution(

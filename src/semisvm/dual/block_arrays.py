@@ -54,9 +54,9 @@ class Blocks:
         shape, device = (self.n_problems,), kernel.device
         self.state = torch.zeros(shape, dtype=torch.int32, device=device)
         self.n_iter = torch.zeros(shape, dtype=torch.int64, device=device)
-        self.gap = torch.full(shape, math.inf, dtype=torch.float64, device=device)
-        self.lowest, self.highest = (
-            torch.empty((self.n_problems, self.n_segments), dtype=torch.float64, device=device) for _ in range(2)
+        self.facts = torch.zeros((self.n_problems, 4), dtype=torch.float64, device=device)
+        self.lowest, self.highest, self.energy = (
+            torch.empty((self.n_problems, self.n_segments), dtype=torch.float64, device=device) for _ in range(3)
         )
         mean = float(np.abs(kernel.diagonal).mean()) if kernel.n_rows else 1.0
         share = BLOCK_SHARE if self.picks else ONLY_BLOCK_SHARE[kernel.dtype.type]
@@ -102,9 +102,8 @@ class Blocks:
         ]
         betas, scores, changes = zip(*begun, strict=True)
         self.beta, self.scores = self.kernel.tensor(np.stack(betas)), self.kernel.tensor(np.stack(scores))
-        for b, change in enumerate(changes):
-            if len(rows := np.flatnonzero(change)):
-                self.kernel.add_times(self.kernel.tensor(rows), self.kernel.tensor(change[rows]), self.scores[b])
+        if (change := np.stack(changes)).any():
+            self.kernel.add_times(self.kernel.tensor(change), self.scores)
 
     def step(self) -> None:
         """Take one outer step of every problem that is not solved yet: four launches, nothing is read back."""
@@ -114,7 +113,7 @@ class Blocks:
         B, m, n, Q = self.n_problems, self.n_variables, self.kernel.n_rows, self.size
         choose_blocks[(B, self.n_segments)](
             self.beta, self.lower, self.upper, self.linear, self.scores, self.row, self.stamp, self.chosen,
-            self.lowest, self.highest, self.state, m, n, self.n_outer, self.n_tiles,
+            self.lowest, self.highest, self.energy, self.state, m, n, self.n_outer, self.n_tiles,
             S=self.n_segments, WIDTH=self.width, PICKS=self.picks, Q=Q, num_warps=4,
         )  # fmt: skip
         if not self.kernel.is_whole:
@@ -126,8 +125,8 @@ class Blocks:
         )  # fmt: skip
         solve_blocks[(B,)](
             self.block, self.kernel.diagonal_tensor, self.row, self.chosen, self.delta, self.beta, self.lower,
-            self.upper, self.linear, self.scores, self.lowest, self.highest, self.state, self.n_iter, self.gap,
-            self.settings, m, n, Q=Q, S=self.n_segments, num_warps=max(1, min(BLOCK_WARPS, Q // 128)),
+            self.upper, self.linear, self.scores, self.lowest, self.highest, self.energy, self.state, self.n_iter,
+            self.facts, self.settings, m, n, Q=Q, S=self.n_segments, num_warps=max(1, min(BLOCK_WARPS, Q // 128)),
         )  # fmt: skip
         self.kernel.add_to_scores(self.stored, self.place, self.delta, self.scores, self.state, B)
 
@@ -145,25 +144,27 @@ class Blocks:
             self.kernel.make(rows, self.stored[b * self.size + new.start : b * self.size + new.stop])
 
     def look(self) -> Callable[[], np.ndarray]:
-        """Start a transfer to the host; call the result for (5, B): gap, n_iter, state, objective, is finite."""
+        """Start a transfer to the host; call the result for (4, B): gap, objective, n_iter, state."""
         import torch
 
-        gradient = self._gradient()
-        objective = self._objective(gradient)
-        is_finite = torch.isfinite(gradient).all(dim=1)
-        facts = torch.stack([self.gap, *(x.double() for x in (self.n_iter, self.state, objective, is_finite))])
-        if facts.device.type != "cuda":
-            return facts.numpy
-        copy = torch.empty(facts.shape, dtype=facts.dtype, pin_memory=True)
-        copy.copy_(facts, non_blocking=True)
+        if self.facts.device.type != "cuda":
+            copy = self.facts.clone()
+            return lambda: copy.numpy().T
+        copy = torch.empty(self.facts.shape, dtype=self.facts.dtype, pin_memory=True)
+        copy.copy_(self.facts, non_blocking=True)
         arrived = torch.cuda.Event()
         arrived.record()
 
         def wait() -> np.ndarray:
             arrived.synchronize()
-            return copy.numpy()
+            return copy.numpy().T
 
         return wait
+
+    def end(self, problem: int, state: int) -> None:
+        """End a problem that the host has given up."""
+        self.state[problem] = state
+        self.facts[problem, 3] = state
 
     @property
     def has_moved(self) -> bool:
@@ -174,15 +175,14 @@ class Blocks:
         """Compute the scores from the coefficients; return whether a problem that counted as solved is not."""
         if self.n_variables == 0:
             return False
-        for b in range(self.n_problems):
-            coefficients = self.beta.new_zeros(self.kernel.n_rows).index_add_(0, self.row.long(), self.beta[b])
-            rows = coefficients.nonzero()[:, 0]
-            self.scores[b] = 0
-            if len(rows):
-                self.kernel.add_times(rows, coefficients[rows], self.scores[b])
+        by_row = self.beta
+        if self.problems[0].row is not None:
+            by_row = self.beta.new_zeros(self.scores.shape).index_add_(1, self.at_row, self.beta)
+        self.kernel.add_times(by_row, self.scores.zero_())
         lowest, highest = self._extremes(self._gradient())
         again = (self.state == 1) & (highest - lowest >= tol)
         self.state.masked_fill_(again, 0)
+        self.facts[:, 3] = self.state
         return bool(again.any())
 
     def certificate(self) -> np.ndarray:

@@ -9,10 +9,13 @@ Variable v = 0..m-1 of a problem belongs to data row row[v]; Q variables at a ti
     place                        (B, Q) int32     which of the `stored` kernel rows is that of chosen[i]
     delta                        (B, Q) float64   by how much its coefficient was changed
     block                        (B, Q, Q)        kernel values between the chosen variables
-    lowest, highest              (B, S) float64   for segment s of the variables, s, s + S, ...: the least gradient of
-                                                  those that may rise, the largest of those that may fall
+    lowest, highest, energy      (B, S) float64   for segment s of the variables, s, s + S, ...: the least gradient of
+                                                  those that may rise, the largest of those that may fall, and the
+                                                  sum of beta (gradient + linear), twice its part of the objective
     state                        (B,) int32       SOLVING, or why a problem has ended
-    n_iter, gap                  (B,)             steps taken; the gap when the outer step began
+    n_iter                       (B,) int64       steps taken
+    facts                        (B, 4) float64   for the host: gap and objective when the outer step began, the steps
+                                                  taken after it, state
 
 A step within the block is that of `pairwise_kernel`: `up` has the least gradient of those that may rise, `down` the
 largest second-order decrease, the line search is clipped to the box. It is a chain of three reductions, and their
@@ -58,7 +61,7 @@ def _value_of_key(key, REAL: tl.constexpr, WIDTH: tl.constexpr):
 
 @triton.jit(do_not_specialize=["step", "n_tiles"])
 def choose_blocks(
-    beta, lower, upper, linear, scores, row, stamp, chosen, lowest, highest, state,
+    beta, lower, upper, linear, scores, row, stamp, chosen, lowest, highest, energy, state,
     m, n, step, n_tiles,
     S: tl.constexpr, WIDTH: tl.constexpr, PICKS: tl.constexpr, Q: tl.constexpr,
 ):  # fmt: skip
@@ -71,14 +74,16 @@ def choose_blocks(
     if tl.load(state + b) == 0:
         lane = tl.arange(0, WIDTH)
         least, most = tl.full((WIDTH,), float("inf"), tl.float64), tl.full((WIDTH,), float("-inf"), tl.float64)
-        rising, falling = least, most
+        rising, falling, total = least, most, tl.zeros((WIDTH,), tl.float64)
         v_rising, v_falling = tl.full((WIDTH,), -1, tl.int32), tl.full((WIDTH,), -1, tl.int32)
         for tile in range(n_tiles):
             v = s + S * (tile * WIDTH + lane)
             there = v < m
             value = tl.load(beta + b * m + v, mask=there, other=0.0)
             gradient = tl.load(scores + b * n + tl.load(row + v, mask=there, other=0), mask=there, other=0.0)
-            gradient += tl.load(linear + b * m + v, mask=there, other=0.0)
+            own = tl.load(linear + b * m + v, mask=there, other=0.0)
+            gradient += own
+            total += value * (gradient + own)  # not finite where a gradient is not, for beta 0 too
             may_rise = there & (value < tl.load(upper + b * m + v, mask=there, other=0.0))
             may_fall = there & (value > tl.load(lower + b * m + v, mask=there, other=0.0))
             least = tl.where(may_rise & (gradient < least), gradient, least)
@@ -92,6 +97,7 @@ def choose_blocks(
                 falling, v_falling = tl.where(better, gradient, falling), tl.where(better, v, v_falling)
         tl.store(lowest + b * S + s, tl.min(least, axis=0))
         tl.store(highest + b * S + s, tl.max(most, axis=0))
+        tl.store(energy + b * S + s, tl.sum(total, axis=0))
         if PICKS > 0:
             up_key, down_key = _key_with_lane(rising, lane, WIDTH), _key_with_lane(falling, lane, WIDTH)
             out = chosen + b * Q + (step % 2) * (Q // 2) + s * PICKS
@@ -146,8 +152,8 @@ def gather(
 
 @triton.jit
 def solve_blocks(
-    block, diagonal, row, chosen, delta, beta, lower, upper, linear, scores, lowest, highest, state, n_iter, gap,
-    settings,
+    block, diagonal, row, chosen, delta, beta, lower, upper, linear, scores, lowest, highest, energy, state, n_iter,
+    facts, settings,
     m, n,
     Q: tl.constexpr, S: tl.constexpr,
 ):  # fmt: skip
@@ -160,12 +166,16 @@ def solve_blocks(
         segment = tl.arange(0, S)
         bottom = tl.min(tl.load(lowest + b * S + segment), axis=0)
         whole_gap = tl.max(tl.load(highest + b * S + segment), axis=0) - bottom
-        tl.store(gap + b, whole_gap)
+        told = facts + b * 4
+        tl.store(told, whole_gap)
+        tl.store(told + 1, 0.5 * tl.sum(tl.load(energy + b * S + segment), axis=0))
         taken, max_iter, tol = tl.load(n_iter + b), tl.load(settings + 3), tl.load(settings)
         if not whole_gap >= tol:
             tl.store(state + b, _CONVERGED)
+            tl.store(told + 3, _CONVERGED)
         elif taken >= max_iter:
             tl.store(state + b, _MAX_ITER)
+            tl.store(told + 3, _MAX_ITER)
         else:
             lane = tl.arange(0, Q)
             v = tl.load(chosen + b * Q + lane)
@@ -222,3 +232,4 @@ def solve_blocks(
             tl.store(beta + b * m + v, after, mask=there)
             tl.store(delta + b * Q + lane, tl.where(there, after - x, 0.0))
             tl.store(n_iter + b, taken + n_steps)
+            tl.store(told + 2, taken + n_steps)

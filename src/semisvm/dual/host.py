@@ -26,7 +26,8 @@ from semisvm.errors import UndefinedError
 from semisvm.kernels import CachedRows
 from semisvm.kernels.interface import HostRows
 
-SINGLE_FLIP_ROWS = 256  # a warm start that changes fewer rows,
+WARM_GRAM_BYTES = 128_000_000  # a warm start is finished by pairwise steps where the kernel matrix is smaller
+SINGLE_FLIP_ROWS = 256  # one that changes fewer rows,
 PAIRWISE_WARM_ROWS = 20_000  # among fewer than so many, is finished by pairwise steps too
 ROUNDS_TO_SETTLE = 3  # rounds that a variable must stay at a bound before its row may be overwritten, in frugal rows
 WORK_BETWEEN_CHECKS = 50_000_000  # gradient entries updated between two checks of the clock, Ctrl-C and callbacks
@@ -92,7 +93,7 @@ def solve_on_host(
 def _method(state: "SolverState", is_cold: bool) -> Callable[[float, float], bool]:
     """The way to advance: a function of tol and the most steps that returns whether it did anything."""
     kernel = state.kernel
-    is_small = kernel.n_rows**2 * kernel.dtype.itemsize <= WHOLE_GRAM_BYTES
+    is_small = kernel.n_rows**2 * kernel.dtype.itemsize <= (WHOLE_GRAM_BYTES if is_cold else WARM_GRAM_BYTES)
     is_nearly_there = not is_cold and kernel.n_rows <= PAIRWISE_WARM_ROWS and state.n_repaired < SINGLE_FLIP_ROWS
     return (PairwiseSteps if is_small or is_nearly_there else WorkingSets)(state).advance
 

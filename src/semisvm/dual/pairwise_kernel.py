@@ -41,7 +41,7 @@ def pairwise_steps(values, slot, last_used, clock, diagonal, gradient, beta, low
     for k in range(beta.shape[0]):
         for j in range(beta.shape[1]):
             movable[k, j] = _directions(beta[k, j], lower[k, j], upper[k, j]) if slot[j] >= 0 else 0
-    piece, up, lowest, highest = _apply_step(gradient, movable, values, 0, 0, 0.0)
+    piece, up, lowest, highest = _apply_step(gradient, movable, values, np.int64(0), np.int64(0), 0.0)
     for n_steps in range(max_steps):
         if not highest - lowest >= tol:
             return n_steps, highest - lowest

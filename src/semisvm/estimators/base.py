@@ -1,7 +1,7 @@
 """The scikit-learn side of every SVM here: check the input, have the method fit it, keep what was learned.
 
 A method is a subclass with one method of its own, ``_fit(problem) -> MethodFit``: `problem` says what it is given,
-`binary` and `labeling` hold what helps it with more than two classes. What is learned has one line or entry per binary
+`binary` and `rounds` hold what helps it with more than two classes. What is learned has one line or entry per binary
 problem: ``dual_coef_`` (n_problems, n_support), ``intercept_`` (n_problems,).
 """
 
@@ -26,6 +26,7 @@ from semisvm.estimators.classifier import (
     check_every_class_is_used,
     dense_if_kernel,
     kernel_overflow,
+    pick_rows,
     read_random_sample,
     refuse_undefined,
     row_weights,
@@ -223,7 +224,8 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             row_beta = np.stack([fit.row_beta for fit in found.fits])
             is_support = (row_beta != 0).any(axis=0)
             self.support_ = rows_in_use[is_support]
-            self.support_vectors_ = np.empty((0, 0)) if found.formula.name == "precomputed" else X[self.support_]
+            has_vectors = found.formula.name != "precomputed"
+            self.support_vectors_ = pick_rows(X, self.support_) if has_vectors else np.empty((0, 0))
             self.dual_coef_ = row_beta[:, is_support]
         for name, values in found.per_row.items():
             wide = np.full(len(labels.codes), np.nan if values.dtype.kind == "f" else -1, dtype=values.dtype)
@@ -271,7 +273,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         codes[rows_in_use[is_open]] = guessed[is_open]
         outside = np.flatnonzero(codes < 0)
         if len(outside):
-            codes[outside] = winning_codes(self._decide(self._score_checked(X[outside])))
+            codes[outside] = winning_codes(self._decide(self._score_checked(pick_rows(X, outside))))
         return codes
 
     @with_shared_docs

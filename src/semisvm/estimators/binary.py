@@ -2,10 +2,10 @@
 
 One-vs-rest has one problem per class (one alone when there are two); one-vs-one has one per pair of classes, in which
 the rows of other classes take no part and unlabeled rows always do. Where there is a cost matrix, one-sided regression
-(`labeling`) has one problem per class, whose score is the cost of predicting it.
+(`costs.OneSided`) has one problem per class, whose score is the cost of predicting it.
 
 Most methods are written for two classes, as signs: `fit_pairs` makes the tasks and puts the fits together. Methods
-that give a row one of *all* the classes use `labeling` instead.
+that give a row one of *all* the classes use `rounds.Labeler` instead.
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ class Pair:
     def of_rows(self, rows: np.ndarray) -> Pair:
         """The same pair on some of the rows."""
         return self
+
+    def sign(self, codes: np.ndarray) -> np.ndarray:
+        """+1 for the first class, -1 for the second (or the rest), 0 for rows that the pair does not concern."""
+        is_negative = codes >= 0 if self.negative is None else codes == self.negative
+        return np.where(codes == self.positive, 1.0, np.where(is_negative, -1.0, 0.0))
 
     def name(self, classes: np.ndarray) -> str:
         """For people: "spam vs rest", "cat vs dog"."""

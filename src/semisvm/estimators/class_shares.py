@@ -12,6 +12,7 @@ take the labeled rows for a random sample; where they were picked by class, only
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
@@ -144,6 +145,15 @@ def label_by_rank(sign: np.ndarray, ranked: np.ndarray, n_positive: int, n_negat
     n_negative = len(ranked) - n_positive if n_negative is None else n_negative
     guess[ranked[:n_positive]], guess[ranked[len(ranked) - n_negative :]] = +1, -1
     return guess
+
+
+def guess_by_rank(ranked: np.ndarray, n_rows: int, rate: float, is_half: bool) -> np.ndarray:
+    """Call the top `rate` of the ranked rows positive and the rest negative, or the surer half of each: (n,) signs."""
+    n_positive = min(max(round(rate * len(ranked)), 1), len(ranked) - 1)
+    n_negative = len(ranked) - n_positive
+    if is_half:
+        n_positive, n_negative = math.ceil(n_positive / 2), math.ceil(n_negative / 2)
+    return label_by_rank(np.zeros(n_rows), ranked, n_positive, n_negative)
 
 
 def assign(score: np.ndarray, count: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semisvm.errors import UndefinedError
 from semisvm.kernels import Formula
+from semisvm.kernels.threads import for_each
 from semisvm.labels import Labels
 from semisvm.matrices import is_sparse_matrix, stored_numbers
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 LARGEST = 1e150  # a sum of squares of a million such numbers is finite in float64
 LARGEST_WEIGHT = 1e30  # of a row, and the inverse of the smallest
 SAFE_IN_FLOAT32 = 1e12  # largest magnitude, and the inverse of the smallest, whose squares are far from the limits
+BYTES_PER_PART = 1 << 21  # that a thread reads or copies at a time
 SAFE_KERNEL_VALUE = 1e30  # in float32, with room for sums of several
 
 
@@ -101,9 +103,10 @@ def check_class_counts(labels: Labels, counts: np.ndarray) -> None:
 
 def usable_rows(X: Any, names: Any = None) -> Any:
     """Training rows in a precision that is wide enough; rows that no precision is wide enough for are refused."""
-    X = with_small_indices(widened(X))
-    refuse_too_large(X, names)
-    return X
+    usable = with_small_indices(widened(X))
+    if X.dtype != np.float32:  # whose numbers are all small enough
+        refuse_too_large(usable, names)
+    return usable
 
 
 def dense_if_kernel(X: Any) -> Any:
@@ -132,7 +135,34 @@ def with_small_indices(X: Any) -> Any:
 def largest_magnitude(X: Any) -> float:
     """The largest |X[i, j]|; 0 where X is empty."""
     values = stored_numbers(X)
-    return float(max(values.max(), -values.min())) if values.size else 0.0
+    if not values.size:
+        return 0.0
+    parts = _parts(len(values), values.nbytes)
+    ends = np.empty((2, len(parts)))
+
+    def measure(number: int) -> None:
+        part = values[parts[number]]
+        ends[:, number] = part.max(), -part.min()
+
+    for_each(measure, range(len(parts)))
+    return float(ends.max())
+
+
+def pick_rows(X: Any, rows: np.ndarray) -> Any:
+    """X[rows], copied by all threads; `rows` are numbers from 0 on."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or not X.flags.c_contiguous or X.dtype.hasobject:
+        return X[rows]
+    picked = np.empty((len(rows), X.shape[1]), dtype=X.dtype)
+    for_each(
+        lambda part: np.take(X, rows[part], axis=0, out=picked[part], mode="clip"), _parts(len(rows), picked.nbytes)
+    )
+    return picked
+
+
+def _parts(length: int, n_bytes: int) -> list[slice]:
+    """Parts of an array of so many bytes, along its first axis, that are worth a thread each."""
+    step = max(1, -(-length // max(1, n_bytes // BYTES_PER_PART)))
+    return [slice(start, start + step) for start in range(0, length, step)]
 
 
 def widened(X: Any) -> Any:

@@ -33,9 +33,9 @@ from semisvm.estimators.cluster_labels import (
     choose_clusters,
 )
 from semisvm.estimators.equal_rows import arrange_by_content
-from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord
+from semisvm.estimators.rounds import Labeler
 from semisvm.kernels import Formula
 from semisvm.kernels.spectrum import median_gamma
 from semisvm.shared_docs import with_shared_docs

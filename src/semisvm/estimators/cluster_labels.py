@@ -31,9 +31,9 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from semisvm.dual import Status
-from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import Watch
+from semisvm.estimators.rounds import Labeler
 from semisvm.kernels import KernelRows
 from semisvm.kernels.spectrum import kernel_pca, select_components
 

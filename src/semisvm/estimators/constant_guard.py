@@ -26,7 +26,6 @@ from sklearn.exceptions import ConvergenceWarning
 from semisvm.decision.guard import count_judged, guard, guard_classes, least_possible_cost
 from semisvm.estimators.binary import USABLE, BinaryFit, combine
 from semisvm.estimators.costs import cost_matrix
-from semisvm.estimators.labeling import scheme_of
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import UNLABELED_CODE, Labels
@@ -73,7 +72,7 @@ def compare_with_constants(
     """
     labels = problem.labels
     matrix = cost_matrix(costs, labels.classes)
-    n_labeled = np.bincount(labels.codes[labels.is_labeled], minlength=labels.n_classes).astype(np.float64)
+    n_labeled = labels.n_of_class.astype(np.float64)
     n_judged = count_judged(n_labeled)
     constant_costs, least = shares @ matrix, least_possible_cost(n_judged, matrix, shares)
     names = labels.classes.tolist()
@@ -124,7 +123,7 @@ def _held_out_decisions(
         if any(fit.status not in USABLE for fit in held_out):
             return None
         scores = np.stack([fit.scores for fit in held_out], axis=1)
-        decision = combine(scores, labels.n_classes, scheme_of(problem))
+        decision = combine(scores, labels.n_classes, problem.scheme)
         decisions = np.zeros_like(decision) if decisions is None else decisions
         decisions[fold] = decision[fold]
     return decisions

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.estimators.binary import BinaryFit, MethodFit
+from semisvm.estimators.classifier import pick_rows
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.kernels.threads import for_each
 from semisvm.matrices import is_sparse_matrix
@@ -113,7 +114,7 @@ def arrange_by_content(whole: TrainingProblem, rows: np.ndarray) -> tuple[np.nda
     precomputed kernel stay where they are: all that is known of them is how they relate to each other.
     """
     if not whole.kernel.is_precomputed:
-        rows = rows[content_order(whole.X[rows], *_keys_of_equal_rows(whole, rows))]
+        rows = rows[content_order(pick_rows(whole.X, rows), *_keys_of_equal_rows(whole, rows))]
     return rows, whole.take(rows)
 
 

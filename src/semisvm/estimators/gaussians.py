@@ -155,7 +155,7 @@ class EM:
 
     def _has_too_few_labels(self) -> bool:
         """Too few for covariances of their own: fewer rows in a class, or in all, than there are directions."""
-        sizes, p = np.bincount(self.labels.codes[self.labels.is_labeled]), self.X.shape[1]
+        sizes, p = self.labels.n_of_class, self.X.shape[1]
         if self.how.covariance_type == "tied":
             return sizes.sum() <= p + len(sizes)
         return sizes.min() <= (p if self.how.covariance_type == "full" else 1)

@@ -9,7 +9,7 @@ and the means can: misplaced rows hardly move them. Three steps:
 
 The answer to a cost matrix between more classes is one-sided regression of labeled and unlabeled rows:
 
-    1.  the machines of the labeled rows (`labeling.OneSided`): f_k(x) estimates what predicting class k costs
+    1.  the machines of the labeled rows (`costs.OneSided`): f_k(x) estimates what predicting class k costs
     2.  one class for every unlabeled row, u_k rows of class k:  maximize -sum_i f_{class of i}(x_i)   (`assign`)
     3.  the machines of all rows, the guessed ones at C_unlabeled
 
@@ -43,10 +43,9 @@ from semisvm.estimators.class_shares import (
 from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
 from semisvm.estimators.equal_rows import merge_unlabeled_copies
 from semisvm.estimators.label_mean_search import GuessedMargins, LabelMeans
-from semisvm.estimators.labeling import Labeler, scheme_of
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord
-from semisvm.estimators.rounds import Rounds, hinge_problem
+from semisvm.estimators.rounds import Labeler, Rounds, hinge_problem
 from semisvm.kernels import Formula, KernelRows
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
@@ -196,7 +195,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
             refit = self._way_to_fit(problem, formula, kernel, known=fits)
             shares = self._expected_shares(problem, fits)
             self._constant, self.guard_ = compare_with_constants(problem, self.costs, fits, shares, refit)
-        return MethodFit([expand(fit) for fit in fits], formula, scheme_of(problem))
+        return MethodFit([expand(fit) for fit in fits], formula, problem.scheme)
 
     def _way_to_fit(
         self,

@@ -35,9 +35,9 @@ from semisvm.estimators.auto.stacking import fit_least_squares
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.equal_rows import EqualRows, arrange_by_content, find_equal_rows
-from semisvm.estimators.labeling import Labeler
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord
+from semisvm.estimators.rounds import Labeler
 from semisvm.kernels import Formula, KernelRows, kernel_rows
 from semisvm.kernels.deformed import (
     LINK_WEIGHTS,

@@ -28,7 +28,7 @@ import numpy as np
 
 from semisvm.device import SOLVES_OF_A_SEQUENCE, explain_choice, explain_compilation
 from semisvm.dual import DualProblem, DualSolution, Status, solve, solve_many
-from semisvm.estimators.classifier import needs_float64
+from semisvm.estimators.classifier import needs_float64, pick_rows
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.progress import Progress
 from semisvm.kernels import Formula, kernel_rows, make_formula
@@ -145,13 +145,6 @@ def lower_bound(solution: DualSolution | PrimalSolution) -> float:
     return solution.bound if isinstance(solution, PrimalSolution) else -solution.objective
 
 
-def machine_of(solution: DualSolution | PrimalSolution) -> dict[str, Any]:
-    """What a `BinaryFit` keeps of a solution: coefficients of rows, or weights of features."""
-    if isinstance(solution, PrimalSolution):
-        return {"row_beta": np.empty(0), "w": solution.w}
-    return {"row_beta": solution.row_beta}
-
-
 # Kernel rows are kept in float32, unless a tolerance below this is asked for or there are few rows: there float64
 # costs nothing and makes the model independent of the order of rows to nine digits.
 FLOAT32_SUFFICES = 1e-5
@@ -232,7 +225,7 @@ class TrainingProblem:
 
     def take(self, rows: np.ndarray) -> TrainingProblem:
         """The same problem on these rows, given by their numbers, in this order."""
-        X = self.X[np.ix_(rows, rows)] if self.kernel.is_precomputed else self.X[rows]
+        X = self.X[np.ix_(rows, rows)] if self.kernel.is_precomputed else pick_rows(self.X, rows)
         return replace(
             self,
             X=X,
@@ -245,6 +238,11 @@ class TrainingProblem:
     def with_auto_scheme(self, scheme: str) -> TrainingProblem:
         """The same problem, with what multi_class="auto" means for the method at hand."""
         return replace(self, multi_class=scheme) if self.multi_class == "auto" else self
+
+    @property
+    def scheme(self) -> str:
+        """How the scores of the binary problems are combined: "ovr", "ovo", or with a cost matrix "one_sided"."""
+        return self.multi_class if self.costs.matrix is None else "one_sided"
 
     def settle_form(self, reason_against: str | None = None) -> TrainingProblem:
         """The same problem in the form that suits its rows; `reason_against`: why the method has no primal form."""

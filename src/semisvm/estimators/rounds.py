@@ -1,4 +1,4 @@
-"""The support vector machine of given signs and prices, and methods that solve it again and again on one binary task.
+"""The support vector machine of given signs and prices, and sequences of solves, on one binary task or on all of them.
 
     minimize  1/2 |w|^2 + sum_i box_i max(0, 1 - sign_i f(x_i))         f(x) = <w, x> + bias
 
@@ -10,20 +10,33 @@ last solution, from which the next solve starts, the limits (which hold for the 
 round that gave each row its label, and what to do when the user has waited long enough. A method runs inside
 ``with rounds.until_stopped()``: Ctrl-C, a limit or a callback ends the block wherever it is, and what counts then is
 the last problem that was solved in full.
+
+`Labeler` is for methods that give a row one of *all* the classes (its cluster's majority, the class of the largest
+score): solved apart, two binary problems could claim the same row. It trains every binary problem on one labeling:
+
+    codes  (n,)  the class of each row, guessed or given; -1 where the row takes no part
+    box    (n,)  what a row on the wrong side of its margin costs: C times its weight times the cost of its class
+
+Rows that a problem does not concern (a third class in one-vs-one, rows left out) have a box of zero width in it, so
+that all problems, and all labelings of a sequence, share their kernel rows and start from each other's solutions. Where
+there is a cost matrix the binary problems are those of one-sided regression (`costs.OneSided`).
 """
 
 import contextlib
 import math
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from semisvm.dual import DualProblem, DualSolution, Status
-from semisvm.estimators.binary import USABLE, BinaryFit, BinaryTask
-from semisvm.estimators.problem import LinearRows, machine_of, prepare_solve, solver_of_many
-from semisvm.estimators.progress import RoundRecord
+from semisvm.estimators.binary import USABLE, BinaryFit, BinaryTask, Pair, combine, pairs
+from semisvm.estimators.classifier import winning_codes
+from semisvm.estimators.costs import OneSided, one_sided, unit_of
+from semisvm.estimators.problem import LinearRows, TrainingProblem, prepare_solve, solver_of_many
+from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.primal import GivenPrices, PrimalProblem, PrimalSolution
 
 Solution = DualSolution | PrimalSolution
@@ -61,6 +74,31 @@ def primal_objective(solution: Solution, sign: np.ndarray, box: np.ndarray, loss
     """The objective above at the f of a solution: at least the optimum, whatever the solver left open."""
     losses = box * losses_at(sign * solution.decision_values, loss)
     return 0.5 * squared_norm(solution) + float(losses[sign != 0].sum())
+
+
+def record_of(name: str, solution: Any) -> RoundRecord:
+    """What the history says of a problem that was solved once."""
+    return RoundRecord(
+        problem=name,
+        n_iter=solution.n_iter,
+        gap=solution.gap,
+        seconds=solution.seconds,
+        objective=solution.objective,
+        details=(
+            {"bound": solution.bound}
+            if isinstance(solution, PrimalSolution)
+            else {"n_support": int(np.count_nonzero(solution.beta))}
+        ),
+    )
+
+
+def fit_of(found: Any, history: list[RoundRecord], **more: Any) -> BinaryFit:
+    """A solution as a fit; what the method knows better than the solution is in `more`."""
+    own: dict[str, Any] = {name: getattr(found, name) for name in ("bias", "n_iter", "gap", "status")}
+    is_primal = isinstance(found, PrimalSolution)
+    own |= {"row_beta": np.empty(0), "w": found.w} if is_primal else {"row_beta": found.row_beta}
+    scores = {} if "scores" in more else {"scores": found.decision_values}
+    return BinaryFit(**(own | scores | more), history=history)
 
 
 class EndedEarlyError(Exception):
@@ -129,9 +167,9 @@ class Rounds:
         run, start, arguments = prepare_solve(problem, self._solution if start is None else start, arguments)
         return self._keep(run(problem, start, **arguments))
 
-    def solve_many(self, problems: Sequence[Any], starts: Sequence[Any]) -> list[Any]:
-        """Solve problems that do not wait for each other, on a device all at once; the last one counts as the last."""
-        return [self._keep(found) for found in solver_of_many(problems)(problems, starts, **self._arguments(None))]
+    def solve_many(self, problems: Sequence[Any], starts: Sequence[Any]) -> Iterator[Any]:
+        """Solve problems that do not wait for each other, on a device all at once; the last one taken is the last."""
+        return map(self._keep, solver_of_many(problems)(problems, starts, **self._arguments(None)))
 
     def _arguments(self, tol: float | None) -> dict[str, Any]:
         return self.task.limits.of_solve(self.n_iter, tol=tol, callback=self.task.watch.look)
@@ -185,16 +223,101 @@ class Rounds:
         """What was learned; coefficients and bias are the solution's unless a method knows them better."""
         found, n = self.solution, len(self.task.sign)
         bias = found.bias if bias is None else bias
-        return BinaryFit(
-            **(machine_of(found) if row_beta is None else {"row_beta": row_beta}),
+        more = {} if row_beta is None else {"row_beta": row_beta}
+        return fit_of(
+            found,
+            self.history,
             bias=bias,
             scores=found.scores[:n] + bias,
             n_iter=self.n_iter,
             gap=found.gap if math.isfinite(found.gap) else 0.0,
             status=self.ended_by or found.status,
-            history=self.history,
             rounds=self.labeled_in,
             guess=self.guess,
             ended=ended,
             outcome=outcome,
+            **more,
         )
+
+
+class Labeler:
+    """Trains every binary problem of a `TrainingProblem` on one labeling after the other.
+
+    tasks    the binary problems: pairs of classes, or where there is a cost matrix one regression per class
+    scheme   how their scores are combined: "ovr", "ovo" or "one_sided"
+    found    the solutions of the last labeling, one per task; empty before the first
+    n_iter   solver steps so far, over all tasks
+    """
+
+    def __init__(self, problem: TrainingProblem, kernel: Any, watch: Watch, rows: np.ndarray | None = None):
+        """`rows`, a mask, says which of the problem's rows the kernel has; by default all."""
+        matrix, n_classes = problem.costs.matrix, problem.labels.n_classes
+        rows = np.ones(problem.n_rows, dtype=bool) if rows is None else rows
+        all_tasks = pairs(n_classes, problem.multi_class) if matrix is None else one_sided(matrix)
+        self.problem, self.kernel, self.watch = problem, kernel, watch
+        self.tasks: list[Pair | OneSided] = [task.of_rows(rows) for task in all_tasks]
+        self.scheme = problem.scheme
+        self.found: list[Any] = []
+        self.n_iter = 0
+        self._n_iter_of_task = np.zeros(len(self.tasks), dtype=np.int64)
+
+    def solve(self, codes: np.ndarray, box: np.ndarray, *, tol: float | None = None, max_iter: int | None = None):
+        """Solve every task on a labeling, from the solutions of the last one.
+
+        Once a solve was interrupted or stopped, the problems after it are carried into their bounds and left there.
+        """
+        problems = [
+            task.problem(self.kernel, codes, box)
+            if isinstance(task, OneSided)
+            else hinge_problem(self.kernel, task.sign(codes), box)
+            for task in self.tasks
+        ]
+        limits = self.problem.limits.of_solve(int(self._n_iter_of_task.max()), tol=tol, callback=self.watch.look)
+        if max_iter is not None:
+            limits["max_iter"] = max_iter
+        self.found = solver_of_many(problems)(problems, self.found or None, **limits)
+        self._n_iter_of_task += [solution.n_iter for solution in self.found]
+        self.n_iter = int(self._n_iter_of_task.sum())
+
+    @property
+    def scores(self) -> np.ndarray:
+        """What the tasks say of each row, (n, n_tasks); they came with the solutions: no kernel value is made."""
+        return np.stack([solution.decision_values for solution in self.found], axis=1)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """The class that the last solutions give each row."""
+        return winning_codes(combine(self.scores, self.problem.labels.n_classes, self.scheme))
+
+    @property
+    def status(self) -> Status:
+        """Why the solver ended: the first reason other than having converged."""
+        return next((s.status for s in self.found if s.status is not Status.CONVERGED), Status.CONVERGED)
+
+    def end(self, status: Status) -> None:
+        """Note that the fit ends here for another reason than the solver's."""
+        self.found = [replace(solution, status=status) for solution in self.found]
+
+    def records(self) -> list[RoundRecord]:
+        """One record per task, of its last solution."""
+        names = [task.name(self.problem.labels.classes) for task in self.tasks]
+        return [record_of(name, solution) for name, solution in zip(names, self.found, strict=True)]
+
+    def fits(
+        self, history: list[RoundRecord], rounds: np.ndarray | None = None, ended: str | None = None
+    ) -> list[BinaryFit]:
+        """The solutions as fits; the history and the steps of the whole sequence go with the first.
+
+        Fits of a cost matrix are in the units of the costs.
+        """
+        steps = [self.n_iter, *[0] * (len(self.found) - 1)]
+        fits = [
+            fit_of(found, history if number == 0 else [], n_iter=steps[number], rounds=rounds, ended=ended)
+            for number, found in enumerate(self.found)
+        ]
+        if self.problem.costs.matrix is None:
+            return fits
+        unit = unit_of(self.problem.costs.matrix) / 2  # that they were solved in
+        return [
+            replace(fit, row_beta=unit * fit.row_beta, bias=unit * fit.bias, scores=unit * fit.scores) for fit in fits
+        ]

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.dual import Status
 from semisvm.errors import RowsLostError, UndefinedError
 from semisvm.estimators.binary import BinaryFit, MethodFit, Pair, pairs
 from semisvm.estimators.classifier import check_class_counts, check_codes
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.problem import Form, Limits, settle_form
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
+from semisvm.estimators.rounds import fit_of
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode
 from semisvm.matrices import stack_rows
@@ -256,15 +256,8 @@ def fit_supervised(problem: StreamProblem, C: float) -> list[BinaryFit]:
                 prices = ClassPrices(pair.positive, pair.negative, C * problem.price)
                 found = problem.solve(prices, watch, rows=problem.labeled_rows())
                 record = RoundRecord(watch.name, 0, found.n_iter, found.gap, found.seconds, found.objective)
-                fits.append(fit_of(found, [record], found.n_iter))
+                fits.append(fit_of(found, [record], scores=np.empty(0)))
     return fits
-
-
-def fit_of(
-    found: PrimalSolution, history: list[RoundRecord], n_iter: int, status: Status | None = None, outcome: Any = None
-) -> BinaryFit:
-    nothing, ended = np.empty(0), status or found.status
-    return BinaryFit(nothing, found.bias, nothing, n_iter, found.gap, ended, history, outcome=outcome, w=found.w)
 
 
 def stream_formula(rows: Rows) -> Any:

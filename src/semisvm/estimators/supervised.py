@@ -15,9 +15,8 @@ from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClas
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
 from semisvm.estimators.equal_rows import are_copies_alike, find_repeats
-from semisvm.estimators.labeling import Labeler, record_of, scheme_of, train_once
-from semisvm.estimators.problem import Loss, Solver, TrainingProblem, machine_of, prepare_solve, solver_of_many
-from semisvm.estimators.rounds import hinge_problem
+from semisvm.estimators.problem import Loss, Solver, TrainingProblem, prepare_solve, solver_of_many
+from semisvm.estimators.rounds import Labeler, fit_of, hinge_problem, record_of
 from semisvm.estimators.streams import StreamProblem, fit_supervised, stream_formula
 from semisvm.kernels import Formula, KernelRows
 from semisvm.shared_docs import with_shared_docs
@@ -148,7 +147,7 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
             shares = class_shares(labeled.labels, labeled.weight)
             refit = partial(self._fit_labeled, formula=formula, kernel=kernel)
             self._constant, self.guard_ = compare_with_constants(labeled, self.costs, fits, shares, refit)
-        return MethodFit([spread(fit, is_labeled) for fit in fits], formula, scheme_of(labeled))
+        return MethodFit([spread(fit, is_labeled) for fit in fits], formula, labeled.scheme)
 
     def _fit_stream(self, problem: StreamProblem) -> MethodFit:
         if self.guard and self.costs is not None:
@@ -174,7 +173,9 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
     def _fit_costs_of_classes(self, problem: TrainingProblem, kernel: KernelRows) -> list[BinaryFit]:
         """Where there is a cost matrix: the regression of each class."""
         with problem.progress.whole_fit("one-sided regression") as watch:
-            return train_once(Labeler(problem, kernel, watch), problem.labels.codes, self._box(problem))
+            labeler = Labeler(problem, kernel, watch)
+            labeler.solve(problem.labels.codes, self._box(problem))
+            return labeler.fits(labeler.records())
 
     def _box(self, problem: TrainingProblem) -> np.ndarray:
         return self.C * (problem.weight * problem.costs.price(problem.labels.codes))
@@ -193,12 +194,4 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
 
 
 def _as_fit(task: BinaryTask, found: Any) -> BinaryFit:
-    return BinaryFit(
-        **machine_of(found),
-        bias=found.bias,
-        scores=found.decision_values,
-        n_iter=found.n_iter,
-        gap=found.gap,
-        status=found.status,
-        history=[record_of(task.watch.name, found)],
-    )
+    return fit_of(found, [record_of(task.watch.name, found)])

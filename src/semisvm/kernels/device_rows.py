@@ -93,21 +93,29 @@ class DeviceRows:
         """out[i, :n] = K[rows[i]], for a tensor of rows."""
         self.device_source.write(rows, out)
 
-    def add_times(self, rows: Any, coefficients: Any, scores: Any) -> None:
-        """scores += coefficients @ K[rows] in float64, for tensors on the device."""
+    def add_times(self, coefficients: Any, scores: Any) -> None:
+        """scores[b] += K @ coefficients[b] in float64, for tensors of shape (n_problems, n) on the device."""
         import torch
 
-        step = len(rows) if self.is_whole else DEVICE_ROWS_PER_WRITE
-        block = None if self.is_whole else self.empty(min(step, len(rows)))
+        n_problems, rows = len(coefficients), self.each_row
+        if self.is_whole and n_problems > 1:  # one launch, in which rows with coefficient 0 are not read
+            state = torch.zeros(n_problems, dtype=torch.int32, device=self.device)
+            place = rows.expand(n_problems, -1).contiguous()
+            self.add_to_scores(self.stored, place, coefficients, scores, state, n_problems)
+            return
         state = torch.zeros(1, dtype=torch.int32, device=self.device)
-        for start in range(0, len(rows), max(step, 1)):
-            part = rows[start : start + step]
-            if block is not None:
-                self.make(part, block[: len(part)])
-            stored, place = (
-                (self.stored, part) if block is None else (block, torch.arange(len(part), device=self.device))
-            )
-            self.add_to_scores(stored, place.to(torch.int32), coefficients[start : start + step], scores, state, 1)
+        for own, sums in zip(coefficients, scores, strict=True):
+            used = own.nonzero()[:, 0]
+            step = len(used) if self.is_whole else DEVICE_ROWS_PER_WRITE
+            block = None if self.is_whole else self.empty(min(step, len(used)))
+            for start in range(0, len(used), max(step, 1)):
+                part = used[start : start + step]
+                if block is None:
+                    stored, place = self.stored, rows[part]
+                else:
+                    self.make(part, block[: len(part)])
+                    stored, place = block, rows[: len(part)]
+                self.add_to_scores(stored, place, own[part], sums, state, 1)
 
     def add_to_scores(
         self, stored: Any, place: Any, coefficients: Any, scores: Any, state: Any, n_problems: int
@@ -143,11 +151,10 @@ class DeviceRows:
         """Return K @ coefficients in float64, as an array of the host."""
         import torch
 
-        used = np.flatnonzero(coefficients)
-        scores = torch.zeros(self.n_rows, dtype=torch.float64, device=self.device)
+        scores = torch.zeros((1, self.n_rows), dtype=torch.float64, device=self.device)
         with current_device(self.device):
-            self.add_times(self.tensor(used), self.tensor(np.asarray(coefficients, dtype=np.float64)[used]), scores)
-        return scores.cpu().numpy()
+            self.add_times(self.tensor(np.asarray(coefficients, dtype=np.float64)[None]), scores)
+        return scores[0].cpu().numpy()
 
     def times_dense(self, coefficients: np.ndarray) -> np.ndarray:
         """Return K @ coefficients, the coefficients rounded to the precision of the rows."""

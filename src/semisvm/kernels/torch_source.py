@@ -58,11 +58,12 @@ def _dense_tensor(X, kind, device):
     import torch
 
     n_rows, n_columns = X.shape
-    counts = torch.from_numpy(np.diff(X.indptr).astype(np.int64)).to(device)
-    row = torch.repeat_interleave(torch.arange(n_rows, device=device), counts)
-    at = row * n_columns + torch.from_numpy(X.indices.astype(np.int64)).to(device)
+    # They are widened or narrowed on the device: on the host that wakes all threads of torch.
+    parts = (part if part.flags.writeable else part.copy() for part in (X.indptr, X.indices, X.data))
+    begins, columns, values = (torch.from_numpy(part).to(device) for part in parts)
+    row = torch.repeat_interleave(torch.arange(n_rows, device=device), begins.diff(), output_size=len(columns))
     dense = torch.zeros(n_rows * n_columns, dtype=kind, device=device)
-    dense.index_add_(0, at, torch.from_numpy(X.data).to(device=device, dtype=kind))  # a column may be stored twice
+    dense.index_add_(0, row * n_columns + columns, values.to(kind))  # a column may be stored twice
     return dense.view(n_rows, n_columns)
 
 

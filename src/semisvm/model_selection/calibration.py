@@ -135,8 +135,7 @@ class SemiSupervisedCalibratedClassifierCV(LabeledRowsScoreMixin, MetaEstimatorM
     def _splitter(self, labels: Labels) -> Any:
         if self.cv is not None and not isinstance(self.cv, Integral):
             return check_cv(self.cv)
-        rarest = int(np.bincount(labels.codes[labels.is_labeled]).min())
-        n_splits = max(2, min(MOST_FOLDS, rarest)) if self.cv is None else int(self.cv)
+        n_splits = max(2, min(MOST_FOLDS, labels.rarest[1])) if self.cv is None else int(self.cv)
         return SemiSupervisedKFold(n_splits, unlabeled=self.unlabeled)
 
     @with_shared_docs

@@ -128,12 +128,11 @@ class _SemiSupervisedSplitter(CountedSplitter):
 
 
 def _check_rarest_class(labels: Labels, n_needed: int, why: str) -> None:
-    counts = np.bincount(labels.codes[labels.is_labeled], minlength=labels.n_classes)
-    rarest = int(np.argmin(counts))
-    if counts[rarest] < n_needed:
+    name, fewest = labels.rarest
+    if fewest < n_needed:
         raise ValueError(
             f"{why} needs at least {n_needed} labeled rows of every class, but class "
-            f"{labels.classes.tolist()[rarest]!r} has {counts[rarest]}. Use fewer splits, label more rows, "
+            f"{name!r} has {fewest}. Use fewer splits, label more rows, "
             "or pass stratify=False."
         )
 

@@ -145,6 +145,7 @@ def _read_by_skops(path: Path, content: bytes) -> Any:
     from skops import io as skops_io
 
     trusted = sorted(trusted_types())
+    content = move_types(content, trusted)
     unknown = sorted(set(skops_io.get_untrusted_types(data=content)) - set(trusted))
     if unknown:
         reason = f"holds objects of a type that is not of this library, {unknown[0]}"

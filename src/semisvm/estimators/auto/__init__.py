@@ -1,5 +1,330 @@
-from semisvm.estimators.auto.families import explain_weights
+"""The classifier that looks for the kind of structure that helps: kernels of all rows, and one average of machines."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+
+from semisvm.device import on_host
+from semisvm.estimators.auto.average import FamilySettings, labeled_target
+from semisvm.estimators.auto.families import FamiliesFit, choose_rows, crossed_scores, explain_weights, fit_families
 from semisvm.estimators.auto.kernel import UnlabeledKernel
-from semisvm.estimators.auto.svc import AutoSVC
+from semisvm.estimators.auto.library import check_neighbors
+from semisvm.estimators.auto.operating import TARGET_CONSTRAINTS, OperatingMixin
+from semisvm.estimators.auto.preparation import read_rows
+from semisvm.estimators.classifier import (
+    SemiSupervisedMixin,
+    check_every_class_is_used,
+    read_random_sample,
+    row_weights,
+    winning_codes,
+)
+from semisvm.estimators.costs import read_costs
+from semisvm.estimators.progress import Progress, warn_caller
+from semisvm.labels import Labels, encode
+from semisvm.shared_docs import with_shared_docs
+from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 __all__ = ["AutoSVC", "UnlabeledKernel", "explain_weights"]
+CLOSE_ENOUGH = 1e-6  # how far the objective of the weights may be from its minimum
+
+
+@with_shared_docs
+class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEstimator):
+    """The default for few labels and many unlabeled rows: nothing to choose, nothing to tune.
+
+    Rows may help in several ways: classes may be clusters, may lie along curved surfaces, or may differ in directions
+    in which all rows vary most. For each of these there are kernels that are made from all rows. A least-squares SVM is
+    trained on each, and the average that does best on labeled rows left out is taken; `weights_` says what helped.
+
+    X may be a table, texts, or points. The columns of a DataFrame are prepared here, and forests of trees join the
+    average; texts are read as words, as characters, and by their main topics. Dense arrays are taken as they are, and
+    rows of a sparse matrix are scaled to length 1, as is usual for text.
+
+    Parameters
+    ----------
+    n_neighbors : tuple of int, default=(3, 15)
+        How many nearest rows each row is linked to; one graph for each number.
+    ridge : float, default=0.1
+        The ridge of the machines, as a multiple of the mean of the kernel's diagonal. More is smoother.
+    prior_strength : float, default=0.5
+        How strongly the weights are pulled towards the ones that the rows suggest without labels. The pull is worth
+        about this many labels.
+    safe : bool, default=True
+        Compare the rows with random ones that have no structure, leave out the kernels whose structure the rows do not
+        have, and favor graphs where rows are much nearer to each other than random ones (`structure_`). Where nothing
+        is found this leaves an ordinary SVM of the labeled rows. False: ten kernels (nine with the cosine metric), all
+        alike before the labels are looked at.
+    metric : {"auto", "euclidean", "cosine"}, default="auto"
+        How rows are compared. "cosine" scales rows to length 1; "auto" is "cosine" for sparse matrices and "euclidean"
+        for dense ones.
+    columns : {"auto", "points", "table"} or dict, default="auto"
+        What X is. "auto": a DataFrame is a table; an array or sparse matrix holds points; one string per row is text. A
+        dictionary names the columns of a table by kind, for example ``{"number": ["age"], "category": ["city"], "text":
+        ["note"]}``; other columns are ignored. Otherwise columns of numbers are numbers, columns of strings with three
+        or more words per cell are text, and all others are categories. Cells may be missing.
+    max_rows : int, default=3000
+        Most rows that kernels are made from: the labeled ones and a random sample of the others. The rest are predicted
+        like new rows. At most half of them are labeled; where there are more labels, a sample of those is learned from,
+        with a warning. Memory and time grow with the square and the cube of it.
+    min_precision, min_recall : float or dict {class: float}, default=None
+        The precision and recall to keep: those of the second of two classes, or of each of several against the rest.
+        The threshold is chosen on scores that have not seen the labels of their rows. None: the largest score wins.
+    confidence : float, default=None
+        Ask for a certificate: half of the labels are kept out of the fit, and prove the threshold. With 0.9 the target
+        holds with probability 90 percent over their draw. None: no certificate.
+    %(costs)s
+        Only their ratios matter. A matrix between more than two classes is accepted only where each line holds one
+        cost.
+    class_weight : dict or "balanced", default=None
+        Multiplies the loss of the rows of each class, as in scikit-learn.
+    %(unlabeled)s
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where eigenvectors are found. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``;
+        "auto" uses it where the CPU would take longer than starting it. Results are the same but for rounding.
+    random_state : int, RandomState instance or None, default=None
+        Makes the choice of rows repeatable where there are more than `max_rows`. Trees have a fixed seed.
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(classes)s
+    weights_ : dict of {str: float}
+        The weight of each kernel in the average; 0 for those that were left out. "rbf" (or "cosine") and "linear" are
+        ordinary kernels, "strong ridge" and "weak ridge" with more and less smoothing; "components" and "component rbf"
+        are made from the main directions of all rows; "graph 3 ..." from a graph of 3 neighbors: "smooth" uses all
+        functions on it, "first m" the m smoothest. Where there are several families, the name of the family comes
+        first.
+    families_ : dict of {str: float}
+        The weight of each family: one for points; for a table the kernels of its standardized columns, those of its
+        columns mapped to a normal distribution by ranks, trees grown without labels, a random forest, extra trees and
+        logistic regression;
+        for texts, and each text column, the kernels of words, those of characters, and latent semantics.
+    structure_ : dict of {str: float}
+        How much structure the rows have, without a look at the labels. "components": how much more they vary in one
+        direction than rows with independent columns; "graph 3": how much nearer the 3 nearest rows are than in a
+        random cloud of the same covariance. About 1 means none. Empty with ``safe=False``.
+    loo_scores_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        The score of each labeled row by machines that have not seen its label, or by the trees of a forest that have
+        not, in the form of `decision_function`; NaN for other rows. The weights of the average have seen it: with few
+        labels their error is too low.
+    threshold_ : ndarray of shape (n_problems,)
+        What is subtracted from the scores where a target is asked for.
+    fair_sample_ : FairSampleCheck or None
+        Whether the labels look like a random sample (`semisvm.check_fair_sample`); None without a target.
+    operating_points_ : dict {class: OperatingPoint}
+        The precision and recall to expect, with intervals, from labels left out; the positive class alone with two.
+    operating_point_ : OperatingPoint
+        That of the positive class; only with two classes.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: its own, or the one that the fit gives it.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        0 for the labels in y, -1 for other rows.
+    history_ : list of RoundRecord
+        One record per trained kernel: its leave-one-out squared error (`objective`), and in the details its
+        leave-one-out error, its belief before the labels were looked at, and its weight.
+    n_iter_ : int
+        Steps that the weights took.
+    termination_condition_ : str
+        Why the fit ended: "converged", "stopped_by_callback" (the average is that of the kernels trained so far), or
+        "stalled".
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features seen during fit; only where X has string column names.
+
+    See Also
+    --------
+    SupervisedSVC : Does not use the unlabeled rows.
+    LaplacianSVC : One graph, with a price on scores that differ between neighbors.
+    TransductiveSVC : Puts the boundary where rows are few.
+
+    Notes
+    -----
+    A row of weight 2 is two rows, exactly, also in kernels, leave-one-out scores, probabilities and (whole numbers)
+    thresholds, unless there are more than `max_rows` rows: these are drawn without regard to their weights. In trees,
+    prepared columns and the draw for a certificate it is not exact. Rows of weight 0 are predicted like new rows.
+
+    The unlabeled rows do not always help. Rows without any structure are recognized and left to the ordinary kernels;
+    rows with a structure that has nothing to do with the classes are not, and with very few labels the average can then
+    be worse than `SupervisedSVC`. Two moons that touch have 7 to 12% errors with few labels (docs/auto.md).
+
+    References
+    ----------
+    .. [1] O. Chapelle, B. Schoelkopf and A. Zien (eds.), "Semi-Supervised Learning", MIT Press, 2006.
+    .. [2] G. C. Cawley and N. L. C. Talbot, "Fast exact leave-one-out cross-validation of sparse least-squares support
+       vector machines", Neural Networks 17, 2004.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from semisvm import AutoSVC
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)
+    >>> hidden = y.copy()
+    >>> hidden[6:] = -1  # six labels are left
+    >>> model = AutoSVC().fit(X, hidden)
+    >>> model.score(X, y)
+    1.0
+    >>> max(model.weights_, key=model.weights_.get)
+    'graph 15 smooth'
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_neighbors": [tuple, list],
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "prior_strength": [Interval(Real, 0, None, closed="neither")],
+        "safe": ["boolean"],
+        "metric": [StrOptions({"auto", "euclidean", "cosine"})],
+        "columns": [StrOptions({"auto", "points", "table"}), dict],
+        "max_rows": [Interval(Integral, 10, None, closed="left")],
+        **TARGET_CONSTRAINTS,
+        "costs": [dict, "array-like", None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "unlabeled": "no_validation",
+        "device": [str],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: tuple[int, ...] = (3, 15),
+        *,
+        ridge: float = 0.1,
+        prior_strength: float = 0.5,
+        safe: bool = True,
+        metric: Literal["auto", "euclidean", "cosine"] = "auto",
+        columns: Any = "auto",
+        max_rows: int = 3000,
+        min_precision: float | dict | None = None,
+        min_recall: float | dict | None = None,
+        confidence: float | None = None,
+        costs: Any = None,
+        class_weight: Any = None,
+        unlabeled: Any = -1,
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        self.n_neighbors = n_neighbors
+        self.ridge = ridge
+        self.prior_strength = prior_strength
+        self.safe = safe
+        self.metric = metric
+        self.columns = columns
+        self.max_rows = max_rows
+        self.min_precision = min_precision
+        self.min_recall = min_recall
+        self.confidence = confidence
+        self.costs = costs
+        self.class_weight = class_weight
+        self.unlabeled = unlabeled
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None, random_sample: Any = None
+    ) -> Self:
+        """Learn from labeled and unlabeled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features) or array-like of str
+            The rows: points, a table, or texts.
+        %(labels)s
+        %(sample_weight)s
+        %(sample_cost)s
+        %(random_sample)s
+
+        Returns
+        -------
+        %(fitted_self)s
+        """
+        X, y = on_host(X), on_host(y)
+        if y is not None:
+            X = read_rows(self, X, reset=True)
+        labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
+        weight = row_weights(sample_weight, X)
+        in_use = weight > 0
+        plan = self._make_plan(labels, in_use, read_random_sample(random_sample, X.shape[0]))
+        in_use &= ~plan.certifies
+        check_every_class_is_used(labels, in_use)
+        costs = read_costs(self.costs, sample_cost, self.class_weight, labels, in_use).by_class(type(self).__name__)
+
+        rows = choose_rows(labels, in_use, self.max_rows, self.random_state)
+        with Progress(self).whole_fit(type(self).__name__) as watch:
+            settings = FamilySettings(
+                n_classes=labels.n_classes,
+                n_neighbors=check_neighbors(self.n_neighbors),
+                metric=self.metric,
+                is_safe=self.safe,
+                ridge=self.ridge,
+                strength=self.prior_strength,
+                tell=watch.round_done,
+                device=self.device,
+            )
+            target = labeled_target(X, labels, costs, weight, rows)
+            found = fit_families(X[rows], weight[rows], target, settings)
+        self.classes_ = labels.classes
+        self._learn(found, labels, rows)
+        crossed = crossed_scores(found.fits, target, settings)
+        outside = np.setdiff1d(np.flatnonzero(~labels.is_labeled), rows)
+        others = self._average_scores(X[outside]) if len(outside) else None
+        self._check_labels(found, X[rows], Labels(labels.classes, labels.codes[rows]), crossed, random_sample)
+        self._settle(crossed, target, plan.measures[rows[target.labeled]], plan)
+        self._certify(plan, labels, X, (crossed, target.Y), others)
+        codes = labels.codes.copy()
+        is_open = ~labels.is_labeled[rows]
+        codes[rows[is_open]] = winning_codes(self._decide(found.scores))[is_open]
+        if others is not None:
+            codes[outside] = winning_codes(self._decide(others))
+        self.transduction_ = labels.decode(codes)
+        self._warn_of_targets()
+        return self
+
+    def _learn(self, found: FamiliesFit, labels: Labels, rows: np.ndarray) -> None:
+        self._average = found.average
+        self.weights_, self.families_, self.structure_ = found.weights, found.average.weights, found.structure
+        left_out = found.left_out[:, 0] if found.left_out.shape[1] == 1 else found.left_out
+        self.loo_scores_ = np.full((len(labels.codes), *left_out.shape[1:]), np.nan)
+        self.loo_scores_[rows[labels.is_labeled[rows]]] = left_out
+        self.labeled_iter_ = np.where(labels.is_labeled, 0, -1)
+        self.history_, self.n_iter_ = found.history, found.stacked.n_iter
+        is_open = found.stacked.gap > CLOSE_ENOUGH and not found.was_stopped
+        ended = "stalled" if is_open else "converged"
+        self.termination_condition_ = "stopped_by_callback" if found.was_stopped else ended
+        if is_open:
+            message = (
+                f"The weights of {type(self).__name__} are known to a gap of {found.stacked.gap:.2g} where "
+                f"{CLOSE_ENOUGH:g} was expected: raise prior_strength or ridge."
+            )
+            warn_caller(ConvergenceWarning(message))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return signed scores; the largest wins.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features) or array-like of str
+            The rows, of the kind that was fitted. One that equals a row of the fit gets the score it has there.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes one score per row, above 0 for the second; with more, one per row and class.
+        """
+        return self._decide(self._raw_scores(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

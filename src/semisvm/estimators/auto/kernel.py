@@ -37,13 +37,13 @@ from semisvm.estimators.costs import Costs
 from semisvm.estimators.problem import KernelParameters, TrainingProblem
 from semisvm.kernels import Formula
 from semisvm.kernels.sources import cross_kernel
-from semisvm.labels import Labels, encode
+from semisvm.labels import encode
 from semisvm.matrices import as_dense, is_sparse_matrix
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 MOST_KERNEL_ROWS = 5000  # of which the kernel matrix, and a few more of that size, are kept
-DEFAULT_RIDGE, DEFAULT_STRENGTH = 0.1, 0.5  # the defaults of `AutoSVC`
+DEFAULT_NEIGHBORS, DEFAULT_RIDGE, DEFAULT_STRENGTH = (3, 15), 0.1, 0.5  # the defaults of `AutoSVC`
 
 
 @dataclass(frozen=True)
@@ -66,31 +66,26 @@ class _Made:
     """A kernel made from some rows, its matrix between them, and the labels and members that gave its weights."""
 
     average: KernelAverage
-    node: np.ndarray
     matrix: np.ndarray
     target: LabeledTarget
     members: MembersFit
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a kernel that is not finite is refused
-def _make_kernel(
-    X: Any,
-    labels: Labels,
-    weight: np.ndarray,
-    *,
-    n_neighbors=(3, 15),
-    ridge=DEFAULT_RIDGE,
-    strength=DEFAULT_STRENGTH,
-    **how: Any,
-) -> _Made:
-    """The kernel of all these rows; `how` is what `make_library` is told besides."""
-    library, node, at = make_library(X, weight, labels.n_classes, n_neighbors=n_neighbors, **how)
+def _make_kernel(problem: TrainingProblem) -> _Made:
+    """The kernel of all rows of a problem, made and weighed as `AutoSVC` does by default."""
+    X, labels, weight = problem.X, problem.labels, problem.weight
+    library, node, at = make_library(
+        X, weight, labels.n_classes, n_neighbors=DEFAULT_NEIGHBORS, is_cosine=is_sparse_matrix(X), is_safe=True
+    )
     target = labeled_target(X, labels, Costs(np.ones(labels.n_classes)), weight, np.arange(len(weight)))
     target = replace(target, labeled=node[target.labeled])
-    average, members = fit_average(library, at, target, ridge=ridge, strength=strength, tell=lambda record: False)
+    average, members = fit_average(
+        library, at, target, ridge=DEFAULT_RIDGE, strength=DEFAULT_STRENGTH, tell=lambda record: False
+    )
     K = average.kernel(at, node)[node]
     refuse_undefined(K, X)
-    return _Made(average, node, (K + K.T) / 2, target, members)
+    return _Made(average, (K + K.T) / 2, target, members)
 
 
 def _refuse_many(name: str, n_rows: int) -> None:
@@ -112,8 +107,7 @@ def settle_kernel(problem: TrainingProblem) -> tuple[TrainingProblem, Formula]:
     if is_choice and problem.n_rows > MOST_KERNEL_ROWS:
         return plain, plain.formula()
     _refuse_many('kernel="unlabeled"', problem.n_rows)
-    is_cosine = is_sparse_matrix(problem.X)
-    made = _make_kernel(problem.X, problem.labels, problem.weight, is_cosine=is_cosine, is_safe=True)
+    made = _make_kernel(problem)
     if is_choice and not _is_better(made, plain):
         return plain, plain.formula()
     asked = problem.kernel

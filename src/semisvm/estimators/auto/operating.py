@@ -99,12 +99,11 @@ class OperatingMixin:
         """What is asked of each class, and which labels are kept for the certificate."""
         used = Labels(labels.classes, np.where(in_use, labels.codes, -1))
         if self._has_target:
-            counts = np.bincount(used.codes[used.is_labeled], minlength=labels.n_classes)
-            rarest = int(np.argmin(counts))
-            if counts[rarest] < 2:
+            name, fewest = used.rarest
+            if fewest < 2:
                 raise ValueError(
                     f"A precision or recall is measured on labels left out, so each class needs at least two, and "
-                    f"class {labels.classes.tolist()[rarest]!r} has {counts[rarest]}: label more rows of it."
+                    f"class {name!r} has {fewest}: label more rows of it."
                 )
         return make_plan(
             used,

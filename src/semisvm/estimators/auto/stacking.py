@@ -54,6 +54,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 MOST_NEWTON_STEPS = 200
 SMALLEST_WEIGHT = 1e-100
+STACKING_TOL = 1e-10  # of the gap
 SUFFICIENT = 1e-4  # of the decrease that the slope promises
 MOST_LOGISTIC_STEPS, LONGEST_STEP = 50, 4.0  # of Newton's method, the second in log-odds
 MOST_LOGISTIC_DIRECTIONS = 200  # of columns: a bound on the time
@@ -156,9 +157,7 @@ class Stacked:
     gap: float
 
 
-def stack(
-    left_out: np.ndarray, Y: np.ndarray, count: np.ndarray, prior: np.ndarray, *, strength: float, tol: float = 1e-10
-) -> Stacked:
+def stack(left_out: np.ndarray, Y: np.ndarray, count: np.ndarray, prior: np.ndarray, *, strength: float) -> Stacked:
     """Solve the problem of the module's docstring; `left_out` is (J, l, c)."""
     n_members, _, n_columns = left_out.shape
     by_row = np.sqrt(count / n_columns)[:, None]
@@ -175,7 +174,7 @@ def stack(
         step = _newton_step(G + np.diag(strength / w), gradient)
         decrease = float(-gradient @ step)  # twice what the quadratic model promises
         gap = decrease / 2 / max(1.0, strength)
-        if gap <= tol:
+        if gap <= STACKING_TOL:
             break
         length, before = 1.0, objective(w)
         while objective(_moved(w, length * step)) > before - SUFFICIENT * length * decrease and length > 1e-14:

@@ -1,5 +1,328 @@
-"""Learning from labeled positives and unlabeled rows."""
+"""Only positives are labeled: known frauds, known customers, and a pool that may hold more of them.
 
-from semisvm.estimators.positive_unlabeled.svc import PositiveUnlabeledSVC
+The machine is a weighted one of labeled positives against unlabeled rows (`search`). The share of positives among
+the unlabeled rows stays out of its training: a prior set too low ruins it. It serves the threshold and the report alone
+(`threshold`).
+"""
+
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+from sklearn.utils import check_random_state
+
+from semisvm.estimators.base import BaseSVC, Kernel
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
+from semisvm.estimators.equal_rows import arrange_repeated
+from semisvm.estimators.positive_unlabeled.search import (
+    UNTUNED_WEIGHT,
+    PuMachine,
+    draw_folds_of_all_rows,
+    search_weight,
+    weights_to_try,
+)
+from semisvm.estimators.positive_unlabeled.threshold import (
+    PuRequest,
+    hold_out,
+    read_positives,
+    read_prior,
+    settle_threshold,
+)
+from semisvm.estimators.problem import TrainingProblem
+from semisvm.shared_docs import with_shared_docs
+from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 __all__ = ["PositiveUnlabeledSVC"]
+
+
+@with_shared_docs
+class PositiveUnlabeledSVC(BaseSVC):
+    """Support vector classifier of labeled positives and unlabeled rows.
+
+    It assumes that **the labeled positives are a random sample of all positives**. Where the positives that were found
+    first are the easy ones, recall is lower than it says; the user guide shows how to check this by labeling a few
+    unlabeled rows at random.
+
+    Positives are weighed against unlabeled rows, with a weight that is chosen by the out-of-fold AUC of the one against
+    the other. The threshold is the one of the largest estimated F1, unless a recall or a number of rows is asked for.
+    Recall and lift can be certified. Precision is the prior times the lift, so it is only stated where the prior is
+    given.
+
+    Labeled negatives take part where there are some: of two labels in y the second is the positive. Without unlabeled
+    rows it is then the ordinary SVC.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The price of a labeled positive on the wrong side of its margin, times the positive weight. All unlabeled rows
+        together have the price of all labeled positives; a labeled negative has the price C.
+    prior : "estimated", float or (float, float), default="estimated"
+        The share of positives among the unlabeled rows: a number, or the two numbers it lies between, if it is known
+        from elsewhere. It is not used in training, but for the threshold, and precision is then reported.
+    positive_weight : "auto", "balanced" or float, default="auto"
+        The weight of all positives over that of all unlabeled rows. "balanced" is 1. "auto" is the one of 0.06, 0.2,
+        0.5 and 1 with the largest out-of-fold AUC of positives against unlabeled rows.
+    loss : {"hinge", "double_hinge"}, default="hinge"
+        "hinge" is the weighted SVC [1]_. "double_hinge" is the convex unbiased risk of [2]_, in which positives have a
+        linear loss; the positive weight, twice its prior, must then be below 2.
+    min_recall : float, default=None
+        Choose the highest threshold with this recall.
+    accept : int or float, default=None
+        Choose the threshold by the number of rows that it accepts. An int: so many of the unlabeled rows of the fit
+        (with `confidence`, about so many). A float in (0, 1]: that share of unlabeled rows, new ones included.
+    confidence : float, default=None
+        With 0.9, recall and lift (and with a given prior, precision) have lower bounds that hold with 90% each. Half
+        of the positives and a fifth of the unlabeled rows are held out for this and do not train. None: no promise.
+    n_folds : int, default=5
+        Number of folds, lowered where there are fewer positives. With fewer than 300 positives they are drawn three
+        times: with so few, much of the noise comes from the draw of the folds.
+    negative : int, float, str or bool, default=None
+        What `predict` calls rows that are not positive, where y has no label for them. None: 0 for a number, False for
+        True, "not spam" for "spam".
+    %(kernel_parameters)s
+    %(unlabeled)s
+    %(solver_parameters)s
+    %(random_state)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The negative and the positive label.
+    threshold_ : float
+        The score of the machine above which a row is accepted. `decision_function` has it subtracted: it is above 0
+        where a row is accepted.
+    operating_point_ : PositiveUnlabeledPoint or None
+        What the threshold gives: recall, share of rows accepted, lift, and at which level these hold. None where y has
+        no unlabeled rows.
+    operating_points_ : dict of {label: PositiveUnlabeledPoint}
+        The same by the label of the positive class.
+    prior_ : float
+        The share of positives among the unlabeled rows: given (the geometric mean of two numbers) or estimated. NaN
+        where it is neither: with fewer than 10 positives.
+    prior_bound_ : float
+        An upper bound on that share, at 90% or at `confidence`. With a confidence it is exact, from the rows held out;
+        without, it rests on out-of-fold scores. NaN with fewer than 10 positives.
+    positive_weight_ : float
+        The weight in use.
+    pu_auc_ : float
+        Its out-of-fold AUC of positives against unlabeled rows; NaN without folds.
+    out_of_fold_scores_ : ndarray of shape (n_samples,)
+        What `decision_function` gives by machines that have not seen the row, the mean over draws of folds. NaN for
+        rows in no fold.
+    %(machine)s
+    %(transduction)s
+    %(course)s
+
+    See Also
+    --------
+    semisvm.model_selection.pu_auc : The scorer for grid searches over C and gamma.
+    semisvm.model_selection.PositiveUnlabeledKFold : The folds for it.
+    PreferenceSVC : Keeps a minimum precision or recall where both classes are labeled.
+
+    References
+    ----------
+    .. [1] B. Liu, Y. Dai, X. Li, W. S. Lee and P. S. Yu, "Building text classifiers using positive and unlabeled
+       examples", ICDM 2003.
+    .. [2] M. C. du Plessis, G. Niu and M. Sugiyama, "Convex formulation for learning from positive and unlabeled data",
+       ICML 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from semisvm import PositiveUnlabeledSVC
+    >>> X, truth = load_breast_cancer(return_X_y=True)
+    >>> y = np.full(len(truth), -1)
+    >>> y[np.flatnonzero(truth == 0)[:100]] = 1  # a hundred of the 212 malignant rows are labeled, and no other row
+    >>> model = PositiveUnlabeledSVC(random_state=1).fit(scale(X), y)
+    >>> model.classes_
+    array([0, 1])
+    >>> bool(model.operating_point_.recall.value > 0.85)
+    True
+    >>> model.operating_point_.precision is None  # nobody gave the prior
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{
+            name: allowed
+            for name, allowed in BaseSVC._parameter_constraints.items()
+            if name not in ("costs", "class_weight", "multi_class")
+        },
+        "prior": [StrOptions({"estimated"}), Interval(Real, 0, 1, closed="neither"), tuple, list],
+        "positive_weight": [StrOptions({"auto", "balanced"}), Interval(Real, 0, None, closed="neither")],
+        "loss": [StrOptions({"hinge", "double_hinge"})],
+        "min_recall": [Interval(Real, 0, 1, closed="right"), None],
+        "accept": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+            None,
+        ],
+        "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "negative": [Real, str, "boolean", None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        prior: str | float | tuple[float, float] = "estimated",
+        positive_weight: str | float = "auto",
+        loss: Literal["hinge", "double_hinge"] = "hinge",
+        min_recall: float | None = None,
+        accept: float | int | None = None,
+        confidence: float | None = None,
+        n_folds: int = 5,
+        negative: Any = None,
+        kernel: Kernel = "rbf",
+        degree: float = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        unlabeled: Any = -1,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        cache_size: float | None = None,
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        super().__init__(
+            C,
+            kernel=kernel,
+            degree=degree,
+            gamma=gamma,
+            coef0=coef0,
+            costs=None,
+            class_weight=None,
+            multi_class="auto",
+            unlabeled=unlabeled,
+            tol=tol,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            cache_size=cache_size,
+            device=device,
+            verbose=verbose,
+        )
+        self.prior = prior
+        self.positive_weight = positive_weight
+        self.loss = loss
+        self.min_recall = min_recall
+        self.accept = accept
+        self.confidence = confidence
+        self.n_folds = n_folds
+        self.negative = negative
+        self.random_state = random_state
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
+        """Learn from labeled positives and unlabeled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, or with ``kernel="precomputed"`` the kernel matrix between them.
+        y : array-like of shape (n_samples,)
+            The positive label, and the marker `unlabeled` (or None, NaN, "") on all other rows. Labels of a second
+            class, negatives, are allowed.
+        %(sample_weight_of_scores)s
+
+        Returns
+        -------
+        %(fitted_self)s
+        """
+        return self._fit_rows(X, y, sample_weight, None, read_labels=partial(read_positives, negative=self.negative))
+
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    @with_shared_docs
+    def fit_with_store(self, X: Any, y: Any, *, store: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
+        """Do what `fit` does, and keep every finished solve in a store, from which a fit that was cut off goes on.
+
+        Parameters
+        ----------
+        %(rows_and_labels)s
+        %(store)s
+        %(sample_weight_of_scores)s
+
+        Returns
+        -------
+        %(fitted_self)s
+        """
+        read_labels = partial(read_positives, negative=self.negative)
+        return self._fit_rows(X, y, sample_weight, None, store, read_labels)
+
+    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+        return arrange_repeated(whole, rows)
+
+    def _fit(self, problem: TrainingProblem) -> MethodFit:
+        sign, request = problem.labels.sign(1), self._request()
+        weights = weights_to_try(self.positive_weight, self.loss)
+        self.operating_points_: dict[Any, Any] = {}
+        self.operating_point_ = None
+        if not (sign == 0).any():
+            return self._fit_without_unlabeled(problem, request)
+        rng = check_random_state(self.random_state)
+        held = np.zeros(len(sign), dtype=bool) if self.confidence is None else hold_out(sign, rng)
+        folds = draw_folds_of_all_rows(problem.labels.codes, ~held, self.n_folds, rng)
+        if folds is None and self.positive_weight == "auto":
+            weights = (UNTUNED_WEIGHT,)
+        formula = problem.select(~held).formula()
+
+        def fit_binary(task: BinaryTask) -> BinaryFit:
+            return search_weight(PuMachine(task, self.C, self.loss), weights, ~held, folds)
+
+        fits = fit_pairs(problem, formula, fit_binary)
+        search, final = fits[0].outcome, fits[0].scores
+        decision = settle_threshold(request, search, final, sign, held)
+        self.positive_weight_ = weights[0] if search.best is None else search.best.weight
+        self.pu_auc_ = np.nan if search.best is None else search.best.pu_auc
+        self.prior_, self.prior_bound_ = decision.prior, decision.prior_bound
+        self.operating_point_, self.threshold_ = decision.point, decision.point.threshold
+        self.operating_points_ = {problem.labels.classes.tolist()[1]: decision.point}
+        per_row = {"out_of_fold_scores_": search.mean_scores(len(sign)) - self.threshold_}
+        return MethodFit(fits, formula, "ovr", per_row=per_row, warnings=decision.warnings)
+
+    def _fit_without_unlabeled(self, problem: TrainingProblem, request: PuRequest) -> MethodFit:
+        """The ordinary machine of positives and negatives."""
+        if not (problem.labels.codes == 0).any():
+            raise ValueError(
+                f"y has labels of one class, {problem.labels.classes.tolist()[1]!r}, and no unlabeled row to compare "
+                "it with. Add unlabeled rows; to describe one class alone use sklearn.svm.OneClassSVM."
+            )
+        if (request.min_recall, request.accept, request.confidence) != (None, None, None):
+            raise ValueError(
+                "min_recall, accept and confidence need unlabeled rows, and y has none. Where all rows are labeled, "
+                "use PreferenceSVC."
+            )
+        self.positive_weight_, self.threshold_ = 1.0, 0.0
+        self.pu_auc_ = self.prior_ = self.prior_bound_ = np.nan
+        formula = problem.formula()
+
+        def fit_binary(task: BinaryTask) -> BinaryFit:
+            return search_weight(PuMachine(task, self.C, "hinge"), (1.0,), np.ones(problem.n_rows, dtype=bool), None)
+
+        per_row = {"out_of_fold_scores_": np.full(problem.n_rows, np.nan)}
+        return MethodFit(fit_pairs(problem, formula, fit_binary), formula, "ovr", per_row=per_row)
+
+    def _request(self) -> PuRequest:
+        if self.min_recall is not None and self.accept is not None:
+            raise ValueError("min_recall and accept were both given: each settles the threshold, so pass one of them.")
+        accept = self.accept if self.accept is None or not isinstance(self.accept, Integral) else int(self.accept)
+        return PuRequest(read_prior(self.prior), self.min_recall, accept, self.confidence)
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        return super()._decide(scores) - self.threshold_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -48,7 +48,8 @@ from semisvm.decision import (
 )
 from semisvm.decision.audit import Audit, make_audit
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
-from semisvm.estimators.preference._unlabeled import CandidateChoice, Trial, draw_folds
+from semisvm.estimators.preference._plan import draw_folds
+from semisvm.estimators.preference._unlabeled import CandidateChoice, Trial
 from semisvm.estimators.progress import RoundRecord
 
 

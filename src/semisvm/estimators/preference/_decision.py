@@ -93,7 +93,7 @@ def _has_honest_probabilities(estimator: PreferenceMixin) -> bool:
             "With calibration='full' the calibration scores are those of training rows, and probabilities made from "
             "them would be too close to 0 and 1: use calibration='cross' or 'part'."
         )
-    if hasattr(estimator, "threshold_") and np.isnan(getattr(estimator, "_sigmoids", np.nan)).any():
+    if hasattr(estimator, "threshold_") and not np.all(getattr(estimator, "_is_held_out", False)):
         raise AttributeError(
             "Probabilities are made from scores of rows that were not trained on, and this model has none: fit again, "
             "with higher limits if the fit ended early."
@@ -121,7 +121,8 @@ class PreferenceMixin:
     audits_: dict[Any, Audit | None]
     calibration_scores_: dict[Any, np.ndarray | None]
     calibration_sign_: dict[Any, np.ndarray | None]
-    _sigmoids: np.ndarray  # (n_problems, 2): slope and offset; NaN where there are no held-out scores
+    _is_held_out: np.ndarray  # (n_problems,) mask: whether the calibration scores are those of rows left out
+    _sigmoids: np.ndarray | None  # (n_problems, 2): slope and offset; None where the fit was not asked for them
     _raw_scores: Callable[[Any], np.ndarray]
 
     def _make_plan(self, labels: Labels, random_sample: np.ndarray | None) -> Plan:
@@ -218,17 +219,19 @@ class PreferenceMixin:
         names = self.classes_.tolist()
         names = names[1:] if len(names) == 2 else names
         self.threshold_ = np.array([0.0 if o is None else o.point.threshold for o in outcomes])
-        self._sigmoids = np.full((len(outcomes), 2), np.nan)
+        self._is_held_out = np.array([o is not None and o.is_held_out for o in outcomes])
         self.operating_points_, self.audits_ = dict.fromkeys(names), dict.fromkeys(names)
         self.calibration_scores_, self.calibration_sign_ = dict.fromkeys(names), dict.fromkeys(names)
-        for number, (name, outcome) in enumerate(zip(names, outcomes, strict=True)):
-            if outcome is None:
-                continue
-            self.operating_points_[name], self.audits_[name] = outcome.point, outcome.audit
-            self.calibration_scores_[name] = scores = outcome.calibration_scores
-            self.calibration_sign_[name] = sign = outcome.calibration_sign
-            if outcome.is_held_out:
-                self._sigmoids[number] = fit_sigmoid(scores, sign)
+        for name, outcome in zip(names, outcomes, strict=True):
+            if outcome is not None:
+                self.operating_points_[name], self.audits_[name] = outcome.point, outcome.audit
+                self.calibration_scores_[name] = outcome.calibration_scores
+                self.calibration_sign_[name] = outcome.calibration_sign
+        self._sigmoids = self._fit_sigmoids() if self.probability and self._is_held_out.all() else None
+
+    def _fit_sigmoids(self) -> np.ndarray:
+        pairs = zip(self.calibration_scores_.values(), self.calibration_sign_.values(), strict=True)
+        return np.array([fit_sigmoid(scores, sign) for scores, sign in pairs])  # type: ignore[arg-type]
 
     @property
     def operating_point_(self) -> OperatingPoint | None:
@@ -272,7 +275,8 @@ class PreferenceMixin:
         check_is_fitted(self)
         if is_dask(X):
             return map_lazily(self.predict_proba, X, len(self.classes_), np.float64)
-        return probabilities_of(self._raw_scores(X), self._sigmoids)
+        sigmoids = self._fit_sigmoids() if self._sigmoids is None else self._sigmoids
+        return probabilities_of(self._raw_scores(X), sigmoids)
 
 
 def warn_unless_reached(points: dict[Any, OperatingPoint | None]) -> None:

@@ -15,7 +15,7 @@ scikit-learn, from the beginning each time.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,18 +39,20 @@ class Learner:
 
     model    what was trained last in the sequence "all", with everything that predictions need
     n_iter   the work so far: solver steps of the SVM, trainings of other classifiers
+    trains_at_once   whether trainings that are independent of each other are faster all at once
     """
 
     model: Any = None
     n_iter: int = 0
+    trains_at_once: bool = False
 
     def train(self, sign: np.ndarray, share: np.ndarray, sequence: Hashable) -> np.ndarray:
         """Train once; return the decision values of all rows."""
         raise NotImplementedError
 
-    def train_many(self, trainings: Sequence[TrainingCall]) -> list[np.ndarray]:
-        """Train in several sequences that are independent of each other, here one after the other."""
-        return [self.train(*training) for training in trainings]
+    def train_many(self, trainings: Sequence[TrainingCall]) -> Iterable[np.ndarray]:
+        """Train several times, each independent of the others; `model` and `n_iter` follow what was taken of it."""
+        return (self.train(*training) for training in trainings)
 
     def done(self, **details: Any) -> None:
         """Close a round with its record."""
@@ -66,6 +68,8 @@ class SvmLearner(Learner):
         is_given = task.sign != 0
         self.price = {s: task.weight * np.where(is_given, C, C_unlabeled * task.cost_of[s]) for s in (-1, +1)}
         self.newest: dict[Hashable, DualSolution] = {}
+        # A batch needs memory for the kernel rows of each problem's block where K is not there as a whole.
+        self.trains_at_once = getattr(self.kernel, "is_whole", False) and task.limits.store is None
 
     @property
     def model(self) -> DualSolution:  # type: ignore[override]
@@ -76,16 +80,17 @@ class SvmLearner(Learner):
         return self.rounds.n_iter
 
     def train(self, sign: np.ndarray, share: np.ndarray, sequence: Hashable) -> np.ndarray:
-        found = self.rounds.solve(self._problem(sign, share), start=self._start(sequence))
-        self.newest[sequence] = found
-        return found.decision_values
+        return self._note(sequence, self.rounds.solve(self._problem(sign, share), start=self._start(sequence)))
 
-    def train_many(self, trainings: Sequence[TrainingCall]) -> list[np.ndarray]:
-        """Train in several independent sequences; on a device they are one batch."""
+    def train_many(self, trainings: Sequence[TrainingCall]) -> Iterator[np.ndarray]:
+        """Train several times; on a device they are one batch."""
         problems = [self._problem(sign, share) for sign, share, _ in trainings]
         found = self.rounds.solve_many(problems, [self._start(sequence) for *_, sequence in trainings])
-        self.newest |= {sequence: solution for (*_, sequence), solution in zip(trainings, found, strict=True)}
-        return [solution.decision_values for solution in found]
+        return (self._note(sequence, solution) for (*_, sequence), solution in zip(trainings, found, strict=True))
+
+    def _note(self, sequence: Hashable, found: DualSolution) -> np.ndarray:
+        self.newest[sequence] = found
+        return found.decision_values
 
     def _problem(self, sign: np.ndarray, share: np.ndarray) -> DualProblem:
         box = share * np.where(sign > 0, self.price[+1], self.price[-1])

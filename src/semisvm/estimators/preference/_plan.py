@@ -21,8 +21,12 @@ from sklearn.utils import check_random_state
 
 from semisvm.decision import Target
 from semisvm.labels import UNLABELED_CODE, Labels
+from semisvm.model_selection import assign_folds
 
 FEWEST_LABELS = 2  # of each class, without those of the certificate: one trains while the other is scored
+N_CALIBRATION_FOLDS = 5
+N_DRAWS = 3  # with few labels much of the noise comes from the draw of the folds
+ENOUGH_LABELS = 300  # from here on there is one draw of folds: three take three times as long
 POOL_SIZE = 10_000  # most unlabeled rows that are considered for training: a bound on the time
 
 
@@ -116,19 +120,32 @@ def split_labels(
     return (sign != 0) & ~calibrates, calibrates
 
 
+def draw_folds(sign: np.ndarray, *, n_draws: int | None = None, seed: int = 0) -> np.ndarray:
+    """Deal the labeled rows out to folds several times: (draws, n), -1 for unlabeled rows.
+
+    n_draws None: three draws with fewer than ENOUGH_LABELS labels, else one. A class with fewer rows than folds makes
+    the folds fewer.
+    """
+    sign = np.asarray(sign)
+    codes = np.where(sign > 0, 0, np.where(sign < 0, 1, -1))
+    if n_draws is None:
+        n_draws = N_DRAWS if np.count_nonzero(sign) < ENOUGH_LABELS else 1
+    rng = np.random.default_rng(seed)
+    return assign_folds(codes, N_CALIBRATION_FOLDS, rng=rng, n_draws=n_draws, every_class_in_every_fold=True)
+
+
 def draw_certificate_rows(labels: Labels, share: float, random: np.random.RandomState) -> np.ndarray:
     """Draw the labeled rows that are kept for the certificate: a mask, (n,)."""
     rows = np.flatnonzero(labels.is_labeled)
-    counts = np.bincount(labels.codes[rows], minlength=labels.n_classes)
-    if counts.min() < 2:
-        rare = int(np.argmin(counts))
+    name, fewest = labels.rarest
+    if fewest < 2:
         raise ValueError(
             "A certificate takes labels that do not train, so each class needs at least two, and class "
-            f"{labels.classes.tolist()[rare]!r} has {counts[rare]}: label more rows of it, or leave confidence at None."
+            f"{name!r} has {fewest}: label more rows of it, or leave confidence at None."
         )
     order = random.permutation(len(rows))
     drawn = np.bincount(labels.codes[rows[order[: round(share * len(rows))]]], minlength=labels.n_classes)
-    wanted = np.clip(drawn, 1, np.maximum(1, counts - FEWEST_LABELS))
+    wanted = np.clip(drawn, 1, np.maximum(1, labels.n_of_class - FEWEST_LABELS))
     mask = np.zeros(len(labels.codes), dtype=bool)
     mask[rows[_first_of_each(labels.codes[rows], wanted, order)]] = True
     return mask
@@ -151,24 +168,22 @@ def _check_something_is_asked(confidence: float, targets: list[Target]) -> None:
 
 
 def _check_random_sample(labels: Labels) -> None:
-    counts = np.bincount(labels.codes[labels.is_labeled], minlength=labels.n_classes)
-    rarest = int(np.argmin(counts))
-    if counts[rarest] < FEWEST_LABELS:
+    name, fewest = labels.rarest
+    if fewest < FEWEST_LABELS:
         raise ValueError(
-            f"Thresholds are set on labels that are a random sample, and random_sample leaves {counts[rarest]} of "
-            f"class {labels.classes.tolist()[rarest]!r} for that, where at least {FEWEST_LABELS} are needed: label "
+            f"Thresholds are set on labels that are a random sample, and random_sample leaves {fewest} of "
+            f"class {name!r} for that, where at least {FEWEST_LABELS} are needed: label "
             "more rows drawn at random."
         )
 
 
 def _check_enough_labels(labels: Labels, calibration: str, *, has_certificate: bool) -> None:
-    counts = np.bincount(labels.codes[labels.is_labeled], minlength=labels.n_classes)
-    rarest = int(np.argmin(counts))
-    if counts[rarest] < FEWEST_LABELS:
+    name, fewest = labels.rarest
+    if fewest < FEWEST_LABELS:
         left = " without those of the certificate" if has_certificate else ""
         raise ValueError(
             f"calibration={calibration!r} needs at least {FEWEST_LABELS} labeled rows of each class, and "
-            f"class {labels.classes.tolist()[rarest]!r} has {counts[rarest]}{left}: label more rows of it, or use "
+            f"class {name!r} has {fewest}{left}: label more rows of it, or use "
             "calibration='full'."
         )
 

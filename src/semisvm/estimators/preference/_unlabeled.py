@@ -26,25 +26,23 @@ Nothing here depends on what is trained: that is the learner's part (`_learner`)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from semisvm.decision import Target
 from semisvm.decision.audit import resample, resampled_values
-from semisvm.estimators.class_shares import label_by_rank, rank_rows
+from semisvm.estimators.class_shares import guess_by_rank, rank_rows
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner, TrainingCall
-from semisvm.model_selection import assign_folds, collect_scores, list_folds, random_fold_scores
+from semisvm.model_selection import collect_scores, list_folds, random_fold_scores
 
 CAUTION = 1.5  # with it no tuning task of 50 labels or more lost 0.01 of F1 on average: docs/soft-labels.md
 SHARES = (0.003, 0.03, 0.3)
 N_RESAMPLES = 100
-N_CALIBRATION_FOLDS = 5
-N_DRAWS = 3  # with few labels much of the noise comes from the draw of the folds
-ENOUGH_LABELS = 300  # from here on there is one draw of folds: three take three times as long
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ class CandidateChoice:
 
     learner      trains; its last training in the sequence "all" is that of the chosen candidate
     sign         (n,) +1, -1, and 0 for unlabeled rows
-    folds        (draws, n) from `draw_folds`
+    folds        (draws, n) from `_plan.draw_folds`
     target       what the operating point is chosen for; None: the best F1
     candidates   those with one round; the best one is also tried with a second round
     caution      standard errors that a gain must exceed
@@ -161,12 +159,15 @@ class CandidateChoice:
         self.labeled = np.flatnonzero(folds[0] >= 0)
         self.is_positive = self.sign[self.labeled] > 0
         self.splits = [list_folds(fold) for fold in folds]
-        self.copies = resample(self.is_positive, N_RESAMPLES, rng)
+        drawing = ThreadPoolExecutor(1)  # goes on while the first models are trained
+        self.copies = drawing.submit(resample, self.is_positive, N_RESAMPLES, rng)
+        drawing.shutdown(wait=False)
         self.trials: list[Trial] = []
         self.supervised: tuple[Any, np.ndarray] | None = None
         self.leader: Trial | None = None
         self.values = self.guess = np.empty(0)
         self._fold_values: dict[Candidate, list[np.ndarray]] = {}
+        self._ranked: dict[Candidate, list[np.ndarray]] = {}
 
     @property
     def chosen(self) -> Candidate:
@@ -175,16 +176,22 @@ class CandidateChoice:
 
     def run(self) -> None:
         """Try the candidates, choose, and train the chosen one on all labels."""
-        values = self.learner.train(self.sign, np.abs(self.sign), ALL_LABELS)
+        first: TrainingCall = (self.sign, np.abs(self.sign), ALL_LABELS)
+        trainings = self._trainings(SUPERVISED_CANDIDATE)
+        if self.learner.trains_at_once:
+            found = iter(self.learner.train_many([first, *trainings]))
+            values = next(found)
+        else:
+            values = self.learner.train(*first)
+            found = iter(self.learner.train_many(trainings))
         self.supervised = self.learner.model, values
+        self._try({SUPERVISED_CANDIDATE: trainings}, None, found)
         best = None
-        for candidate, best in self._agenda():
-            if candidate is None:
+        for candidates, best in self._agenda():
+            if not candidates:
                 break
-            n_iter, trainings = self.learner.n_iter, self._trainings(candidate)
-            found = self._fold_values[candidate] = self.learner.train_many(trainings)
-            self.trials.append(self._value(candidate, best, trainings, found, self.learner.n_iter - n_iter))
-            self._tried(self.trials[-1])
+            own = {candidate: self._trainings(candidate) for candidate in candidates}
+            self._try(own, best, iter(self.learner.train_many(list(chain.from_iterable(own.values())))))
         assert best is not None
         trained_sign = self.sign
         for _ in range(best.candidate.n_rounds):
@@ -195,18 +202,32 @@ class CandidateChoice:
         self.values, self.guess = values, np.where(self.sign != 0, 0.0, trained_sign)
         self.leader = best
 
-    def _agenda(self) -> Iterator[tuple[Candidate | None, Trial | None]]:
-        """What to try next, with the trial that it has to beat; at the end None, with the trial that is chosen."""
-        yield SUPERVISED_CANDIDATE, None
+    def _agenda(self) -> Iterator[tuple[Sequence[Candidate], Trial]]:
+        """What to try next, with the trial that it has to beat; at the end nothing, with the trial that is chosen.
+
+        Candidates that do not wait for each other are tried together where the learner trains them at once.
+        """
         first = best = self.trials[0]
         if len(self.pool) >= 2:
-            for candidate in self.candidates:
-                yield candidate, first
+            if self.learner.trains_at_once:
+                yield self.candidates, first
+            else:
+                yield from (([candidate], first) for candidate in self.candidates)
             best = self._best_of(self.trials[1:], first)
         if best is not first:
-            yield replace(best.candidate, n_rounds=2), best
+            yield [replace(best.candidate, n_rounds=2)], best
             best = self._best_of(self.trials[-1:], best)
-        yield None, best
+        yield [], best
+
+    def _try(
+        self, trainings: dict[Candidate, list[TrainingCall]], to_beat: Trial | None, found: Iterator[np.ndarray]
+    ) -> None:
+        """Value candidates one after the other; `found` has the decision values of all their trainings."""
+        for candidate, own in trainings.items():
+            n_iter = self.learner.n_iter
+            values = self._fold_values[candidate] = list(islice(found, len(own)))
+            self.trials.append(self._value(candidate, to_beat, own, values, self.learner.n_iter - n_iter))
+            self._tried(self.trials[-1])
 
     def _value(
         self,
@@ -221,7 +242,8 @@ class CandidateChoice:
         for splits in self.splits:
             held_out = [next(values_of_fold)[test] for _, test in splits]
             draws.append(collect_scores(splits, held_out, len(self.sign)).scores[self.labeled])
-        worth = np.mean([resampled_values(s, self.is_positive, self.copies, self.target) for s in draws], axis=0)
+        copies = self.copies.result()
+        worth = np.mean([resampled_values(s, self.is_positive, copies, self.target) for s in draws], axis=0)
         gains = worth - (worth if to_beat is None else to_beat.worth)
         soft = np.where(self.sign != 0, 0, trainings[-1][0])
         return Trial(
@@ -240,7 +262,7 @@ class CandidateChoice:
 
     def _trainings(self, candidate: Candidate) -> list[TrainingCall]:
         """The last round of a candidate in each fold; it ranks the decision values of the round before."""
-        before = iter(self._fold_values.get(candidate.one_round_less, ()))
+        before = () if candidate is SUPERVISED_CANDIDATE else self._rankings(candidate.one_round_less)
         trainings: list[TrainingCall] = []
         for draw, splits in enumerate(self.splits):
             for number, (_, test) in enumerate(splits):
@@ -249,9 +271,15 @@ class CandidateChoice:
                 if candidate is SUPERVISED_CANDIDATE:
                     trainings.append((sign, np.abs(sign), sequence))
                 else:
-                    rate = _positive_rate(sign[self.labeled])
-                    trainings.append(make_soft_training(candidate, next(before), sign, self.pool, sequence, rate=rate))
+                    rate, ranked = _positive_rate(sign[self.labeled]), before[len(trainings)]
+                    trainings.append(_soft_training(candidate, ranked, sign, sequence, rate))
         return trainings
+
+    def _rankings(self, candidate: Candidate) -> list[np.ndarray]:
+        """The pool by the decision values of a candidate, largest first, in each fold: six candidates rank the same."""
+        if candidate not in self._ranked:
+            self._ranked[candidate] = [rank_rows(values, self.pool) for values in self._fold_values[candidate]]
+        return self._ranked[candidate]
 
     def fair_scores(self) -> np.ndarray | None:
         """Scores for the fair-sample check, (n,), by the supervised models of the first draw of folds: of tested rows
@@ -272,29 +300,6 @@ class CandidateChoice:
         return best
 
 
-def draw_folds(sign: np.ndarray, *, n_draws: int | None = None, seed: int = 0) -> np.ndarray:
-    """Deal the labeled rows out to folds several times: (draws, n), -1 for unlabeled rows.
-
-    n_draws None: three draws with fewer than ENOUGH_LABELS labels, else one. A class with fewer rows than folds makes
-    the folds fewer.
-    """
-    sign = np.asarray(sign)
-    codes = np.where(sign > 0, 0, np.where(sign < 0, 1, -1))
-    if n_draws is None:
-        n_draws = N_DRAWS if np.count_nonzero(sign) < ENOUGH_LABELS else 1
-    rng = np.random.default_rng(seed)
-    return assign_folds(codes, N_CALIBRATION_FOLDS, rng=rng, n_draws=n_draws, every_class_in_every_fold=True)
-
-
-def guess_by_rank(values: np.ndarray, pool: np.ndarray, rate: float, is_half: bool) -> np.ndarray:
-    """Call the top `rate` of the pool positive and the rest negative, or only the surer half of each: (n,) signs."""
-    n_positive = min(max(round(rate * len(pool)), 1), len(pool) - 1)
-    n_negative = len(pool) - n_positive
-    if is_half:
-        n_positive, n_negative = math.ceil(n_positive / 2), math.ceil(n_negative / 2)
-    return label_by_rank(np.zeros(len(values)), rank_rows(values, pool), n_positive, n_negative)
-
-
 def make_soft_training(
     candidate: Candidate,
     values: np.ndarray,
@@ -308,7 +313,14 @@ def make_soft_training(
 
     rate   the share of the pool to call positive; None: that of the labels
     """
-    guess = guess_by_rank(values, pool, _positive_rate(sign) if rate is None else rate, candidate.is_half)
+    rate = _positive_rate(sign) if rate is None else rate
+    return _soft_training(candidate, rank_rows(values, pool), sign, sequence, rate)
+
+
+def _soft_training(
+    candidate: Candidate, ranked: np.ndarray, sign: np.ndarray, sequence: Hashable, rate: float
+) -> TrainingCall:
+    guess = guess_by_rank(ranked, len(sign), rate, candidate.is_half)
     return np.where(guess != 0, guess, sign), np.where(guess != 0, candidate.share, np.abs(sign)), sequence
 
 

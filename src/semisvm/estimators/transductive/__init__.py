@@ -1,5 +1,227 @@
-"""TSVM: label switching, CCCP and annealing."""
+"""TSVM: the transductive support vector machine, by three algorithms that lower the same kind of objective.
 
-from semisvm.estimators.transductive.svc import TransductiveSVC
+    minimize over f and the unknown labels y_j, j unlabeled
+
+        1/2 |w|^2 + C sum_labeled weight_i max(0, 1 - y_i f(x_i))
+                  + C_unlabeled sum_unlabeled weight_j max(0, 1 - y_j f(x_j))
+
+    with a given fraction of the y_j positive
+
+The best y_j for a given f is its sign, so the last sum charges for every unlabeled row inside the margin: the
+boundary is pushed to where rows are few. The problem has many local minima, and the algorithms differ in how they
+find their way: see `switching` (the default) and `relaxed` (CCCP and annealing).
+"""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
+from semisvm.estimators.class_shares import (
+    POSITIVE_FRACTION,
+    check_share_has_one_meaning,
+    report_shares,
+    settle_share,
+)
+from semisvm.estimators.equal_rows import arrange_by_content, merge_unlabeled_copies
+from semisvm.estimators.problem import Loss, Solver, TrainingProblem
+from semisvm.estimators.rounds import Rounds
+from semisvm.estimators.streams import StreamProblem, stream_formula
+from semisvm.estimators.transductive.relaxed import RampMachine, SoftMachine
+from semisvm.estimators.transductive.streamed import fit_streamed
+from semisvm.estimators.transductive.switching import SwitchMachine
+from semisvm.shared_docs import with_shared_docs
+from semisvm.sklearn_private import Interval, StrOptions
 
 __all__ = ["TransductiveSVC"]
+
+MOST_ARRANGED = 100_000
+SHARE_WITH_MANY = 0.1  # the price of unlabeled rows with more than two classes
+
+
+@with_shared_docs
+class TransductiveSVC(BaseSVC):
+    """Transductive support vector classifier (TSVM, S3VM) of labeled and unlabeled rows.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The price of a labeled row on the wrong side of its margin.
+    C_unlabeled : float, default=None
+        The same for unlabeled rows, under the label they are given. None: C with two classes, C / 10 with more, where
+        the share of each class is known from few labels. Costs multiply it too.
+    algorithm : {"switch", "cccp", "anneal"}, default="switch"
+        "switch": guess by rank and switch pairs of labels while the objective falls, as C_unlabeled grows [1]_.
+        "cccp": a ramp loss lowered by a sequence of convex bounds, the classes balanced on average [2]_.
+        "anneal": soft labels that harden as a temperature falls [3]_, at its best with a C_unlabeled below C (on
+        SVMlight's Reuters example 21 errors at 0.3, against 24 by switching).
+    positive_fraction : {"labeled", "estimated"} or float, default="labeled"
+        The fraction of unlabeled rows that are of the second class, rows counted by their weights: as among the
+        labeled rows; as the supervised machine sees it, inside the interval that the labels allow; or a number (two
+        classes only). It matters: a wrong fraction forces as many wrong labels.
+    pairs_per_round : "auto" or int, default="auto"
+        For "switch": how many pairs of labels are switched before solving again. "auto" switches all disjoint
+        pairs that pay at once; 1 is Joachims' own way, slower and about as good.
+    ramp : float, default=0.0
+        For "cccp": the margin below which the loss is constant, above -1 and at most 0.
+    %(loss)s
+    %(kernel_parameters)s
+    %(costs)s
+    %(class_weight)s
+    %(multi_class)s
+    %(unlabeled)s
+    %(solver)s
+    %(solver_parameters)s
+    %(verbose)s
+
+    Attributes
+    ----------
+    %(classes)s
+    %(machine)s
+    %(transduction)s
+    positive_fraction_ : ndarray of shape (n_problems,)
+        The fraction in use.
+    positive_fraction_interval_ : ndarray of shape (n_problems, 2)
+        Where the labels allow the fraction to lie, at 90% confidence.
+    %(course)s
+
+    See Also
+    --------
+    ProgressiveSVC : Needs no fraction of positives.
+    LabelMeanSVC : Uses the means of the unlabeled classes; more robust with few labels.
+    sklearn.semi_supervised.SelfTrainingClassifier : Self-training around any classifier.
+
+    Notes
+    -----
+    %(notes_on_copies)s
+
+    References
+    ----------
+    .. [1] T. Joachims, "Transductive inference for text classification using support vector machines", ICML 1999.
+    .. [2] R. Collobert, F. Sinz, J. Weston and L. Bottou, "Large scale transductive SVMs", Journal of Machine Learning
+       Research 7, 2006.
+    .. [3] V. Sindhwani, S. S. Keerthi and O. Chapelle, "Deterministic annealing for semi-supervised kernel machines",
+       ICML 2006. :doi:`10.1145/1143844.1143950`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from semisvm import TransductiveSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
+    >>> y[20:] = -1  # all but twenty labels are hidden
+    >>> TransductiveSVC(kernel="linear", positive_fraction=0.6).fit(X, y).predict(X[20:23])
+    array([1, 1, 0])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseSVC._parameter_constraints,
+        **FORM_CONSTRAINTS,
+        "C_unlabeled": [Interval(Real, 0, None, closed="neither"), None],
+        "algorithm": [StrOptions({"switch", "cccp", "anneal"})],
+        "positive_fraction": POSITIVE_FRACTION,
+        "pairs_per_round": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "ramp": [Interval(Real, -1, 0, closed="right")],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        C_unlabeled: float | None = None,
+        algorithm: Literal["switch", "cccp", "anneal"] = "switch",
+        positive_fraction: str | float = "labeled",
+        pairs_per_round: Literal["auto"] | int = "auto",
+        ramp: float = 0.0,
+        loss: Loss = "hinge",
+        kernel: Kernel = "rbf",
+        degree: float = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        costs: Any = None,
+        class_weight: Any = None,
+        multi_class: MultiClass = "auto",
+        unlabeled: Any = -1,
+        solver: Solver = "auto",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        cache_size: float | None = None,
+        device: str = "auto",
+        verbose: bool = False,
+    ):
+        super().__init__(
+            C,
+            kernel=kernel,
+            degree=degree,
+            gamma=gamma,
+            coef0=coef0,
+            costs=costs,
+            class_weight=class_weight,
+            multi_class=multi_class,
+            unlabeled=unlabeled,
+            tol=tol,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            cache_size=cache_size,
+            device=device,
+            verbose=verbose,
+        )
+        self.loss = loss
+        self.solver = solver
+        self.C_unlabeled = C_unlabeled
+        self.algorithm = algorithm
+        self.positive_fraction = positive_fraction
+        self.pairs_per_round = pairs_per_round
+        self.ramp = ramp
+
+    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+        # Among so many rows ties decide nothing that could be noticed, and other orders take a copy of all rows.
+        return super()._arranged(whole, rows) if len(rows) > MOST_ARRANGED else arrange_by_content(whole, rows)
+
+    def _fit(self, problem: TrainingProblem) -> MethodFit:
+        labels = problem.labels
+        check_share_has_one_meaning(self.positive_fraction, labels.n_classes)
+        against = "has no form for algorithm='cccp'; use 'switch' or 'anneal'" if self.algorithm == "cccp" else None
+        problem = problem.with_auto_scheme("ovr").settle_form(against)
+        distinct, expand = merge_unlabeled_copies(problem)
+        formula = distinct.formula()
+        fits = [expand(fit) for fit in fit_pairs(distinct, formula, self._fit_binary)]
+        self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
+        guess = fits[0].guess if len(fits) == 1 else None
+        codes = None if guess is None else np.where(guess != 0, guess > 0, -1)
+        return MethodFit(fits, formula, problem.multi_class, codes)
+
+    def _fit_stream(self, problem: StreamProblem) -> MethodFit:
+        if self.algorithm == "cccp" or self.pairs_per_round != "auto":
+            raise ValueError("Rows that are not in memory need algorithm='switch' or 'anneal', all pairs per round.")
+        check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
+        fits = fit_streamed(problem, self.C, self._price_of_unlabeled, self.algorithm, self.positive_fraction)
+        self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
+        return MethodFit(fits, stream_formula(problem.rows), "ovr" if self.multi_class == "auto" else self.multi_class)
+
+    def _fit_binary(self, task: BinaryTask) -> BinaryFit:
+        machine, rounds, share = self._machine(task), Rounds(task), None
+        with rounds.until_stopped():
+            rounds.solve(machine.supervised())
+            share = settle_share(self.positive_fraction, task.sign, rounds.decision_values, task.counts)
+            rounds.done(**share.as_details())
+            if (task.sign == 0).any():
+                machine.use_unlabeled(rounds, share)
+        return machine.fit(rounds, share)
+
+    @property
+    def _price_of_unlabeled(self) -> float:
+        if self.C_unlabeled is not None:
+            return self.C_unlabeled
+        return self.C if len(self.classes_) == 2 else SHARE_WITH_MANY * self.C
+
+    def _machine(self, task: BinaryTask) -> SwitchMachine | RampMachine | SoftMachine:
+        price = self._price_of_unlabeled
+        if self.algorithm == "cccp" and (task.sign == 0).any():
+            return RampMachine(task, self.C, price, self.ramp)
+        if self.algorithm == "anneal":
+            return SoftMachine(task, self.C, price)
+        return SwitchMachine(task, self.C, price, None if self.pairs_per_round == "auto" else self.pairs_per_round)

@@ -23,8 +23,8 @@ from semisvm.dual import Status
 from semisvm.estimators.binary import USABLE, BinaryFit, Pair
 from semisvm.estimators.class_shares import PositiveShare, share_of_labels
 from semisvm.estimators.progress import RoundRecord, Watch
-from semisvm.estimators.rounds import EndedEarlyError
-from semisvm.estimators.streams import StreamProblem, fit_of
+from semisvm.estimators.rounds import EndedEarlyError, fit_of
+from semisvm.estimators.streams import StreamProblem
 from semisvm.estimators.transductive.relaxed import (
     ANNEALING_TOL,
     COOLING,
@@ -96,7 +96,9 @@ class _StreamedMachine:
         except EndedEarlyError:
             pass
         assert self.found is not None
-        return fit_of(self.found, self.history, self.n_iter, status=self.ended_by, outcome=share)
+        ended = self.ended_by or self.found.status
+        no_scores = np.empty(0)
+        return fit_of(self.found, self.history, n_iter=self.n_iter, status=ended, scores=no_scores, outcome=share)
 
     def _prices_on_the_way(self) -> Iterator[float]:
         price = FIRST_PRICE * self.C_unlabeled
