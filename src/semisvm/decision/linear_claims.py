@@ -51,7 +51,7 @@ Measure = Literal["precision", "recall", "f", "cost"]
 LEAST_DOUBT = 0.0005  # no belief is surer than this
 ACCEPTED_SHIFTS, REJECTED_SHIFTS = (-0.7, 0.0, 0.7), (-1.5, -0.75, 0.0, 0.75)  # of the experts' log-odds
 SHARE_EXPERTS = (0.2, 0.5, 0.8, 0.97)  # experts for a precision: from the target (0) to 1
-BISECTIONS, MOST_NEWTON_STEPS = 52, 60
+BISECTIONS, MOST_RHO_STEPS = 52, 60
 WIDEST = 60.0  # the root D lies between K and K * exp(60)
 STEPS_AT_ONCE = 256  # draws that are computed together
 
@@ -320,7 +320,7 @@ def best_draws(sizes: Floats, values: Floats, total: float, beliefs: Floats) -> 
 def _rho_of(log_mu: float, beliefs: Floats) -> Floats:
     """Solve log of (1 + rho)^(pi - 1) rho^(-pi) (rho + 1 - pi) = log mu, by stratum."""
     u = np.zeros(len(beliefs))  # log rho; the log of the left side is concave in it, which suits Newton's method
-    for _ in range(MOST_NEWTON_STEPS):
+    for _ in range(MOST_RHO_STEPS):
         s = 1 / (1 + np.exp(u))
         curve = beliefs * (1 - beliefs) * s**2
         slack = np.maximum(np.log1p(-beliefs * s) + beliefs * np.log1p(np.exp(-u)), curve / 2)  # at least that, exactly
