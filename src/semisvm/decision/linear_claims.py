@@ -39,7 +39,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import expit, logit, logsumexp, xlogy
 
 from semisvm.decision.betting import CLAIM_ROUNDING
@@ -302,11 +301,12 @@ def best_draws(sizes: Floats, values: Floats, total: float, beliefs: Floats) -> 
     worth = sizes * values
     if not (worth * beliefs).sum() > total > 0:
         return values / worth.sum(), 0.0
+    from scipy.optimize import brentq  # takes its time to import, and few users of claims plan draws
+
     beliefs = np.clip(beliefs, 1e-9, 1 - 1e-9)
 
     def surplus(log_growth: float) -> float:
-        log_mu = math.exp(log_growth)
-        rho = _rho_of(log_mu, beliefs)
+        rho = _rho_of(log_mu := math.exp(log_growth), beliefs)
         power = rho * (np.expm1(beliefs * np.log1p(1 / rho)))  # (1 + rho)^pi rho^(1 - pi) - rho
         return float((worth * power).sum() - math.expm1(log_mu) * (worth * rho).sum() - math.exp(log_mu) * total)
 
