@@ -105,6 +105,18 @@ def test_means_of_rows_and_several_pieces_per_row_are_solved():
     assert found.objective == pytest.approx(solve_pairwise(problem, tol=1e-6).objective, rel=1e-7)
 
 
+def test_variables_that_join_together_have_adjacent_positions():
+    X, sign = make_data()
+    rows = kernel_rows(X, make_formula("rbf", X, gamma=0.3))
+    state = host.SolverState(svc(rows, sign), None, rows)
+    sets = advance.WorkingSets(state)
+    for state.n_rounds in range(3):
+        state.survey()
+        assert sets.advance(1e-6, 10**6)
+        at = np.flatnonzero((sets.joined == state.n_rounds) & (sets.member >= 0))
+        assert len(at) == at[-1] - at[0] + 1 == len(sets.member) // 2
+
+
 # --- memory ---
 
 

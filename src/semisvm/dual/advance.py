@@ -10,7 +10,7 @@ the kernel matrix is never made; if the matrix is larger than memory, some rows 
 
 Working sets, for large problems, with everything that is long on all cores:
 
-    choose   the variables that violate optimality most, in place of the older half of the last set
+    choose   half a set of the variables that violate optimality most, in place of the older half of the last set
     G        the kernel values between them: only those with new variables are made
     step     pairwise steps among them on G, which stays in the cache, until their gap is well below the gap
     spread   K[:, moved] times what moved is added to the gradient; rows not in memory are made panel by panel, and a
@@ -158,13 +158,15 @@ class WorkingSets:
         from semisvm.dual.pairwise_kernel import worst_violators
 
         state, size = self.state, len(self.member)
+        # Half a set at a time: the two halves alternate, and the new variables have adjacent positions in G.
+        most_new = size if size == state.beta.size else size - int(STAYING_SHARE * size)
         kept = self._kept(size)
         left = np.setdiff1d(np.flatnonzero(self.member >= 0), kept, assume_unique=True)
         self.is_member[self.member[left]] = False
         self.member[left] = -1
         new = worst_violators(
             state.gradient, state.beta, state.lower, state.upper, self.is_member, state.lowest, state.highest, tol,
-            size - len(kept),
+            min(size - len(kept), most_new),
         )  # fmt: skip
         at = np.flatnonzero(self.member < 0)[: len(new)]
         self.member[at] = new

@@ -231,10 +231,10 @@ def tune_settings(bench: Bench, settings: Settings, tell: Tell = say_nothing) ->
     bench = small_bench(bench, settings.seed)
     views = [settings.view, *bench.views.candidates()] if settings.view == STANDARD else [settings.view]
     best: tuple[MethodTrial, Settings] | None = None
-    grids = [(view, settings_to_try(bench.views.form(view), replace(settings, view=view))) for view in views]
-    total, done = sum(len(grid) for _, grid in grids), 0
+    grids = [settings_to_try(bench.views.form(view), replace(settings, view=view)) for view in views]
+    total, done = sum(map(len, grids)), 0
     try:
-        for _, grid in grids:
+        for grid in grids:
             own: tuple[MethodTrial, Settings] | None = None
             for candidate in grid:
                 tell("Tuning", done, total, "settings")
