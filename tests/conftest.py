@@ -6,6 +6,11 @@ import signal
 from functools import partial
 from pathlib import Path
 
+# The workers of a parallel run share the cores, and threads that wait in a loop, as OpenBLAS's and OpenMP's, take them
+# from each other. Read when NumPy is first imported; the workers and the commands that tests start inherit it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 import pytest
 from hypothesis import settings
 
