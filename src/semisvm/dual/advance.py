@@ -164,9 +164,10 @@ class WorkingSets:
         # Half a set at a time: the two halves alternate, and the new variables have adjacent positions in G.
         most_new = size if size == state.beta.size else size - int(STAYING_SHARE * size)
         kept = self._kept(size)
-        left = np.setdiff1d(np.flatnonzero(self.member >= 0), kept, assume_unique=True)
-        self.is_member[self.member[left]] = False
-        self.member[left] = -1
+        is_leaving = self.member >= 0
+        is_leaving[kept] = False
+        self.is_member[self.member[is_leaving]] = False
+        self.member[is_leaving] = -1
         new = worst_violators(
             state.gradient, state.beta, state.lower, state.upper, self.is_member, state.lowest, state.highest, tol,
             min(size - len(kept), most_new),
@@ -258,8 +259,7 @@ class ExactSteps:
         The sums K beta must be known to a small share of a margin. If they are not, no coefficients are a solution.
         """
         state, kernel = self.state, self.state.kernel
-        self.due_at = state.n_iter + EXACT_AFTER
-        beta = self._minimum(tol)
+        self.due_at, beta = state.n_iter + EXACT_AFTER, self._minimum(tol)
         coefficients = beta.sum(axis=0)
         gradient = state.linear + kernel.times(coefficients)
         sizes = np.abs(coefficients).astype(kernel.dtype)
