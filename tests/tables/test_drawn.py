@@ -158,7 +158,7 @@ def test_marks_keep_promises_true_and_without_them_the_check_refuses():
     X, is_eight = scale(X), y == 8
     settings = Settings(kernel="rbf", min_recall=0.7, confidence=0.9)
     n_certified = n_false = n_refused = n_alarms = 0
-    for seed in range(12):
+    for seed in range(20):
         order = np.random.default_rng(seed).permutation(len(X))
         pool, hidden = order[:1000], order[1000:]
         codes = np.where(np.arange(1000) < 200, is_eight[pool], -1)
@@ -177,7 +177,7 @@ def test_marks_keep_promises_true_and_without_them_the_check_refuses():
         n_certified += model.operating_point_.status == "certified"
         found = np.mean(model.decision_function(X[hidden[is_eight[hidden]]]) > 0)
         n_false += model.operating_point_.status == "certified" and found < 0.7
-    assert n_certified >= 9
+    assert n_certified >= 15
     assert n_false == 0
-    assert n_refused >= 11
+    assert n_refused >= 18
     assert n_alarms <= 1
