@@ -169,6 +169,8 @@ def _nystroem(kernel: KernelRows, wanted: int, rng: np.random.Generator, weight:
     K_mn = kernel.fetch(landmarks).astype(np.float64)
     spread, basis = eigh(K_mn[:, landmarks])
     known = spread > FLOAT32_NOISE * spread[-1]
+    if not known.any():
+        return np.zeros(1), np.zeros((n, 1))  # K = 0
     phi = K_mn.T @ (basis[:, known] / np.sqrt(spread[known]))  # (n, rank): rows in feature space
     phi -= _mean(phi, weight)
     wanted = min(wanted, phi.shape[1])
