@@ -121,7 +121,8 @@ def resample(is_positive: Bools, n_resamples: int, rng: np.random.Generator) -> 
     """Draw how often each row counts in each resample: integers of shape (B, m), the B of a row side by side."""
     copies = np.zeros((len(is_positive), n_resamples), dtype=np.int32)
     for rows in (np.flatnonzero(is_positive), np.flatnonzero(~is_positive)):
-        copies[rows] = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=n_resamples).T
+        drawn = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=n_resamples).astype(np.int32)
+        copies[rows] = np.ascontiguousarray(drawn.T)
     return copies.T
 
 
@@ -150,11 +151,11 @@ def _values(copies: np.ndarray, positive: Bools, is_cut: Bools, target: Target) 
     """Return the same for rows in descending order of score; `copies` has one column per resample."""
     cuts = np.flatnonzero(is_cut)
     begins = np.append(0, cuts + 1)  # of the rows between two cuts: only sums at cuts are needed
-    accepted = np.cumsum(np.add.reduceat(copies, begins[begins < len(positive)], axis=0), axis=0)
-    hits = _with_none_accepted(np.cumsum(copies[positive], axis=0))
+    between = np.add.reduceat(copies, begins[begins < len(positive)], axis=0, dtype=np.int32)
+    accepted, hits = _sums_so_far(between), _sums_so_far(copies[positive])
     n_positive, n_rows = hits[-1], accepted[-1]
-    tp = _with_none_accepted(hits[np.cumsum(positive)[cuts]])
-    fp = _with_none_accepted(accepted[: len(cuts)]) - tp
+    tp = hits[np.append(0, np.cumsum(positive)[cuts])]
+    fp = accepted[: len(tp)] - tp
     counts = Counts(tp=tp, fp=fp, fn=n_positive - tp, tn=n_rows - n_positive - fp)
     if not target.is_constrained:
         return target.objective(counts).max(axis=0)
@@ -164,5 +165,8 @@ def _values(copies: np.ndarray, positive: Bools, is_cut: Bools, target: Target) 
     return np.where(least > 0, -least, best)
 
 
-def _with_none_accepted(counts: np.ndarray) -> np.ndarray:
-    return np.concatenate([np.zeros_like(counts[:1]), counts])
+def _sums_so_far(counts: np.ndarray) -> np.ndarray:
+    """Sums of the first 0, 1, 2, ... lines."""
+    sums = np.zeros((len(counts) + 1, counts.shape[1]), dtype=np.int32)
+    np.cumsum(counts, axis=0, dtype=np.int32, out=sums[1:])
+    return sums

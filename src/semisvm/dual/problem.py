@@ -155,6 +155,8 @@ class DualProblem:
             v = int(np.flatnonzero(~(self.lower <= self.upper))[0])
             raise ValueError(f"Variable {v} has lower bound {self.lower[v]} above its upper bound {self.upper[v]}.")
         least, most = self.lower.sum(), self.upper.sum()
+        if least <= self.total <= most and math.isfinite(self.total):
+            return
         # A sum whose terms cancel is only as accurate as its largest terms.
         ends = np.concatenate([self.lower, self.upper])
         slack = 1e-12 * (1 + np.abs(ends[np.isfinite(ends)]).sum())

@@ -295,11 +295,10 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         check_is_fitted(self)
         if isinstance(X, Rows):
             return scores_of_rows(self, X)
-        return self._score_checked(validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False))
+        return self._score_checked(widened(validated(self, on_host(X), accept_sparse="csr", dtype=FLOATS, reset=False)))
 
     def _score_checked(self, X) -> np.ndarray:
-        """Score rows that were checked, by the binary problems, (n, n_problems); all scores are finite."""
-        X = widened(X)
+        """Score rows that were checked and widened, by the binary problems, (n, n_problems); all scores are finite."""
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
             if hasattr(self, "_coef"):
                 scores = np.asarray(X @ self._coef.T) + self.intercept_

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semisvm.errors import RowsLostError, UndefinedError
 from semisvm.estimators.binary import BinaryFit, MethodFit, Pair, pairs
-from semisvm.estimators.classifier import check_class_counts, check_codes
+from semisvm.estimators.classifier import check_class_counts, check_codes, widened
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.problem import Form, Limits, settle_form
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
@@ -276,7 +276,7 @@ def scores_of_rows(estimator: Any, rows: Rows) -> np.ndarray:
 
 
 def _score_by(part: RowPart, estimator: Any) -> np.ndarray:
-    return np.asarray(estimator._score_checked(part.X))
+    return np.asarray(estimator._score_checked(widened(part.X)))
 
 
 def decide_rows(estimator: Any, X: Any) -> Any:
