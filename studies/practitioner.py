@@ -45,6 +45,7 @@ from sklearn.preprocessing import StandardScaler
 from semisvm.decision import Target, choose_for
 from semisvm.decision.target import OTHER_RATE
 from semisvm.tables.classes import Classes
+from semisvm.tables.column_facts import facts_of
 from semisvm.tables.columns import settle_columns
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
@@ -88,7 +89,7 @@ def semisvm_scores(X: Any, y: np.ndarray, is_labeled: np.ndarray, seed: int) -> 
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame({"text": pd.Series(list(X), dtype="str")})
     frame = frame.rename(columns=str)
     columns, _ = settle_columns(
-        {name: frame[name] for name in frame.columns}, {"text": "text"} if "text" in frame else {}
+        {name: facts_of(frame[name]) for name in frame.columns}, {"text": "text"} if "text" in frame else {}
     )
     codes = np.where(is_labeled, y, -1)
     rows = frame[[column.name for column in columns]]

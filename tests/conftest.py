@@ -6,6 +6,11 @@ import signal
 from functools import partial
 from pathlib import Path
 
+# The workers of a parallel run share the cores, and threads that wait in a loop, as OpenBLAS's and OpenMP's, take them
+# from each other. Read when NumPy is first imported; the workers and the commands that tests start inherit it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 import pytest
 from hypothesis import settings
 
@@ -91,6 +96,7 @@ WORKING_SETS = "cpu, working sets"
 def in_working_sets(monkeypatch, size=24) -> None:
     """Let the CPU solve small problems as it solves large ones, by sets so small that there are many rounds."""
     monkeypatch.setattr(host, "WHOLE_GRAM_BYTES", -1)
+    monkeypatch.setattr(host, "WARM_GRAM_BYTES", -1)
     monkeypatch.setattr(host, "PAIRWISE_WARM_ROWS", -1)
     monkeypatch.setattr(advance, "SET_SIZES", ((200, 4 * size), (0, size)))
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         check_fair_sample,
     )
     from semisvm.tables import load, save
+    from semisvm.tables.compare import compare
     from semisvm.tables.encode import TableEncoder
-    from semisvm.tables.in_python import compare
 
 __version__ = "0.2.0"
 
@@ -73,7 +73,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in ("TableEncoder", "compare", "load", "save"):
-        home = {"TableEncoder": "tables.encode", "compare": "tables.in_python"}.get(name, "tables")
+        home = {"TableEncoder": "tables.encode", "compare": "tables.compare"}.get(name, "tables")
     elif name == "write_report":
         home = "report"
     elif name in ("Campaign", "ThresholdClassifier"):

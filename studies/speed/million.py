@@ -42,7 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     print(machine_line(), flush=True)
     X, sign = million_rows(WARM_ROWS)
-    _model(options).fit(X, sign > 0)
+    _model(options, None).fit(X, sign > 0)
     for n in options.rows:
         record = run(n, options)
         with options.out.open("a", encoding="utf-8") as stream:
@@ -50,15 +50,15 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def _model(options: argparse.Namespace) -> SupervisedSVC:
-    limits: dict[str, Any] = {"time_limit": options.seconds, "cache_size": options.cache_size, "device": "cpu"}
+def _model(options: argparse.Namespace, seconds: float | None) -> SupervisedSVC:
+    limits: dict[str, Any] = {"time_limit": seconds, "cache_size": options.cache_size, "device": "cpu"}
     return SupervisedSVC(C=MILLION["C"], gamma=MILLION["gamma"], **limits)
 
 
 def run(n: int, options: argparse.Namespace) -> dict[str, Any]:
     """Fit n rows; say what it took as soon as it is known, then the gap in float64."""
     X, sign = million_rows(n)
-    model, took = _model(options), {}
+    model, took = _model(options, options.seconds), {}
     with warnings.catch_warnings(), measured(took):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, sign > 0)

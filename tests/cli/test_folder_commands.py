@@ -199,6 +199,10 @@ def test_a_folder_without_labels_or_with_odd_files_is_refused(table, tmp_path, c
     folder = write_parts(frame.assign(kind=None), tmp_path / "rows", 3)
     done = run_command(capsys, "fit", folder, "--target", "kind", "--out", tmp_path / "m.skops")
     assert (done.code, "has no label: all 2000 cells are empty" in done.err) == (2, True)
+    done = run_command(
+        capsys, "fit", folder, "--target", "kind", "--type", "agee=number", "--out", tmp_path / "m.skops"
+    )
+    assert (done.code, "there is no column 'agee'" in done.err) == (2, True)
     frame[700:1300].drop(columns="age").to_parquet(folder / "part-001.parquet")
     done = run_command(capsys, "fit", folder, "--target", "kind", "--out", tmp_path / "m.skops")
     assert (done.code, "part-001.parquet: there is no column 'age'" in done.err) == (2, True)

@@ -62,6 +62,12 @@ def test_help_loads_no_library_for_arrays():
     assert not loaded_by("--help") & {"numpy", "scipy", "sklearn", "pandas", "rich"}
 
 
+def test_a_command_loads_no_other_command():
+    found = loaded_by("predict", "--help")
+    assert "semisvm.cli.apply" in found
+    assert not found & {"semisvm.cli.certify", "semisvm.cli.demo", "semisvm.cli.label", "http.server"}
+
+
 def test_a_package_is_executed_when_a_name_of_its_own_is_used():
     code = """
     import sys

@@ -242,6 +242,22 @@ def test_no_draws_grow_faster_than_the_best():
         assert growth_with(chances * np.array([factor, 1.0])) < growth
 
 
+def test_the_best_draws_of_random_pools_grow_as_said_and_no_others_faster():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        k = int(rng.integers(1, 25))
+        sizes, values = np.floor(np.exp(rng.uniform(0, 10, k))), np.exp(rng.normal(size=k))
+        beliefs = rng.uniform(0.0005, 0.9995, k)
+        total = rng.uniform(0.3, 0.99) * (sizes * values * beliefs).sum()
+        chances, growth = best_draws(sizes, values, total, beliefs)
+        changes = np.vstack([np.ones(k), np.exp(0.2 * rng.normal(size=(4, k)))])
+        grown = [
+            growth_per_label(StratifiedClaim(sizes, values, total, chances * c, beliefs[None]))[0] for c in changes
+        ]
+        assert_allclose(grown[0], growth, rtol=1e-6)
+        assert max(grown) <= growth * (1 + 1e-6)
+
+
 def test_one_stratum_and_one_expert_are_a_likelihood_ratio():
     n, K, belief = 50, 30, 0.8
     claim = StratifiedClaim(np.array([float(n)]), np.array([1.0]), float(K), np.ones(1), np.array([[belief]]))

@@ -7,7 +7,7 @@ import pytest
 
 from oracles import gap_by_definition, optimum
 from semisvm import PreferenceSVC, SupervisedSVC, TransductiveSVC
-from semisvm.dual import DualProblem, Status, host, solve
+from semisvm.dual import DualProblem, Status, advance, host, solve
 from semisvm.dual.advance import EXACT_AFTER
 from semisvm.dual.host import STEPS_OF_SMALL_BEFORE_STALL
 from semisvm.kernels import kernel_rows, make_formula
@@ -50,6 +50,26 @@ def test_exact_steps_reach_the_optimum_of_an_interior_point_method(seed, n, d):
     assert found.status is Status.CONVERGED
     assert found.n_iter > EXACT_AFTER
     assert found.objective == pytest.approx(optimum(X @ X.T, *parts)[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("C", "kernel"), [(1e5, "rbf"), (1e3, "linear")])
+def test_a_huge_price_is_solved_by_exact_steps_in_a_fraction_of_the_pairwise_ones(C, kernel, dtype, monkeypatch):
+    rng, n = np.random.default_rng(1), 200
+    X = rng.normal(size=(n, 3))
+    sign = np.sign(X[:, 0] + 0.8 * rng.normal(size=n))
+    rows = kernel_rows(X, make_formula(kernel, X, gamma=0.2), dtype=dtype)
+    problem = DualProblem(rows, -sign, np.minimum(0, C * sign), np.maximum(0, C * sign))
+    found = solve(problem)
+    monkeypatch.setattr(advance, "MOST_FREE", 0)
+    pairwise = solve(problem)
+    K = rows.fetch(np.arange(n)).astype(np.float64)
+    assert found.status is pairwise.status is Status.CONVERGED
+    assert gap_by_definition(K, problem.linear, problem.lower, problem.upper, found.beta) < 1e-3
+    assert found.gap < 1e-3
+    assert abs(found.beta.sum()) < 1e-9 * C * n
+    assert found.objective <= pairwise.objective + 1e-7 * abs(pairwise.objective)
+    assert 2 * found.n_iter < pairwise.n_iter
 
 
 def test_a_kernel_whose_sums_are_rounding_stalls_soon(X):

@@ -105,6 +105,18 @@ def test_means_of_rows_and_several_pieces_per_row_are_solved():
     assert found.objective == pytest.approx(solve_pairwise(problem, tol=1e-6).objective, rel=1e-7)
 
 
+def test_variables_that_join_together_have_adjacent_positions():
+    X, sign = make_data()
+    rows = kernel_rows(X, make_formula("rbf", X, gamma=0.3))
+    state = host.SolverState(svc(rows, sign), None, rows)
+    sets = advance.WorkingSets(state)
+    for state.n_rounds in range(3):
+        state.survey()
+        assert sets.advance(1e-6, 10**6)
+        at = np.flatnonzero((sets.joined == state.n_rounds) & (sets.member >= 0))
+        assert len(at) == at[-1] - at[0] + 1 == len(sets.member) // 2
+
+
 # --- memory ---
 
 
@@ -244,11 +256,31 @@ def test_large_cold_problems_and_large_changes_go_to_working_sets_and_small_ones
     taken.clear()
     flipped[np.flatnonzero(first.beta)[:600]] *= -1
     solve(svc(rows, flipped), first)
+    assert set(taken) == {"pairwise"}
+    taken.clear()
+    monkeypatch.setattr(host, "WARM_GRAM_BYTES", 0)  # as if the rows were more
+    solve(svc(rows, flipped), first)
     assert set(taken) == {"working sets"}
     taken.clear()
     small = slice(0, 1000)
     solve(svc(kernel_rows(X[small], make_formula("rbf", X, gamma=0.3)), sign[small]))
     assert set(taken) == {"pairwise"}
+
+
+def test_few_rows_that_are_missing_are_made_at_once_and_pairwise_steps_go_to_the_end(monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(advance, "WHOLE_GRAM_BYTES", 0)  # as if the rows were more
+    X, sign = make_data(1000)
+    formula = make_formula("rbf", X, gamma=0.3)
+    can_move = np.arange(len(sign)) < 100
+    first = solve(svc(kernel_rows(X, formula), sign, C=can_move))
+    n_rounds, go_on = [], advance.PairwiseSteps.advance
+    monkeypatch.setattr(advance.PairwiseSteps, "advance", lambda *given: n_rounds.append(1) or go_on(*given))
+    sign[:5] *= -1  # most of the others do not violate optimality then
+    rows = kernel_rows(X, formula)
+    assert solve(svc(rows, sign, C=can_move), first).status is Status.CONVERGED
+    assert len(n_rounds) == 1
+    assert rows.is_present[:100].all()
 
 
 # --- the choice of members ---

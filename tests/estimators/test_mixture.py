@@ -26,7 +26,7 @@ def blobs(seed, n=60, p=3, n_classes=3, n_labels=12, spread=1.0):
     return X, np.where(np.arange(n) < n_labels, true, -1), true
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     kind=st.sampled_from(COVARIANCE_TYPES),

@@ -303,6 +303,12 @@ def test_certificates_break_in_at_most_the_stated_share_of_worlds():
 # ---- targets ----
 
 
+@pytest.fixture(scope="module")
+def of_clouds():
+    X, y, _ = clouds()
+    return PositiveUnlabeledSVC(random_state=0).fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("labels", "unlabeled", "classes"),
     [
@@ -315,9 +321,9 @@ def test_certificates_break_in_at_most_the_stated_share_of_worlds():
         ((True, None), None, [False, True]),
     ],
 )
-def test_one_label_gets_a_name_for_the_others(labels, unlabeled, classes):
+def test_one_label_gets_a_name_for_the_others(labels, unlabeled, classes, of_clouds):
     X, y, _ = clouds()
-    expected = PositiveUnlabeledSVC(random_state=0).fit(X, y)
+    expected = of_clouds
     target = [labels[0] if one == 1 else labels[1] for one in y]
     for form in (list, pd.Series):
         model = PositiveUnlabeledSVC(unlabeled=unlabeled, random_state=0).fit(X, form(target))

@@ -10,13 +10,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 
 from semisvm import AutoSVC, LabelMeanSVC, PreferenceSVC, SupervisedSVC, TransductiveSVC, UnlabeledKernel, load, save
+from semisvm.estimators import preference as preference_module
 from semisvm.estimators.auto import kernel as kernel_module
 from semisvm.estimators.auto.average import FamilySettings, labeled_target
 from semisvm.estimators.auto.families import crossed_scores, fit_families
 from semisvm.estimators.auto.kernel import settle_kernel
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.costs import Costs
-from semisvm.estimators.preference import svc as preference_module
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress
 from semisvm.labels import Labels, encode

@@ -22,8 +22,9 @@ from semisvm.kernels import (
     panel_source,
     scores_of_new_rows,
 )
-from semisvm.kernels.compiled import rbf_of_dots
+from semisvm.kernels.compiled import rbf_of_dot_rows
 from semisvm.kernels.compiled_dots import has_products_of_bytes
+from semisvm.kernels.threads import new_counter
 
 PARAMETERS = {
     "linear": {},
@@ -185,10 +186,10 @@ def test_integers_are_accepted():
 
 
 def compiled_exponential(distances, gamma=1.0):
-    """exp(-gamma d) through `rbf_of_dots`, for squared distances d from the origin."""
-    dots = np.zeros(len(distances), dtype=np.float32)
-    rbf_of_dots(dots, distances.astype(np.float32), np.float32(0), gamma)
-    return dots
+    """exp(-gamma d) through `rbf_of_dot_rows`, for squared distances d from the origin."""
+    dots = np.zeros((1, len(distances)), dtype=np.float32)
+    rbf_of_dot_rows(new_counter(), dots, np.zeros(1, dtype=np.float32), distances.astype(np.float32), gamma)
+    return dots[0]
 
 
 def test_the_compiled_exponential_is_exact_to_single_precision():
@@ -213,9 +214,9 @@ def test_the_compiled_exponential_stays_finite_and_in_order(gamma):
 
 def test_a_distance_of_zero_or_below_zero_by_rounding_gives_one():
     assert compiled_exponential(np.array([0.0]))[0] == 1
-    dots = np.array([1.0001], dtype=np.float32)
-    rbf_of_dots(dots, np.ones(1, dtype=np.float32), np.float32(1), 5.0)
-    assert dots[0] == 1
+    dots, one = np.array([[1.0001]], dtype=np.float32), np.ones(1, dtype=np.float32)
+    rbf_of_dot_rows(new_counter(), dots, one, one, 5.0)
+    assert dots[0, 0] == 1
 
 
 # --- callables and matrices ---

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from joblib import Parallel, delayed
 from numpy.testing import assert_array_equal
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from semisvm.kernels import threads
 from semisvm.kernels.intrinsics import next_piece
@@ -194,3 +194,10 @@ def test_a_process_that_can_start_no_thread_works_alone(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     every_piece_once(Team(4))
+
+
+@pytest.mark.skipif(os.environ.get("OPENBLAS_NUM_THREADS") != "1", reason="another number was asked for")
+def test_tests_that_run_side_by_side_have_one_blas_thread_each():
+    """Set in conftest.py, in time: before anything imports NumPy."""
+    found = [one["num_threads"] for one in threadpool_info() if one["internal_api"] == "openblas"]
+    assert set(found) <= {1}

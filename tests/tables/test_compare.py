@@ -11,8 +11,9 @@ from sklearn.metrics import balanced_accuracy_score
 from killed_fits import training
 from semisvm.decision import Estimate, measure
 from semisvm.estimators import find_method
-from semisvm.tables import compare
+from semisvm.tables import held_out
 from semisvm.tables.classes import Classes
+from semisvm.tables.column_facts import facts_of
 from semisvm.tables.columns import settle_columns
 from semisvm.tables.compare import Comparison, MethodTrial, compare_methods, tune_settings
 from semisvm.tables.encode import TableEncoder
@@ -186,7 +187,8 @@ def test_views_to_try_are_learned_from_a_sample_of_many_rows(monkeypatch):
     words = np.array([f"w{j}" for j in range(300)])
     frame = pandas.DataFrame({"note": [" ".join(rng.choice(words, 6)) for _ in range(500)], "n": rng.random(500)})
     codes = np.where(np.arange(500) < 60, rng.integers(0, 2, 500), -1)
-    rows = Training("rows", "y", frame, codes, Classes(TWO, False), settle_columns(dict(frame.items()))[0])
+    facts = {name: facts_of(cells) for name, cells in frame.items()}
+    rows = Training("rows", "y", frame, codes, Classes(TWO, False), settle_columns(facts)[0])
     whole, chosen = rows.views(), np.array([3, 400, 17, 90, 8])
     part = whole.learn_from(chosen)
     assert abs(part.form() - whole.form()[chosen]).max() == 0  # the standard view is that of all rows
@@ -196,7 +198,7 @@ def test_views_to_try_are_learned_from_a_sample_of_many_rows(monkeypatch):
     seen = []
     fit = TableEncoder.fit
     monkeypatch.setattr(TableEncoder, "fit", lambda self, X, y=None: seen.append((self.view, len(X))) or fit(self, X))
-    monkeypatch.setattr(compare, "MOST_LEARNED", 150)
+    monkeypatch.setattr(held_out, "MOST_LEARNED", 150)
     tune_settings(make_bench(rows.views(), rows.labels), Settings())
     assert sorted(seen) == [("latent", 150), ("letters", 150), ("standard", 500)]
 

@@ -12,9 +12,9 @@ from sklearn.preprocessing import scale
 from semisvm import PreferenceSVC, SupervisedSVC
 from semisvm.cli.commands import commands
 from semisvm.errors import DataError
-from semisvm.tables.evaluate import suggest_rows, write_suggestions
 from semisvm.tables.fit import compare_on, fit_model
 from semisvm.tables.held_out import check_sample, may_certify
+from semisvm.tables.label import suggest_rows, write_suggestions
 from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
 from semisvm.tables.training import name_drawn_column

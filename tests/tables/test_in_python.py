@@ -13,7 +13,8 @@ from sklearn.svm import SVC
 import semisvm
 from semisvm.errors import DataError
 from semisvm.model_selection import SemiSupervisedKFold
-from semisvm.tables.in_python import summarize_estimator, training_of
+from semisvm.tables.evaluate import summarize_estimator
+from semisvm.tables.training import training_of
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from folder_tables import mixed_table, write_parts
 from semisvm.errors import DataError
 from semisvm.tables import folders
 from semisvm.tables.column_facts import facts_of
-from semisvm.tables.columns import decide, settle_column, settle_from_facts
+from semisvm.tables.columns import decide, settle_columns
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.folders import SurveyPlan, survey_file
 from semisvm.tables.methods import say_nothing
@@ -57,7 +57,7 @@ def test_a_column_in_parts_is_what_the_column_is(seed):
         facts = facts_of(cells[: cuts[0]], decimal)
         for first, last in zip(cuts, [*cuts[1:], len(cells)], strict=True):
             facts = facts.merged(facts_of(cells[first:last], decimal))
-        whole = outcome(settle_column, name, cells, wanted, decimal)
+        whole = outcome(decide, name, facts_of(cells, decimal), wanted, decimal)
         assert outcome(decide, name, facts, wanted, decimal) == whole, cells.tolist()
 
 
@@ -73,7 +73,7 @@ def test_a_value_that_repeats_far_apart_is_found():
 def learn(files, names, most=2_000):
     plan = SurveyPlan("kind", None, names, files[0], None, most, most)
     survey = Here().gather(survey_file, files, plan, tell=say_nothing, what="")
-    columns, _ = settle_from_facts(survey.facts)
+    columns, _ = settle_columns(survey.facts)
     encoder = TableEncoder(columns)
     encoder.columns_ = columns
     typed, groups = encoder.typed(survey.unlabeled.frame)

@@ -11,8 +11,9 @@ from semisvm.errors import DataError
 from semisvm.model_selection import PositiveUnlabeledKFold, pu_auc
 from semisvm.tables.first_screen import first_screen
 from semisvm.tables.fit import compare_on, fit_model
+from semisvm.tables.held_out import share_below
 from semisvm.tables.methods import Settings
-from semisvm.tables.positives_only import LOGISTIC, MACHINE, RankTrial, share_below
+from semisvm.tables.positives_only import LOGISTIC, MACHINE, RankTrial
 from semisvm.tables.read_training import read_training
 
 

@@ -10,17 +10,18 @@ from scipy import sparse
 
 from semisvm.errors import DataError
 from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
-from semisvm.tables.columns import CellError, Column, Unused, remark_on, settle_column, typed_column
+from semisvm.tables.column_facts import facts_of
+from semisvm.tables.columns import CellError, Column, Unused, decide, remark_on, typed_column
 from semisvm.tables.encode import TableEncoder
-from semisvm.tables.evaluate import suggest_rows
 from semisvm.tables.fit import fit_model
+from semisvm.tables.label import suggest_rows
 from semisvm.tables.methods import Settings
 from semisvm.tables.read import open_rows
 from semisvm.tables.read_training import read_training
 
 
 def settle(*cells, name="c", wanted=None):
-    return settle_column(name, pd.Series(list(cells), dtype="str"), wanted)
+    return decide(name, facts_of(pd.Series(list(cells), dtype="str")), wanted)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,9 @@ def test_a_cell_that_keeps_a_column_from_being_one_of_numbers_is_pointed_at():
     why = "is different in every row, and holds numbers but for '1_5'"
     assert settle(*cells, "1_5") == Unused("c", why)
     words = pd.Series([*cells, *cells, "1_5"], dtype="str")
-    assert "holds numbers but for '1_5': correct these cells" in remark_on(settle_column("c", words), words)
+    assert "holds numbers but for '1_5': correct these cells" in remark_on(
+        decide("c", facts_of(words)), facts_of(words)
+    )
 
 
 def test_a_type_that_is_said_overrules_and_one_that_can_not_be_is_refused():
@@ -243,7 +246,7 @@ def test_a_word_that_seems_to_mark_unlabeled_rows_is_not_taken_for_a_class_in_si
 )
 def test_numbers_are_read_as_people_write_them_once_the_decimal_mark_is_said(cells, decimal, values):
     words = pd.Series(list(cells), dtype="str")
-    column = settle_column("c", words, None, decimal)
+    column = decide("c", facts_of(words, decimal), None, decimal)
     assert column == Column("c", "number", format=decimal)
     assert typed_column(column, words).tolist() == values
     frame = pd.DataFrame({"c": words})
@@ -253,7 +256,7 @@ def test_numbers_are_read_as_people_write_them_once_the_decimal_mark_is_said(cel
 def test_what_looks_like_numbers_is_said_to_and_codes_do_not():
     for cells in (["NT$ 3,913", "NT$ 5", "NT$ 3,913"], ["1.234,56", "12,5", "1.234,56", "x"] + ["1,5"] * 30):
         words = pd.Series(cells, dtype="str")
-        assert "looks like numbers" in remark_on(settle_column("c", words), words)
+        assert "looks like numbers" in remark_on(decide("c", facts_of(words)), facts_of(words))
     for cells in (
         ["A1", "B2", "A1"],
         ["01234", "5678", "01234"],
@@ -262,7 +265,7 @@ def test_what_looks_like_numbers_is_said_to_and_codes_do_not():
         ["4A", "5B", "7C", "9D"],
     ):
         words = pd.Series(cells, dtype="str")
-        assert remark_on(Column("c", "category"), words) == ""
+        assert remark_on(Column("c", "category"), facts_of(words)) == ""
     with pytest.raises(ValueError, match=r"set `decimal` to ',' if it is a decimal comma, to '.' if it separates"):
         settle("1,5", "2,5")
 
@@ -275,7 +278,7 @@ def test_identifiers_are_left_out_by_name_and_else_pointed_at():
     for name in ("amount", "humid", "casino"):
         assert settle(*keys, name=name) == Column(name, "number")
     rising = pd.Series(sorted(keys), dtype="str")
-    assert "a different whole number in every row" in remark_on(Column("account", "number"), rising)
+    assert "a different whole number in every row" in remark_on(Column("account", "number"), facts_of(rising))
     assert settle(*keys, name="customer_id", wanted="number") == Column("customer_id", "number")
 
 

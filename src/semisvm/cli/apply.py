@@ -189,8 +189,9 @@ def suggest_command(
     trains, but fit sets no threshold on it and measures nothing on it.
     """
     from semisvm.tables.disk import check_can_write
-    from semisvm.tables.evaluate import check_suffix, suggest_rows, write_suggestions
     from semisvm.tables.files import load_table_model
+    from semisvm.tables.label import suggest_rows, write_suggestions
+    from semisvm.tables.predict import check_suffix
     from semisvm.tables.summary import plain_json
 
     screen = Screen(as_json)

@@ -1,13 +1,19 @@
-"""The commands together, `semisvm info`, and how each of their endings becomes a sentence and an exit code."""
+"""All commands together, with `semisvm fit`, `compare` and `info`; each ending as a sentence and an exit code."""
+
+from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import click
 
 from semisvm.cli import EXIT_CODES, NO_MEMORY, lacks_memory
-from semisvm.cli.options import json_option, list_examples, with_flags
+from semisvm.cli import options as shared
+from semisvm.cli.screen import Screen
 
 DEBUG = "--debug"
 EXAMPLES = (
@@ -15,14 +21,24 @@ EXAMPLES = (
     "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
     "semisvm predict spam.skops new.csv --out labels.csv",
 )
-
+FIT_EXAMPLES = (
+    "semisvm fit mails.csv --target spam --out spam.skops",
+    "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
+    "semisvm fit patients.parquet --target ill --positive yes --costs yes=10,no=1 --out ill.skops",
+    "semisvm fit labeled.csv --unlabeled-data pool.csv --target topic --method transductive --out topic.skops",
+    "semisvm fit big.csv --target y --out y.skops --checkpoint y.parts --resume",
+    "semisvm fit folder/ --target y --out y.skops --workers 4",
+)
+COMPARE_EXAMPLES = (
+    "semisvm compare mails.csv --target spam",
+    "semisvm compare mails.csv --target spam --method transductive --method cluster",
+    "semisvm compare mails.csv --target spam --costs spam=1,ham=20 --json",
+)
 REPORTED = "semisvm numpy scipy scikit-learn numba pandas pyarrow skops matplotlib torch triton"
-MODULES = {
+MODULES = {  # of the other commands
     "demo": "demo",
-    "fit": "learn",
     "predict": "apply",
     "evaluate": "apply",
-    "compare": "learn",
     "suggest": "apply",
     "certify": "certify",
     "label": "label",
@@ -35,7 +51,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
-        return sorted([*MODULES, *self.commands])
+        return sorted({*MODULES, *self.commands})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command; None where there is none of this name."""
@@ -46,7 +62,7 @@ class Commands(click.Group):
 
 @click.group(
     cls=Commands,
-    epilog=f"{EXIT_CODES}\n\n{list_examples(*EXAMPLES)}",
+    epilog=f"{EXIT_CODES}\n\n{shared.list_examples(*EXAMPLES)}",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="semisvm")
@@ -55,12 +71,183 @@ def commands(debug: bool) -> None:
     """Semi-supervised support vector machines: few labels, many unlabeled rows."""
 
 
-@commands.command("info", epilog=list_examples("semisvm info", "semisvm info --json", "semisvm info --warm"))
+@commands.command(
+    "fit",
+    epilog=shared.list_examples(*FIT_EXAMPLES),
+    short_help="Learn from a table in which few rows have labels.",
+)
+@shared.training_options
+@click.option(
+    "--method",
+    cls=shared.MethodOption,
+    metavar="NAME",
+    help="The method: auto, {methods}. By default preference with --confidence, else auto, which takes the average of "
+    "many models (auto-kernel) unless the labels alone do clearly better.",
+)
+@click.option("--out", required=True, type=shared.FILE, metavar="MODEL", help="The model file to write (.skops).")
+@click.option("--report", type=shared.FILE, metavar="FILE", help="Write a report of the fit, one HTML file.")
+@click.option("--details", is_flag=True, help="Also print columns, steps, intervals and notes.")
+@click.option("--checkpoint", type=shared.FILE, metavar="DIR", help="Keep every finished solve in a folder.")
+@click.option("--resume", is_flag=True, help="Continue the fit in --checkpoint; starts a new one if there is none.")
+@shared.cluster_options
+@shared.force_option
+@shared.json_option
+@click.pass_context
+def fit_command(
+    context: click.Context,
+    method: str | None,
+    out: Path,
+    report: Path | None,
+    details: bool,
+    checkpoint: Path | None,
+    resume: bool,
+    dask: str | None,
+    workers: int | None,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Learn from the rows of DATA and write a model file.
+
+    DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, ARFF, LIBSVM/SVMlight text, npz, or a spreadsheet (.xlsx, .ods);
+    several files make one table. A folder of .csv or .parquet files with the same columns is read file by file, in
+    bounded memory, here or by the workers of a cluster (--workers, --dask).
+
+    A row whose target cell is empty is unlabeled. Columns may hold numbers, categories, dates, free text and empty
+    cells; the type of each is detected, and can be set by --type.
+
+    With --min-precision the highest recall that keeps it is taken, with --min-recall the highest precision that keeps
+    it, and with both, or with --best-f1, the best F1 that keeps them. With none of them the best F1 is taken. What
+    counts is the rarer of two classes, unless --positive names one.
+
+    Ctrl-C keeps the best so far: the model is written, and the exit code is 130. The exit code is 1 if a precision or
+    recall was asked for and the labels show that it is not reached; the model is written in this case too.
+    """
+    from semisvm.cli.screen import is_compiled
+    from semisvm.report import write_page
+    from semisvm.tables import save
+    from semisvm.tables.disk import check_can_write
+    from semisvm.tables.fit import fit_model
+    from semisvm.tables.label import N_SUGGESTED, suggest_training_rows
+
+    screen = Screen(as_json)
+    inputs = [*options["data"], *options["unlabeled_data"], *filter(None, [options["cost_matrix"]])]
+    check_can_write(out, force=force, inputs=inputs)
+    if report is not None:
+        check_can_write(report, force=force, inputs=[*inputs, out])
+    if resume and checkpoint is None:
+        raise click.UsageError("--resume continues a checkpoint: say which one by --checkpoint DIR.")
+    if len(options["data"]) > 1 and any(path.is_dir() for path in options["data"]):
+        raise click.UsageError("A folder is a table of its own: give one folder, or only files.")
+    with screen.working(), shared.open_cluster(options["data"][0], dask, workers) as readers:
+        screen.tell("Reading the rows")
+        training, settings = shared.read_training_options(options, readers, screen.tell)
+        if not is_compiled():
+            screen.warn("Compiling once (about 10 seconds; semisvm info --warm does it beforehand).")
+        fit: Any = fit_model
+        if readers is not None:
+            from semisvm.tables.fit_folder import describe_folder, fit_folder
+
+            screen.say(describe_folder(training))
+            fit = fit_folder
+        fitted = fit(
+            training,
+            settings,
+            method=method,
+            tune=shared.wants_tuning(options),
+            most_unlabeled=options["max_unlabeled"],
+            checkpoint=checkpoint,
+            resume=resume,
+            tell=screen.tell,
+        )
+        save(fitted.model, out, force=force)
+        if report is not None:
+            suggestions = tuple(suggest_training_rows(fitted.model, training, N_SUGGESTED))
+            summary = replace(fitted.model.summary, suggestions=suggestions)
+            write_page(summary, report, force=force, model=out.name)
+    if fitted.checkpoint is not None and not fitted.was_stopped:
+        fitted.checkpoint.remove()
+    _show_fitted(screen, fitted, out, report, options["data"][0], details)
+    context.exit(130 if fitted.was_stopped else 0 if fitted.reached else 1)
+
+
+def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, data: Path, details: bool) -> None:
+    from semisvm.cli.screen import show_columns, show_first, show_fit
+
+    summary = fitted.model.summary
+    if screen.as_json:
+        written = {"model": str(out), "report": None if report is None else str(report)}
+        state = {"reached": fitted.reached, "stopped": fitted.was_stopped}
+        screen.show_json(written | state | {"summary": summary.as_dict()})
+        return
+    show_first(screen.console, summary, str(out), str(data))
+    if details:
+        screen.say("")
+        show_columns(screen.console, summary)
+        show_fit(screen.console, summary)
+    if fitted.was_stopped:
+        screen.warn("Stopped by Ctrl-C: this is the best so far.")
+    more = "" if details else "   (--details shows more)"
+    screen.say(f"Model: {out}" + (f"   Report: {report}" if report is not None else more))
+
+
+@commands.command(
+    "compare",
+    epilog=shared.list_examples(*COMPARE_EXAMPLES),
+    short_help="Do the unlabeled rows help? Every method on the same folds.",
+)
+@shared.training_options
+@click.option(
+    "--method",
+    "methods",
+    cls=shared.MethodOption,
+    multiple=True,
+    metavar="NAME",
+    help="Only this method, one of {methods}; may be given more than once.",
+)
+@shared.json_option
+@click.pass_context
+def compare_command(context: click.Context, methods: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Compare methods on the labeled rows of DATA, each row predicted by fits that have not seen its label.
+
+    Two classes are compared by ranking: how often a row of the positive class has a higher score than another. So the
+    supervised method counts with the best threshold of its own, and a gain is one beyond it. More classes are compared
+    by balanced accuracy (the mean of the classes' recalls), and with --costs by the expected cost per row. Intervals
+    have a confidence of 90%. "chosen" is the simplest method within one standard error of the best.
+
+    Ctrl-C shows the methods that are done (exit code 130).
+    """
+    from semisvm.cli.screen import show_comparison
+    from semisvm.tables.fit import compare_on
+    from semisvm.tables.summary import plain_json
+
+    screen = Screen(as_json)
+    with screen.working():
+        screen.tell("Reading the rows")
+        training, settings = shared.read_training_options(options)
+        found = compare_on(
+            training,
+            settings,
+            methods,
+            most_unlabeled=options["max_unlabeled"],
+            tune=shared.wants_tuning(options),
+            tell=screen.tell,
+        )
+    summary = found.summary()
+    if as_json:
+        screen.show_json(plain_json(summary) | {"notes": training.notes})
+    else:
+        show_comparison(screen.console, summary)
+        for note in training.notes:
+            screen.say(f"- {note}")
+    context.exit(130 if found.was_stopped else 0)
+
+
+@commands.command("info", epilog=shared.list_examples("semisvm info", "semisvm info --json", "semisvm info --warm"))
 @click.option("--warm", is_flag=True, help="Also compile all that fits need, so that the first one starts at once.")
-@json_option
+@shared.json_option
 def info_command(as_json: bool, warm: bool) -> None:
     """Print versions, threads, memory and GPU, for a bug report."""
-    from semisvm.cli.screen import Screen
     from semisvm.device import free_bytes
     from semisvm.kernels.threads import n_threads
 
@@ -68,7 +255,7 @@ def info_command(as_json: bool, warm: bool) -> None:
     found |= {name: _version(name) for name in REPORTED.split()}
     found |= {"threads": str(n_threads()), "free memory": f"{free_bytes() / 1e9:.1f} GB", "GPU": _gpu()}
     if warm:
-        from semisvm.dual.warm import compile_all
+        from semisvm.estimators.warm import compile_all
 
         took = compile_all()
         found["compiled"] = f"{len(took)} parts in {sum(took.values()):.1f} s, kept on disk"
@@ -128,6 +315,6 @@ def _told(error: Exception) -> tuple[str, int]:
         return f"{NO_MEMORY}{known}. Use fewer rows, another method, or a larger machine.", 3
     if isinstance(error, ValueError | OSError):
         remedy = "" if isinstance(error, ValueError) else ". Check the disk, and whether its folders can be written to."
-        return f"{with_flags(str(error), commands)}{remedy}", 2
+        return f"{shared.with_flags(str(error), commands)}{remedy}", 2
     known = f"{type(error).__name__}: {error}".rstrip(": ")
     return f"this is a bug in semisvm, not in your data ({known}). Add {DEBUG} for details.", 2

@@ -50,7 +50,7 @@ Measure = Literal["precision", "recall", "f", "cost"]
 LEAST_DOUBT = 0.0005  # no belief is surer than this
 ACCEPTED_SHIFTS, REJECTED_SHIFTS = (-0.7, 0.0, 0.7), (-1.5, -0.75, 0.0, 0.75)  # of the experts' log-odds
 SHARE_EXPERTS = (0.2, 0.5, 0.8, 0.97)  # experts for a precision: from the target (0) to 1
-BISECTIONS = 52
+BISECTIONS, MOST_RHO_STEPS = 52, 60
 WIDEST = 60.0  # the root D lies between K and K * exp(60)
 STEPS_AT_ONCE = 256  # draws that are computed together
 
@@ -241,8 +241,7 @@ def _payments(claim: StratifiedClaim, sizes: Floats, totals: Floats, where: np.n
     if not len(step):
         return found
     D, rho = solve_bets(claim.values, sizes[step], totals[step], chances[step], claim.experts[expert])
-    lines = np.arange(len(step))
-    place = where[step]
+    lines, place = np.arange(len(step)), where[step]
     value, chance = claim.values[place], chances[step, place]
     with np.errstate(divide="ignore"):
         found[step, expert] = np.log(value * (good[step] + rho[lines, place]) / (D * chance))
@@ -285,8 +284,7 @@ def growth_per_label(claim: StratifiedClaim, state: BettingState | None = None) 
     if state.total <= CLAIM_ROUNDING or not len(bets):
         return found
     chances = claim.weights / (state.sizes * claim.weights).sum()
-    ones = np.ones((len(bets), 1))
-    beliefs = claim.experts[bets]
+    ones, beliefs = np.ones((len(bets), 1)), claim.experts[bets]
     D, rho = solve_bets(claim.values, ones * state.sizes, np.full(len(bets), state.total), ones * chances, beliefs)
     unit = claim.values / (D[:, None] * chances)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -303,27 +301,30 @@ def best_draws(sizes: Floats, values: Floats, total: float, beliefs: Floats) -> 
     worth = sizes * values
     if not (worth * beliefs).sum() > total > 0:
         return values / worth.sum(), 0.0
+    from scipy.optimize import brentq  # takes its time to import, and few users of claims plan draws
+
     beliefs = np.clip(beliefs, 1e-9, 1 - 1e-9)
 
-    def rho_for(log_mu: float) -> Floats:
-        low, high = np.full(len(sizes), -40.0), np.full(len(sizes), 60.0)
-        for _ in range(80):
-            middle = (low + high) / 2
-            rho = np.exp(middle)
-            # log of (1 + rho)^(pi - 1) rho^(-pi) (rho + 1 - pi), which falls to 0 as rho grows
-            slack = np.log1p(-beliefs / (1 + rho)) + beliefs * np.log1p(1 / rho)
-            low, high = np.where(slack > log_mu, middle, low), np.where(slack > log_mu, high, middle)
-        return np.exp((low + high) / 2)
-
-    def surplus(log_mu: float) -> float:
-        rho = rho_for(log_mu)
+    def surplus(log_growth: float) -> float:
+        rho = _rho_of(log_mu := math.exp(log_growth), beliefs)
         power = rho * (np.expm1(beliefs * np.log1p(1 / rho)))  # (1 + rho)^pi rho^(1 - pi) - rho
         return float((worth * power).sum() - math.expm1(log_mu) * (worth * rho).sum() - math.exp(log_mu) * total)
 
-    low, high = 1e-12, 50.0
-    for _ in range(60):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if surplus(middle) > 0 else (low, middle)
-    rho = rho_for(low)
+    low = math.log(1e-12)
+    growth = math.exp(brentq(surplus, low, math.log(50.0), xtol=1e-15) if surplus(low) > 0 else low)
+    rho = _rho_of(growth, beliefs)
     chances = values * np.exp(beliefs * np.log1p(rho) + (1 - beliefs) * np.log(rho))
-    return chances / (sizes * chances).sum(), low
+    return chances / (sizes * chances).sum(), growth
+
+
+def _rho_of(log_mu: float, beliefs: Floats) -> Floats:
+    """Solve log of (1 + rho)^(pi - 1) rho^(-pi) (rho + 1 - pi) = log mu, by stratum."""
+    u = np.zeros(len(beliefs))  # log rho; the log of the left side is concave in it, which suits Newton's method
+    for _ in range(MOST_RHO_STEPS):
+        s = 1 / (1 + np.exp(u))
+        curve = beliefs * (1 - beliefs) * s**2
+        slack = np.maximum(np.log1p(-beliefs * s) + beliefs * np.log1p(np.exp(-u)), curve / 2)  # at least that, exactly
+        before, u = u, np.clip(u + slack * (1 - beliefs * s) / curve * np.log(slack / log_mu), -40.0, 20.0)
+        if np.abs(u - before).max() < 1e-8:  # the digits double with each step
+            break
+    return np.exp(u)

@@ -10,7 +10,7 @@ the kernel matrix is never made; if the matrix is larger than memory, some rows 
 
 Working sets, for large problems, with everything that is long on all cores:
 
-    choose   the variables that violate optimality most, in place of the older half of the last set
+    choose   half a set of the variables that violate optimality most, in place of the older half of the last set
     G        the kernel values between them: only those with new variables are made
     step     pairwise steps among them on G, which stays in the cache, until their gap is well below the gap
     spread   K[:, moved] times what moved is added to the gradient; rows not in memory are made panel by panel, and a
@@ -21,15 +21,15 @@ variable moved, not if it was only chosen. It is kept if it will be needed again
 was made before, or the rows serve a sequence of problems. Sizes depend on the problem alone, and every sum has one
 order: the solution is the same to the last bit for any number of threads.
 
-Exact steps, for small problems:
+Exact steps, for small problems that pairwise steps have not solved soon:
 
     minimize over d    1/2 d' K_FF d + gradient_F' d    subject to    sum(d) = 0,    F: the variables inside their boxes
 
-Where K_FF has little or no curvature in directions of three or more variables, as with a linear kernel of unscaled
-features that are not separable, every pair runs uphill soon, and the boxes are hundreds of millions of steps away. In
-the eigenvectors of the matrix (centered, so that every direction sums to 0) such a direction is explicit: one step
-follows it to the box. Where there is curvature in all directions, one step is the minimum. Each step either reaches the
-minimum over F or puts a variable on its bound, so a sequence is no longer than F.
+Where K_FF has little or no curvature in directions of three or more variables, as with a huge C, or with a linear
+kernel of unscaled features that are not separable, every pair runs uphill soon, and the minimum, or the box, is
+millions of steps away. A Cholesky factor of K_FF gives the minimum. Where there is no factor, a flat direction is
+explicit in the eigenvectors of the matrix (centered, so that every direction sums to 0), and one step follows it to the
+box. Each step either reaches the minimum over F or puts a variable on its bound, so a sequence is hardly longer than F.
 """
 
 from typing import TYPE_CHECKING
@@ -54,7 +54,10 @@ SET_GAP_FLOOR = 0.5  # but not below this share of tol, so that the last rounds 
 STEPS_PER_MEMBER = 100  # most steps of a round per variable of the set
 PADDING = 16  # numbers after each row of G: at a power of two, a column would lie in one set of the cache
 
-MOST_VARIABLES = 128  # the eigenvectors of more would take longer than pairwise steps
+MOST_FREE = 256  # with more free variables, exact steps would take longer than pairwise ones
+MOST_UNCLIPPED = 5  # steps that end inside all boxes, before pairwise steps go on
+SET_ASIDE = 0.1  # a difference of gradients below this share of tol is not worth another step
+ROWS_PER_PRODUCT = 256  # kernel rows whose absolute values are copied at a time
 EXACT_AFTER = 20_000  # pairwise steps before the first exact ones, and between two sequences of them
 NO_CURVATURE = 1e-13  # eigenvalues below this share of the largest, per variable, are rounding
 ROUNDING_OF_SUMS = 2.0**-52
@@ -79,7 +82,11 @@ class PairwiseSteps:
         state, kernel = self.state, self.state.kernel
         may_rise, may_fall = state.beta < state.upper, state.beta > state.lower
         can_move = (may_rise | may_fall).any(axis=0)  # rows whose boxes have width 0 are never needed
-        if (kernel.slot[can_move] >= 0).all():
+        n_missing = int((kernel.slot[can_move] < 0).sum())
+        if n_missing == 0:
+            return True
+        if n_missing <= FIRST_BATCH and np.count_nonzero(can_move) <= kernel.capacity:
+            kernel.require(np.flatnonzero(can_move))
             return True
         if kernel.n_rows**2 * kernel.dtype.itemsize <= min(WHOLE_GRAM_BYTES, kernel.values.nbytes):
             kernel.require(np.arange(kernel.n_rows))
@@ -154,13 +161,16 @@ class WorkingSets:
         from semisvm.dual.pairwise_kernel import worst_violators
 
         state, size = self.state, len(self.member)
+        # Half a set at a time: the two halves alternate, and the new variables have adjacent positions in G.
+        most_new = size if size == state.beta.size else size - int(STAYING_SHARE * size)
         kept = self._kept(size)
-        left = np.setdiff1d(np.flatnonzero(self.member >= 0), kept, assume_unique=True)
-        self.is_member[self.member[left]] = False
-        self.member[left] = -1
+        is_leaving = self.member >= 0
+        is_leaving[kept] = False
+        self.is_member[self.member[is_leaving]] = False
+        self.member[is_leaving] = -1
         new = worst_violators(
             state.gradient, state.beta, state.lower, state.upper, self.is_member, state.lowest, state.highest, tol,
-            size - len(kept),
+            min(size - len(kept), most_new),
         )  # fmt: skip
         at = np.flatnonzero(self.member < 0)[: len(new)]
         self.member[at] = new
@@ -176,6 +186,9 @@ class WorkingSets:
         count = size if size == state.beta.size else int(STAYING_SHARE * size)
         if len(here) <= count:
             return here
+        newest = here[self.joined[here] == self.joined[here].max()]
+        if len(newest) == count:  # nearly always
+            return newest
         at = self.member[here]
         beta, gradient = state.beta.ravel()[at], state.gradient.ravel()[at]
         may_rise, may_fall = beta < state.upper.ravel()[at], beta > state.lower.ravel()[at]
@@ -233,62 +246,77 @@ class ExactSteps:
 
     @property
     def are_due(self) -> bool:
-        """Whether the problem is small, its kernel is in memory, and many pairwise steps were taken."""
-        state = self.state
-        return state.n_iter >= self.due_at and state.beta.size <= MOST_VARIABLES and bool(state.kernel.is_present.all())
+        """Whether many pairwise steps were taken, the kernel is small and in memory, and few variables are free."""
+        state, kernel = self.state, self.state.kernel
+        if state.n_iter < self.due_at or kernel.n_rows**2 * kernel.dtype.itemsize > WHOLE_GRAM_BYTES:
+            return False
+        n_free = int(((state.beta > state.lower) & (state.beta < state.upper)).sum())
+        return n_free <= MOST_FREE and bool(kernel.is_present.all())
 
     def take(self, tol: float) -> bool:
         """Minimize over the free variables; return False, and change nothing, where scores would be rounding.
 
         The sums K beta must be known to a small share of a margin. If they are not, no coefficients are a solution.
         """
-        state = self.state
-        self.due_at = state.n_iter + EXACT_AFTER
-        before = state.beta.copy(), state.gradient.copy(), state.objective
-        K = state.kernel.values[state.kernel.slot].astype(np.float64)
-        for _ in range(state.beta.size):
-            if not self._take_one(K, tol):
-                break
-        rounding = ROUNDING_OF_SUMS * float((np.abs(K) @ np.abs(state.beta.sum(axis=0))).max())
-        is_known = rounding < SHARE_OF_MARGIN * float(np.abs(state.linear).max())
-        if not (is_known and state.objective <= before[2]):
-            state.beta[:], state.gradient[:] = before[:2]
+        state, kernel = self.state, self.state.kernel
+        self.due_at, beta = state.n_iter + EXACT_AFTER, self._minimum(tol)
+        coefficients = beta.sum(axis=0)
+        gradient = state.linear + kernel.times(coefficients)
+        sizes = np.abs(coefficients).astype(kernel.dtype)
+        parts = np.array_split(kernel.slot, -(-kernel.n_rows // ROWS_PER_PRODUCT))
+        largest = max(float((np.abs(kernel.values[part]) @ sizes).max()) for part in parts)
+        is_known = ROUNDING_OF_SUMS * largest < SHARE_OF_MARGIN * float(np.abs(state.linear).max())
+        if is_known and 0.5 * np.sum(beta * (gradient + state.linear)) <= state.objective:
+            state.beta[:], state.gradient[:] = beta, gradient
         return is_known
 
-    def _take_one(self, K: np.ndarray, tol: float) -> bool:
-        """Take one step; return whether a variable came to its bound, so that another step may help."""
-        state = self.state
-        piece, row = np.nonzero((state.beta > state.lower) & (state.beta < state.upper))
-        if len(row) < 2:
-            return False
-        direction, longest = _best_direction(K[np.ix_(row, row)], state.gradient[piece, row], tol)
-        beta, low, high = (values[piece, row] for values in (state.beta, state.lower, state.upper))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(direction > 0, (high - beta) / direction, (low - beta) / direction)
-        room[direction == 0] = np.inf
-        length = min(longest, float(room.min()))
-        if not np.isfinite(length):
-            return False
-        moved = np.clip(beta + length * direction, low, high)
-        if length < longest:
-            first = int(np.argmin(room))
-            moved[first] = high[first] if direction[first] > 0 else low[first]
-        state.beta[piece, row] = moved
-        self._restore_sum(piece, row, float((moved - beta).sum()))
-        state.n_iter += 1
-        state.gradient[:] = state.linear + K @ state.beta.sum(axis=0)
-        return length < longest
+    def _minimum(self, tol: float) -> np.ndarray:
+        """The coefficients after as many steps as it takes to the minimum over the variables that are still free."""
+        state, kernel = self.state, self.state.kernel
+        at = np.nonzero((state.beta > state.lower) & (state.beta < state.upper))
+        K = kernel.values[kernel.slot[at[1]]][:, at[1]].astype(np.float64)
+        beta, gradient, low, high = (part[at] for part in (state.beta, state.gradient, state.lower, state.upper))
+        before, free, n_unclipped = beta.copy(), np.arange(len(beta)), 0
+        while len(free) >= 2 and n_unclipped < MOST_UNCLIPPED and np.ptp(gradient[free]) > SET_ASIDE * tol:
+            direction, longest = _best_direction(K[np.ix_(free, free)], gradient[free], tol, kernel.dtype)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                room = np.where(direction > 0, high[free] - beta[free], low[free] - beta[free]) / direction
+            room[direction == 0] = np.inf
+            length = min(longest, float(room.min()))
+            if not np.isfinite(length):
+                break
+            moved = np.clip(beta[free] + length * direction, low[free], high[free])
+            if length < longest:
+                first = int(np.argmin(room))
+                moved[first] = high[free[first]] if direction[first] > 0 else low[free[first]]
+            gradient += K[:, free] @ (moved - beta[free])
+            beta[free] = moved
+            n_unclipped += length == longest
+            state.n_iter += 1
+            free = free[(moved > low[free]) & (moved < high[free])]
+        found = state.beta.copy()
+        if len(beta):  # what rounding added to the sum is taken from the variable that has most room for it
+            most = int(np.argmax(np.minimum(beta - low, high - beta)))
+            beta[most] = np.clip(beta[most] - (beta - before).sum(), low[most], high[most])
+            found[at] = beta
+        return found
 
-    def _restore_sum(self, piece: np.ndarray, row: np.ndarray, excess: float) -> None:
-        """Take what rounding added to the sum from the variable that has most room for it."""
-        state = self.state
-        beta, low, high = (values[piece, row] for values in (state.beta, state.lower, state.upper))
-        at = int(np.argmax(np.minimum(beta - low, high - beta)))
-        state.beta[piece[at], row[at]] = np.clip(beta[at] - excess, low[at], high[at])
 
-
-def _best_direction(K: np.ndarray, gradient: np.ndarray, tol: float) -> tuple[np.ndarray, float]:
-    """A direction of sum 0 and how long a step along it may be: 1 to the minimum, infinity where there is none."""
+def _best_direction(K: np.ndarray, gradient: np.ndarray, tol: float, dtype: np.dtype) -> tuple[np.ndarray, float]:
+    """A direction of sum 0 and how long a step along it may be: to the minimum, infinity where there is none."""
+    # The last variable takes up the sum of the others. What rounding has made negative in K, a small ridge lifts.
+    reduced = K[:-1, :-1] - K[-1, :-1] - (K[:-1, -1:] - K[-1, -1])
+    corner = np.diagonal(reduced).copy()
+    np.fill_diagonal(reduced, corner + float(np.finfo(dtype).eps) * np.sqrt(len(K)) * corner.max())
+    factor, failed = linalg.lapack.dpotrf(reduced, lower=True, overwrite_a=True)
+    pivots = np.diagonal(factor) ** 2
+    if failed == 0 and pivots.min() > NO_CURVATURE * len(K) * pivots.max():
+        others, _ = linalg.lapack.dpotrs(factor, gradient[-1] - gradient[:-1], lower=True)
+        direction = np.append(others, -others.sum())
+        slope, curvature = float(-gradient @ direction), float(direction @ K @ direction)
+        if slope > 0:
+            return direction, slope / curvature if curvature > 0 else np.inf
+    # Flat directions are eigenvectors of the centered matrix.
     centered = K - K.mean(axis=0)
     centered -= centered.mean(axis=1, keepdims=True)
     values, vectors = linalg.eigh((centered + centered.T) / 2, check_finite=False)

@@ -19,14 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.dual.advance import MOST_VARIABLES, WHOLE_GRAM_BYTES, ExactSteps, PairwiseSteps, WorkingSets
+from semisvm.dual.advance import WHOLE_GRAM_BYTES, ExactSteps, PairwiseSteps, WorkingSets
 from semisvm.dual.problem import DualProblem, DualSolution, Status, bias_of
 from semisvm.dual.solve import feasible_start
 from semisvm.errors import UndefinedError
 from semisvm.kernels import CachedRows
 from semisvm.kernels.interface import HostRows
 
-SINGLE_FLIP_ROWS = 256  # a warm start that changes fewer rows,
+WARM_GRAM_BYTES = 128_000_000  # a warm start is finished by pairwise steps where the kernel matrix is smaller
+SINGLE_FLIP_ROWS = 256  # one that changes fewer rows,
 PAIRWISE_WARM_ROWS = 20_000  # among fewer than so many, is finished by pairwise steps too
 ROUNDS_TO_SETTLE = 3  # rounds that a variable must stay at a bound before its row may be overwritten, in frugal rows
 WORK_BETWEEN_CHECKS = 50_000_000  # gradient entries updated between two checks of the clock, Ctrl-C and callbacks
@@ -36,7 +37,8 @@ STEPS_TO_POLISH = 20_000  # if so many steps are enough
 MOST_STEPS_BETWEEN_CHECKS = 20_000  # so that a stall is noticed soon where steps are short
 STEPS_BEFORE_STALL = 1_000_000  # a solve may take so many steps, or so many per variable, whatever its gap;
 STEPS_PER_VARIABLE_BEFORE_STALL = 100
-STEPS_OF_SMALL_BEFORE_STALL = 200_000  # the same where exact steps help the pairwise ones
+SMALL_PROBLEM = 128  # variables up to which
+STEPS_OF_SMALL_BEFORE_STALL = 200_000  # steps are enough, because exact ones help them
 LEAST_GAIN = 0.9  # from then on, twice the steps must bring the least gap below this share of what it was
 ROUNDING = 4 * float(np.finfo(np.float64).eps)  # a gap below this share of the largest gradient is rounding
 STALLED_DECREASE = 1e-14  # relative decrease of the objective, over as many steps as variables, that is no progress
@@ -76,11 +78,11 @@ def solve_on_host(
                     is_fresh, progress = True, _Progress(state)
             elif (reason := limits.reached(state, gap)) is not None:
                 status = reason
-            elif not progress.continues(state, gap) or (exact.are_due and not exact.take(tol)):
+            elif not progress.continues(state, gap):
                 status = Status.STALLED
+            elif exact.are_due:
+                status = None if exact.take(tol) else Status.STALLED
             else:
-                if state.beta.size <= MOST_VARIABLES:
-                    state.survey()  # exact steps may have moved the extremes
                 advance = advance or _method(state, start is None)
                 status = None if advance(tol, limits.max_iter) else Status.STALLED
                 state.n_rounds += 1
@@ -92,7 +94,7 @@ def solve_on_host(
 def _method(state: "SolverState", is_cold: bool) -> Callable[[float, float], bool]:
     """The way to advance: a function of tol and the most steps that returns whether it did anything."""
     kernel = state.kernel
-    is_small = kernel.n_rows**2 * kernel.dtype.itemsize <= WHOLE_GRAM_BYTES
+    is_small = kernel.n_rows**2 * kernel.dtype.itemsize <= (WHOLE_GRAM_BYTES if is_cold else WARM_GRAM_BYTES)
     is_nearly_there = not is_cold and kernel.n_rows <= PAIRWISE_WARM_ROWS and state.n_repaired < SINGLE_FLIP_ROWS
     return (PairwiseSteps if is_small or is_nearly_there else WorkingSets)(state).advance
 
@@ -127,7 +129,7 @@ class _Progress:
         self.seen_at, self.round_seen, self.objective = state.n_iter, state.n_rounds, state.objective
         self.least_gap = self.least_gap_before = math.inf
         self.window_gap = self.window_gap_before = math.inf
-        least = STEPS_BEFORE_STALL if state.beta.size > MOST_VARIABLES else STEPS_OF_SMALL_BEFORE_STALL
+        least = STEPS_BEFORE_STALL if state.beta.size > SMALL_PROBLEM else STEPS_OF_SMALL_BEFORE_STALL
         self.compare_at = state.n_iter + max(least, STEPS_PER_VARIABLE_BEFORE_STALL * state.beta.size) // 2
 
     def continues(self, state: "SolverState", gap: float) -> bool:

@@ -183,7 +183,12 @@ def _score_short_rows(X, support_vectors, coefficients, gamma: float, scores: np
     share = min(PANEL_WIDTH * max(1, -(-n_rows // (PANEL_WIDTH * n_threads()))), SHORT_ROWS_AT_ONCE)
     parts = [slice(start, start + share) for start in range(0, n_rows, share)]
     coefficients = np.ascontiguousarray(coefficients, dtype=np.float64)
-    for_each(lambda part: rbf_scores(_dense(X[part]), Z, coefficients, float(gamma), scores[part]), parts)
+
+    def score(part: slice) -> None:
+        panel, sums = np.zeros((X.shape[1], PANEL_WIDTH)), np.zeros((1 + len(coefficients), PANEL_WIDTH))
+        rbf_scores(_dense(X[part]), Z, coefficients, float(gamma), scores[part], panel, sums)
+
+    for_each(score, parts)
 
 
 def _dense(rows) -> np.ndarray:

@@ -14,7 +14,7 @@ from numpy import float32
 
 from semisvm.kernels.formula import DOT_FORMULAS
 from semisvm.kernels.intrinsics import bits_of, larger, next_piece, provide, smaller
-from semisvm.kernels.threads import jit, jit_allocating, jit_part
+from semisvm.kernels.threads import jit, jit_part
 
 SCANNED_ROWS = 256  # rows per piece of a pass over the data
 LARGE_PAGE = 1 << 21  # bytes that the system may provide at once where memory is written for the first time
@@ -49,120 +49,112 @@ def provide_rows(counter, values, slots):
 
 
 @jit
-def rbf_of_dots(dots, squares, square, gamma):
-    """dots[j] <- exp(-gamma (square + squares[j] - 2 dots[j])), in place, float32, to about 2e-7 relative.
-
-    2^t = 2^round(t) * 2^(t - round(t)): the first factor is an exponent field, the second a polynomial of degree 6
-    (Chebyshev interpolation on [-1/2, 1/2]). A call of ``exp`` would prevent the loop from being vectorized.
-    """
-    scale = -_LOG2_E_FLOAT32 * float32(gamma)
-    square = float32(square)
-    for j in range(dots.shape[0]):
-        distance = larger(square + squares[j] - float32(2) * dots[j], float32(0))
-        t = larger(scale * distance, float32(-126))
-        whole = np.floor(t + float32(0.5))  # a float32: math.floor would give an integer of 64 bits
-        part = t - whole
-        value = float32(1.5461445e-4)
-        value = value * part + float32(1.3400428e-3)
-        value = value * part + float32(9.6180567e-3)
-        value = value * part + float32(5.5503272e-2)
-        value = value * part + float32(2.4022651e-1)
-        value = value * part + float32(6.9314721e-1)
-        value = value * part + float32(1.0)
-        exponent = (np.int32(whole) + np.int32(127)) << np.int32(23)
-        dots[j] = value * bits_of(np.int32(exponent))  # a shift makes it wider
-
-
-@jit
 def rbf_of_dot_rows(counter, dots, squares_left, squares, gamma):
-    """Apply `rbf_of_dots` to each row of a block: row i belongs to the data row of squared norm squares_left[i]."""
+    """dots[i, j] <- exp(-gamma (squares_left[i] + squares[j] - 2 dots[i, j])), in place; one piece is one row."""
     i = next_piece(counter)
     while i < dots.shape[0]:
-        rbf_of_dots(dots[i], squares, squares_left[i], gamma)
+        _finish_rbf(dots, np.uint64(i), squares, squares_left[i], gamma)
         i = next_piece(counter)
 
 
 @jit_part
-def finish_dots(dots, squares, square, formula):
-    """Turn dot products into kernel values in place, as `Formula.finish`; `formula` is `Formula.numbers`."""
+def finish_dots(dots, i, squares, square, formula):
+    """Turn dot products, row i of `dots`, into kernel values in place, as `Formula.finish` does.
+
+    `formula` is `Formula.numbers`, and i is an unsigned number.
+    """
     kind, gamma, coef0, degree = formula[0], formula[1], formula[2], formula[3]
     if kind == _RBF:
-        _finish_rbf(dots, squares, square, gamma)
+        _finish_rbf(dots, i, squares, square, gamma)
     elif kind == _POLY:
-        for j in range(dots.shape[0]):
-            dots[j] = (gamma * dots[j] + coef0) ** degree
+        for j in range(dots.shape[1]):
+            dots[i, j] = (gamma * dots[i, j] + coef0) ** degree
     elif kind == _SIGMOID:
-        for j in range(dots.shape[0]):
-            dots[j] = math.tanh(gamma * dots[j] + coef0)
+        for j in range(dots.shape[1]):
+            dots[i, j] = math.tanh(gamma * dots[i, j] + coef0)
 
 
-def _finish_rbf(dots, squares, square, gamma):
+def _finish_rbf(dots, i, squares, square, gamma):
     """Kernel values of the rbf kernel in the type of the dot products; compiled code only."""
     raise NotImplementedError
 
 
 @overload(_finish_rbf)
-def _compile_finish_rbf(dots, squares, square, gamma):
-    def in_float32(dots, squares, square, gamma):
-        rbf_of_dots(dots, squares, square, gamma)
+def _compile_finish_rbf(dots, i, squares, square, gamma):
+    """To about 2e-7 relative in float32.
 
-    def in_float64(dots, squares, square, gamma):
-        for j in range(dots.shape[0]):
-            dots[j] = larger(square + squares[j] - 2 * dots[j], 0.0)
-        _powers_of_e(dots, -gamma)
+    2^t = 2^round(t) * 2^(t - round(t)): the first factor is an exponent field, the second a polynomial of degree 6
+    (Chebyshev interpolation on [-1/2, 1/2]). A call of ``exp`` would prevent the loop from being vectorized.
+    """
+
+    def in_float32(dots, i, squares, square, gamma):
+        scale = -_LOG2_E_FLOAT32 * float32(gamma)
+        square = float32(square)
+        for j in range(np.uint64(dots.shape[1])):
+            distance = larger(square + squares[j] - float32(2) * dots[i, j], float32(0))
+            t = larger(scale * distance, float32(-126))
+            whole = np.floor(t + float32(0.5))  # a float32: math.floor would give an integer of 64 bits
+            part = t - whole
+            value = float32(1.5461445e-4)
+            value = value * part + float32(1.3400428e-3)
+            value = value * part + float32(9.6180567e-3)
+            value = value * part + float32(5.5503272e-2)
+            value = value * part + float32(2.4022651e-1)
+            value = value * part + float32(6.9314721e-1)
+            value = value * part + float32(1.0)
+            exponent = (np.int32(whole) + np.int32(127)) << np.int32(23)
+            dots[i, j] = value * bits_of(np.int32(exponent))  # a shift makes it wider
+
+    def in_float64(dots, i, squares, square, gamma):
+        for j in range(np.uint64(dots.shape[1])):
+            dots[i, j] = larger(square + squares[j] - 2 * dots[i, j], 0.0)
+        _powers_of_e(dots, i, -gamma)
 
     return in_float32 if dots.dtype == types.float32 else in_float64
 
 
-@jit_allocating
-def rbf_scores(X, support_vectors, coefficients, gamma, scores):
+@jit
+def rbf_scores(X, support_vectors, coefficients, gamma, scores, panel, sums):
     """scores[i, q] = sum_j coefficients[q, j] exp(-gamma |x_i - z_j|^2), shape (n, n_outputs), in float64.
 
     Distances, exponential and weighted sum in one pass: each support vector meets a panel of rows while the panel is
     in the first-level cache, and no kernel value is ever stored. A row's score does not depend on the other rows.
+    `panel` (n_features, PANEL_WIDTH) and `sums` (1 + n_outputs, PANEL_WIDTH) are the memory for it, both set to 0.
     """
     n_rows, n_features = X.shape
     n_outputs = coefficients.shape[0]
-    panel = np.zeros((n_features, PANEL_WIDTH))
-    value = np.empty(PANEL_WIDTH)
-    sums = np.empty((n_outputs, PANEL_WIDTH))
     for start in range(0, n_rows, PANEL_WIDTH):
         stop = smaller(start + PANEL_WIDTH, n_rows)
         for i in range(start, stop):
             for k in range(n_features):
                 panel[k, i - start] = X[i, k]
-        sums[:] = 0.0
+        for q in range(n_outputs):
+            for b in range(PANEL_WIDTH):
+                sums[1 + q, b] = 0.0
         for j in range(support_vectors.shape[0]):
-            _rbf_with_panel(value, panel, support_vectors[j], gamma)
-            for q in range(n_outputs):
-                coefficient = coefficients[q, j]
+            for b in range(PANEL_WIDTH):
+                sums[0, b] = 0.0
+            for k in range(n_features):
+                at, own = support_vectors[j, k], np.uint64(k)
                 for b in range(PANEL_WIDTH):
-                    sums[q, b] += coefficient * value[b]
+                    difference = panel[own, b] - at
+                    sums[0, b] += difference * difference
+            _powers_of_e(sums, np.uint64(0), -gamma)
+            for q in range(n_outputs):
+                coefficient, to = coefficients[q, j], np.uint64(1 + q)
+                for b in range(PANEL_WIDTH):
+                    sums[to, b] += coefficient * sums[0, b]
         for q in range(n_outputs):
             for i in range(start, stop):
-                scores[i, q] = sums[q, i - start]
+                scores[i, q] = sums[1 + q, i - start]
 
 
 @jit_part
-def _rbf_with_panel(value, panel, z, gamma):
-    """value[b] = exp(-gamma |column b of the panel - z|^2)."""
-    for b in range(PANEL_WIDTH):
-        value[b] = 0.0
-    for k in range(panel.shape[0]):
-        at = z[k]
-        column = panel[k]
-        for b in range(PANEL_WIDTH):
-            difference = column[b] - at
-            value[b] += difference * difference
-    _powers_of_e(value, -gamma)
-
-
-@jit_part
-def _powers_of_e(values, scale):
-    """values[b] <- exp(scale * values[b]) in place, float64, for exponents that are not positive."""
+def _powers_of_e(values, i, scale):
+    """values[i, b] <- exp(scale * values[i, b]) in place, float64, for exponents that are not positive."""
     scale = _LOG2_E * scale
-    for b in range(values.shape[0]):
-        t = larger(scale * values[b], -1022.0)
+    for b in range(np.uint64(values.shape[1])):
+        t = larger(scale * values[i, b], -1022.0)
         whole = np.floor(t + 0.5)
         part = t - whole
         power = _P12
@@ -179,7 +171,7 @@ def _powers_of_e(values, scale):
         power = power * part + _P1
         power = power * part + _P0
         exponent = (np.int64(whole) + np.int64(1023)) << np.int64(52)
-        values[b] = power * bits_of(exponent)
+        values[i, b] = power * bits_of(exponent)
 
 
 @jit
@@ -230,10 +222,10 @@ def fill_squares(counter, squares, indptr, data):
         start = SCANNED_ROWS * next_piece(counter)
 
 
-@jit_allocating
-def spread_stored(counter, change, values, slots, moves, width):
-    """change = sum_k moves[k] values[slots[k]] in float64; one piece is `width` columns."""
-    n, total = change.shape[0], np.empty(width)
+@jit
+def spread_stored(counter, change, values, slots, moves, total):
+    """change = sum_k moves[k] values[slots[k]] in float64; one piece is as many columns as `total` has room for."""
+    n, width = change.shape[0], total.shape[0]
     start = width * next_piece(counter)
     while start < n:
         size = smaller(width, n - start)
@@ -249,17 +241,19 @@ def add_stored(total, values, slots, moves, start, size):
     k, n_rows = 0, slots.shape[0]
     for i in range(size):
         total[i] = 0.0
+    # Signed numbers of rows and columns might be negative, and the loops would not be vectorized.
     while k + 4 <= n_rows:
-        row0, row1, row2, row3 = values[slots[k]], values[slots[k + 1]], values[slots[k + 2]], values[slots[k + 3]]
+        row0, row1 = np.uint64(slots[k]), np.uint64(slots[k + 1])
+        row2, row3 = np.uint64(slots[k + 2]), np.uint64(slots[k + 3])
         move0, move1, move2, move3 = moves[k], moves[k + 1], moves[k + 2], moves[k + 3]
         for i in range(size):
-            j = np.uint64(start + i)  # a signed index might be negative, and the loop would not be vectorized
-            total[i] += (move0 * np.float64(row0[j]) + move1 * np.float64(row1[j])) + (
-                move2 * np.float64(row2[j]) + move3 * np.float64(row3[j])
+            j = np.uint64(start + i)
+            total[i] += (move0 * np.float64(values[row0, j]) + move1 * np.float64(values[row1, j])) + (
+                move2 * np.float64(values[row2, j]) + move3 * np.float64(values[row3, j])
             )
         k += 4
     while k < n_rows:
-        row, move = values[slots[k]], moves[k]
+        row, move = np.uint64(slots[k]), moves[k]
         for i in range(size):
-            total[i] += move * np.float64(row[np.uint64(start + i)])
+            total[i] += move * np.float64(values[row, np.uint64(start + i)])
         k += 1

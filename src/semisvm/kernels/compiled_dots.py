@@ -27,7 +27,7 @@ from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core.cgutils import get_or_insert_function
 from numba.core.registry import cpu_target
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
 from semisvm.kernels.compiled import PANEL_WIDTH, SCANNED_ROWS
 from semisvm.kernels.intrinsics import next_piece, smaller
@@ -113,38 +113,43 @@ def pair_terms(counter, pairs, rows, source):
         first = PAIRS_PER_PIECE * next_piece(counter)
 
 
-def nothing_in(panel):
-    """What a panel has where there is no number; compiled code only."""
-    raise NotImplementedError
+def _nothing(_context, panel):
+    """What a panel has where there is no number."""
+
+    def generate(context, _builder, _signature, _args):
+        return ir.Constant(context.get_value_type(panel.dtype), int(LOWER_BY_128) if _is_of_words(panel) else 0.0)
+
+    return panel.dtype(panel), generate
 
 
-@overload(nothing_in)
-def _compile_nothing_in(panel):
-    return (lambda panel: LOWER_BY_128) if _is_of_words(panel) else (lambda panel: 0)
+def _as_factor(_context, number):
+    """A number as a factor, from the form it has in a panel."""
+
+    def generate(_context, builder, _signature, args):
+        is_word = isinstance(number, types.Integer)
+        return builder.xor(args[0], ir.Constant(args[0].type, int(LOWER_BY_128))) if is_word else args[0]
+
+    return number(number), generate
 
 
-def _factor(number):
-    """A number as a factor, from the form it has in a panel; compiled code only."""
-    raise NotImplementedError
+def _add_offset(_context, factor):
+    """What a factor adds to the number that a sum begins with."""
+
+    def generate(_context, builder, _signature, args):
+        kind = ir.IntType(32)
+        total = ir.Constant(kind, 0)
+        if isinstance(factor, types.Integer):
+            for shift in (0, 8, 16, 24):
+                byte = builder.and_(builder.lshr(args[0], ir.Constant(kind, shift)), ir.Constant(kind, 255))
+                total = builder.add(total, byte)
+        return builder.mul(total, ir.Constant(kind, 128))
+
+    return types.int32(factor), generate
 
 
-@overload(_factor)
-def _compile_factor(number):
-    is_word = isinstance(number, types.Integer)
-    return (lambda number: number ^ LOWER_BY_128) if is_word else (lambda number: number)
-
-
-def _offset(factor):
-    """What a factor adds to the number that a sum begins with; compiled code only."""
-    raise NotImplementedError
-
-
-@overload(_offset)
-def _compile_offset(factor):
-    def of_word(factor):
-        return 128 * ((factor & 255) + ((factor >> 8) & 255) + ((factor >> 16) & 255) + ((factor >> 24) & 255))
-
-    return of_word if isinstance(factor, types.Integer) else (lambda factor: 0)
+nothing_in: Any = intrinsic(_nothing)
+_factor: Any = intrinsic(_as_factor)
+_offset: Any = intrinsic(_add_offset)
 
 
 def _is_of_words(array) -> bool:

@@ -8,6 +8,14 @@ first-level cache. The data, `source` below, is a tuple:
     squares, diagonal       |x_i|^2 and k(x_i, x_i)
     formula                 `Formula.numbers`
     n_features              the number of columns
+
+and the memory of a thread, `scratch`, another (`PanelSource` makes it):
+
+    panel                   PANEL_WIDTH rows in columns, with nothing in it between two pieces
+    panel_squares, panel_rows   their squared norms, and their numbers
+    sums                    (2, PANEL_WIDTH), of a pair of rows
+    total, part             (width,) and (PANEL_WIDTH,) in float64, the change of some columns
+    tile                    (TILE_HEIGHT, PANEL_WIDTH), a part of a Gram matrix
 """
 
 import numpy as np
@@ -15,20 +23,20 @@ import numpy as np
 from semisvm.kernels.compiled import PANEL_WIDTH, add_stored, finish_dots, provide_rows
 from semisvm.kernels.compiled_dots import dots_of_pair, nothing_in
 from semisvm.kernels.intrinsics import larger, next_piece, smaller
-from semisvm.kernels.threads import jit_allocating, jit_part
+from semisvm.kernels.threads import jit, jit_part
 
 GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
 WORTH_FILLING = 8  # from one number in so many on, setting a whole panel to 0 is faster than its numbers one by one
 TILE_HEIGHT = 64  # of which so many at a time are written, from the first-level cache
 
 
-@jit_allocating
-def make_kernel_rows(counter, values, slots, rows, pairs, source):
+@jit
+def make_kernel_rows(counter, values, slots, rows, pairs, source, scratch):
     """values[slots[r]] = K[rows[r]]; one piece is one panel of columns."""
     starts = pairs[0]
-    indptr, indices, data, squares, diagonal, formula, n_features = source
+    indptr, indices, data, squares, diagonal, formula, _ = source
     n = diagonal.shape[0]
-    panel, panel_squares, sums = _empty_panel(n_features, data, squares)
+    panel, panel_squares, _, sums, _, _, _ = scratch
     start = PANEL_WIDTH * next_piece(counter)
     while start < n:
         stop = smaller(start + PANEL_WIDTH, n)
@@ -36,25 +44,25 @@ def make_kernel_rows(counter, values, slots, rows, pairs, source):
         for p in range(starts.shape[0]):
             dots_of_pair(sums, panel, pairs, p)
             for r in range(2 * p, smaller(2 * p + 2, rows.shape[0])):
-                row, own = rows[r], sums[r - 2 * p]
-                finish_dots(own, panel_squares, squares[row], formula)
+                row, own = rows[r], np.uint64(r - 2 * p)
+                finish_dots(sums, own, panel_squares, squares[row], formula)
                 if start <= row < stop:
-                    own[row - start] = diagonal[row]  # rounding of |x|^2 + |x|^2 - 2<x, x> is largest there
-                _store(values[slots[r]], own, start, stop - start)
+                    sums[own, row - start] = diagonal[row]  # rounding of |x|^2 + |x|^2 - 2<x, x> is largest there
+                _store(values, slots[r], sums, own, start, stop - start)
         _clear(panel, indptr, indices, start, stop)
         start = PANEL_WIDTH * next_piece(counter)
 
 
-@jit_allocating
-def spread_moves(counter, change, values, stored_slots, stored_moves, slots, rows, moves, width, pairs, source):
+@jit
+def spread_moves(counter, change, values, stored_slots, stored_moves, slots, rows, moves, pairs, source, scratch):
     """change = sum_k stored_moves[k] values[stored_slots[k]] + sum_r moves[r] K[rows[r]], in float64.
 
-    Rows that are made go to values[slots[r]] too where slots[r] >= 0. One piece is `width` columns.
+    Rows that are made go to values[slots[r]] too where slots[r] >= 0. One piece is as many columns as `total` has.
     """
     starts = pairs[0]
-    indptr, indices, data, squares, diagonal, formula, n_features = source
-    n, total, part = change.shape[0], np.zeros(width), np.empty(PANEL_WIDTH)
-    panel, panel_squares, sums = _empty_panel(n_features, data, squares)
+    indptr, indices, data, squares, diagonal, formula, _ = source
+    panel, panel_squares, _, sums, total, part, _ = scratch
+    n, width = change.shape[0], total.shape[0]
     piece, n_pages = provide_rows(counter, values, slots)
     start = width * (piece - n_pages)
     while start < n:
@@ -68,14 +76,14 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
             for p in range(starts.shape[0]):
                 dots_of_pair(sums, panel, pairs, p)
                 for r in range(2 * p, smaller(2 * p + 2, rows.shape[0])):
-                    row, move, own = rows[r], moves[r], sums[r - 2 * p]
-                    finish_dots(own, panel_squares, squares[row], formula)
+                    row, move, own = rows[r], moves[r], np.uint64(r - 2 * p)
+                    finish_dots(sums, own, panel_squares, squares[row], formula)
                     if first <= row < last:
-                        own[row - first] = diagonal[row]
+                        sums[own, row - first] = diagonal[row]
                     for b in range(PANEL_WIDTH):
-                        part[b] += move * np.float64(own[b])
+                        part[b] += move * np.float64(sums[own, b])
                     if slots[r] >= 0:
-                        _store(values[slots[r]], own, first, last - first)
+                        _store(values, slots[r], sums, own, first, last - first)
             for b in range(PANEL_WIDTH):
                 total[np.uint64(first - start + b)] = part[b]
             _clear(panel, indptr, indices, first, last)
@@ -85,24 +93,23 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
 
 
 @jit_part
-def _store(row, sums, start, size):
-    """row[start : start + size] = sums."""
+def _store(values, slot, sums, own, start, size):
+    """values[slot, start : start + size] = sums[own]."""
+    slot = np.uint64(slot)
     for b in range(size):
-        row[np.uint64(start + b)] = sums[b]
+        values[slot, np.uint64(start + b)] = sums[own, b]
 
 
-@jit_allocating
-def fill_gram(counter, G, order, n_known, row, pairs, source):
+@jit
+def fill_gram(counter, G, order, n_known, row, pairs, source, scratch):
     """G[i, j] = K[row[i], row[j]] for positions i, j of `order`, except where both are among its first `n_known`.
 
     One piece is a panel of new positions with GRAM_PART others. Each value is computed once and written twice.
     """
-    indptr, indices, data, squares, diagonal, formula, n_features = source
+    indptr, indices, data, squares, diagonal, formula, _ = source
     n = order.shape[0]
     n_panels, n_parts = -(-(n - n_known) // PANEL_WIDTH), -(-n // GRAM_PART)
-    panel, panel_squares, sums = _empty_panel(n_features, data, squares)
-    panel_rows = np.empty(PANEL_WIDTH, dtype=row.dtype)
-    tile = np.empty((TILE_HEIGHT, PANEL_WIDTH), dtype=squares.dtype)
+    panel, panel_squares, panel_rows, sums, _, _, tile = scratch
     piece = next_piece(counter)
     while piece < n_panels * n_parts:
         first, begin = n_known + PANEL_WIDTH * (piece // n_parts), GRAM_PART * (piece % n_parts)
@@ -121,11 +128,11 @@ def fill_gram(counter, G, order, n_known, row, pairs, source):
                 for p in range(start // 2, -(-stop // 2)):  # parts and tiles have even heights
                     dots_of_pair(sums, panel, pairs, p)
                     for w in range(2 * p, smaller(2 * p + 2, stop)):
-                        i, own, to = row[order[w]], sums[w - 2 * p], tile[w - start]
-                        finish_dots(own, panel_squares, squares[i], formula)
+                        i, own, to = row[order[w]], np.uint64(w - 2 * p), np.uint64(w - start)
+                        finish_dots(sums, own, panel_squares, squares[i], formula)
                         value = diagonal[i]
                         for b in range(PANEL_WIDTH):
-                            to[b] = value if panel_rows[b] == i else own[b]
+                            tile[to, b] = value if panel_rows[b] == i else sums[own, b]
                 _write_tile(G, tile, order, first, last, start, stop)
             for b in range(last - first):
                 i = panel_rows[b]
@@ -134,20 +141,19 @@ def fill_gram(counter, G, order, n_known, row, pairs, source):
         piece = next_piece(counter)
 
 
-@jit_allocating
-def write_gram(counter, G, block, order, n_known):
+@jit
+def write_gram(counter, G, block, order, n_known, tile):
     """G[i, j] = G[j, i] = block[p, w] for positions i = order[n_known + p] and j = order[w]."""
     n = order.shape[0]
-    tile = np.empty((TILE_HEIGHT, PANEL_WIDTH), dtype=block.dtype)
     first = n_known + PANEL_WIDTH * next_piece(counter)
     while first < n:
         last = smaller(first + PANEL_WIDTH, n)
         for start in range(0, last, TILE_HEIGHT):
             stop = smaller(start + TILE_HEIGHT, last)
             for b in range(last - first):
-                of = block[first - n_known + b]
+                of = np.uint64(first - n_known + b)
                 for w in range(start, stop):
-                    tile[w - start, b] = of[w]
+                    tile[w - start, b] = block[of, w]
             _write_tile(G, tile, order, first, last, start, stop)
         first = n_known + PANEL_WIDTH * next_piece(counter)
 
@@ -163,29 +169,18 @@ def _write_tile(G, tile, order, first, last, start, stop):
     at, other = order[start], order[first]
     if stop <= first and order[stop - 1] - at == height - 1 and order[last - 1] - other == width - 1:
         for w in range(height):
-            _store(G[at + w], tile[w], other, width)
+            _store(G, at + w, tile, np.uint64(w), other, width)
         for b in range(width):
-            to = G[other + b]
+            to = np.uint64(other + b)
             for w in range(height):
-                to[np.uint64(at + w)] = tile[w, b]
+                G[to, np.uint64(at + w)] = tile[w, b]
         return
     for w in range(start, stop):
-        to = G[order[w]]
         for b in range(larger(0, w - first), width):
-            to[order[first + b]] = tile[w - start, b]
+            G[order[w], order[first + b]] = tile[w - start, b]
     for b in range(width):
-        to = G[order[first + b]]
         for w in range(start, smaller(stop, first + b)):
-            to[order[w]] = tile[w - start, b]
-
-
-@jit_allocating
-def _empty_panel(n_features, data, squares):
-    """A panel of zeros, the squared norms of the rows in it, and their sums with a pair of rows."""
-    panel = np.empty(n_features * PANEL_WIDTH, dtype=data.dtype)
-    for at in range(panel.shape[0]):
-        panel[at] = nothing_in(panel)
-    return panel, np.zeros(PANEL_WIDTH, dtype=squares.dtype), np.empty((2, PANEL_WIDTH), dtype=squares.dtype)
+            G[order[first + b], order[w]] = tile[w - start, b]
 
 
 @jit_part

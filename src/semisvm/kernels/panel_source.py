@@ -66,7 +66,10 @@ class PanelSource(KernelSource):
         from semisvm.kernels.compiled_panels import make_kernel_rows
 
         counter, n_values, pairs = new_counter(), len(rows) * self.n_rows, self._pairs(rows)
-        team().run(lambda: make_kernel_rows(counter, values, slots, rows, pairs, self.arrays), threads_worth(n_values))
+        team().run(
+            lambda: make_kernel_rows(counter, values, slots, rows, pairs, self.arrays, self._scratch()),
+            threads_worth(n_values),
+        )
 
     def _pairs(self, rows: np.ndarray) -> tuple[np.ndarray, ...]:
         """The terms of wanted rows, two and two, as compiled products take them."""
@@ -82,6 +85,20 @@ class PanelSource(KernelSource):
         team().run(lambda: pair_terms(counter, pairs, rows, self.arrays), threads_worth(4 * len(features)))
         return pairs
 
+    def _scratch(self) -> tuple[np.ndarray, ...]:
+        """The memory that a thread needs for compiled products."""
+        from semisvm.kernels.compiled import PANEL_WIDTH
+        from semisvm.kernels.compiled_dots import LOWER_BY_128
+        from semisvm.kernels.compiled_panels import TILE_HEIGHT
+
+        data, n_features = self.arrays[2], self.arrays[6]
+        nothing = LOWER_BY_128 if data.dtype == np.int32 else 0
+        panel, panel_rows = np.full(n_features * PANEL_WIDTH, nothing, data.dtype), np.empty(PANEL_WIDTH, np.int64)
+        panel_squares = np.zeros(PANEL_WIDTH, self.dtype)
+        sums, tile = (np.empty((height, PANEL_WIDTH), self.dtype) for height in (2, TILE_HEIGHT))
+        total, part = np.zeros(columns_per_piece(self.n_rows)), np.empty(PANEL_WIDTH)
+        return panel, panel_squares, panel_rows, sums, total, part, tile
+
     def fill_gram(self, G, order, n_known, row):
         if not self.fits_panels:
             super().fill_gram(G, order, n_known, row)
@@ -89,7 +106,10 @@ class PanelSource(KernelSource):
         from semisvm.kernels.compiled_panels import fill_gram
 
         counter, n_values, pairs = new_counter(), len(order) * (len(order) - n_known), self._pairs(row[order])
-        team().run(lambda: fill_gram(counter, G, order, n_known, row, pairs, self.arrays), threads_worth(n_values))
+        team().run(
+            lambda: fill_gram(counter, G, order, n_known, row, pairs, self.arrays, self._scratch()),
+            threads_worth(n_values),
+        )
 
     def spread(self, change, values, stored, stored_moves, slots, rows, moves):
         if not self.fits_panels:
@@ -100,10 +120,12 @@ class PanelSource(KernelSource):
             return
         from semisvm.kernels.compiled_panels import spread_moves
 
-        width, counter, pairs = columns_per_piece(self.n_rows), new_counter(), self._pairs(rows)
+        counter, pairs = new_counter(), self._pairs(rows)
         made = slots, rows, moves
         team().run(
-            lambda: spread_moves(counter, change, values, stored, stored_moves, *made, width, pairs, self.arrays),
+            lambda: spread_moves(
+                counter, change, values, stored, stored_moves, *made, pairs, self.arrays, self._scratch()
+            ),
             threads_worth((len(stored) // 4 + len(rows)) * self.n_rows),
         )
 

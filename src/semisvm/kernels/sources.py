@@ -95,10 +95,14 @@ def gather_gram(
     G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray, between: Callable[..., np.ndarray]
 ) -> None:
     """Put the kernel values between new positions and all positions of `order` into a Gram matrix, on both sides."""
-    from semisvm.kernels.compiled_panels import write_gram
+    from semisvm.kernels.compiled import PANEL_WIDTH
+    from semisvm.kernels.compiled_panels import TILE_HEIGHT, write_gram
 
     block, counter = np.asarray(between(row[order[n_known:]], row[order]), dtype=G.dtype), new_counter()
-    team().run(lambda: write_gram(counter, G, block, order, n_known), threads_worth(block.size))
+    team().run(
+        lambda: write_gram(counter, G, block, order, n_known, np.empty((TILE_HEIGHT, PANEL_WIDTH), G.dtype)),
+        threads_worth(block.size),
+    )
 
 
 def spread_rows(change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves: np.ndarray) -> None:
@@ -110,7 +114,7 @@ def spread_rows(change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves
 
     counter = new_counter()
     team().run(
-        lambda: spread_stored(counter, change, values, slots, moves, columns_per_piece(len(change))),
+        lambda: spread_stored(counter, change, values, slots, moves, np.empty(columns_per_piece(len(change)))),
         threads_worth(len(slots) * len(change) // 4),
     )
 

@@ -72,7 +72,7 @@ def jit_part(function: Callable[..., Any]) -> Any:
     """Compile a function that only compiled functions call: it becomes part of their machine code."""
     from numba import njit
 
-    return njit(no_cpython_wrapper=True, **COMPILED)(function)
+    return njit(**(COMPILED | {"no_cpython_wrapper": True}))(function)
 
 
 class jit_late:

@@ -120,24 +120,9 @@ class DaskRows(Rows):
             yield from found
 
     def _sample(self, n: int, seed: int) -> MemoryRows:
-        chosen = np.sort(np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False))
-        return self.select(chosen)
-
-    def select(self, rows: np.ndarray) -> MemoryRows:
-        """Return some of the rows, in memory.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Which rows, ascending.
-
-        Returns
-        -------
-        MemoryRows
-            Those rows, with their codes and weights.
-        """
         from dask import delayed
 
+        rows = self._draw(n, seed)
         take, places = delayed(_take_rows, pure=False), np.searchsorted(rows, self.starts)
         wanted = [
             take(group, rows[first:last] - start)

@@ -294,7 +294,7 @@ class CsrFileRows(ChunkedRows):
         return MemoryRows(X, None if self.codes is None else self.codes[start:stop], first=start)
 
     def _sample(self, n: int, seed: int) -> MemoryRows:
-        rows = np.sort(np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False))
+        rows = self._draw(n, seed)
         places = np.searchsorted(rows, self._starts)
         found = [
             self._read(number).X[rows[first:last] - self._starts[number]]

@@ -68,7 +68,7 @@ class RowPart:
 
         Returns
         -------
-        ndarray of shape (m,)
+        ndarray of shape (n_rows,)
             One number per row.
         """
         if isinstance(self.X, np.ndarray):
@@ -84,7 +84,7 @@ class RowPart:
 
         Parameters
         ----------
-        net : ndarray of shape (m,)
+        net : ndarray of shape (n_rows,)
             One number per row.
 
         Returns

@@ -118,6 +118,10 @@ class Rows(abc.ABC):
     @abc.abstractmethod
     def _sample(self, n: int, seed: int) -> MemoryRows: ...
 
+    def _draw(self, n: int, seed: int) -> np.ndarray:
+        """The numbers of random rows, ascending."""
+        return np.sort(np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False))
+
 
 class MemoryRows(Rows):
     """Rows in memory, dense or CSR.
@@ -238,8 +242,7 @@ class MemoryRows(Rows):
         return iter(results)
 
     def _sample(self, n: int, seed: int) -> MemoryRows:
-        rows = np.sort(np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False))
-        return self.select(rows)
+        return self.select(self._draw(n, seed))
 
     def select(self, rows: np.ndarray) -> MemoryRows:
         """Return some of the rows.
@@ -258,34 +261,12 @@ class MemoryRows(Rows):
         return MemoryRows(self.X[rows], codes, weight, origin=rows)
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        """Return <w, x> for each row.
-
-        Parameters
-        ----------
-        w : ndarray of shape (n_features,)
-            Weights of the features.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            One number per row.
-        """
         return np.concatenate(list(self.map_over(RowPart.scores, w)))
 
     def times(self, net: np.ndarray) -> np.ndarray:
-        """Return the sum of the rows, each times its own number.
-
-        Parameters
-        ----------
-        net : ndarray of shape (n_rows,)
-            One number per row.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-            The sum.
-        """
         return self.sum_over(_weighted_sum, net)
+
+    scores.__doc__, times.__doc__ = RowPart.scores.__doc__, RowPart.times.__doc__
 
 
 def prices_of_rows(rows: MemoryRows, prices: Prices) -> tuple[np.ndarray, np.ndarray]:

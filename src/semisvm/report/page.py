@@ -38,8 +38,8 @@ from semisvm.report.wording import (
     whole,
 )
 from semisvm.tables.disk import whole_file
+from semisvm.tables.evaluate import summarize_estimator
 from semisvm.tables.first_screen import first_screen
-from semisvm.tables.in_python import summarize_estimator
 from semisvm.tables.summary import ComparisonSummary, DataSummary, FitSummary, Suggestion
 
 SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")

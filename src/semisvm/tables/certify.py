@@ -1,4 +1,4 @@
-"""Campaigns on files: begin one, keep it, and write the certified model.
+"""Campaigns on files: begin one or go on with it, keep it, and write the certified model.
 
 The pool is every row of the data file without a label; `tables.batches` writes and reads the files that a person fills
 in. Model and data file are frozen: if their digests change, the campaign does not go on. The ledger of campaigns is
@@ -98,6 +98,59 @@ def load_campaign(state: str | Path) -> Campaign:
     if "data" not in campaign.about:
         raise fault(state, "this campaign was not begun on files", "Go on with it in Python: semisvm.Campaign.load")
     return campaign
+
+
+def open_campaign(
+    model_path: str | Path,
+    data: str | Path,
+    state: str | Path,
+    *,
+    positive: str | None = None,
+    unlabeled: str | None = None,
+    tell: Tell = say_nothing,
+    **options: Any,
+) -> Campaign:
+    """Go on with the campaign in the file `state`, or begin one where that does not exist.
+
+    The other parameters are those of `start_campaign`; without a target, the model's own is certified. It is a
+    ValueError if there is no target, or if the campaign is about another model, other rows or another target.
+    """
+    asked = {name: value for name, value in options.items() if value is not None}
+    if Path(state).exists():
+        campaign = load_campaign(state)
+        _require_same(campaign, state, asked | ({} if positive is None else {"pos_label": positive}))
+        require_digest(Path(model_path), model_digest(model_path), campaign.about["model_digest"], "the model")
+        campaign.about["model"] = str(Path(model_path).resolve())
+        return campaign
+    asked = own_target(model_path, positive, asked)
+    campaign = start_campaign(model_path, data, positive=positive, unlabeled=unlabeled, tell=tell, **asked)
+    keep_campaign(campaign, state)
+    return campaign
+
+
+def _require_same(campaign: Campaign, state: str | Path, asked: dict[str, Any]) -> None:
+    """Refuse to go on with a campaign that was begun for something else than what is asked for now."""
+    target = campaign.target.as_dict()
+    for name, value in asked.items():
+        known = target[name] if name in target else getattr(campaign, name, value)
+        if name != "after" and value != (tuple(known) if isinstance(known, list) else known):
+            reason = f"this campaign was begun with another {name} ({known}; {campaign.target})"
+            raise fault(state, reason, "Leave it out to go on, or name another `state` for a new campaign")
+
+
+def own_target(model_path: str | Path, positive: str | None, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a campaign, with the target of the model's own fit where they have none."""
+    if any(name in options for name in ("min_precision", "min_recall", "min_f", "max_cost")):
+        return options
+    model = load_model(model_path)
+    point = model.summary.operating_points.get(find_positive(model, positive))
+    target = None if point is None else replace(point.target, accept=None)
+    if target is None or not target.is_constrained:
+        raise ValueError(
+            "Say what to certify, `min_precision` or `min_recall`: the model was fitted without a target of its own."
+        )
+    asked = {name: getattr(target, name) for name in ("min_precision", "min_recall", "min_f", "max_cost", "costs")}
+    return options | {name: value for name, value in asked.items() if value is not None}
 
 
 def certified_model(campaign: Campaign, *, model_path: str | Path | None = None) -> Model:

@@ -30,7 +30,6 @@ from semisvm.tables.column_facts import (
     NUMBERS,
     TEXT,
     ColumnFacts,
-    facts_of,
     looks_like_numbers,
     plain_numbers_of,
 )
@@ -80,35 +79,21 @@ def parse_types(pairs: Mapping[str, str]) -> dict[str, Type]:
 
 
 def settle_columns(
-    cells: Mapping[str, pandas.Series], types: Mapping[str, Type] | None = None, decimal: str | None = None
-) -> tuple[list[Column], list[Unused]]:
-    """Decide what each of several columns is; return those in use and those that are left out."""
-    return settle_from_facts({name: facts_of(own, decimal) for name, own in cells.items()}, types, decimal)
-
-
-def settle_from_facts(
     facts: Mapping[str, ColumnFacts], types: Mapping[str, Type] | None = None, decimal: str | None = None
 ) -> tuple[list[Column], list[Unused]]:
-    """Decide what each of several columns is from facts about them; see `settle_columns`."""
+    """Decide what each of several columns is; return those in use and those that are left out."""
     found = [decide(name, own, (types or {}).get(name), decimal) for name, own in facts.items()]
     return [one for one in found if isinstance(one, Column)], [one for one in found if isinstance(one, Unused)]
-
-
-def settle_column(
-    name: str, cells: pandas.Series, wanted: Type | None = None, decimal: str | None = None
-) -> Column | Unused:
-    """Decide what a column is; ValueError with the reason if it can't be of the `wanted` type.
-
-    `decimal` is the mark that ends the whole part of numbers, "." or ","; None: "." in plain numbers.
-    """
-    return decide(name, facts_of(cells, decimal), wanted, decimal)
 
 
 # ---- decisions ----
 
 
 def decide(name: str, facts: ColumnFacts, wanted: Type | None = None, decimal: str | None = None) -> Column | Unused:
-    """Decide what a column is from the facts about it; see `settle_column`."""
+    """Decide what a column is from the facts about it; ValueError with the reason if it can't be of the `wanted` type.
+
+    `decimal` is the mark that ends the whole part of numbers, "." or ","; None: "." in plain numbers.
+    """
     if wanted is None and not facts.n:
         return Unused(name, "holds no value")
     if wanted is None and facts.is_single:
@@ -195,13 +180,8 @@ def refuse_large(name: str, facts: ColumnFacts) -> None:
         )
 
 
-def remark_on(column: Column, cells: pandas.Series) -> str:
+def remark_on(column: Column, facts: ColumnFacts) -> str:
     """Say what a person should check about a column in use; "" where there is nothing."""
-    return remark_from_facts(column, facts_of(cells))
-
-
-def remark_from_facts(column: Column, facts: ColumnFacts) -> str:
-    """Say what a person should check about a column in use, from the facts about it."""
     if column.strays:
         return f"{', '.join(map(repr, column.strays))} counts as an empty cell"
     if column.type in ("category", "text") and _nearly_numbers(facts):

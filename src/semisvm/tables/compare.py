@@ -20,32 +20,27 @@ import numpy as np
 
 from semisvm.decision import Estimate, OperatingPoint
 from semisvm.estimators import NAMES, Method, find_method
-from semisvm.kernels import make_formula
-from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.encode import STANDARD
 from semisvm.tables.held_out import (
     ACCURACY,
     COST,
     MERIT_CONFIDENCE,
+    MOST_UNLABELED,
     RANKING,
     Bench,
     HeldOutScores,
     Merit,
     judge,
     judge_ranking,
-    make_bench,
     score_held_out,
+    small_bench,
 )
-from semisvm.tables.methods import Settings, StoppedError, Tell, say_nothing, sets_thresholds, why_not
+from semisvm.tables.methods import Settings, StoppedError, Tell, say_nothing, sets_thresholds, settings_to_try, why_not
 from semisvm.tables.operating import place_thresholds, predict_codes
 from semisvm.tables.summary import ComparisonSummary, MethodResult
-from semisvm.tables.training import RowForms
+from semisvm.tables.training import training_of
 
 BASELINE = "supervised"
-FACTORS_OF_GAMMA = (0.1, 0.3, 1.0, 3.0)
-VALUES_OF_C = (0.3, 3.0, 30.0)
-MOST_TUNED = 400  # labeled rows that settings are tuned on: a bound on the time
-MOST_LEARNED = 2_000  # rows that the views to try are learned from: the same
 
 
 @dataclass(frozen=True)
@@ -225,13 +220,6 @@ def _tell_with(tell: Tell, more: str, what: str, *progress: Any) -> None:
 # ---- tuning ----
 
 
-def with_usual_kernel(settings: Settings, views: RowForms) -> Settings:
-    """Return the settings with a kernel: linear for sparse rows and rbf for others, where none is asked for."""
-    if settings.kernel is not None:
-        return settings
-    return replace(settings, kernel="linear" if is_sparse_matrix(views.form(settings.view)) else "rbf")
-
-
 def tune_settings(bench: Bench, settings: Settings, tell: Tell = say_nothing) -> Settings:
     """Return the settings that predict held-out labels best; Ctrl-C takes the best so far.
 
@@ -240,13 +228,13 @@ def tune_settings(bench: Bench, settings: Settings, tell: Tell = say_nothing) ->
     which give the smoother decision function. A view other than the standard one, and weighted classes, are taken only
     if they are better by more than one standard error.
     """
-    bench = _small_bench(bench, settings)
+    bench = small_bench(bench, settings.seed)
     views = [settings.view, *bench.views.candidates()] if settings.view == STANDARD else [settings.view]
     best: tuple[MethodTrial, Settings] | None = None
-    grids = [(view, list(_grid(bench, replace(settings, view=view)))) for view in views]
-    total, done = sum(len(grid) for _, grid in grids), 0
+    grids = [settings_to_try(bench.views.form(view), replace(settings, view=view)) for view in views]
+    total, done = sum(map(len, grids)), 0
     try:
-        for _, grid in grids:
+        for grid in grids:
             own: tuple[MethodTrial, Settings] | None = None
             for candidate in grid:
                 tell("Tuning", done, total, "settings")
@@ -268,39 +256,72 @@ def _is_clearly_better(one: MethodTrial, other: MethodTrial) -> bool:
     return one.merit.mean - other.merit.mean > one.merit.error_of_gap(other.merit)
 
 
-def _small_bench(bench: Bench, settings: Settings) -> Bench:
-    """Return a bench with the labeled rows alone, at most MOST_TUNED of those that are measured on.
+# ---- rows in memory ----
 
-    Where there are many rows, its views are learned from a sample of them; the model learns from all.
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    methods: Sequence[str] = (),
+    pos_label: Any = None,
+    costs: Any = None,
+    tune: bool = True,
+    max_unlabeled: int = MOST_UNLABELED,
+    unlabeled: Any = -1,
+    random_state: int = 0,
+) -> ComparisonSummary:
+    """Compare methods on the labeled rows, each row predicted by fits that have not seen its label.
+
+    Two classes are compared by ranking: how often a row of the positive class has a higher score than one of the other
+    class. So the supervised method counts with the best threshold of its own, and a gain is one beyond it. More classes
+    are compared by balanced accuracy, and with `costs` by the expected cost per row.
+
+    Parameters
+    ----------
+    X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
+        The rows. The columns of a DataFrame may hold numbers, categories, dates and text.
+    y : array-like of shape (n_samples,)
+        A label for each row, the marker `unlabeled` where there is none.
+    methods : sequence of str, optional
+        Names of methods (`semisvm.estimators.METHODS`), such as "transductive"; by default all.
+    pos_label : label, optional
+        Of two classes, the positive one; by default the rarer one.
+    costs : dict of {label: float}, optional
+        What it costs to take a row of each class for another class.
+    tune : bool, default=True
+        Whether to choose the kernel, C and gamma on the labels first.
+    max_unlabeled : int, default=5000
+        Unlabeled rows that are used at most.
+    unlabeled : number, string or None, default=-1
+        The marker of rows without a label; see `semisvm.labels`.
+    random_state : int, default=0
+        Draws the folds.
+
+    Returns
+    -------
+    ComparisonSummary
+        One line per method with its gain over the supervised one; printing it shows a table and the verdict.
+
+    See Also
+    --------
+    AutoSVC : A good choice without a comparison.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> import semisvm
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> y[40:] = -1
+    >>> found = semisvm.compare(X, y, methods=["self-training"], tune=False)
+    >>> [line.name for line in found.methods]
+    ['supervised', 'self-training']
+    >>> found.measure
+    'ranking'
     """
-    rows = np.flatnonzero(bench.codes >= 0)
-    rng = np.random.default_rng(settings.seed)
-    if len(rows) > MOST_TUNED:
-        rare = np.concatenate([rows[bench.codes[rows] == k][:2] for k in range(len(bench.classes))])
-        rest = rng.choice(np.setdiff1d(rows, rare), MOST_TUNED - len(rare), replace=False)
-        rows = np.sort(np.concatenate([rare, rest]))
-    try:
-        # Other folds than those of the comparison, so that what is tuned is not judged by the same split.
-        seed = (settings.seed + 1) % 2**32
-        views = bench.views.take(rows)
-        if len(bench.views) > MOST_LEARNED:
-            others = rng.permutation(np.setdiff1d(np.arange(len(bench.views)), rows))[: MOST_LEARNED - len(rows)]
-            views = bench.views.learn_from(np.concatenate([rows, others])).take(np.arange(len(rows)))
-        return make_bench(views, bench.labels[rows], seed=seed, measures=bench.measures[rows])
-    except ValueError:  # the draw left a class with a single row to measure on
-        return bench
+    from semisvm.tables.fit import compare_on
 
-
-def _grid(bench: Bench, settings: Settings) -> list[Settings]:
-    """Return the kernels, widths and prices to try in one view, smooth ones first."""
-    X = bench.views.form(settings.view)
-    kernels = [settings.kernel] if settings.kernel else ["linear"] if is_sparse_matrix(X) else ["linear", "rbf"]
-    found = []
-    for kernel in kernels:
-        gammas: list[Any] = [settings.gamma]
-        if kernel != "linear" and settings.gamma is None:
-            scale = make_formula(kernel, X, gamma="scale").gamma
-            gammas = [factor * scale for factor in FACTORS_OF_GAMMA]
-        values = VALUES_OF_C if kernel != "linear" or is_sparse_matrix(X) else tuple(C / 10 for C in VALUES_OF_C)
-        found += [replace(settings, kernel=kernel, C=C, gamma=gamma) for gamma in gammas for C in values]
-    return found
+    training = training_of(X, y, pos_label=pos_label, unlabeled=unlabeled)
+    by_name = None if costs is None else {str(label): cost for label, cost in dict(costs).items()}
+    settings = Settings(costs=by_name, seed=random_state)
+    return compare_on(training, settings, methods, most_unlabeled=max_unlabeled, tune=tune).summary()

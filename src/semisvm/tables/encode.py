@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from semisvm.matrices import is_sparse_matrix
 from semisvm.shared_docs import with_shared_docs
-from semisvm.tables.column_facts import LARGEST_NUMBER
+from semisvm.tables.column_facts import LARGEST_NUMBER, facts_of
 from semisvm.tables.columns import Column, as_read, settle_columns, typed_column
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 STANDARD, QUANTILES, LETTERS, LATENT = "standard", "quantiles", "letters", "latent"
 MOST_CATEGORIES = 100
+SPARSE_BELOW = 0.3  # share of entries that are not zero, up to which encoded rows are sparse
 MOST_WORDS = 20_000
 MOST_LETTERS = 30_000
 N_LATENT = 100
@@ -118,11 +119,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.columns_: list[Column] = self.columns or []
         if self.columns is None:
             frame = frame.rename(columns=str)
-            self.columns_, unused = settle_columns({name: as_read(frame[name]) for name in frame.columns})
+            self.columns_, unused = settle_columns({name: facts_of(as_read(frame[name])) for name in frame.columns})
             self.left_out_ = {one.name: one.why for one in unused}
         self.n_features_in_ = frame.shape[1]
         self.transformer_ = ColumnTransformer(
-            self._parts(len(frame)), sparse_threshold=0.3, transformer_weights={"date": WEIGHT_OF_DATE_PARTS}
+            self._parts(len(frame)), sparse_threshold=SPARSE_BELOW, transformer_weights={"date": WEIGHT_OF_DATE_PARTS}
         ).fit(self._typed(frame))
         for vectorizer in _vectorizers(self.transformer_):
             with_plain_vocabulary(vectorizer)

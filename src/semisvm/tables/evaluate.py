@@ -1,10 +1,4 @@
-"""What a model says about a file of rows: how good it is on the labels there, and which rows to label next.
-
-The model is unsure of a row whose score is near the operating point. The candidates are the rows nearest to it, many
-times as many as are wanted. Rows are taken from them one after the other; the next is the one with the largest product
-of its doubt and its distance from the rows taken before (Gonzalez 1985), so that near-duplicates of a row that is
-already taken come last. The file may have any number of rows; only the candidates are kept in memory.
-"""
+"""How good a model is on labeled rows: those of a file, or rows in memory."""
 
 from __future__ import annotations
 
@@ -13,149 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import pairwise_distances
 
 from semisvm.decision import OperatingPoint, Target, measure
 from semisvm.errors import DataError, fault
-from semisvm.matrices import stack_rows
-from semisvm.tables.classes import label_texts
-from semisvm.tables.columns import plain_cell
-from semisvm.tables.disk import whole_file
+from semisvm.estimators import METHODS
+from semisvm.labels import encode
+from semisvm.tables.classes import Classes, label_texts
 from semisvm.tables.encode import TableEncoder
-from semisvm.tables.findings import now, sample_scores
+from semisvm.tables.findings import Findings, now, sample_scores, say_weights, summarize
 from semisvm.tables.held_out import Merit, judge
-from semisvm.tables.methods import Tell, lead_per_class, say_nothing
-from semisvm.tables.model import OUTPUTS, Model, read_codes
+from semisvm.tables.label import N_SUGGESTED, AllLabeledError, suggest_rows
+from semisvm.tables.methods import Tell, lead_per_class, say_nothing, score_rows
+from semisvm.tables.model import Model, read_codes
 from semisvm.tables.operating import predict_codes, scores_per_class
 from semisvm.tables.read import RowReader
-from semisvm.tables.summary import FitSummary, Suggestion
-from semisvm.tables.training import BY_DOUBT, DRAWN_COLUMNS, Training, name_drawn_column, read_ways, take_rows
+from semisvm.tables.summary import FitSummary, MethodSummary
+from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
 
 SEEN = "The model seems to be fitted to this very file: these figures are too good. Evaluate on other rows."
-N_SUGGESTED = 10  # rows that a report lists
-CANDIDATES_PER_ROW = 20
-FEWEST_CANDIDATES = 100
-MOST_SEARCHED = 20_000  # unlabeled training rows that a report looks through
-
-
-class AllLabeledError(DataError):
-    """A file in which no row is left to label."""
-
-
-def suggest_rows(
-    model: Model, path: str | Path, n: int, *, unlabeled: str | None = None, tell: Tell = say_nothing
-) -> list[Suggestion]:
-    """Return the n rows of a file most worth labeling, the most doubtful first; labeled rows are skipped."""
-    rows = model.open(path)
-    names = rows.names
-    has_target = names is None or model.target in names
-    candidates = _Candidates(n)
-    n_rows = 0
-    for chunk in rows.chunks():  # cells as they are written: the rows are given back unchanged
-        scores = model.score(rows, chunk)  # refuses rows without a score
-        X = model.encode(rows, chunk, as_matrix=True)
-        is_open = read_codes(model, rows, chunk, unlabeled) < 0 if has_target else np.ones(len(chunk), dtype=bool)
-        candidates.look_through(model, X, scores, is_open, chunk.frame, chunk.start)
-        n_rows += len(chunk)
-        tell("Searching", n_rows, None, "rows")
-    if not len(candidates.distance):
-        raise AllLabeledError(str(fault(path, "every row has a label", "Give a file with rows that have none")))
-    return candidates.spread(n)
-
-
-def suggest_training_rows(model: Model, training: Training, n: int) -> list[Suggestion]:
-    """Return the unlabeled training rows most worth labeling, for the report of a fit."""
-    is_open = training.codes < 0
-    if not is_open.any():
-        return []
-    open_rows = np.flatnonzero(is_open)
-    if len(open_rows) > MOST_SEARCHED:
-        open_rows = np.sort(np.random.default_rng(0).choice(open_rows, MOST_SEARCHED, replace=False))
-    rows = take_rows(training.rows, open_rows)
-    frame = None if training.columns is None else rows
-    candidates = _Candidates(n)
-    scores = model.decision_function(rows)
-    everything = np.ones(len(open_rows), dtype=bool)
-    candidates.look_through(model, model.encoder.transform(rows), scores, everything, frame)
-    return [replace(one, row=int(open_rows[one.row - 1]) + 1) for one in candidates.spread(n)]
-
-
-class _Candidates:
-    """The most doubtful rows so far: `where` has their numbers, `distance` their distance to the operating point."""
-
-    def __init__(self, n: int):
-        self.size = max(CANDIDATES_PER_ROW * n, FEWEST_CANDIDATES)
-        self.where, self.distance = np.empty(0, dtype=np.intp), np.empty(0)
-        self.X: Any = None
-        self.rows: dict[int, Suggestion] = {}
-
-    def look_through(
-        self, model: Model, X: Any, scores: np.ndarray, is_open: np.ndarray, frame: Any, start: int = 0
-    ) -> None:
-        """Add the most doubtful rows of a chunk; `start` rows of the file come before it."""
-        codes, lead = predict_codes(scores), model.lead_of(scores)
-        for i in self._add(X, np.where(is_open, np.abs(lead), np.inf), start):
-            label = model.classes.names[codes[i]]
-            self.rows[start + i] = Suggestion(start + i + 1, float(lead[i]), label, _cells_of(frame, i))
-
-    def _add(self, X: Any, distance: np.ndarray, start: int) -> list[int]:
-        """Add the rows of a chunk that belong to the best; return their places in the chunk."""
-        best = np.argsort(distance, kind="stable")[: self.size]
-        best = best[np.isfinite(distance[best])]
-        where = np.concatenate([self.where, start + best])
-        everything = np.concatenate([self.distance, distance[best]])
-        rows: Any = X[best] if self.X is None else stack_rows([self.X, X[best]])
-        kept = np.argsort(everything, kind="stable")[: self.size]
-        self.where, self.distance = where[kept], everything[kept]
-        self.X = rows[kept]
-        known = set(self.where.tolist())
-        self.rows = {number: row for number, row in self.rows.items() if number in known}
-        return [int(i) for i in best if start + i in known]
-
-    def spread(self, n: int) -> list[Suggestion]:
-        """Take one row after the other, doubtful and far from those taken before."""
-        weight = 1 - self.distance / max(self.distance.max() * (1 + 1e-9), 1e-300)
-        taken = [0]
-        nearest = pairwise_distances(self.X, self.X[[0]])[:, 0]
-        while len(taken) < min(n, len(self.where)):
-            worth = nearest * weight
-            worth[taken] = -1.0
-            taken.append(int(np.argmax(worth)))
-            nearest = np.minimum(nearest, pairwise_distances(self.X, self.X[[taken[-1]]])[:, 0])
-        return [self.rows[int(self.where[i])] for i in sorted(taken)]
-
-
-def write_suggestions(model: Model, found: list[Suggestion], out: str | Path, *, force: bool) -> None:
-    """Write the rows with their own columns, how they were drawn, and an empty label cell to fill in for `fit`."""
-    import pandas
-
-    if not found or not found[0].values:
-        frame = pandas.DataFrame({"row": [one.row for one in found]})
-    else:
-        frame = pandas.DataFrame([one.values for one in found])
-    frame[name_drawn_column(getattr(model.encoder, "names", ()))] = BY_DOUBT
-    frame[model.target] = ""
-    suffix = check_suffix(out).suffix.lower()
-    with whole_file(out, force=force) as unfinished:
-        if suffix == ".parquet":
-            for column in getattr(model.encoder, "columns", ()):  # cells are text; `fit` expects what it was fitted to
-                if column.type == "number" and not column.strays:
-                    frame[column.name] = pandas.to_numeric(frame[column.name].replace("", None))
-            unfinished.write_bytes(frame.to_parquet(None, index=False))  # as for a file name that is not UTF-8
-        else:
-            frame.to_csv(unfinished, index=False, sep="\t" if suffix == ".tsv" else ",")
-
-
-def check_suffix(out: str | Path) -> Path:
-    """Return the path of a table to write; a suffix that names no format is an error."""
-    out = Path(out)
-    if out.suffix.lower() not in OUTPUTS:
-        raise fault(out, f"the suffix {out.suffix!r} names no output format", f"Use one of {', '.join(OUTPUTS)}")
-    return out
-
-
-def _cells_of(frame: Any, i: int) -> dict[str, Any]:
-    return {} if frame is None else {str(name): plain_cell(cell) for name, cell in frame.iloc[i].items()}
+MEASURED_ON_GIVEN_ROWS = (
+    "Measured on the rows that were given. On rows that the model was fitted to, every model looks good."
+)
 
 
 class NoLabelsError(DataError):
@@ -327,3 +199,60 @@ def summary_on(
         suggestions = ()
     title = f"{model.target} in {name}, by a model of {summary.data.name}"
     return replace(summary, title=title, created=now(), notes=notes, suggestions=suggestions)
+
+
+# ---- rows in memory ----
+
+
+def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> FitSummary:
+    """Return what labeled rows say of a fitted classifier, as a report shows it.
+
+    Parameters
+    ----------
+    model : classifier or Model
+        Fitted; with `decision_function` or `predict_log_proba`.
+    X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+        Rows as the model takes them, best of all rows that it was not fitted to.
+    y : array-like of shape (n_samples,)
+        Their labels, the marker `unlabeled` where there is none.
+    unlabeled : number, string or None, default=-1
+        The marker of rows without a label.
+
+    Returns
+    -------
+    FitSummary
+        With one operating point per class (of two: of the second), measured at the model's own threshold.
+    """
+    labels = encode(y, unlabeled=unlabeled, n_rows=X.shape[0] if hasattr(X, "shape") else len(X))
+    known = list(model.classes.names) if isinstance(model, Model) else [str(label) for label in model.classes_]
+    own = [str(label) for label in labels.classes]
+    if strange := [name for name in own if name not in known]:
+        raise DataError(f"y holds the label {strange[0]!r}, which the model does not know: its classes are {known}.")
+    place = np.array([known.index(name) for name in own])
+    codes = np.where(labels.is_labeled, place[labels.codes], -1)
+    scores = model.decision_function(X) if isinstance(model, Model) else score_rows(model, X)
+    labeled, true = scores[codes >= 0], codes[codes >= 0]
+    if missing := [name for code, name in enumerate(known) if not (true == code).any()]:
+        raise DataError(f"No row of class {missing[0]!r} has a label: give rows with labels of every class.")
+    asked = getattr(model, "operating_points_", None) or {}
+    targets = {str(name): point.target for name, point in asked.items() if point is not None}
+    training = Training("X", str(getattr(y, "name", None) or "y"), X, codes, Classes(tuple(known), False), None)
+    audits = getattr(model, "audits_", None) or {}
+    found = Findings(audits={str(name): dict(steps) for name, steps in audits.items() if steps is not None})
+    pool = scores[codes < 0]
+    columns = np.empty((0, len(known))) if not len(pool) else np.atleast_2d(pool.T).T
+    for k, (name, shown, sign) in enumerate(scores_per_class(labeled, true, training.classes.names)):
+        found.points[name] = measure(shown, sign, 0.0, target=targets.get(name, Target()))
+        found.scores[name] = sample_scores(shown, sign, "empirical", columns[:, k])
+    class_name = type(model.estimator if isinstance(model, Model) else model).__name__
+    method = next((one for one in METHODS if one.class_name == class_name), None)
+    names = (method.name, method.paper_name) if method else (class_name, "")
+    notes = (MEASURED_ON_GIVEN_ROWS, *say_weights(model))
+    summary = summarize(training, MethodSummary(*names, "It was given.", _plain(model)), model, found, notes=notes)
+    return replace(summary, title=f"{class_name} on {len(true):,} labeled rows")
+
+
+def _plain(model: Any) -> dict[str, Any]:
+    """The constructor's parameters that are numbers or words."""
+    values = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    return {name: value for name, value in values.items() if isinstance(value, bool | int | float | str)}

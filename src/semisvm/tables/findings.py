@@ -247,11 +247,11 @@ def without_repeats(notes: list[str]) -> tuple[str, ...]:
 
 
 def summarize(
-    training: Training, method: Method, why: str, estimator: Any, settings: Settings, found: Findings, **rest: Any
+    training: Training, method: MethodSummary, estimator: Any, found: Findings, costs: Any = None, **rest: Any
 ) -> FitSummary:
-    """Return the summary of a fit; `rest` are its remaining fields (comparison, notes, seconds)."""
+    """Return the summary of a fit; `costs` as in `Settings`, `rest` are other fields (comparison, notes, seconds)."""
     classes = training.classes.names
-    costs = pair_of_costs(settings.costs, classes)
+    pair = pair_of_costs(costs, classes)
     return FitSummary(
         title=f"{training.target} in {training.name}",
         created=now(),
@@ -267,13 +267,13 @@ def summarize(
         ),
         classes=classes,
         positive=classes[1] if len(classes) == 2 else None,
-        method=MethodSummary(method.name, method.paper_name, why, _parameters(estimator)),
+        method=method,
         operating_points=found.points,
         audits=found.audits,
         scores=found.scores,
         chances=found.chances,
         positives_only=found.positives_only,
-        costs=None if costs is None else ErrorCosts(*costs),
+        costs=None if pair is None else ErrorCosts(*pair),
         rounds=tuple(getattr(estimator, "history_", ())),
         guard=plain_json(getattr(estimator, "guard_", None)),
         versions=installed_versions(),
@@ -282,7 +282,7 @@ def summarize(
     )
 
 
-def _parameters(estimator: Any) -> dict[str, Any]:
+def parameters_of(estimator: Any) -> dict[str, Any]:
     """Return the constructor's parameters that differ from their defaults or that people ask about."""
     parameters = estimator.get_params(deep=False)
     defaults = type(estimator)().get_params(deep=False)

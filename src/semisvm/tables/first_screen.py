@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from semisvm.decision import OperatingPoint, changed_by_unlabeled
-from semisvm.tables.held_out import INSISTED, REFUSED
+from semisvm.tables.held_out import INSISTED, REFUSED, share_below
 from semisvm.tables.summary import FitSummary
 
 MOST_WORDS_SHOWN = 120
@@ -106,10 +106,8 @@ def _ranks(scores: np.ndarray, sign: np.ndarray) -> bool:
     n, m = int((sign > 0).sum()), int((sign < 0).sum())
     if min(n, m) == 0:
         return True
-    below = np.sort(scores[sign < 0])
-    wins = np.searchsorted(below, scores[sign > 0], "left") + np.searchsorted(below, scores[sign > 0], "right")
-    z = (wins.sum() / 2 - n * m / 2) / math.sqrt(n * m * (n + m + 1) / 12)
-    return z > 1.64
+    auc = float(share_below(scores[sign > 0], scores[sign < 0]).mean())
+    return (auc - 0.5) / math.sqrt((n + m + 1) / (12 * n * m)) > 1.64
 
 
 def _found(point: OperatingPoint, name: str) -> str:

@@ -33,13 +33,13 @@ from semisvm.tables.compare import (
     compare_methods,
     try_method,
     tune_settings,
-    with_usual_kernel,
 )
 from semisvm.tables.encode import STANDARD
 from semisvm.tables.findings import (
     Findings,
     find_out,
     installed_versions,
+    parameters_of,
     say_gain,
     sets_own_threshold,
     summarize,
@@ -56,6 +56,7 @@ from semisvm.tables.methods import (
     sets_thresholds,
     takes_columns,
     why_not,
+    with_usual_kernel,
 )
 from semisvm.tables.model import Model
 from semisvm.tables.positives_only import (
@@ -65,9 +66,10 @@ from semisvm.tables.positives_only import (
     compare_positives,
     describe_positives_only,
 )
+from semisvm.tables.summary import MethodSummary
 from semisvm.tables.training import RowForms, Training
 
-AUTO = "auto"
+AUTO, FOR_TARGETS = "auto", "preference"
 LARGE_TABLE, MOST_IN_KERNELS_OF_MANY = 5_000, 2_000  # beyond so many rows, fewer are in kernels of all rows
 PREFERRED = "AutoSVC"  # what "auto" takes unless another is better by more than two standard errors
 
@@ -122,7 +124,7 @@ class Stages:
             self.settings = tune_settings(self.bench, self.settings, self.tell)
         elif wanted and not self.training.has_positives_only:
             self.notes.append(f"C and the kernel were not tuned: {self.why_no_bench}.")
-        self.settings = with_usual_kernel(self.settings, self.views)
+        self.settings = with_usual_kernel(self.settings, self.views.form(self.settings.view))
 
     def choose(self, name: str, why_asked: str) -> tuple[Method, str]:
         """Return the method, and why it is this one."""
@@ -196,9 +198,6 @@ class Stages:
         return entry, baseline
 
 
-FOR_TARGETS = "preference"
-
-
 @dataclass
 class Fitted:
     """A model, and what is not in its file: whether a target was asked for, and whether Ctrl-C ended the fit early."""
@@ -266,11 +265,10 @@ def fit_model(
     found = work.measure(chosen, estimator)
     summary = summarize(
         training,
-        chosen,
-        why,
+        MethodSummary(chosen.name, chosen.paper_name, why, parameters_of(estimator)),
         estimator,
-        work.settings,
         found,
+        work.settings.costs,
         comparison=None if work.comparison is None else work.comparison.summary(),
         is_fair_sample=work.is_fair_sample,
         notes=without_repeats(work.notes + found.notes),
@@ -307,7 +305,7 @@ def compare_on(
         find_method(name)
     views = training.views()
     if training.has_positives_only:
-        settings = with_usual_kernel(settings, views)
+        settings = with_usual_kernel(settings, views.form(settings.view))
         return compare_positives(training, views.form(), settings, methods, most_unlabeled=most_unlabeled, tell=tell)
     work = Stages(training, views, settings, most_unlabeled, tell)
     if work.bench is None:

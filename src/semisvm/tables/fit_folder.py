@@ -14,7 +14,7 @@ what they weighed where the method was chosen.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from semisvm.estimators import Method, find_method
 from semisvm.primal import PrimalSolution
 from semisvm.tables.classes import label_texts, one_spelling, settle_classes
 from semisvm.tables.column_facts import ColumnFacts
-from semisvm.tables.columns import parse_types, remark_from_facts, settle_from_facts
+from semisvm.tables.columns import parse_types
 from semisvm.tables.compare import BASELINE, compare_methods
 from semisvm.tables.disk import whole_file
 from semisvm.tables.encode import TableEncoder
@@ -37,6 +37,7 @@ from semisvm.tables.methods import Settings, StoppedError, Tell, fit_quietly, ma
 from semisvm.tables.partition_encoder import count_file, make_encoder, spans_around_medians
 from semisvm.tables.partition_rows import Here, OnCluster, Pool
 from semisvm.tables.read import open_rows
+from semisvm.tables.read_training import settle_features
 from semisvm.tables.training import DRAWN_COLUMNS, WAYS, FolderTraining, read_ways
 
 MOST_LABELED_KEPT = 20_000
@@ -68,7 +69,7 @@ def read_folder(
     """
     workers = workers or Here()
     files = [file.resolve() for file in files_of(Path(folder))]
-    names = _feature_names(Path(folder), files, target, drop)
+    names = _feature_names(Path(folder), files, target, drop, types or {})
     assert target is not None
     plan = SurveyPlan(target, unlabeled, names, files[0], decimal, MOST_LABELED_KEPT, MOST_UNLABELED_KEPT)
     found: Survey = workers.gather(survey_file, files, plan, tell=tell, what="Looking through the files")
@@ -87,13 +88,7 @@ def read_folder(
         reason = f"the column {drawn!r} does not say how rows were drawn"
         raise fault(folder, reason, f"It may hold {', '.join(map(repr, WAYS))}, or nothing")
     of_features = {name: facts for name, facts in found.facts.items() if name != ways}
-    try:
-        columns, unused = settle_from_facts(of_features, parse_types(types or {}), decimal)
-    except ValueError as error:
-        remedy = "Correct the column, leave it out (`drop`), or set its type to category (`types`)"
-        raise fault(folder, str(error), remedy) from None
-    if not columns:
-        raise fault(folder, "no column is left to learn from", "Add columns that carry information about the rows")
+    columns, about = settle_features(Path(folder), of_features, parse_types(types or {}), decimal, drop)
     frame, texts, weight = _gathered(found, [name for name, _ in found.files])
     blank = TableEncoder(columns)
     blank.columns_ = columns
@@ -104,11 +99,10 @@ def read_folder(
     is_whole = len(frame) == found.n_rows
     medians = np.array([np.nanmedian(x) if (~np.isnan(x)).any() else np.nan for x in X.T]) if is_whole else None
     encoder = make_encoder(columns, counts, counts.medians(spans) if medians is None else medians)
-    remarks = {one.name: remark_from_facts(one, found.facts[one.name]) for one in columns}
-    notes = [f"Column {one.name!r} {one.why}: it is left out." for one in unused]
-    notes += [f"Column {name!r}: {remark}." for name, remark in remarks.items() if remark]
     if found.n_without_target:
-        notes.append(f"{found.n_without_target} files have no column {target!r}: their rows count as unlabeled.")
+        about["notes"].append(
+            f"{found.n_without_target} files have no column {target!r}: their rows count as unlabeled."
+        )
     at_random = None
     if ways is not None:
         at_random = read_ways(Path(folder), ways, label_texts(frame[ways]), must_be=True)
@@ -124,10 +118,8 @@ def read_folder(
         codes=classes.codes_of([same.get(text, text) for text in texts]),
         classes=classes,
         columns=columns,
-        notes=notes,
         at_random=at_random,
-        left_out={one.name: one.why for one in unused} | dict.fromkeys(sorted(drop), "was dropped by request"),
-        remarks={name: remark for name, remark in remarks.items() if remark},
+        **about,
         encoder=encoder,
         counts=per_class,
         n_rows=found.n_rows,
@@ -142,7 +134,9 @@ def _renamed(labels: Counter[str], same: Mapping[str, str]) -> Counter[str]:
     return found
 
 
-def _feature_names(folder: Path, files: list[Path], target: str | None, drop: Sequence[str]) -> tuple[str, ...]:
+def _feature_names(
+    folder: Path, files: list[Path], target: str | None, drop: Sequence[str], types: Collection[str]
+) -> tuple[str, ...]:
     readers = [open_rows(file) for file in files]
     first = readers[0]
     if first.names is None:
@@ -151,10 +145,10 @@ def _feature_names(folder: Path, files: list[Path], target: str | None, drop: Se
         raise fault(folder, "the column of the labels is not named", "Set `target` to its name")
     if not any(target in (reader.names or ()) for reader in readers):
         first.require(target)
-    for column in drop:
+    for column in (*drop, *types):
         first.require(column)
-        if column == target:
-            raise fault(folder, f"the column {target!r} is the target and can't be left out", "Drop another column")
+    if target in drop:
+        raise fault(folder, f"the column {target!r} is the target and can't be left out", "Drop another column")
     return tuple(name for name in first.names if name not in {target, *drop})
 
 

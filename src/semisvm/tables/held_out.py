@@ -46,6 +46,8 @@ from semisvm.tables.training import RowForms, take_rows
 N_COMPARISON_FOLDS = 5
 MOST_UNLABELED = 5_000
 MOST_IN_KERNELS = 700  # rows that kernels of all rows are made from, in a comparison: a bound on the time
+MOST_TUNED = 400  # labeled rows that settings are tuned on: the same
+MOST_LEARNED = 2_000  # rows that views to try are learned from: the same
 MERIT_CONFIDENCE = 0.9
 RANKING, ACCURACY, COST = "ranking", "balanced accuracy", "cost"
 
@@ -135,6 +137,28 @@ def make_bench(
     return Bench(views, labels, folds, measures, store)
 
 
+def small_bench(bench: Bench, seed: int) -> Bench:
+    """Return a bench for tuning: the labeled rows alone, at most MOST_TUNED of those that are measured on.
+
+    Where there are many rows, its views are learned from a sample of them; the model learns from all.
+    """
+    rows = np.flatnonzero(bench.codes >= 0)
+    rng = np.random.default_rng(seed)
+    if len(rows) > MOST_TUNED:
+        rare = np.concatenate([rows[bench.codes[rows] == k][:2] for k in range(len(bench.classes))])
+        rest = rng.choice(np.setdiff1d(rows, rare), MOST_TUNED - len(rare), replace=False)
+        rows = np.sort(np.concatenate([rare, rest]))
+    try:
+        # Other folds than those of the comparison, so that what is tuned is not judged by the same split.
+        views = bench.views.take(rows)
+        if len(bench.views) > MOST_LEARNED:
+            others = rng.permutation(np.setdiff1d(np.arange(len(bench.views)), rows))[: MOST_LEARNED - len(rows)]
+            views = bench.views.learn_from(np.concatenate([rows, others])).take(np.arange(len(rows)))
+        return make_bench(views, bench.labels[rows], seed=(seed + 1) % 2**32, measures=bench.measures[rows])
+    except ValueError:  # the draw left a class with a single row to measure on
+        return bench
+
+
 def score_held_out(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> HeldOutScores:
     """Fit a method once per fold and score the rows held out."""
     began = time.perf_counter()
@@ -215,15 +239,20 @@ def judge(predicted: np.ndarray, codes: np.ndarray, classes: tuple[str, ...], co
 
 def judge_ranking(scores: np.ndarray, codes: np.ndarray) -> Merit:
     """Return how well scores (m,) rank the rows of the second class above those of the first."""
-    own = [scores[codes == code] for code in (0, 1)]
-    negative, positive = (np.sort(one) for one in own)
+    negative, positive = (scores[codes == code] for code in (0, 1))
     values = np.empty(len(scores))
-    for code, other in ((0, positive), (1, negative)):
-        below = (np.searchsorted(other, own[code], "left") + np.searchsorted(other, own[code], "right")) / 2
-        values[codes == code] = below / len(other) if code == 1 else 1 - below / len(other)
+    values[codes == 1] = share_below(positive, negative)
+    values[codes == 0] = 1 - share_below(negative, positive)
     values[codes == 0] -= values[codes == 0].mean()
     sizes = np.bincount(codes, minlength=2)
     return Merit(RANKING, values, 1 / sizes[codes], codes, np.ones(2))
+
+
+def share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return for each value the share of the others below it; ties count one half."""
+    ordered = np.sort(others)
+    twice = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    return twice / (2 * len(others))
 
 
 def _standard_error(values: np.ndarray, weights: np.ndarray, codes: np.ndarray, span: np.ndarray) -> float:

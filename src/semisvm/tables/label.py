@@ -1,8 +1,13 @@
-"""Answer the rows of a campaign one at a time: what the terminal and the local page of `semisvm label` share.
+"""Rows for a person to label: those that the model is unsure of, and those of a campaign, one at a time.
 
-A session shows one row after the other, in the random order of the campaign, with its cells and nothing else: no score
-and no prediction, so that the person is not led. Every answer is saved at once, so a session may end at any moment and
-go on later.
+The model is unsure of a row whose score is near the operating point. The candidates are the rows nearest to it, many
+times as many as are wanted. Rows are taken from them one after the other; the next is the one with the largest product
+of its doubt and its distance from the rows taken before (Gonzalez 1985), so that near-duplicates of a row that is
+already taken come last. The file may have any number of rows; only the candidates are kept in memory.
+
+A session (`semisvm label`, in the terminal or on its local page) shows one row of a campaign after the other, in its
+random order, with its cells and nothing else: no score and no prediction, so that the person is not led. Every answer
+is saved at once, so a session may end at any moment and go on later.
 """
 
 from __future__ import annotations
@@ -11,25 +16,143 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from semisvm.campaign import Campaign
-from semisvm.errors import fault
-from semisvm.tables.certify import (
-    file_rows,
-    find_positive,
-    keep_campaign,
-    load_campaign,
-    load_model,
-    read_cells,
-    require_data,
-    require_digest,
-    start_campaign,
-)
-from semisvm.tables.columns import plain_cell
-from semisvm.tables.files import model_digest
-from semisvm.tables.methods import Tell, say_nothing
+import numpy as np
+from sklearn.metrics import pairwise_distances
 
+from semisvm.campaign import Campaign
+from semisvm.errors import DataError, fault
+from semisvm.matrices import stack_rows
+from semisvm.tables.certify import file_rows, load_model, open_campaign, read_cells, require_data
+from semisvm.tables.columns import plain_cell
+from semisvm.tables.disk import whole_file
+from semisvm.tables.methods import Tell, say_nothing
+from semisvm.tables.model import Model, read_codes
+from semisvm.tables.operating import predict_codes
+from semisvm.tables.predict import check_suffix
+from semisvm.tables.summary import Suggestion
+from semisvm.tables.training import BY_DOUBT, Training, name_drawn_column, take_rows
+
+N_SUGGESTED = 10  # rows that a report lists
+CANDIDATES_PER_ROW = 20
+FEWEST_CANDIDATES = 100
+MOST_SEARCHED = 20_000  # unlabeled training rows that a report looks through
 READ_AHEAD = 50  # rows whose cells are read from the file at once
 KEYS = "123456789abcdefghijkmnoprstvwxyz"  # of the classes; l, q and u are later, quit and undo
+
+
+class AllLabeledError(DataError):
+    """A file in which no row is left to label."""
+
+
+def suggest_rows(
+    model: Model, path: str | Path, n: int, *, unlabeled: str | None = None, tell: Tell = say_nothing
+) -> list[Suggestion]:
+    """Return the n rows of a file most worth labeling, the most doubtful first; labeled rows are skipped."""
+    rows = model.open(path)
+    names = rows.names
+    has_target = names is None or model.target in names
+    candidates = _Candidates(n)
+    n_rows = 0
+    for chunk in rows.chunks():  # cells as they are written: the rows are given back unchanged
+        scores = model.score(rows, chunk)  # refuses rows without a score
+        X = model.encode(rows, chunk, as_matrix=True)
+        is_open = read_codes(model, rows, chunk, unlabeled) < 0 if has_target else np.ones(len(chunk), dtype=bool)
+        candidates.look_through(model, X, scores, is_open, chunk.frame, chunk.start)
+        n_rows += len(chunk)
+        tell("Searching", n_rows, None, "rows")
+    if not len(candidates.distance):
+        raise AllLabeledError(str(fault(path, "every row has a label", "Give a file with rows that have none")))
+    return candidates.spread(n)
+
+
+def suggest_training_rows(model: Model, training: Training, n: int) -> list[Suggestion]:
+    """Return the unlabeled training rows most worth labeling, for the report of a fit."""
+    is_open = training.codes < 0
+    if not is_open.any():
+        return []
+    open_rows = np.flatnonzero(is_open)
+    if len(open_rows) > MOST_SEARCHED:
+        open_rows = np.sort(np.random.default_rng(0).choice(open_rows, MOST_SEARCHED, replace=False))
+    rows = take_rows(training.rows, open_rows)
+    frame = None if training.columns is None else rows
+    candidates = _Candidates(n)
+    scores = model.decision_function(rows)
+    everything = np.ones(len(open_rows), dtype=bool)
+    candidates.look_through(model, model.encoder.transform(rows), scores, everything, frame)
+    return [replace(one, row=int(open_rows[one.row - 1]) + 1) for one in candidates.spread(n)]
+
+
+class _Candidates:
+    """The most doubtful rows so far: `where` has their numbers, `distance` their distance to the operating point."""
+
+    def __init__(self, n: int):
+        self.size = max(CANDIDATES_PER_ROW * n, FEWEST_CANDIDATES)
+        self.where, self.distance = np.empty(0, dtype=np.intp), np.empty(0)
+        self.X: Any = None
+        self.rows: dict[int, Suggestion] = {}
+
+    def look_through(
+        self, model: Model, X: Any, scores: np.ndarray, is_open: np.ndarray, frame: Any, start: int = 0
+    ) -> None:
+        """Add the most doubtful rows of a chunk; `start` rows of the file come before it."""
+        codes, lead = predict_codes(scores), model.lead_of(scores)
+        for i in self._add(X, np.where(is_open, np.abs(lead), np.inf), start):
+            label = model.classes.names[codes[i]]
+            self.rows[start + i] = Suggestion(start + i + 1, float(lead[i]), label, _cells_of(frame, i))
+
+    def _add(self, X: Any, distance: np.ndarray, start: int) -> list[int]:
+        """Add the rows of a chunk that belong to the best; return their places in the chunk."""
+        best = np.argsort(distance, kind="stable")[: self.size]
+        best = best[np.isfinite(distance[best])]
+        where = np.concatenate([self.where, start + best])
+        everything = np.concatenate([self.distance, distance[best]])
+        rows: Any = X[best] if self.X is None else stack_rows([self.X, X[best]])
+        kept = np.argsort(everything, kind="stable")[: self.size]
+        self.where, self.distance = where[kept], everything[kept]
+        self.X = rows[kept]
+        known = set(self.where.tolist())
+        self.rows = {number: row for number, row in self.rows.items() if number in known}
+        return [int(i) for i in best if start + i in known]
+
+    def spread(self, n: int) -> list[Suggestion]:
+        """Take one row after the other, doubtful and far from those taken before."""
+        weight = 1 - self.distance / max(self.distance.max() * (1 + 1e-9), 1e-300)
+        taken = [0]
+        nearest = pairwise_distances(self.X, self.X[[0]])[:, 0]
+        while len(taken) < min(n, len(self.where)):
+            worth = nearest * weight
+            worth[taken] = -1.0
+            taken.append(int(np.argmax(worth)))
+            nearest = np.minimum(nearest, pairwise_distances(self.X, self.X[[taken[-1]]])[:, 0])
+        return [self.rows[int(self.where[i])] for i in sorted(taken)]
+
+
+def write_suggestions(model: Model, found: list[Suggestion], out: str | Path, *, force: bool) -> None:
+    """Write the rows with their own columns, how they were drawn, and an empty label cell to fill in for `fit`."""
+    import pandas
+
+    if not found or not found[0].values:
+        frame = pandas.DataFrame({"row": [one.row for one in found]})
+    else:
+        frame = pandas.DataFrame([one.values for one in found])
+    frame[name_drawn_column(getattr(model.encoder, "names", ()))] = BY_DOUBT
+    frame[model.target] = ""
+    suffix = check_suffix(out).suffix.lower()
+    with whole_file(out, force=force) as unfinished:
+        if suffix == ".parquet":
+            for column in getattr(model.encoder, "columns", ()):  # cells are text; `fit` expects what it was fitted to
+                if column.type == "number" and not column.strays:
+                    frame[column.name] = pandas.to_numeric(frame[column.name].replace("", None))
+            unfinished.write_bytes(frame.to_parquet(None, index=False))  # as for a file name that is not UTF-8
+        else:
+            frame.to_csv(unfinished, index=False, sep="\t" if suffix == ".tsv" else ",")
+
+
+def _cells_of(frame: Any, i: int) -> dict[str, Any]:
+    return {} if frame is None else {str(name): plain_cell(cell) for name, cell in frame.iloc[i].items()}
+
+
+# ---- one row at a time ----
 
 
 @dataclass(frozen=True)
@@ -149,54 +272,6 @@ class LabelSession:
             raise StaleRowError("This row is not the one that is asked about now.")
 
 
-def open_session(
-    model_path: str | Path,
-    data: str | Path,
-    state: str | Path,
-    *,
-    positive: str | None = None,
-    unlabeled: str | None = None,
-    tell: Tell = say_nothing,
-    **options: Any,
-) -> LabelSession:
-    """Go on with the campaign in the file `state`, or begin one where that does not exist.
-
-    The other parameters are those of `start_campaign`; without a target, the model's own is certified. It is a
-    ValueError if there is no target, or if the campaign is about another model, other rows or another target.
-    """
-    asked = {name: value for name, value in options.items() if value is not None}
-    if Path(state).exists():
-        campaign = load_campaign(state)
-        _require_same(campaign, state, asked | ({} if positive is None else {"pos_label": positive}))
-        require_digest(Path(model_path), model_digest(model_path), campaign.about["model_digest"], "the model")
-        campaign.about["model"] = str(Path(model_path).resolve())
-        return LabelSession(campaign, state, data=data)
-    asked = own_target(model_path, positive, asked)
-    campaign = start_campaign(model_path, data, positive=positive, unlabeled=unlabeled, tell=tell, **asked)
-    keep_campaign(campaign, state)
-    return LabelSession(campaign, state, data=data)
-
-
-def _require_same(campaign: Campaign, state: str | Path, asked: dict[str, Any]) -> None:
-    """Refuse to go on with a campaign that was begun for something else than what is asked for now."""
-    target = campaign.target.as_dict()
-    for name, value in asked.items():
-        known = target[name] if name in target else getattr(campaign, name, value)
-        if name != "after" and value != (tuple(known) if isinstance(known, list) else known):
-            reason = f"this campaign was begun with another {name} ({known}; {campaign.target})"
-            raise fault(state, reason, "Leave it out to go on, or name another `state` for a new campaign")
-
-
-def own_target(model_path: str | Path, positive: str | None, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a campaign, with the target of the model's own fit where they have none."""
-    if any(name in options for name in ("min_precision", "min_recall", "min_f", "max_cost")):
-        return options
-    model = load_model(model_path)
-    point = model.summary.operating_points.get(find_positive(model, positive))
-    target = None if point is None else replace(point.target, accept=None)
-    if target is None or not target.is_constrained:
-        raise ValueError(
-            "Say what to certify, `min_precision` or `min_recall`: the model was fitted without a target of its own."
-        )
-    asked = {name: getattr(target, name) for name in ("min_precision", "min_recall", "min_f", "max_cost", "costs")}
-    return options | {name: value for name, value in asked.items() if value is not None}
+def open_session(model_path: str | Path, data: str | Path, state: str | Path, **options: Any) -> LabelSession:
+    """Go on with the campaign in the file `state`, or begin one: see `open_campaign`, which has the same parameters."""
+    return LabelSession(open_campaign(model_path, data, state, **options), state, data=data)

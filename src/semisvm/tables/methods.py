@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,13 @@ from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.device import budget_bytes
 from semisvm.estimators import Method
+from semisvm.kernels import make_formula
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.encode import STANDARD
 
 MOST_DENSE_NUMBERS = 50_000_000  # a sparse matrix with more entries, zeros included, is never made dense
+FACTORS_OF_GAMMA = (0.1, 0.3, 1.0, 3.0)
+VALUES_OF_C = (0.3, 3.0, 30.0)
 LABEL_MISSING = ""  # never a class: empty cells of a table are unlabeled rows
 
 Tell = Callable[..., None]
@@ -156,6 +159,27 @@ def why_not(method: Method, X: Any, settings: Settings) -> str:
 def shape_for(method: Method, X: Any) -> Any:
     """Return rows as the method takes them, dense where it takes no sparse ones."""
     return X.toarray() if is_sparse_matrix(X) and not method.takes_sparse else X
+
+
+def with_usual_kernel(settings: Settings, X: Any) -> Settings:
+    """Return the settings with a kernel: linear for sparse rows and rbf for others, where none is asked for."""
+    if settings.kernel is not None:
+        return settings
+    return replace(settings, kernel="linear" if is_sparse_matrix(X) else "rbf")
+
+
+def settings_to_try(X: Any, settings: Settings) -> list[Settings]:
+    """Return the kernels, widths and prices to try for encoded rows, smooth ones first."""
+    kernels = [settings.kernel] if settings.kernel else ["linear"] if is_sparse_matrix(X) else ["linear", "rbf"]
+    found = []
+    for kernel in kernels:
+        gammas: list[Any] = [settings.gamma]
+        if kernel != "linear" and settings.gamma is None:
+            scale = make_formula(kernel, X, gamma="scale").gamma
+            gammas = [factor * scale for factor in FACTORS_OF_GAMMA]
+        values = VALUES_OF_C if kernel != "linear" or is_sparse_matrix(X) else tuple(C / 10 for C in VALUES_OF_C)
+        found += [replace(settings, kernel=kernel, C=C, gamma=gamma) for gamma in gammas for C in values]
+    return found
 
 
 class StoppedError(Exception):

@@ -27,10 +27,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import expit
 
 from semisvm.decision import Audit, Counts, OperatingPoint, Target, choose_for, make_audit, measure
 from semisvm.decision.target import OTHER_RATE
 from semisvm.estimators.costs import cost_matrix
+from semisvm.model_selection.calibration import fit_sigmoid
 from semisvm.tables.methods import Settings, lead_per_class
 
 FEWEST_OF_A_CLASS = 8  # labels of each class, below which there are no probabilities and no chances
@@ -191,34 +193,16 @@ class Probability:
 
     def of(self, scores: np.ndarray) -> np.ndarray:
         """Return the probability of the positive class for each score."""
-        return 1 / (1 + np.exp(-np.clip(self.slope * scores + self.offset, -500, 500)))
+        return expit(self.slope * scores + self.offset)
 
 
 def fit_probability(scores: np.ndarray, sign: np.ndarray, fewest: int = FEWEST_OF_A_CLASS) -> Probability | None:
-    """Fit Platt's sigmoid to out-of-fold scores, (m,), and true classes, +1 or -1.
+    """Fit Platt's sigmoid (`fit_sigmoid`) to out-of-fold scores, (m,), and true classes, +1 or -1.
 
-    Platt's targets are used, (positives + 1) / (positives + 2) and 1 / (negatives + 2) instead of 1 and 0: with few
-    labels a probability is then never 0 or 1. None where a class has fewer than `fewest` labels, or where the scores do
-    not rise with the class: a probability that falls with the score would mislead.
+    None where a class has fewer than `fewest` labels, or where the scores do not rise with the class: a probability
+    that falls with the score would mislead.
     """
-    n_positive, n_negative = int((sign > 0).sum()), int((sign < 0).sum())
-    spread = float(np.std(scores))
-    if min(n_positive, n_negative) < fewest or not spread > 0:
+    if min((sign > 0).sum(), (sign < 0).sum()) < fewest or not np.std(scores) > 0:
         return None
-    z = (scores - scores.mean()) / spread
-    goal = np.where(sign > 0, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    share = n_positive / (n_positive + n_negative)
-    w = np.array([1.0, np.log(share / (1 - share))])
-    features = np.column_stack([z, np.ones_like(z)])
-    for _ in range(100):  # Newton's method; the ridge keeps the step finite
-        p = 1 / (1 + np.exp(-features @ w))
-        hessian = (features * (p * (1 - p))[:, None]).T @ features + 1e-9 * len(z) * np.eye(2)
-        step = np.linalg.solve(hessian, features.T @ (goal - p))
-        w = w + step / max(1.0, float(np.abs(step).max()))
-        w[0] = min(w[0], STEEPEST)
-        if np.abs(step).max() < 1e-9:
-            break
-    if not np.isfinite(w).all() or w[0] <= 0:
-        return None
-    slope = float(w[0]) / spread
-    return Probability(slope, float(w[1] - slope * scores.mean()))
+    slope, offset = fit_sigmoid(scores, sign, steepest=STEEPEST)
+    return Probability(slope, offset) if slope > 0 and np.isfinite([slope, offset]).all() else None

@@ -30,6 +30,7 @@ from semisvm.tables.encode import (
     FEW_TEXTS,
     MOST_CATEGORIES,
     MOST_WORDS,
+    SPARSE_BELOW,
     WEIGHT_OF_DATE_PARTS,
     WORD,
     TableEncoder,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 BINS = 1_024
 AROUND_MEDIAN = (0.47, 0.53)  # ranks between which values are counted in bins, as shares of all
-SPARSE_BELOW = 0.3  # share of entries that are not zero, as in `TableEncoder`
 
 
 @dataclass

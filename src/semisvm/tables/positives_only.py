@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 from scipy.special import ndtri
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
@@ -30,7 +29,7 @@ from semisvm.errors import DataError, fault
 from semisvm.estimators import METHODS
 from semisvm.model_selection import PositiveUnlabeledKFold, cross_fit_scores
 from semisvm.tables.findings import Findings, sample_scores
-from semisvm.tables.held_out import MERIT_CONFIDENCE, MOST_UNLABELED, N_COMPARISON_FOLDS
+from semisvm.tables.held_out import MERIT_CONFIDENCE, MOST_UNLABELED, N_COMPARISON_FOLDS, share_below
 from semisvm.tables.methods import Settings, StoppedError, Tell, make_estimator, say_nothing, score_rows, shape_for
 from semisvm.tables.summary import ComparisonSummary, MethodResult
 from semisvm.tables.training import Training
@@ -217,9 +216,3 @@ def _try(name: str, estimator: Any, X: Any, y: np.ndarray, cv: Any) -> RankTrial
         placement[own] = share_below(scores[own], scores[pool])
         placement[pool] = 1 - share_below(scores[pool], scores[own])
     return RankTrial(name, placement[y == 1], placement[y != 1], seconds)
-
-
-def share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """For each value the share of the others below it; ties count one half."""
-    together = stats.rankdata(np.concatenate([values, others]))[: len(values)]
-    return (together - stats.rankdata(values)) / len(others)

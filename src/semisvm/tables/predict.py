@@ -75,8 +75,7 @@ def predict_file(
     """
     began = time.perf_counter()
     out = check_can_write(out, force=force, inputs=[path])
-    if out.suffix.lower() not in OUTPUTS:
-        raise fault(out, f"the suffix {out.suffix!r} names no output format", f"Use one of {', '.join(OUTPUTS)}")
+    check_suffix(out)
     rows = model.open(path)
     for name in keep:
         rows.require(name)
@@ -96,6 +95,14 @@ def predict_file(
             tell("Predicting", n_rows, total, "rows")
     by_class = dict(zip(model.classes.names, count.tolist(), strict=True))
     return Predicted(n_rows, by_class, n_above, time.perf_counter() - began)
+
+
+def check_suffix(out: str | Path) -> Path:
+    """Return the path of a table to write; a suffix that names no format is an error."""
+    out = Path(out)
+    if out.suffix.lower() not in OUTPUTS:
+        raise fault(out, f"the suffix {out.suffix!r} names no output format", f"Use one of {', '.join(OUTPUTS)}")
+    return out
 
 
 # ---- folders ----

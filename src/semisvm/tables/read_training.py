@@ -8,7 +8,7 @@ column "drawn" says which labels are a random sample (`semisvm.tables.training`)
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from scipy import sparse
 from semisvm.errors import DataError, fault
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import label_texts, settle_classes, settle_spelling, unmark
-from semisvm.tables.columns import Column, Unused, parse_types, remark_on, settle_columns
+from semisvm.tables.column_facts import ColumnFacts, facts_of
+from semisvm.tables.columns import Column, parse_types, remark_on, settle_columns
 from semisvm.tables.read import RowReader, open_rows
 from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
 
@@ -184,23 +185,19 @@ def _table(read: list[_Part], wanted: _Wanted, first: RowReader) -> Training:
             f"{n_chosen} labeled rows were not drawn at random: they train, but no threshold is set on them and "
             "nothing is measured on them."
         )
-    frame = frame.drop(columns=sorted(wanted.drop))
-    columns, unused = _settle_columns(frame, wanted, first)
-    rows = frame[[column.name for column in columns]]
-    remarks = {column.name: remark_on(column, frame[column.name]) for column in columns}
-    notes += [f"Column {one.name!r} {one.why}: it is left out." for one in unused]
-    notes += [f"Column {name!r}: {remark}." for name, remark in remarks.items() if remark]
+    for name in wanted.types:
+        first.require(name)
+    facts = {str(name): facts_of(frame[name], wanted.decimal) for name in frame.columns if name not in wanted.drop}
+    columns, about = settle_features(first.path, facts, wanted.types, wanted.decimal, wanted.drop)
     return Training(
         name=_printable_name(first.path),
         target=wanted.target,
-        rows=rows,
+        rows=frame[[column.name for column in columns]],
         codes=codes,
         classes=classes,
         columns=columns,
-        notes=notes,
         at_random=at_random if n_chosen else None,
-        left_out={one.name: one.why for one in unused} | dict.fromkeys(sorted(wanted.drop), "was dropped by request"),
-        remarks={name: remark for name, remark in remarks.items() if remark},
+        **about | {"notes": notes + about["notes"]},
     )
 
 
@@ -217,18 +214,25 @@ def _is_like(frame: Any, these: np.ndarray) -> np.ndarray:
     return np.isin(keys, keys[these])
 
 
-def _settle_columns(frame: Any, wanted: _Wanted, first: RowReader) -> tuple[list[Column], list[Unused]]:
-    for name in wanted.types:
-        first.require(name)
+def settle_features(
+    path: Path, facts: Mapping[str, ColumnFacts], types: Mapping[str, Any], decimal: str | None, drop: Collection[str]
+) -> tuple[list[Column], dict[str, Any]]:
+    """Decide what the columns of a file or folder are, from facts about those that are not dropped.
+
+    Returns the columns in use, and what a `Training` says of them: `left_out`, `remarks` and `notes`.
+    """
     try:
-        cells = {str(name): frame[name] for name in frame.columns}
-        columns, unused = settle_columns(cells, wanted.types, wanted.decimal)
+        columns, unused = settle_columns(facts, types, decimal)
     except ValueError as error:
         remedy = "Correct the column, leave it out (`drop`), or set its type to category (`types`)"
-        raise fault(first.path, str(error), remedy) from None
+        raise fault(path, str(error), remedy) from None
     if not columns:
-        raise fault(first.path, "no column is left to learn from", "Add columns that carry information about the rows")
-    return columns, unused
+        raise fault(path, "no column is left to learn from", "Add columns that carry information about the rows")
+    remarks = {one.name: remark for one in columns if (remark := remark_on(one, facts[one.name]))}
+    notes = [f"Column {one.name!r} {one.why}: it is left out." for one in unused]
+    notes += [f"Column {name!r}: {remark}." for name, remark in remarks.items()]
+    left_out = {one.name: one.why for one in unused} | dict.fromkeys(sorted(drop), "was dropped by request")
+    return columns, {"left_out": left_out, "remarks": remarks, "notes": notes}
 
 
 def _read_matrices(

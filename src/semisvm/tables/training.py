@@ -25,9 +25,11 @@ import numpy as np
 
 from semisvm.errors import DataError, fault
 from semisvm.estimators import Method
+from semisvm.labels import encode
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import Classes
-from semisvm.tables.columns import Column
+from semisvm.tables.column_facts import facts_of
+from semisvm.tables.columns import Column, as_read, settle_columns
 from semisvm.tables.encode import LATENT, LETTERS, QUANTILES, STANDARD, MatrixEncoder, TableEncoder
 from semisvm.tables.methods import Settings, shape_for, takes_columns
 
@@ -117,7 +119,10 @@ class Training:
         """Return name and type of each feature, and a remark on it or ""."""
         if self.columns is not None:
             return [(column.name, column.type, self.remarks.get(column.name, "")) for column in self.columns]
-        n_features = self.rows.shape[1]
+        if hasattr(self.rows, "columns"):  # a frame as a model takes it
+            return [(str(name), str(self.rows[name].dtype), "") for name in self.rows.columns]
+        shape: tuple[int, ...] = getattr(self.rows, "shape", ())
+        n_features = shape[1] if len(shape) > 1 else 1
         return [("x1" if n_features == 1 else f"x1 to x{n_features}", "number", "")]
 
     def views(self) -> RowForms:
@@ -127,6 +132,30 @@ class Training:
     def _encoder(self, view: str, rows: Any) -> TableEncoder | MatrixEncoder:
         encoder = MatrixEncoder(view=view) if self.columns is None else TableEncoder(self.columns, view=view)
         return encoder.fit(rows)
+
+
+def training_of(X: Any, y: Any, *, pos_label: Any = None, unlabeled: Any = -1) -> Training:
+    """Return rows in memory as what a table model is fitted to; classes are known by their text."""
+    labels = encode(y, unlabeled=unlabeled, n_rows=X.shape[0] if hasattr(X, "shape") else len(X))
+    names = [str(label) for label in labels.classes]
+    codes = labels.codes.copy()
+    if len(names) == 2:
+        counts = np.bincount(codes[codes >= 0], minlength=2)
+        positive = str(pos_label) if pos_label is not None else names[0] if counts[0] < counts[1] else names[1]
+        if positive not in names:
+            raise ValueError(f"pos_label={pos_label!r} is not a label: there are {names}.")
+        if positive == names[0]:
+            names, codes = names[::-1], np.where(codes >= 0, 1 - codes, -1)
+    columns, left_out, rows = None, {}, X
+    if hasattr(X, "columns"):
+        frame = X.rename(columns=str).reset_index(drop=True)
+        rows = frame.assign(**{name: as_read(frame[name]) for name in frame.columns})
+        columns, unused = settle_columns({name: facts_of(rows[name]) for name in rows.columns})
+        left_out = {one.name: one.why for one in unused}
+        rows = rows[[column.name for column in columns]]
+    elif not is_sparse_matrix(X):
+        rows = np.asarray(X, dtype=np.float64)
+    return Training("X", "y", rows, codes, Classes(tuple(names), False), columns, left_out=left_out)
 
 
 class RowForms:

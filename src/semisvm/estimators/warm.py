@@ -1,7 +1,8 @@
 """Compile everything that a fit on the CPU may need, once: the machine code is kept on disk.
 
 The first fit after an installation compiles what it uses, for a few seconds. `compile_all` does it for all of them:
-rows of both precisions, dense, sparse and of whole numbers, both ways to advance, and scores of new rows.
+rows of both precisions, dense, sparse and of whole numbers, both ways to advance, scores of new rows, linear machines
+on sparse rows, and the trees of `AutoSVC`.
 """
 
 import time
@@ -13,10 +14,16 @@ from scipy import sparse
 from semisvm.dual.advance import PairwiseSteps, WorkingSets
 from semisvm.dual.host import SolverState
 from semisvm.dual.problem import DualProblem
+from semisvm.estimators.auto.trees import FEW_WALKS, grow_forest, grow_leaf_shares
 from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.choose import SHORT_ROW, WORTH_COMPILING
 from semisvm.kernels.interface import HostRows
 from semisvm.kernels.panel_source import FEW_NUMBERS, WORDS_PAY_FROM_ROWS
+from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem
+from semisvm.primal.descent import solve_descent
+from semisvm.primal.newton import solve_newton
+from semisvm.primal.passes import curvature_times, slopes_along
+from semisvm.primal.solve import Watcher
 
 ROWS_TO_COMPILE = 40
 
@@ -31,7 +38,7 @@ def compile_all() -> dict[str, float]:
 
     Examples
     --------
-    >>> from semisvm.dual.warm import compile_all
+    >>> from semisvm.estimators.warm import compile_all
     >>> seconds = compile_all()  # doctest: +SKIP
     """
     rng = np.random.default_rng(0)
@@ -57,6 +64,13 @@ def compile_all() -> dict[str, float]:
     new = np.zeros((WORTH_COMPILING // ROWS_TO_COMPILE + 1, min(3, SHORT_ROW)))
     scores_of_new_rows(new, few, sign[None], make_formula("rbf", few, gamma=1.0))
     seconds["scores of new rows"] = time.perf_counter() - began
+    for dtype in types:
+        began = time.perf_counter()
+        _solve_linear(sparse.csr_array(few, dtype=dtype), sign)
+        seconds[f"linear machines, sparse rows, {dtype.__name__}"] = time.perf_counter() - began
+    began = time.perf_counter()
+    _grow_trees(few, (sign > 0).astype(np.intp))
+    seconds["trees"] = time.perf_counter() - began
     return seconds
 
 
@@ -68,3 +82,24 @@ def _advance(X, sign: np.ndarray, dtype, way) -> None:
     state.survey()
     way(state).advance(1e-3, 10)
     state.solution(None, 0.0)  # type: ignore[arg-type]
+
+
+def _solve_linear(X: Any, sign: np.ndarray) -> None:
+    """Solve a linear machine on CSR rows in both ways, and sum over its rows as conjugate gradients do."""
+    rows, prices = MemoryRows(X), GivenPrices.of_signs(sign, np.ones(len(sign)))
+    problem = PrimalProblem(rows, prices)
+    for solve in (solve_descent, solve_newton):
+        solve(problem, None, Watcher(tol=1e-9, max_iter=3, deadline=None, callback=None))
+    d = X.shape[1]
+    for part in rows.parts():
+        curvature_times(part, prices, np.zeros(d), 0.0, 1.0, np.ones(d + 1))
+        slopes_along(part, prices, np.ones((2, d + 1)), np.ones(1), 1.0)
+
+
+def _grow_trees(X: np.ndarray, codes: np.ndarray) -> None:
+    """Grow trees with and without labels, and send more rows through them than NumPy would."""
+    forest = grow_forest(X, codes, np.ones(len(X)), 2, n_trees=2, per_cut=1, is_random=False)
+    many = np.zeros((FEW_WALKS + 1, X.shape[1]))
+    forest.trees.sums(many, forest.shares)
+    forest.trees.leaves(many)
+    grow_leaf_shares(X)
