@@ -249,7 +249,7 @@ def _cell_text(cell: dict[str, Any] | None, usual: int) -> str:
     gap = f", {cell['gap']:.1e}".replace("e-0", "e-") if "gap" in cell else ""
     n_fits = len(cell["seconds"])
     fits = f" ({n_fits})" if n_fits != usual else ""
-    gap = f", *{gap[2:]}*" if is_wrong(cell) else gap
+    gap = f", *{cell['gap']:.2g}*" if is_wrong(cell) else gap
     return (f"**{seconds}**" if cell["solver"] == "ours" else seconds) + f"{gap}, {cell['peak_mib']:,}{fits}"
 
 
