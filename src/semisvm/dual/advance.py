@@ -85,11 +85,11 @@ class PairwiseSteps:
         n_missing = int((kernel.slot[can_move] < 0).sum())
         if n_missing == 0:
             return True
-        if n_missing <= FIRST_BATCH and np.count_nonzero(can_move) <= kernel.capacity:
-            kernel.require(np.flatnonzero(can_move))
-            return True
         if kernel.n_rows**2 * kernel.dtype.itemsize <= min(WHOLE_GRAM_BYTES, kernel.values.nbytes):
             kernel.require(np.arange(kernel.n_rows))
+            return True
+        if n_missing <= FIRST_BATCH and np.count_nonzero(can_move) <= kernel.capacity:
+            kernel.require(np.flatnonzero(can_move))
             return True
         rising = np.where(may_rise, state.gradient, np.inf)
         falling = np.where(may_fall, state.gradient, -np.inf)
