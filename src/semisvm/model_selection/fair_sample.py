@@ -174,7 +174,7 @@ Certify by sampling instead.
         raise ValueError("An estimator learns from labels: give them as y, in place of a mask.")
     if X is not None and is_labeled.shape != (num_samples(X),):
         raise ValueError(
-            f"A boolean mask has one entry for each of {num_samples(X)} rows; got the shape {is_labeled.shape}."
+            f"A boolean mask has one entry for each of {num_samples(X)} rows; got shape {is_labeled.shape}."
         )
     kernel_p = None if X is None else kernel_test(X, is_labeled, n_permutations, random)
     return judge_sample(kernel_p, scores, is_labeled, level)
