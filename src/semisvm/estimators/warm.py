@@ -17,6 +17,8 @@ from semisvm.dual.advance import PairwiseSteps, WorkingSets
 from semisvm.dual.host import SolverState
 from semisvm.dual.problem import DualProblem
 from semisvm.estimators.auto.trees import FEW_WALKS, grow_forest, grow_leaf_shares
+from semisvm.estimators.classifier import FEW_NUMBERS as MANY_NUMBERS
+from semisvm.estimators.equal_rows import content_key
 from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.choose import SHORT_ROW, WORTH_COMPILING
 from semisvm.kernels.interface import HostRows
@@ -71,8 +73,12 @@ def compile_all() -> dict[str, float]:
         _solve_linear(sparse.csr_array(few, dtype=dtype), sign)
         seconds[f"linear machines, sparse rows, {dtype.__name__}"] = time.perf_counter() - began
     began = time.perf_counter()
+    for dtype in types:
+        content_key(np.zeros((4, MANY_NUMBERS // 4 + 1), dtype=dtype))
+    seconds["passes over many rows"] = time.perf_counter() - began
+    began = time.perf_counter()
     is_positive = np.resize(sign > 0, FEW_COPIES // 100 + 1)
-    resampled_values(is_positive * 1.0, is_positive, resample(is_positive, 100, rng), Target())
+    resampled_values(is_positive.astype(np.float64), is_positive, resample(is_positive, 100, rng), Target())
     seconds["values of resamples"] = time.perf_counter() - began
     began = time.perf_counter()
     _grow_trees(few, (sign > 0).astype(np.intp))

@@ -173,9 +173,7 @@ Certify by sampling instead.
     elif scores is None and estimator is not None:
         raise ValueError("An estimator learns from labels: give them as y, in place of a mask.")
     if X is not None and is_labeled.shape != (num_samples(X),):
-        raise ValueError(
-            f"A boolean mask has one entry for each of {num_samples(X)} rows; got shape {is_labeled.shape}."
-        )
+        raise ValueError(f"A boolean mask has one entry per row of X, {num_samples(X)}; got shape {is_labeled.shape}.")
     kernel_p = None if X is None else kernel_test(X, is_labeled, n_permutations, random)
     return judge_sample(kernel_p, scores, is_labeled, level)
 
