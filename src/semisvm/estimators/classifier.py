@@ -33,7 +33,7 @@ LARGEST = 1e150  # a sum of squares of a million such numbers is finite in float
 LARGEST_WEIGHT = 1e30  # of a row, and the inverse of the smallest
 SAFE_IN_FLOAT32 = 1e12  # largest magnitude, and the inverse of the smallest, whose squares are far from the limits
 BYTES_PER_PART = 1 << 21  # that a thread reads or copies at a time
-FEW_NUMBERS = 1 << 22  # NumPy is done with them before a compiled function is loaded
+MANY_NUMBERS = 1 << 22  # with fewer, NumPy is done before a compiled function is loaded
 CHECKS_OF_NUMBERS = {"ensure_all_finite", "skip_check_array"}  # parameters of `validate_data`
 SAFE_KERNEL_VALUE = 1e30  # in float32, with room for sums of several
 
@@ -46,7 +46,7 @@ def validated(estimator: Any, X: Any, **how: Any) -> Any:
 def measured(estimator: Any, X: Any, **how: Any) -> tuple[Any, float | None]:
     """The same, and the largest magnitude in it where all threads have looked at it for numbers that are not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if type(X) is np.ndarray and X.size > FEW_NUMBERS and is_plain_float(X) and not CHECKS_OF_NUMBERS & set(how):
+        if type(X) is np.ndarray and X.size > MANY_NUMBERS and is_plain_float(X) and not CHECKS_OF_NUMBERS & set(how):
             checked = validate_data(estimator, X, ensure_all_finite=False, **how)
             if np.isfinite(largest := largest_magnitude(checked)):  # otherwise scikit-learn says what is wrong
                 return checked, largest

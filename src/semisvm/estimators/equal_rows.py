@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.estimators.binary import BinaryFit, MethodFit
-from semisvm.estimators.classifier import FEW_NUMBERS, pick_rows
+from semisvm.estimators.classifier import MANY_NUMBERS, pick_rows
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.kernels.threads import for_each, new_counter, team
 from semisvm.matrices import is_plain_float, is_sparse_matrix
@@ -286,7 +286,7 @@ def _direction(X) -> np.ndarray:
 def _project(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     """The fingerprints of dense rows, or of some of them; NaN where a number is missing."""
     direction, sums = _direction(X), np.empty(len(X) if rows is None else len(rows))
-    if is_plain_float(X) and X.size > FEW_NUMBERS:
+    if is_plain_float(X) and X.size > MANY_NUMBERS:
         from semisvm.kernels.compiled import project_rows
 
         rows, counter = np.arange(len(X)) if rows is None else rows, new_counter()

@@ -17,7 +17,7 @@ from semisvm.dual.advance import PairwiseSteps, WorkingSets
 from semisvm.dual.host import SolverState
 from semisvm.dual.problem import DualProblem
 from semisvm.estimators.auto.trees import FEW_WALKS, grow_forest, grow_leaf_shares
-from semisvm.estimators.classifier import FEW_NUMBERS as MANY_NUMBERS
+from semisvm.estimators.classifier import MANY_NUMBERS
 from semisvm.estimators.equal_rows import content_key
 from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.choose import SHORT_ROW, WORTH_COMPILING
