@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -27,3 +28,28 @@ def stored_numbers(X: Any) -> np.ndarray:
 def stack_rows(parts: Sequence[Any]) -> Any:
     """The rows of several matrices in one: CSR if the first one is sparse."""
     return sparse.vstack(parts, format="csr") if is_sparse_matrix(parts[0]) else np.concatenate(parts)
+
+
+def is_plain_float(values: np.ndarray) -> bool:
+    """Whether an array is one piece of memory with numbers in float32 or float64."""
+    return values.dtype in (np.float32, np.float64) and values.dtype.isnative and values.flags.c_contiguous
+
+
+@dataclass(frozen=True)
+class PickedRows:
+    """X[rows] without a copy of all of them: a part is picked when it is asked for, by ``pick(X, rows[part], out)``."""
+
+    X: Any
+    rows: np.ndarray
+    pick: Callable[..., Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.X.shape[1]
+
+    def __getitem__(self, part: slice) -> Any:
+        return self.pick(self.X, self.rows[part])
+
+    def write(self, part: slice, out: np.ndarray) -> None:
+        """Pick a part of dense rows into an array of their type."""
+        self.pick(self.X, self.rows[part], out)

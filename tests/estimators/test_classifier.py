@@ -191,3 +191,27 @@ def test_the_largest_magnitude_is_that_of_all_parts(monkeypatch):
     X[37, 2] = -9.0
     assert classifier.largest_magnitude(X) == classifier.largest_magnitude(sparse.csr_matrix(X)) == 9.0
     assert classifier.largest_magnitude(X[:0]) == 0.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_large_array_is_refused_in_the_words_for_a_small_one(monkeypatch, rows, dtype, wrong):
+    X, y = rows[0].astype(dtype), rows[1]
+    X[3, 1] = wrong
+    told = []
+    for many in (classifier.MANY_NUMBERS, 1):
+        monkeypatch.setattr(classifier, "MANY_NUMBERS", many)
+        with pytest.raises(ValueError, match=r"NaN|infinity") as refused:
+            SupervisedSVC().fit(X, y)
+        told.append(str(refused.value))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_large_array_is_fitted_as_a_small_one_is(monkeypatch, rows, dtype):
+    X, y = rows[0].astype(dtype), rows[1]
+    few = SupervisedSVC().fit(X, y).decision_function(X)
+    monkeypatch.setattr(classifier, "MANY_NUMBERS", 1)
+    assert np.array_equal(SupervisedSVC().fit(X, y).decision_function(X), few)
+    with pytest.raises(ValueError, match=r"1e\+200" if dtype == np.float64 else "infinity"), np.errstate(over="ignore"):
+        SupervisedSVC().fit(np.where(X == X[0, 0], dtype(1e200), X), y)

@@ -236,3 +236,19 @@ def test_a_row_repeated_k_times_is_a_row_of_weight_k(most, seed, multi_class, ga
     weighted = SupervisedSVC(**parameters).fit(X, y, sample_weight=times)
     copied = SupervisedSVC(**parameters).fit(np.repeat(X, times, axis=0)[shuffled], np.repeat(y, times)[shuffled])
     np.testing.assert_allclose(copied.decision_function(X), weighted.decision_function(X), rtol=0, atol=SAME)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_compiled_keys_put_rows_in_the_order_of_plain_ones(monkeypatch, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 37)).astype(dtype)
+    X[1::7] = X[::7]
+    X[rng.random(X.shape) < 0.01] = np.nan
+    rows = rng.permutation(700)[:600]
+    plain = equal_rows.content_key(X, rows)
+    assert np.array_equal(plain, equal_rows.content_key(X[rows]))
+    monkeypatch.setattr(equal_rows, "MANY_NUMBERS", 1)
+    compiled = equal_rows.content_key(X, rows)
+    assert compiled == pytest.approx(plain, rel=1e-13)
+    same = (np.nan_to_num(X[rows], nan=equal_rows.GAP)[:, None] == np.nan_to_num(X[rows], nan=equal_rows.GAP)).all(2)
+    assert np.array_equal(compiled[:, None] == compiled, same)

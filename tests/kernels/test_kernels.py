@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 from oracles import as_dense, naive_kernel
 from semisvm.device import budget_bytes, free_bytes
 from semisvm.dual import DualProblem, solve
+from semisvm.estimators.classifier import pick_rows
 from semisvm.kernels import (
     CachedRows,
     GivenRows,
@@ -25,6 +26,7 @@ from semisvm.kernels import (
 from semisvm.kernels.compiled import rbf_of_dot_rows
 from semisvm.kernels.compiled_dots import has_products_of_bytes
 from semisvm.kernels.threads import new_counter
+from semisvm.matrices import PickedRows
 
 PARAMETERS = {
     "linear": {},
@@ -544,3 +546,17 @@ def test_words_and_floats_give_the_same_solution(kind, monkeypatch):
         found.append(solve(problem, tol=1e-5))
     assert found[0].objective == pytest.approx(found[1].objective, rel=1e-6)
     assert_allclose(found[0].scores, found[1].scores, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_rows_picked_when_they_are_scored_have_the_scores_of_picked_ones(form):
+    rng = np.random.default_rng(0)
+    X, rows = rng.normal(size=(60, 4)), rng.permutation(60)[:40]
+    coefficients, formula = rng.normal(size=(2, 10)), make_formula("rbf", X, gamma=0.3)
+    later = PickedRows(form(X), rows, pick_rows)
+    assert later.shape == (40, 4)
+    expected = scores_of_new_rows(form(X)[rows], form(X[:10]), coefficients, formula)
+    assert np.array_equal(scores_of_new_rows(later, form(X[:10]), coefficients, formula), expected)
+    if form is np.asarray:
+        later.write(slice(5, 9), out := np.empty((4, 4)))
+        assert np.array_equal(out, X[rows[5:9]])

@@ -22,6 +22,8 @@ positives it needs.
 """
 
 from collections.abc import Mapping
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +33,7 @@ from semisvm.decision.choose import choose_for, measure
 from semisvm.decision.counts import Counts
 from semisvm.decision.operating_point import EvidenceLevel, OperatingPoint
 from semisvm.decision.target import Target
-from semisvm.kernels.threads import for_each
+from semisvm.kernels.threads import for_each, jit
 
 SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED = "supervised", "supervised + threshold", "with unlabeled"
 
@@ -114,6 +116,7 @@ def changed_by_unlabeled(audit: Mapping[str, OperatingPoint]) -> bool:
     return (before.threshold, before.counts) != (after.threshold, after.counts)
 
 
+FEW_COPIES = 1 << 18  # numbers of resamples x rows: NumPy is done before a compiled function is loaded
 _NUMBERS_AT_ONCE = 1 << 17  # in one table of resamples x rows, so that it stays in the processor's cache
 
 
@@ -137,14 +140,49 @@ def resampled_values(scores: Floats, is_positive: Bools, copies: np.ndarray, tar
     last = np.flatnonzero(is_cut)
     hits = np.cumsum(positive)[last]
     is_cut[last[hits == np.append(0, hits[:-1])]] = False
+    values = np.zeros(len(copies))
+    if copies.size >= FEW_COPIES and copies.dtype == np.int32 and not target.is_constrained and target.costs is None:
+        sums = np.zeros((3, len(copies)), dtype=np.int64)
+        _compiled_f()(np.ascontiguousarray(copies.T), order, positive, is_cut, target.beta**2, sums, values)
+        return values
     width = max(1, _NUMBERS_AT_ONCE // len(scores))
-    values = np.empty(len(copies))
 
     def value(part: slice) -> None:
         values[part] = _values(copies[part].T[order], positive, is_cut, target)
 
     for_each(value, [slice(start, start + width) for start in range(0, len(copies), width)])
     return values
+
+
+@cache
+def _compiled_f() -> Any:
+    return jit(_best_f, fastmath=False)  # the same divisions as those of NumPy
+
+
+def _best_f(copies, order, positive, is_cut, weight, sums, best):
+    """The largest F-beta of each resample in one pass over the rows; `copies` has one column per resample.
+
+    weight   the square of beta
+    sums     (3, B) zeros: positives, and accepted rows and accepted positives so far
+    best     (B,) zeros: F of accepting nothing
+    """
+    n_resamples = copies.shape[1]
+    for place in range(len(order)):
+        if positive[place]:
+            for b in range(n_resamples):
+                sums[0, b] += copies[order[place], b]
+    for place in range(len(order)):
+        row = order[place]
+        for b in range(n_resamples):
+            sums[1, b] += copies[row, b]
+        if positive[place]:
+            for b in range(n_resamples):
+                sums[2, b] += copies[row, b]
+        if is_cut[place]:
+            for b in range(n_resamples):
+                hit = (1 + weight) * sums[2, b]
+                f = hit / (hit + weight * (sums[0, b] - sums[2, b]) + (sums[1, b] - sums[2, b]))
+                best[b] = f if f > best[b] else best[b]
 
 
 def _values(copies: np.ndarray, positive: Bools, is_cut: Bools, target: Target) -> Floats:

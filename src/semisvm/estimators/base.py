@@ -26,6 +26,7 @@ from semisvm.estimators.classifier import (
     check_every_class_is_used,
     dense_if_kernel,
     kernel_overflow,
+    measured,
     pick_rows,
     read_random_sample,
     refuse_undefined,
@@ -43,6 +44,7 @@ from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on
 from semisvm.estimators.streams import decide_rows, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
 from semisvm.labels import Labels, encode
+from semisvm.matrices import PickedRows
 from semisvm.primal import Rows
 from semisvm.primal.dask_rows import is_streamed
 from semisvm.shared_docs import with_shared_docs
@@ -52,7 +54,6 @@ Kernel = Literal["linear", "rbf", "poly", "sigmoid", "precomputed"] | Callable
 MultiClass = Literal["auto", "ovr", "ovo"]
 DUAL_ATTRIBUTES = ("support_", "support_vectors_", "dual_coef_", "n_support_")
 FLOATS = [np.float64, np.float32]
-
 
 # Of the estimators that have a primal form.
 FORM_CONSTRAINTS: dict[str, Any] = {
@@ -165,8 +166,8 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         X, y = on_host(X), on_host(y)
         if y is not None:
             accepted: Any = False if self._is_precomputed() else "csr"
-            X = validated(self, dense_if_kernel(X) if not accepted else X, accept_sparse=accepted, dtype=FLOATS)
-            X = square_kernel(X) if not accepted else usable_rows(X, self._names_of_columns())
+            X, largest = measured(self, X if accepted else dense_if_kernel(X), accept_sparse=accepted, dtype=FLOATS)
+            X = usable_rows(X, self._names_of_columns(), largest) if accepted else square_kernel(X)
         labels = read_labels(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
@@ -271,9 +272,10 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         is_known = ~np.isnan(scores).any(axis=1) | (found.codes >= 0 if found.codes is not None else False)
         is_open = ~labels.is_labeled[rows_in_use] & is_known
         codes[rows_in_use[is_open]] = guessed[is_open]
-        outside = np.flatnonzero(codes < 0)
-        if len(outside):
-            codes[outside] = winning_codes(self._decide(self._score_checked(pick_rows(X, outside))))
+        if len(outside := np.flatnonzero(codes < 0)):
+            is_whole = found.is_primal or found.formula.name == "precomputed"
+            new = pick_rows(X, outside) if is_whole else PickedRows(X, outside, pick_rows)
+            codes[outside] = winning_codes(self._decide(self._score_checked(new)))
         return codes
 
     @with_shared_docs

@@ -19,7 +19,7 @@ from semisvm.errors import UndefinedError
 from semisvm.kernels import Formula
 from semisvm.kernels.threads import for_each
 from semisvm.labels import Labels
-from semisvm.matrices import is_sparse_matrix, stored_numbers
+from semisvm.matrices import PickedRows, is_plain_float, is_sparse_matrix, stored_numbers
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
 from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
@@ -33,13 +33,24 @@ LARGEST = 1e150  # a sum of squares of a million such numbers is finite in float
 LARGEST_WEIGHT = 1e30  # of a row, and the inverse of the smallest
 SAFE_IN_FLOAT32 = 1e12  # largest magnitude, and the inverse of the smallest, whose squares are far from the limits
 BYTES_PER_PART = 1 << 21  # that a thread reads or copies at a time
+MANY_NUMBERS = 1 << 22  # with fewer, NumPy is done before a compiled function is loaded
+CHECKS_OF_NUMBERS = {"ensure_all_finite", "skip_check_array"}  # parameters of `validate_data`
 SAFE_KERNEL_VALUE = 1e30  # in float32, with room for sums of several
 
 
 def validated(estimator: Any, X: Any, **how: Any) -> Any:
     """What scikit-learn's `validate_data` returns; its sum over huge numbers warns nobody of an overflow."""
+    return measured(estimator, X, **how)[0]
+
+
+def measured(estimator: Any, X: Any, **how: Any) -> tuple[Any, float | None]:
+    """The same, and the largest magnitude in it where all threads have looked at it for numbers that are not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return validate_data(estimator, X, **how)
+        if type(X) is np.ndarray and X.size > MANY_NUMBERS and is_plain_float(X) and not CHECKS_OF_NUMBERS & set(how):
+            checked = validate_data(estimator, X, ensure_all_finite=False, **how)
+            if np.isfinite(largest := largest_magnitude(checked)):  # otherwise scikit-learn says what is wrong
+                return checked, largest
+        return validate_data(estimator, X, **how), None
 
 
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray:
@@ -101,10 +112,10 @@ def check_class_counts(labels: Labels, counts: np.ndarray) -> None:
         )
 
 
-def usable_rows(X: Any, names: Any = None) -> Any:
+def usable_rows(X: Any, names: Any = None, largest: float | None = None) -> Any:
     """Training rows in a precision that is wide enough; rows that no precision is wide enough for are refused."""
-    usable = with_small_indices(widened(X))
-    if X.dtype != np.float32:  # whose numbers are all small enough
+    usable = with_small_indices(widened(X, largest))
+    if X.dtype != np.float32 and (largest is None or largest > LARGEST):  # numbers in float32 are all small enough
         refuse_too_large(usable, names)
     return usable
 
@@ -148,14 +159,13 @@ def largest_magnitude(X: Any) -> float:
     return float(ends.max())
 
 
-def pick_rows(X: Any, rows: np.ndarray) -> Any:
+def pick_rows(X: Any, rows: np.ndarray, out: np.ndarray | None = None) -> Any:
     """X[rows], copied by all threads; `rows` are numbers from 0 on."""
     if not isinstance(X, np.ndarray) or X.ndim != 2 or not X.flags.c_contiguous or X.dtype.hasobject:
         return X[rows]
-    picked = np.empty((len(rows), X.shape[1]), dtype=X.dtype)
-    for_each(
-        lambda part: np.take(X, rows[part], axis=0, out=picked[part], mode="clip"), _parts(len(rows), picked.nbytes)
-    )
+    picked = np.empty((len(rows), X.shape[1]), dtype=X.dtype) if out is None else out
+    parts = _parts(len(rows), picked.nbytes)
+    for_each(lambda part: np.take(X, rows[part], axis=0, out=picked[part], mode="clip"), parts)
     return picked
 
 
@@ -165,11 +175,11 @@ def _parts(length: int, n_bytes: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, length, step)]
 
 
-def widened(X: Any) -> Any:
+def widened(X: Any, largest: float | None = None) -> Any:
     """X itself, or in float64 where squares of its float32 numbers would overflow or vanish."""
     if X.dtype != np.float32:
         return X
-    largest = largest_magnitude(X)
+    largest = largest_magnitude(X) if largest is None else largest
     is_safe = largest == 0 or 1 / SAFE_IN_FLOAT32 <= largest <= SAFE_IN_FLOAT32
     return X if is_safe else X.astype(np.float64)
 
@@ -201,6 +211,7 @@ def refuse_undefined(scores: np.ndarray, X: Any, names: Any = None) -> None:
     if is_finite.all():
         return
     row = int(np.flatnonzero(~is_finite)[0])
+    X = X[:] if isinstance(X, PickedRows) else X
     is_matrix = is_sparse_matrix(X) or isinstance(X, np.ndarray)
     told = _largest_number(X[[row]], names)[1] if is_matrix and X.dtype.kind == "f" else "see its columns"
     raise UndefinedError(

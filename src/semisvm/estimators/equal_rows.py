@@ -30,10 +30,10 @@ from typing import Any
 import numpy as np
 
 from semisvm.estimators.binary import BinaryFit, MethodFit
-from semisvm.estimators.classifier import pick_rows
+from semisvm.estimators.classifier import MANY_NUMBERS, pick_rows
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.kernels.threads import for_each
-from semisvm.matrices import is_sparse_matrix
+from semisvm.kernels.threads import for_each, new_counter, team
+from semisvm.matrices import is_plain_float, is_sparse_matrix
 
 FEWEST_COPIES = 0.05  # share of the rows: below it the time saved would not be noticed
 MOST_COPIES = 10  # on average: more would take more memory than the weights of a sample are worth
@@ -114,7 +114,7 @@ def arrange_by_content(whole: TrainingProblem, rows: np.ndarray) -> tuple[np.nda
     precomputed kernel stay where they are: all that is known of them is how they relate to each other.
     """
     if not whole.kernel.is_precomputed:
-        rows = rows[content_order(pick_rows(whole.X, rows), *_keys_of_equal_rows(whole, rows))]
+        rows = rows[content_order(whole.X, *_keys_of_equal_rows(whole, rows), rows=rows)]
     return rows, whole.take(rows)
 
 
@@ -165,18 +165,25 @@ def join_copies(rows: np.ndarray, found: MethodFit) -> tuple[np.ndarray, MethodF
     return distinct, replace(found, fits=fits, codes=one_of(found.codes), per_row=per_row)
 
 
-def content_order(X: Any, *ties: np.ndarray) -> np.ndarray:
-    """The order of rows by what they hold; equal rows in the order of `ties`, the last of which counts first."""
-    return np.lexsort((*ties, content_key(X)))
+def content_order(X: Any, *ties: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """The order of rows by what they hold; equal rows in the order of `ties`, the last of which counts first.
+
+    rows   the numbers of those to look at; None: all of them
+    """
+    return np.lexsort((*ties, content_key(X, rows)))
 
 
-def content_key(X: Any) -> np.ndarray:
+def content_key(X: Any, rows: np.ndarray | None = None) -> np.ndarray:
     """One number per row, the same for equal rows and almost never for others."""
+    if not is_sparse_matrix(X) and X.dtype.kind in "fiub":
+        sums = _project(X, rows)
+        if np.isnan(sums).any():
+            picked = X if rows is None else pick_rows(X, rows)
+            sums = _project(np.where(np.isnan(picked), GAP, picked))
+        return np.nan_to_num(sums)
+    X = X if rows is None else X[rows]
     if is_sparse_matrix(X):
         return _fingerprint(_canonical(X))
-    if X.dtype.kind in "fiub":
-        has_gaps = X.dtype.kind == "f" and np.isnan(X).any()
-        return _fingerprint(np.where(np.isnan(X), GAP, X) if has_gaps else X)
     return np.array([int.from_bytes(blake2b(repr(row).encode(), digest_size=7).digest()) for row in X.tolist()])
 
 
@@ -266,18 +273,33 @@ def _canonical(X):
 
 def _fingerprint(X) -> np.ndarray:
     """One number per row, equal for equal rows: summed in an order that depends on the row alone, unlike BLAS."""
-    direction = np.random.default_rng(0).uniform(0.5, 1.0, X.shape[1])
-    if is_sparse_matrix(X):
-        with np.errstate(all="ignore"):
-            return np.nan_to_num(X @ direction)
-    sums = np.empty(len(X))
+    if not is_sparse_matrix(X):
+        return np.nan_to_num(_project(X))  # a sum that overflows to infinity minus infinity is equal to itself too
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(X @ _direction(X))
+
+
+def _direction(X) -> np.ndarray:
+    return np.random.default_rng(0).uniform(0.5, 1.0, X.shape[1])
+
+
+def _project(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """The fingerprints of dense rows, or of some of them; NaN where a number is missing."""
+    direction, sums = _direction(X), np.empty(len(X) if rows is None else len(rows))
+    if is_plain_float(X) and X.size > MANY_NUMBERS:
+        from semisvm.kernels.compiled import project_rows
+
+        rows, counter = np.arange(len(X)) if rows is None else rows, new_counter()
+        team().run(lambda: project_rows(counter, X, rows, direction, sums))
+        return sums
+    picked = X if rows is None else pick_rows(X, rows)
 
     def project(tile):
         with np.errstate(all="ignore"):  # of each thread
-            sums[tile] = (X[tile] * direction).sum(axis=1)
+            sums[tile] = (picked[tile] * direction).sum(axis=1)
 
-    for_each(project, _tiles(*X.shape))
-    return np.nan_to_num(sums)  # a sum that overflows to infinity minus infinity is equal to itself too
+    for_each(project, _tiles(*picked.shape))
+    return sums
 
 
 def _equal_rows(X, left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 The first fit after an installation compiles what it uses, for a few seconds. `compile_all` does it for all of them:
 rows of both precisions, dense, sparse and of whole numbers, both ways to advance, scores of new rows, linear machines
-on sparse rows, and the trees of `AutoSVC`.
+on sparse rows, values of resamples, and the trees of `AutoSVC`.
 """
 
 import time
@@ -11,10 +11,14 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
+from semisvm.decision import Target
+from semisvm.decision.audit import FEW_COPIES, resample, resampled_values
 from semisvm.dual.advance import PairwiseSteps, WorkingSets
 from semisvm.dual.host import SolverState
 from semisvm.dual.problem import DualProblem
 from semisvm.estimators.auto.trees import FEW_WALKS, grow_forest, grow_leaf_shares
+from semisvm.estimators.classifier import MANY_NUMBERS
+from semisvm.estimators.equal_rows import content_key
 from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.choose import SHORT_ROW, WORTH_COMPILING
 from semisvm.kernels.interface import HostRows
@@ -68,6 +72,14 @@ def compile_all() -> dict[str, float]:
         began = time.perf_counter()
         _solve_linear(sparse.csr_array(few, dtype=dtype), sign)
         seconds[f"linear machines, sparse rows, {dtype.__name__}"] = time.perf_counter() - began
+    began = time.perf_counter()
+    for dtype in types:
+        content_key(np.zeros((4, MANY_NUMBERS // 4 + 1), dtype=dtype))
+    seconds["passes over many rows"] = time.perf_counter() - began
+    began = time.perf_counter()
+    is_positive = np.resize(sign > 0, FEW_COPIES // 100 + 1)
+    resampled_values(is_positive.astype(np.float64), is_positive, resample(is_positive, 100, rng), Target())
+    seconds["values of resamples"] = time.perf_counter() - began
     began = time.perf_counter()
     _grow_trees(few, (sign > 0).astype(np.intp))
     seconds["trees"] = time.perf_counter() - began

@@ -6,6 +6,7 @@ of threads, and every number is computed within one piece.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 from numba import types
@@ -46,6 +47,20 @@ def provide_rows(counter, values, slots):
                     provide(values, slots[r] * n + column)
         piece = next_piece(counter)
     return piece, n_pieces
+
+
+@partial(jit, fastmath={"reassoc", "contract"})  # NaN is a number to look for here
+def project_rows(counter, X, rows, direction, sums):
+    """sums[i] = X[rows[i]] . direction, added up in an order that depends on the length of a row alone."""
+    n, n_pieces = rows.shape[0], -(-rows.shape[0] // SCANNED_ROWS)
+    piece = next_piece(counter)
+    while piece < n_pieces:
+        for i in range(piece * SCANNED_ROWS, smaller((piece + 1) * SCANNED_ROWS, n)):
+            row, total = np.uint64(rows[i]), 0.0
+            for j in range(X.shape[1]):
+                total += X[row, j] * direction[j]
+            sums[i] = total
+        piece = next_piece(counter)
 
 
 @jit

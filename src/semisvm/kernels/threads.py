@@ -117,6 +117,21 @@ def _openmp_libraries() -> list[Any]:
     return ThreadpoolController().select(user_api="openmp").lib_controllers
 
 
+@cache
+def _blas_libraries() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+_limiting_blas = threading.Lock()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Inside, BLAS works on the calling thread alone: after a small product its other threads go on to spin."""
+    with _limiting_blas, _blas_libraries().limit(limits=1):  # one at a time: each sets back what it found
+        yield
+
+
 _here = threading.local()
 
 
@@ -257,8 +272,8 @@ def team() -> Team:
 
 def _forget_team() -> None:
     """In a child process: threads do not survive a fork, so it starts its own."""
-    global _team, _making
-    _team, _making = None, threading.Lock()
+    global _team, _making, _limiting_blas
+    _team, _making, _limiting_blas = None, threading.Lock(), threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

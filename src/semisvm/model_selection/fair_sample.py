@@ -29,6 +29,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state
 
+from semisvm.kernels.threads import one_blas_thread
 from semisvm.labels import UNLABELED_CODE, encode
 from semisvm.matrices import is_sparse_matrix
 from semisvm.model_selection.cross_fit import assign_folds, list_folds
@@ -172,18 +173,18 @@ Certify by sampling instead.
     elif scores is None and estimator is not None:
         raise ValueError("An estimator learns from labels: give them as y, in place of a mask.")
     if X is not None and is_labeled.shape != (num_samples(X),):
-        raise ValueError(
-            f"A boolean mask must have one entry for each of the {num_samples(X)} rows of X; got an array of shape "
-            f"{is_labeled.shape}."
-        )
-    kernel_p = None if X is None else _kernel_p(X, is_labeled, n_permutations, random)
+        raise ValueError(f"A boolean mask has one entry per row of X, {num_samples(X)}; got shape {is_labeled.shape}.")
+    kernel_p = None if X is None else kernel_test(X, is_labeled, n_permutations, random)
+    return judge_sample(kernel_p, scores, is_labeled, level)
+
+
+def judge_sample(kernel_p: float | None, scores: Any, is_labeled: np.ndarray, level: float) -> FairSampleCheck:
+    """What `check_fair_sample` returns, from the p-value of the kernel test and the scores."""
     ks_p = None if scores is None else _scores_p(scores, is_labeled)
     found = [p for p in (kernel_p, ks_p) if p is not None]
     p_value = min(1.0, len(found) * min(found)) if found else 1.0
-    n_labeled = int(is_labeled.sum())
-    return FairSampleCheck(
-        p_value, kernel_p, ks_p, p_value > level, level, n_labeled=n_labeled, n_others=len(is_labeled) - n_labeled
-    )
+    n = int(is_labeled.sum())
+    return FairSampleCheck(p_value, kernel_p, ks_p, p_value > level, level, n, len(is_labeled) - n)
 
 
 def scores_of_estimator(estimator: Any, X: Any, codes: np.ndarray, random: np.random.RandomState) -> np.ndarray | None:
@@ -268,7 +269,8 @@ def random_fold_scores(
     return scores
 
 
-def _kernel_p(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.random.RandomState) -> float | None:
+@np.errstate(over="ignore", invalid="ignore")  # a variance that is not finite is no variance
+def kernel_test(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.random.RandomState) -> float | None:
     """The exact p-value of the kernel test; None with too few rows, or where all rows are equal."""
     labeled = random.permutation(np.flatnonzero(is_labeled))[:MOST_SAMPLED]
     others = random.permutation(np.flatnonzero(~is_labeled))[:MOST_OTHERS]
@@ -279,20 +281,20 @@ def _kernel_p(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.ra
     variance = _variance(rows)
     if not (np.isfinite(variance) and variance > 0):
         return None
-    K = rbf_kernel(rows / np.sqrt(variance), gamma=1 / rows.shape[1])  # the squares of large rows would overflow
-    n = len(K)
+    n = len(labeled) + len(others)
     tags = np.repeat([1.0, 0.0], [len(labeled), len(others)])
     Z = tags[np.argsort(np.vstack([np.arange(n), random.uniform(size=(n_permutations, n))]), axis=1)].T
     fold = random.permutation(n) % N_TAG_FOLDS
     # Kernel ridge regression without the rows T of a fold predicts z_T - inv(G_TT) (G z)_T there, G = inv(K + ridge I).
-    K.flat[:: n + 1] += RIDGE
-    G = np.linalg.inv(K)
-    centered = Z - tags.mean()
-    weighted, total = G @ centered, np.zeros(Z.shape[1])
-    for number in range(N_TAG_FOLDS):
-        test = np.flatnonzero(fold == number)
-        left = np.linalg.solve(G[np.ix_(test, test)], weighted[test])
-        total += _auc_by_column(centered[test] - left, Z[test])
+    centered, total = Z - tags.mean(), np.zeros(Z.shape[1])
+    with one_blas_thread():
+        K = rbf_kernel(rows / np.sqrt(variance), gamma=1 / rows.shape[1])  # the squares of large rows would overflow
+        K.flat[:: n + 1] += RIDGE
+        weighted = (G := np.linalg.inv(K)) @ centered
+        for number in range(N_TAG_FOLDS):
+            test = np.flatnonzero(fold == number)
+            left = np.linalg.solve(G[np.ix_(test, test)], weighted[test])
+            total += _auc_by_column(centered[test] - left, Z[test])
     return float((1 + np.sum(total[1:] >= total[0] - 10.0**-TIE_DIGITS)) / (n_permutations + 1))
 
 
@@ -309,9 +311,7 @@ def _scores_p(scores: Any, is_labeled: np.ndarray) -> float | None:
     """The p-value of Kolmogorov and Smirnov's test, for several columns the smallest times their number."""
     scores = np.asarray(scores, dtype=np.float64)
     if len(scores) != len(is_labeled) or scores.ndim > 2:
-        raise ValueError(
-            f"scores must have one row for each of the {len(is_labeled)} rows; got the shape {scores.shape}."
-        )
+        raise ValueError(f"scores must have one row for each of {len(is_labeled)} rows; got the shape {scores.shape}.")
     columns = scores.reshape(len(scores), -1)
     is_known = ~np.isnan(columns).any(axis=1)
     labeled, others = columns[is_known & is_labeled], columns[is_known & ~is_labeled]
@@ -322,7 +322,6 @@ def _scores_p(scores: Any, is_labeled: np.ndarray) -> float | None:
     return float(min(1.0, len(found) * min(found)))
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a variance that is not finite is no variance
 def _variance(rows: Any) -> float:
     """The variance of all numbers in a matrix, as gamma="scale" uses it."""
     if not is_sparse_matrix(rows):

@@ -31,7 +31,7 @@ from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.classifier import finite_scores
 from semisvm.estimators.equal_rows import as_repetitions
-from semisvm.estimators.preference._decision import check_labels, warn_unless_reached
+from semisvm.estimators.preference._decision import begin_check, check_labels, warn_unless_reached
 from semisvm.estimators.preference._plan import Plan, make_plan
 from semisvm.labels import Labels
 from semisvm.model_selection import FairSampleCheck
@@ -139,7 +139,8 @@ class OperatingMixin:
                 scores = found.scores.copy()
                 scores[labels.is_labeled] = crossed
             view = next(iter(found.average.views.of(X).values()))
-            self.fair_sample_ = check_labels(view, labels, scores, certifies=self.confidence is not None)
+            begun = begin_check(view, labels)
+            self.fair_sample_ = check_labels(begun, labels, scores, certifies=self.confidence is not None)
 
     def _settle(self, scores: np.ndarray, labeled: LabeledTarget, measures: np.ndarray, plan: Plan) -> None:
         """Set thresholds, operating points and probabilities from crossed scores; `measures` says which rows may."""

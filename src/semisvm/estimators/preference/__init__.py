@@ -24,6 +24,7 @@ from semisvm.estimators.preference._calibration import CrossFitted, Outcome
 from semisvm.estimators.preference._decision import (
     PREFERENCE_CONSTRAINTS,
     PreferenceMixin,
+    begin_check,
     check_labels,
     join_fair_scores,
     warn_unless_reached,
@@ -242,6 +243,8 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         return arrange_repeated(whole, self._within_pool(whole.labels, rows))
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
+        is_tested = problem.random_sample is None and not self._is_precomputed()
+        begun = begin_check(problem.X, problem.labels) if is_tested else None
         plan = self._make_plan(problem.labels, problem.random_sample)
         part = problem.select(plan.learns)
         part = part.settle_form()
@@ -259,8 +262,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         self.fair_sample_ = None
         if problem.random_sample is None:
             scores = join_fair_scores(outcomes, np.flatnonzero(plan.learns), problem.n_rows)
-            rows = None if self._is_precomputed() else problem.X
-            self.fair_sample_ = check_labels(rows, problem.labels, scores, certifies=self.confidence is not None)
+            self.fair_sample_ = check_labels(begun, problem.labels, scores, certifies=self.confidence is not None)
         if plan.certifies.any() and (self.fair_sample_ is None or self.fair_sample_.is_fair):
             outcomes = self._certify_all(problem, part, plan, fits, formula)
         self._keep_outcomes(outcomes)

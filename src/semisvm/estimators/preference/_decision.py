@@ -7,6 +7,7 @@ run (`PaperRounds` or `CrossFitted`) and the run's `Outcome`. `threshold_` has o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -26,8 +27,9 @@ from semisvm.estimators.preference._plan import Plan, draw_pool, make_plan, spli
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
 from semisvm.matrices import stored_numbers
-from semisvm.model_selection import FairSampleCheck, check_fair_sample
+from semisvm.model_selection import FairSampleCheck
 from semisvm.model_selection.calibration import fit_sigmoid, probabilities_of
+from semisvm.model_selection.fair_sample import FAIR_LEVEL, N_PERMUTATIONS, judge_sample, kernel_test
 from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
@@ -52,19 +54,35 @@ SAY_SO = (
 )
 
 
-def check_labels(X: Any, labels: Labels, scores: np.ndarray | None, *, certifies: bool) -> FairSampleCheck | None:
+def begin_check(X: Any, labels: Labels) -> Future[float | None] | None:
+    """Begin what `check_labels` finds without scores, beside the training; None where there is nothing to test.
+
+    Rows that are not plain numbers are not compared by a kernel.
+    """
+    values = stored_numbers(X)
+    is_plain = isinstance(values, np.ndarray) and values.dtype.kind in "fiub"  # where a cell is empty there is no test
+    if not is_plain or labels.is_labeled.all():
+        return None
+    testing = ThreadPoolExecutor(1)  # goes on while the models are trained
+    begun = testing.submit(kernel_test, X, labels.is_labeled, N_PERMUTATIONS, np.random.RandomState(0))
+    testing.shutdown(wait=False)
+    return begun
+
+
+def check_labels(
+    begun: Future[float | None] | None, labels: Labels, scores: np.ndarray | None, *, certifies: bool
+) -> FairSampleCheck | None:
     """Check whether the labels look like a random sample of all rows, and warn where they do not.
 
+    begun       from `begin_check`
     scores      (n, n_problems) `Outcome.fair_scores`, NaN where there are none
     certifies   whether a certificate was asked for, which is then refused
 
-    None where there are no other rows to compare with. Rows that are not plain numbers are not compared by a kernel.
+    None where there are no other rows to compare with.
     """
     if labels.is_labeled.all():
         return None
-    values = stored_numbers(X)
-    is_plain = isinstance(values, np.ndarray) and values.dtype.kind in "fiub"  # where a cell is empty there is no test
-    found = check_fair_sample(X if is_plain else None, labels.is_labeled, scores, random_state=0)
+    found = judge_sample(None if begun is None else begun.result(), scores, labels.is_labeled, FAIR_LEVEL)
     if not found.is_fair:
         told = [found.sentence, REFUSED_CERTIFICATE, SAY_SO] if certifies else [found.sentence, SAY_SO]
         warn_caller(FairSampleWarning(" ".join(told)))

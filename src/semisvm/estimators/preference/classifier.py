@@ -31,6 +31,7 @@ from semisvm.estimators.preference._calibration import CrossFitted, Outcome
 from semisvm.estimators.preference._decision import (
     PREFERENCE_CONSTRAINTS,
     PreferenceMixin,
+    begin_check,
     check_labels,
     join_fair_scores,
     warn_unless_reached,
@@ -235,9 +236,8 @@ class PreferenceClassifier(
         if sample is None:
             fair_scores = join_fair_scores(outcomes, rows, X.shape[0])
             fair_scores = None if fair_scores is None else fair_scores[in_use]
-            self.fair_sample_ = check_labels(
-                safe_indexing(X, in_use), own_labels, fair_scores, certifies=self.confidence is not None
-            )
+            begun = begin_check(safe_indexing(X, in_use), own_labels)
+            self.fair_sample_ = check_labels(begun, own_labels, fair_scores, certifies=self.confidence is not None)
         if len(certificate) and (self.fair_sample_ is None or self.fair_sample_.is_fair):
             for number, outcome in enumerate(outcomes):
                 sign = labels.sign(pairs(labels.n_classes, "ovr")[number].positive)[certificate]
