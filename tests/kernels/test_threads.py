@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from semisvm.kernels import threads
 from semisvm.kernels.intrinsics import next_piece
-from semisvm.kernels.threads import Team, for_each, jit, n_threads, new_counter, team
+from semisvm.kernels.threads import Team, for_each, jit, n_threads, new_counter, one_blas_thread, team
 
 
 @jit
@@ -201,3 +202,24 @@ def test_tests_that_run_side_by_side_have_one_blas_thread_each():
     """Set in conftest.py, in time: before anything imports NumPy."""
     found = [one["num_threads"] for one in threadpool_info() if one["internal_api"] == "openblas"]
     assert set(found) <= {1}
+
+
+def test_blas_has_one_thread_inside_and_as_many_as_before_after():
+    def counts():
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    limits = threadpool_limits(2, user_api="blas")  # without `with`, which would bar other threads from changing it
+    try:
+        before = counts()
+        with ThreadPoolExecutor(4) as workers:
+            inside = list(workers.map(lambda _: _counted_inside(counts), range(8)))
+        after = counts()
+    finally:
+        limits.restore_original_limits()
+    assert inside == [[1] * len(before)] * 8
+    assert after == before == [2] * len(before)
+
+
+def _counted_inside(counts):
+    with one_blas_thread():
+        return counts()
