@@ -201,3 +201,30 @@ def test_tests_that_run_side_by_side_have_one_blas_thread_each():
     """Set in conftest.py, in time: before anything imports NumPy."""
     found = [one["num_threads"] for one in threadpool_info() if one["internal_api"] == "openblas"]
     assert set(found) <= {1}
+
+
+ONE_BLAS_THREAD = """
+from concurrent.futures import ThreadPoolExecutor
+import numpy, scipy.linalg
+from threadpoolctl import threadpool_info
+from semisvm.kernels.threads import one_blas_thread
+
+def counts():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+def counts_inside(_):
+    with one_blas_thread():
+        return counts()
+
+before = counts()
+with ThreadPoolExecutor(4) as workers:
+    assert list(workers.map(counts_inside, range(8))) == [[1] * len(before)] * 8
+assert counts() == before
+print(max(before))
+"""
+
+
+def test_blas_has_one_thread_inside_and_as_many_as_before_after():
+    two = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", ONE_BLAS_THREAD], env=two, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) in [("1", ""), ("2", "")]
