@@ -1,7 +1,7 @@
 """Kernel rows: the rows of a kernel matrix K between n data rows, made when they are needed and kept.
 
-`KernelRows` is what every user of a kernel needs. `CachedRows` are in the memory of the host, under a memory budget; rows
-that were used longest ago are evicted first. They outlive a solve: the next problem of a sequence finds them.
+`KernelRows` is what every user of a kernel needs. `CachedRows` are in the memory of the host, under a memory budget;
+rows that were used longest ago are evicted first. They outlive a solve: the next problem of a sequence finds them.
 `GivenRows` are those of a matrix that is already in memory, and `device_rows.DeviceRows` are on a device.
 """
 
