@@ -31,7 +31,6 @@ from semisvm.primal.files import CsrScratchWriter
 from semisvm.tables.classes import Classes, label_texts, unmark
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.methods import Tell, say_nothing
-from semisvm.tables.partition_encoder import is_kept_sparse, width_of
 from semisvm.tables.read import Chunk, RowReader, label_spellings, labels_from_text, open_rows
 
 if TYPE_CHECKING:
@@ -175,6 +174,18 @@ class Pool:
             tell("Encoding", number, len(self.files), "files")
         found: Rows = writer.rows(codes=np.concatenate(codes), classes=names)
         return found
+
+
+def width_of(encoder: TableEncoder) -> int:
+    """Return the number of encoded columns."""
+    return max(one.stop for one in encoder.transformer_.output_indices_.values())
+
+
+def is_kept_sparse(encoder: TableEncoder) -> bool:
+    """Whether encoded rows stay sparse: where a matrix of products of all columns would be too large."""
+    from semisvm.primal.passes import WIDEST_HESSIAN  # with the compiler, which `semisvm predict` does not load
+
+    return bool(encoder.transformer_.sparse_output_) and width_of(encoder) > WIDEST_HESSIAN
 
 
 def encoded_chunks(
