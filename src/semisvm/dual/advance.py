@@ -37,8 +37,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import linalg
 
-from semisvm.kernels import CachedRows
-
 if TYPE_CHECKING:
     from semisvm.dual.host import SolverState
 
@@ -98,8 +96,8 @@ class PairwiseSteps:
         n_held = kernel.n_rows - int((kernel.slot < 0).sum())
         size = min(max(FIRST_BATCH, int(BATCH_GROWTH * n_held)), kernel.capacity // 2)
         rows = np.union1d(_worst_rows(violation_up, size // 2, tol), _worst_rows(violation_down, size // 2, tol))
-        if isinstance(kernel, CachedRows) and kernel.is_frugal:
-            kernel.release(state.settled_rows(kernel, may_rise & may_fall), int((kernel.slot[rows] < 0).sum()))
+        if kernel.is_frugal:
+            kernel.release(state.settled_rows(), int((kernel.slot[rows] < 0).sum()))
         kernel.require(rows)
         return bool((kernel.slot[can_move] >= 0).all())
 
@@ -177,7 +175,7 @@ class WorkingSets:
         self.row[at], self.joined[at] = new % state.kernel.n_rows, state.n_rounds
         self.is_member[new] = True
         if len(new):
-            state.kernel.fill_gram(self.G, np.concatenate([kept, at]), len(kept), self.row)
+            state.kernel.source.fill_gram(self.G, np.concatenate([kept, at]), len(kept), self.row)
 
     def _kept(self, size: int) -> np.ndarray:
         """Positions that stay: variables that joined last, then by violation."""
@@ -221,20 +219,13 @@ class WorkingSets:
             rows, of = np.unique(rows, return_inverse=True)
             moves = np.bincount(of, weights=moves, minlength=len(rows))
             is_free = np.bincount(of, weights=is_free, minlength=len(rows)) > 0
-        is_kept = is_free | self.was_made[rows]
+        is_kept = is_free | self.was_made[rows] | (not kernel.is_frugal)
         kernel.clock += 1
-        if isinstance(kernel, CachedRows):
-            is_kept |= not kernel.is_frugal
-            self._make_room(kernel, int(is_kept[kernel.slot[rows] < 0].sum()))
+        # Rows of settled variables make room: before more memory is taken if rows are frugal, else when it is full.
+        n_new, settled = int(is_kept[kernel.slot[rows] < 0].sum()), state.settled_rows()
+        kernel.release(settled, n_new if kernel.is_frugal else max(0, n_new - kernel.n_free))
         self.was_made[rows] = True
         return kernel.spread(rows, moves, is_kept)
-
-    def _make_room(self, kernel: CachedRows, count: int) -> None:
-        """Release rows of settled variables: before more memory is taken if rows are frugal, else when it is full."""
-        state = self.state
-        settled = state.settled_rows(kernel, (state.beta < state.upper) & (state.beta > state.lower))
-        if kernel.is_frugal or kernel.n_free < count:
-            kernel.release(settled, count if kernel.is_frugal else count - kernel.n_free)
 
 
 class ExactSteps:

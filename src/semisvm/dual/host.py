@@ -24,7 +24,6 @@ from semisvm.dual.problem import DualProblem, DualSolution, Status, bias_of
 from semisvm.dual.solve import feasible_start
 from semisvm.errors import UndefinedError
 from semisvm.kernels import CachedRows
-from semisvm.kernels.interface import HostRows
 
 WARM_GRAM_BYTES = 128_000_000  # a warm start is finished by pairwise steps where the kernel matrix is smaller
 SINGLE_FLIP_ROWS = 256  # one that changes fewer rows,
@@ -48,7 +47,7 @@ ROUNDS_TO_STALL = 400  # or over so many rounds of the loop
 def solve_on_host(
     problem: DualProblem,
     start: DualSolution | np.ndarray | None,
-    kernel: HostRows,
+    kernel: CachedRows,
     *,
     tol: float,
     max_iter: int | None,
@@ -70,7 +69,7 @@ def solve_on_host(
             gap = state.survey()
             if gap < tol:
                 state.polish(limits.max_iter)
-                if is_fresh or kernel.is_repeatable or kernel.n_evicted == n_evicted:
+                if is_fresh or kernel.source.is_repeatable or kernel.n_evicted == n_evicted:
                     status = Status.CONVERGED
                 else:
                     # Rows that were made twice may differ in the last digit: check the gap on a fresh gradient.
@@ -153,7 +152,7 @@ class _Progress:
 class SolverState:
     """Coefficients and gradient during a solve, as arrays of shape (pieces, n): piece k of data row j."""
 
-    def __init__(self, problem: DualProblem, start: DualSolution | np.ndarray | None, kernel: HostRows):
+    def __init__(self, problem: DualProblem, start: DualSolution | np.ndarray | None, kernel: CachedRows):
         self.problem, self.kernel = problem, kernel
         self.place, n_pieces = _piece_layout(problem)
         shape = (n_pieces, self.kernel.n_rows)
@@ -204,13 +203,15 @@ class SolverState:
         self.n_iter += n_steps
         kernel.clock += n_steps
 
-    def settled_rows(self, kernel: CachedRows, is_free: Any) -> np.ndarray:
+    def settled_rows(self) -> np.ndarray:
         """Rows of variables that are at a bound and were not used in the last rounds: few of them ever move again."""
+        kernel = self.kernel
         self._clocks.append(kernel.clock)
         if len(self._clocks) <= ROUNDS_TO_SETTLE:
             return np.empty(0, dtype=np.intp)
-        unused = kernel.rows_unused_since(self._clocks[-1 - ROUNDS_TO_SETTLE])
-        return unused[~is_free.any(axis=0)[unused]]
+        unused = kernel.owner[(kernel.last_used < self._clocks[-1 - ROUNDS_TO_SETTLE]) & (kernel.owner >= 0)]
+        beta, lower, upper = (part[:, unused] for part in (self.beta, self.lower, self.upper))
+        return unused[~((beta < upper) & (beta > lower)).any(axis=0)]
 
     def polish(self, max_iter: float) -> None:
         """Solve a small problem beyond tol; a start that was optimal already is left as it is."""

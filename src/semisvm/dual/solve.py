@@ -15,8 +15,7 @@ import numpy as np
 
 from semisvm.device import resolve
 from semisvm.dual.problem import DualProblem, DualSolution, SolveStore, Status
-from semisvm.kernels import KernelRows
-from semisvm.kernels.interface import HostRows
+from semisvm.kernels import CachedRows, KernelRows
 
 USUALLY_ENOUGH = 32  # variables considered before all of them are sorted
 WORTH_KEEPING = (Status.CONVERGED, Status.STALLED)  # the same solve would end there again
@@ -91,7 +90,7 @@ def solve(
     if (place := _place_of(problem.kernel, device)) == "cpu":
         from semisvm.dual.host import solve_on_host
 
-        found = solve_on_host(problem, start, cast(HostRows, problem.kernel), **limits)
+        found = solve_on_host(problem, start, cast(CachedRows, problem.kernel), **limits)
     else:
         from semisvm.dual.block import solve_block
         from semisvm.kernels.device_rows import on_device

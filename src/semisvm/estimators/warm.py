@@ -19,9 +19,8 @@ from semisvm.dual.problem import DualProblem
 from semisvm.estimators.auto.trees import FEW_WALKS, grow_forest, grow_leaf_shares
 from semisvm.estimators.classifier import MANY_NUMBERS
 from semisvm.estimators.equal_rows import content_key
-from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
+from semisvm.kernels import CachedRows, kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.choose import SHORT_ROW, WORTH_COMPILING
-from semisvm.kernels.interface import HostRows
 from semisvm.kernels.panel_source import FEW_NUMBERS, WORDS_PAY_FROM_ROWS
 from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem
 from semisvm.primal.descent import solve_descent
@@ -88,7 +87,7 @@ def compile_all() -> dict[str, float]:
 
 def _advance(X, sign: np.ndarray, dtype, way) -> None:
     """Take a few steps of a small problem in one of the ways, from a start that is not 0."""
-    kernel = cast(HostRows, kernel_rows(X, make_formula("rbf", X, gamma=1.0), dtype=dtype, cache_size=1.0))
+    kernel = cast(CachedRows, kernel_rows(X, make_formula("rbf", X, gamma=1.0), dtype=dtype, cache_size=1.0))
     problem = DualProblem(kernel, -sign, np.minimum(sign, 0), np.maximum(sign, 0))
     state = SolverState(problem, 0.1 * sign, kernel)
     state.survey()

@@ -6,8 +6,7 @@ training rows, and `scores_of_new_rows` evaluates a trained machine on other row
 
 from semisvm.kernels.choose import kernel_rows, scores_of_new_rows
 from semisvm.kernels.formula import Formula, make_formula
-from semisvm.kernels.interface import KernelRows
-from semisvm.kernels.rows import CachedRows, GivenRows
+from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.virtual import VirtualRows
 
 __all__ = [

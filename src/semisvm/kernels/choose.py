@@ -6,9 +6,8 @@ import numpy as np
 
 from semisvm.device import SOLVES_OF_A_SEQUENCE, budget_bytes, resolve
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula
-from semisvm.kernels.interface import KernelRows
 from semisvm.kernels.panel_source import PanelSource, scan_dense
-from semisvm.kernels.rows import CachedRows, GivenRows
+from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.sources import BlasSource, CallableSource, KernelSource, cross_kernel
 from semisvm.kernels.threads import for_each, n_threads
 from semisvm.matrices import as_dense, is_sparse_matrix

@@ -44,7 +44,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
 from sklearn.neighbors import NearestNeighbors
 
-from semisvm.kernels.interface import KernelRows
+from semisvm.kernels.rows import KernelRows
 
 # Steps that conjugate gradients usually take: if so many products cost more than LU factors, LU factors are used.
 USUAL_STEPS = 30

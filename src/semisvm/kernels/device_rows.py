@@ -10,9 +10,8 @@ import numpy as np
 
 from semisvm.device import budget_bytes, free_bytes
 from semisvm.kernels.formula import Formula
-from semisvm.kernels.interface import HostRows, KernelRows
 from semisvm.kernels.panel_source import PanelSource
-from semisvm.kernels.rows import CachedRows, GivenRows
+from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.sources import BlasSource
 from semisvm.kernels.torch_source import (
     TorchDataSource,
@@ -197,18 +196,19 @@ def on_device(kernel: KernelRows, device: str) -> DeviceRows:
     """Return the same kernel on a device; it is copied once, so that a sequence of problems on it finds it there."""
     if isinstance(kernel, DeviceRows):
         return kernel
-    copies = cast(HostRows, kernel).device_copies
+    rows = cast(CachedRows, kernel)
+    copies = rows.device_copies
     if device not in copies:
         with current_device(torch_device(device)):
-            if isinstance(kernel, VirtualRows) and kernel.home != "cpu":
-                copies[device] = _extended_on_device(kernel)
+            if isinstance(rows, VirtualRows) and rows.home != "cpu":
+                copies[device] = _extended_on_device(rows)
             else:
-                copies[device] = _copy_to_device(kernel, torch_device(device))
+                copies[device] = _copy_to_device(rows, torch_device(device))
     return copies[device]
 
 
-def _copy_to_device(kernel: KernelRows, place: Any) -> DeviceRows:
-    source = kernel.source if isinstance(kernel, CachedRows) else None
+def _copy_to_device(kernel: CachedRows, place: Any) -> DeviceRows:
+    source = kernel.source
     if isinstance(source, BlasSource | PanelSource):
         return DeviceRows(TorchDataSource(source.X, source.formula, kernel.dtype, place), kernel.dtype, place)
     K = kernel.values if isinstance(kernel, GivenRows) else kernel.fetch(np.arange(kernel.n_rows))

@@ -1,24 +1,117 @@
-"""Rows of the kernel matrix in the memory of the host.
+"""Kernel rows: the rows of a kernel matrix K between n data rows, made when they are needed and kept.
 
-`CachedRows` are made when a solver first needs them and kept under a memory budget; the rows that were used longest ago
-are evicted first. They outlive a solve: the next problem of a sequence finds them. `GivenRows` are the rows of a matrix
-that is already in memory. A third kind, `device_rows.DeviceRows`, is in the memory of a device.
+`KernelRows` is what every user of a kernel needs. `CachedRows` are in the memory of the host, under a memory budget;
+rows that were used longest ago are evicted first. They outlive a solve: the next problem of a sequence finds them.
+`GivenRows` are those of a matrix that is already in memory, and `device_rows.DeviceRows` are on a device.
 """
 
-from typing import Any
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from semisvm.kernels.interface import HostRows, documented_by
-from semisvm.kernels.sources import KernelSource, gather_gram, spread_rows
+from semisvm.kernels.sources import KernelSource, MatrixSource, spread_rows
 from semisvm.shared_docs import with_shared_docs
 
 LEAST_CAPACITY = 8  # with fewer rows in memory the solver would make rows again for every step
 ROWS_PER_WRITE = 512  # enough for products at full speed, few enough to react to Ctrl-C
 
+Class = TypeVar("Class", bound=type)
+
 
 @with_shared_docs
-@documented_by(HostRows)
+class KernelRows(Protocol):
+    """The rows of a kernel matrix K between n data rows, wherever they are.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of data rows, n.
+    %(kernel_values)s
+    capacity : int
+        Number of rows that can be in memory at the same time.
+    home : str
+        Name of the device that holds the rows; "cpu" for the host.
+
+    See Also
+    --------
+    kernel_rows : Make the rows of any kernel.
+    """
+
+    n_rows: int
+    dtype: np.dtype
+    diagonal: np.ndarray
+    capacity: int
+    home: str
+
+    def require(self, rows: np.ndarray) -> None:
+        """Bring rows into memory for the solver.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Indices of data rows, at most `capacity` distinct ones.
+        """
+
+    def fetch(self, rows: np.ndarray) -> np.ndarray:
+        """Return kernel rows as an array of the host.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Indices of data rows.
+
+        Returns
+        -------
+        ndarray of shape (len(rows), n_rows)
+            K[rows].
+        """
+
+    def times(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return K @ coefficients in float64; rows with coefficient 0 are not needed.
+
+        Parameters
+        ----------
+        coefficients : ndarray of shape (n_rows,)
+            One coefficient per data row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The product, in float64.
+        """
+
+    def times_dense(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return K @ coefficients fast for coefficients that are mostly not 0, in the precision of the rows.
+
+        Parameters
+        ----------
+        coefficients : ndarray of shape (n_rows,)
+            One coefficient per data row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The product, in `dtype` or float64.
+        """
+
+
+def documented_by(protocol: type) -> Callable[[Class], Class]:
+    """Give the methods of a class the sections that the protocol's docstrings have; the first line stays their own."""
+
+    def fill(cls: Class) -> Class:
+        for name, method in vars(cls).items():
+            _, _, sections = (inspect.getdoc(getattr(protocol, name, None)) or "").partition("\n\n")
+            if inspect.isfunction(method) and not name.startswith("_") and method.__doc__ and sections:
+                method.__doc__ = f"{method.__doc__}\n\n{sections}\n"
+        return cls
+
+    return fill
+
+
+@with_shared_docs
+@documented_by(KernelRows)
 class CachedRows:
     """Kernel rows that are made on demand and kept under a memory budget.
 
@@ -80,20 +173,13 @@ class CachedRows:
         self.slot = np.full(self.n_rows, -1, dtype=np.intp)
         self.owner = np.full(self.capacity, -1, dtype=np.intp)
         self.last_used = np.zeros(self.capacity, dtype=np.int64)
-        self.clock = 0
-        self.n_made = 0
-        self.n_evicted = 0
-        self.device_copies: dict[str, Any] = {}
+        self.clock = self.n_made = self.n_evicted = 0
+        self.device_copies: dict[str, Any] = {}  # of `device_rows.on_device`
 
     @property
     def is_present(self) -> np.ndarray:
         """Which rows are in memory, shape (n,)."""
         return self.slot >= 0
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether a row made twice is equal to the last bit."""
-        return self.source.is_repeatable
 
     @property
     def n_free(self) -> int:
@@ -110,10 +196,13 @@ class CachedRows:
             return
         if len(rows) > self.capacity:
             raise ValueError(f"{len(rows)} kernel rows are required, but memory holds only {self.capacity}.")
-        slots = self._free_slots(len(missing))
+        if (lacking := len(missing) - self.n_free) > 0:
+            self.release(self.owner[self.owner >= 0], lacking)
+        slots = np.flatnonzero(self.owner < 0)[: len(missing)]
         for start in range(0, len(missing), ROWS_PER_WRITE):
             part = slice(start, start + ROWS_PER_WRITE)
-            self._fill(slots[part], missing[part])
+            self.source.write_at(missing[part], self.values, slots[part])
+            self._own(slots[part], missing[part])
 
     def release(self, rows: np.ndarray, count: int) -> None:
         """Evict the rows among these that were used longest ago; their memory is written next.
@@ -130,22 +219,6 @@ class CachedRows:
         self.slot[self.owner[oldest]] = -1
         self.owner[oldest] = -1
         self.n_evicted += len(oldest)
-
-    def rows_unused_since(self, clock: int) -> np.ndarray:
-        """Return the rows in memory that were last used before a time.
-
-        Parameters
-        ----------
-        clock : int
-            An earlier value of the attribute `clock`.
-
-        Returns
-        -------
-        ndarray of int
-            Indices of data rows.
-        """
-        unused = self.owner[self.last_used < clock]
-        return unused[unused >= 0]
 
     def fetch(self, rows: np.ndarray) -> np.ndarray:
         """Return K[rows]: copied if all of them are in memory, otherwise made and not kept."""
@@ -170,16 +243,23 @@ class CachedRows:
         self.source.spread(scores, self.values, *stored, nowhere, absent, coefficients[absent])
         return scores
 
-    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return K[rows][:, columns], made without whole rows."""
-        return self.source.between(rows, columns)
-
-    def fill_gram(self, G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray) -> None:
-        """Write kernel values between a few rows; none of them needs to be in memory."""
-        self.source.fill_gram(G, order, n_known, row)
-
     def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
-        """Return moves @ K[rows] in float64; rows not in memory are made, and kept while there are free slots."""
+        """Return the change of K @ coefficients when the coefficients of some rows move, on every core.
+
+        Parameters
+        ----------
+        rows : ndarray of int of shape (m,)
+            Data rows, each once.
+        moves : ndarray of shape (m,)
+            By how much their coefficients move.
+        is_kept : ndarray of bool of shape (m,)
+            Which rows to keep in memory, if they have to be made and there is room.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            moves @ K[rows], in float64.
+        """
         is_stored = self.slot[rows] >= 0
         stored, made = self.slot[rows[is_stored]], rows[~is_stored]
         self.last_used[stored] = self.clock
@@ -200,18 +280,6 @@ class CachedRows:
             return self.times(coefficients)
         return (self.values @ coefficients.astype(self.dtype))[self.slot]
 
-    def _free_slots(self, count: int) -> np.ndarray:
-        free = np.flatnonzero(self.owner < 0)[:count]
-        lacking = count - len(free)
-        if lacking > 0:
-            self.release(self.owner[self.owner >= 0], lacking)
-            free = np.flatnonzero(self.owner < 0)[:count]
-        return free
-
-    def _fill(self, slots: np.ndarray, rows: np.ndarray) -> None:
-        self.source.write_at(rows, self.values, slots)
-        self._own(slots, rows)
-
     def _own(self, slots: np.ndarray, rows: np.ndarray) -> None:
         """Count rows as present: only once they are complete, because Ctrl-C may come at any time."""
         self.owner[slots] = rows
@@ -220,23 +288,13 @@ class CachedRows:
         self.n_made += len(rows)
 
 
-@with_shared_docs
-@documented_by(HostRows)
-class GivenRows:
+class GivenRows(CachedRows):
     """The rows of a kernel matrix that is already in memory: all present, none ever evicted, nothing copied.
 
     Parameters
     ----------
     K : ndarray of shape (n_rows, n_rows)
-        The kernel matrix, C-contiguous, in float32 or float64.
-
-    Attributes
-    ----------
-    n_rows, capacity : int
-        Number of data rows.
-    %(kernel_values)s
-    values : ndarray of shape (n_rows, n_rows)
-        The matrix itself.
+        The kernel matrix, C-contiguous, in float32 or float64. It is the attribute `values`.
 
     Examples
     --------
@@ -246,51 +304,8 @@ class GivenRows:
     array([ 1., -2.])
     """
 
-    home = "cpu"
-    is_repeatable = True
-    n_made = n_evicted = 0
-
     def __init__(self, K: np.ndarray):
-        self.values, self.dtype = K, K.dtype
-        self.n_rows = self.capacity = len(K)
-        self.diagonal = np.ascontiguousarray(np.diagonal(K))
-        self.slot = np.arange(self.n_rows)
-        self.last_used = np.zeros(self.n_rows, dtype=np.int64)
-        self.clock = 0
-        self.device_copies: dict[str, Any] = {}
-
-    @property
-    def is_present(self) -> np.ndarray:
-        """Which rows are in memory, shape (n,): all."""
-        return np.ones(self.n_rows, dtype=bool)
-
-    def require(self, rows: np.ndarray) -> None:
-        """Do nothing: all rows are in memory."""
-
-    def fetch(self, rows: np.ndarray) -> np.ndarray:
-        """Return K[rows], a copy."""
-        return self.values[rows]
-
-    def times(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return K @ coefficients in float64."""
-        scores, used = np.empty(self.n_rows), np.flatnonzero(coefficients)
-        spread_rows(scores, self.values, used, coefficients[used])
-        return scores
-
-    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return K[rows][:, columns], a copy."""
-        return self.values[rows[:, None], columns]
-
-    def fill_gram(self, G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray) -> None:
-        """Copy kernel values between a few rows."""
-        gather_gram(G, order, n_known, row, self.between)
-
-    def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
-        """Return moves @ K[rows] in float64."""
-        change = np.empty(self.n_rows)
-        spread_rows(change, self.values, rows, moves)
-        return change
-
-    def times_dense(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return K @ coefficients by BLAS, in the precision of the matrix."""
-        return self.values @ coefficients.astype(self.dtype)
+        super().__init__(MatrixSource(K), budget=0)
+        self.values, self.capacity = K, len(K)
+        self.slot, self.owner = np.arange(len(K)), np.arange(len(K))
+        self.last_used = np.zeros(len(K), dtype=np.int64)

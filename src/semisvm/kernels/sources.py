@@ -6,7 +6,9 @@ A source knows n data rows and writes rows of the kernel matrix K between all of
     write(rows, out)                out[j] = K[rows[j]], shape (len(rows), n)
     write_at(rows, values, slots)   values[slots[j]] = K[rows[j]], for ascending slots
     between(rows, columns)          K[rows][:, columns], a few rows and columns
-    fill_gram(...), spread(...)     as `HostRows` has them, with the place of each row that is made
+    fill_gram(G, order, n_known, row)   G[i, j] = K[row[i], row[j]] for positions i and j of G in `order`, unless
+                                    both are among its first `n_known`, on every core
+    spread(...)                     as `CachedRows` has it, with the place of each row that is made
     is_repeatable                   whether a row made twice is equal to the last bit
 """
 
@@ -122,6 +124,24 @@ def spread_rows(change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves
 def columns_per_piece(n_rows: int) -> int:
     """How many columns a thread takes at a time: by the number of rows alone, so that sums do not depend on threads."""
     return 128 if n_rows < 32_768 else 256 if n_rows < 131_072 else 512
+
+
+class MatrixSource(KernelSource):
+    """A kernel matrix that is in memory."""
+
+    def __init__(self, K: np.ndarray):
+        self.K, self.dtype, self.n_rows = K, K.dtype, len(K)
+        self.diagonal = np.ascontiguousarray(np.diagonal(K))
+
+    @property
+    def is_repeatable(self):
+        return True
+
+    def write(self, rows, out):
+        out[:] = self.K[rows]
+
+    def between(self, rows, columns):
+        return self.K[rows[:, None], columns]
 
 
 class BlasSource(KernelSource):

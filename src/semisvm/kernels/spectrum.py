@@ -28,7 +28,7 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics import pairwise_distances
 
 from semisvm.errors import UndefinedError
-from semisvm.kernels.interface import KernelRows
+from semisvm.kernels.rows import KernelRows
 from semisvm.kernels.threads import n_threads
 from semisvm.labels import Labels
 from semisvm.matrices import as_dense, is_sparse_matrix, stored_numbers
