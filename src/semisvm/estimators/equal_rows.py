@@ -201,7 +201,7 @@ def find_equal_rows(X: Any, codes: np.ndarray | None = None) -> EqualRows:
     wrong = copies[~_are_equal(X, copies, first[copies])]
     if len(wrong):  # different rows with one fingerprint
         found: dict[tuple[int, bytes], int] = {}
-        for row in np.flatnonzero(np.isin(first, first[wrong])):
+        for row in np.flatnonzero(np.isin(first, first[wrong])).tolist():
             first[row] = found.setdefault((int(codes[row]), _key(X, row)), row)
     return EqualRows(*np.unique(first, return_inverse=True))
 
@@ -215,7 +215,8 @@ def find_repeats(X: Any, codes: np.ndarray) -> EqualRows | None:
 def _are_equal(X: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Whether X[left[k]] and X[right[k]] are equal, for each k."""
     if is_sparse_matrix(X):
-        return np.diff((X[left] != X[right]).indptr) == 0
+        different: Any = X[left] != X[right]
+        return np.diff(different.indptr) == 0
     equal = np.empty(len(left), dtype=bool)
     for tile in _tiles(len(left), X.shape[1]):
         equal[tile] = (X[left[tile]] == X[right[tile]]).all(axis=1)
