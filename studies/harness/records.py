@@ -128,12 +128,12 @@ class Journal:
 
 
 def _rounded(value: Any) -> Any:
-    """Return numbers with six significant digits, but tasks as they are: their keys must not change."""
+    """Return numbers with ten digits, enough to compare objectives; tasks as they are: their keys must not change."""
     if isinstance(value, Mapping):
         return {name: entry if name == "task" else _rounded(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_rounded(entry) for entry in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    return float(f"{value:.10g}") if isinstance(value, float) else value
 
 
 def _repair(file: IO[bytes]) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -136,7 +137,7 @@ def test_for_each_does_every_piece_and_raises_what_it_raises():
 
 def test_openmp_environment_and_threadpoolctl_limit_the_threads(monkeypatch):
     monkeypatch.setattr(threads, "_n_cores", lambda: 6)
-    monkeypatch.setattr(threads, "_openmp_libraries", list)
+    monkeypatch.setattr(threads, "_libraries", lambda kind: SimpleNamespace(lib_controllers=[]))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert n_threads() == team().size == 6
     for text, expected in (("3", 3), ("4,2", 4), ("99", 6), ("0", 1), ("many", 6)):
@@ -204,21 +205,40 @@ def test_tests_that_run_side_by_side_have_one_blas_thread_each():
 
 
 ONE_BLAS_THREAD = """
+import time
 from concurrent.futures import ThreadPoolExecutor
+from random import random
 import numpy, scipy.linalg
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 from semisvm.kernels.threads import one_blas_thread
+from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem, solve_primal
 
 def counts():
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
 def counts_inside(_):
-    with one_blas_thread():
-        return counts()
+    with one_blas_thread:
+        found = counts()
+        time.sleep(random() / 50)
+        return found
+
+def counts_in_a_solve():
+    found, sign = [], numpy.repeat([-1.0, 1.0], 20)
+    problem = PrimalProblem(MemoryRows(sign[:, None] + numpy.eye(40)), GivenPrices.of_signs(sign, numpy.ones(40)))
+    solve_primal(problem, callback=lambda n_iter, gap: found.append(counts()))
+    return found
 
 before = counts()
-with ThreadPoolExecutor(4) as workers:
-    assert list(workers.map(counts_inside, range(8))) == [[1] * len(before)] * 8
+for _ in range(10):  # whoever comes first and leaves last
+    with ThreadPoolExecutor(3) as workers:
+        found = workers.map(counts_inside, range(6))
+        seen = counts_in_a_solve()
+        assert seen and seen == [[1] * len(before)] * len(seen)
+        assert list(found) == [[1] * len(before)] * 6
+    assert counts() == before
+with threadpool_limits(2):
+    assert counts_inside(None) == [1] * len(before)
+    assert counts() == before
 assert counts() == before
 print(max(before))
 """

@@ -43,7 +43,7 @@ def test_scores_are_rounded_and_parameters_are_not(tmp_path):
     path = tmp_path / "r.jsonl"
     write(path, done(0, measures={"accuracy": 1 / 3}))
     (record,) = read_records(path)
-    assert record["measures"]["accuracy"] == 0.333333
+    assert record["measures"]["accuracy"] == 0.3333333333
     assert record_key(record) == Cell(TASK, 0).key
     assert task_key(record["task"]) == TASK.key
 

@@ -10,7 +10,6 @@ they were for. That is what the person saw, and one may look at any time.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -76,12 +75,6 @@ class CampaignSummary:
     certified_at: tuple[int | None, ...]
     labels: tuple[int, ...]
     paths: tuple[tuple[float, ...], ...]
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> CampaignSummary:
-        """Return the summary whose attributes are given as plain JSON values."""
-        lists = {name: tuple(values[name]) for name in ("thresholds", "certified_at", "labels")}
-        return cls(**(dict(values) | lists | {"paths": tuple(tuple(path) for path in values["paths"])}))
 
 
 def summarize_campaign(campaign: Campaign) -> CampaignSummary:

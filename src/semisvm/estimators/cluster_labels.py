@@ -17,7 +17,7 @@ paper's rule would label it at random, which ruins the method once there are man
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,7 @@ from semisvm.estimators.progress import Watch
 from semisvm.estimators.rounds import Labeler
 from semisvm.kernels import KernelRows
 from semisvm.kernels.spectrum import kernel_pca, select_components
+from semisvm.kernels.threads import one_blas_thread
 
 EMPTY_RULES = ("nearest", "drop", "random")
 DEFAULT_N_CLUSTERS = 10
@@ -180,9 +181,14 @@ class ClusterLabeler:
             return settle_noise(k_means.fit_predict(features, sample_weight=self.weight_or_none))
 
 
-def _few_threads(n_rows: int) -> AbstractContextManager[Any]:
+@contextmanager
+def _few_threads(n_rows: int) -> Iterator[None]:
     """One thread for few rows: on a busy machine tiny parallel loops wait for each other longer than they work."""
-    return ThreadpoolController().limit(limits=1) if n_rows <= ROWS_FOR_ONE_THREAD else nullcontext()
+    if n_rows > ROWS_FOR_ONE_THREAD:
+        yield
+        return
+    with one_blas_thread, ThreadpoolController().limit(limits=1, user_api="openmp"):
+        yield
 
 
 def check_clusterer(clusterer: Any, n_clusters: Any) -> None:

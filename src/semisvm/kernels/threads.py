@@ -99,7 +99,7 @@ def n_threads() -> int:
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main and (getattr(get_active_backend()[0], "nesting_level", None) or 0) > 0:
         return 1
-    allowed = [_n_cores(), *(library.num_threads for library in _openmp_libraries())]
+    allowed = [_n_cores(), *(library.num_threads for library in _libraries("openmp").lib_controllers)]
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if asked.isdigit():
         allowed.append(int(asked))
@@ -112,24 +112,45 @@ def _n_cores() -> int:
 
 
 @cache
-def _openmp_libraries() -> list[Any]:
-    """The OpenMP libraries in this process, scikit-learn's among them: `threadpool_limits` changes their numbers."""
-    return ThreadpoolController().select(user_api="openmp").lib_controllers
+def _libraries(kind: str) -> ThreadpoolController:
+    """The libraries of a kind in this process, "blas" or "openmp": `threadpool_limits` changes their numbers."""
+    return ThreadpoolController().select(user_api=kind)
 
 
-@cache
-def _blas_libraries() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")
+class _BlasLimit:
+    """``with one_blas_thread:`` BLAS works on the calling thread alone: its others spin on after small products.
+
+    The limit is one of the process: whoever comes first sets it, and whoever leaves last lifts it.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.n_inside = threading.Lock(), 0
+        self.limit: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.n_inside and any(library.num_threads > 1 for library in _libraries("blas").lib_controllers):
+                self.limit = _libraries("blas").limit(limits=1)
+            self.n_inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.n_inside -= 1
+            if not self.n_inside and self.limit is not None:
+                _let_any_thread_limit_blas()  # who lifts the limit need not be who set it
+                self.limit.restore_original_limits()
+                _let_any_thread_limit_blas()
+                self.limit = None
 
 
-_limiting_blas = threading.Lock()
+def _let_any_thread_limit_blas() -> None:
+    """From its version 3.8 on, threadpoolctl listens only to the first thread that set a limit."""
+    for library in _libraries("blas").lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Inside, BLAS works on the calling thread alone: after a small product its other threads go on to spin."""
-    with _limiting_blas, _blas_libraries().limit(limits=1):  # one at a time: each sets back what it found
-        yield
+one_blas_thread = _BlasLimit()
 
 
 _here = threading.local()
@@ -272,8 +293,9 @@ def team() -> Team:
 
 def _forget_team() -> None:
     """In a child process: threads do not survive a fork, so it starts its own."""
-    global _team, _making, _limiting_blas
-    _team, _making, _limiting_blas = None, threading.Lock(), threading.Lock()
+    global _team, _making
+    _team, _making = None, threading.Lock()
+    one_blas_thread.__init__()  # type: ignore[misc]
 
 
 if hasattr(os, "register_at_fork"):

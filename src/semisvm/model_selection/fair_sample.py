@@ -287,7 +287,7 @@ def kernel_test(X: Any, is_labeled: np.ndarray, n_permutations: int, random: np.
     fold = random.permutation(n) % N_TAG_FOLDS
     # Kernel ridge regression without the rows T of a fold predicts z_T - inv(G_TT) (G z)_T there, G = inv(K + ridge I).
     centered, total = Z - tags.mean(), np.zeros(Z.shape[1])
-    with one_blas_thread():
+    with one_blas_thread:
         K = rbf_kernel(rows / np.sqrt(variance), gamma=1 / rows.shape[1])  # the squares of large rows would overflow
         K.flat[:: n + 1] += RIDGE
         weighted = (G := np.linalg.inv(K)) @ centered

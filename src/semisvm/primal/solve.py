@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from semisvm.dual import Status
+from semisvm.kernels.threads import one_blas_thread
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution
 from semisvm.primal.rows import MemoryRows
 
@@ -92,7 +92,7 @@ def solve_primal(
         raise ValueError(f"tol must be positive, got {tol!r}.")
     deadline = None if time_limit is None else time.perf_counter() + time_limit
     limits = {"tol": tol, "max_iter": max_iter, "deadline": deadline, "callback": callback}
-    with _one_blas_thread():  # threads are ours: two pools of them wait for each other
+    with one_blas_thread:  # threads are ours: two pools of them wait for each other
         return _solve_used(problem, start, limits)
 
 
@@ -136,15 +136,3 @@ def _solve_one_sided(problem: PrimalProblem, prices: GivenPrices) -> PrimalSolut
     bias = float(prices.positive.any()) - float(prices.negative.any())
     w, values = np.zeros(problem.rows.n_features), np.full(problem.rows.n_rows, bias)
     return PrimalSolution(w, bias, 0.0, 0.0, 0.0, 0, Status.CONVERGED, 0.0, values=values)
-
-
-def _one_blas_thread() -> Any:
-    return _thread_pools().limit(limits=1, user_api="blas")
-
-
-@cache
-def _thread_pools() -> Any:
-    """The thread pools of the process, looked up once: it takes milliseconds."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()

@@ -124,15 +124,13 @@ def load(path: str | Path) -> Any:
             content = move_types(content, trusted_types())
         loaded = read_plain_parts(content, trusted_types)
         loaded = _read_by_skops(path, content) if loaded is None else loaded
-        from semisvm.tables.model import check_types, undefined_number
+        from semisvm.tables.model import undefined_number
 
         if (name := undefined_number(loaded)) is not None:
             raise fault(path, f"{name} holds a number that is not finite", "Fit the model again: it can't predict")
         if manifest["kind"] != "model":
             return loaded
-        read = FitSummary.from_json(summary)
-        check_types(read, FitSummary, "summary")
-        return _to_model(loaded, read, manifest["format"])
+        return _to_model(loaded, FitSummary.from_json(summary), manifest["format"])
     except DataError:
         raise
     except Exception as error:  # skops and zipfile raise many unrelated types on bad content
