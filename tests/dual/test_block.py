@@ -15,7 +15,7 @@ from dual_cases import is_certified, is_feasible, make_case, svc_case
 from oracles import naive_kernel, objective_by_definition, optimum
 from semisvm import SupervisedSVC
 from semisvm import device as devices
-from semisvm.dual import DualProblem, Status, block, block_arrays, solve, solve_many
+from semisvm.dual import DualProblem, Status, solve, solve_many
 from semisvm.estimators import problem as forms
 from semisvm.kernels import choose, kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.virtual import VirtualRows
@@ -32,7 +32,7 @@ FORMULAS = {
 def small_blocks(monkeypatch):
     """Blocks of 16 variables, chosen by 4 programs that handle 16 variables at a time."""
     for name, value in {"BLOCK": 16, "SEGMENTS": 4, "SEGMENT_WIDTH": 16}.items():
-        monkeypatch.setattr(block_arrays, name, value)
+        monkeypatch.setattr(f"semisvm.dual.block.{name}", value)
 
 
 def rows_on(device, X, name="rbf", *, dtype=np.float64, cache_size=None, **parameters):
@@ -96,6 +96,8 @@ def test_equal_rows_with_opposite_boxes_keep_the_sum(other_device):
 
 
 def test_a_grid_of_prices_is_one_batch_that_solves_each_problem_as_if_alone(other_device, monkeypatch):
+    from semisvm.dual import block
+
     batches, solve_block = [], block.solve_block
     monkeypatch.setattr(
         block,
