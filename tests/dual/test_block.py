@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -369,13 +370,12 @@ def test_a_device_too_full_for_the_data_or_the_blocks_says_what_to_do(other_devi
 
 
 def test_auto_stays_on_the_cpu_if_the_device_is_too_full_or_the_kernel_is_a_function(monkeypatch):
-    from semisvm.kernels import device_rows
-
     def full(*arguments, **settings):
         raise MemoryError
 
     monkeypatch.setattr(choose, "resolve", lambda device, *size, **more: "cpu" if device == "cpu" else "cuda")
-    monkeypatch.setattr(device_rows, "device_rows", full)
+    stand_in = SimpleNamespace(device_rows=full)  # of a module that needs torch
+    monkeypatch.setitem(sys.modules, "semisvm.kernels.device_rows", stand_in)
     X = np.ones((3, 2))
     assert kernel_rows(X, make_formula("linear", X), device="auto").home == "cpu"
     assert kernel_rows(X, make_formula(lambda a, b: a @ b.T, X), device="auto").home == "cpu"
