@@ -1,5 +1,6 @@
 """Sets are downloaded when asked for, here from a local server: whole and right, or with a sentence and no file."""
 
+import gc
 import hashlib
 import io
 import sys
@@ -76,6 +77,7 @@ def serve(tmp_path, monkeypatch):
     for server in servers:
         server.shutdown()
         server.server_close()
+    gc.collect()  # here, where its warning is expected, and not in a test that comes later
 
 
 def cached_files(folder):
