@@ -20,7 +20,7 @@ from semisvm.campaign.sequence import ThresholdEvidence
 from semisvm.decision import Target
 
 if TYPE_CHECKING:
-    from semisvm.campaign.core import Campaign
+    from semisvm.campaign import Campaign
 
 MOST_POINTS = 120  # of a path
 WIDEST_LOG = 3.0  # evidence a thousand times too small or too large is drawn at the edge
@@ -135,7 +135,7 @@ def first_price(
     int or None
         The smallest forecast over the thresholds of the campaign.
     """
-    from semisvm.campaign.core import Campaign
+    from semisvm.campaign import Campaign
 
     asked = {name: getattr(target, name) for name in ("min_precision", "min_recall", "min_f", "max_cost", "costs")}
     try:
