@@ -209,16 +209,14 @@ def show_comparison(console: Console, found: ComparisonSummary) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    sign = -1 if found.measure == "cost" else 1
     table = Table("method", f"{found.measure} (90%)", f"gain over {found.baseline}", "seconds", "", box=None)
     for line in found.methods:
-        low, high = sorted((sign * line.merit.low + 0.0, sign * line.merit.high + 0.0))  # never "-0.000"
-        gap = line.difference
+        merit, gap = found.shown(line), line.difference
         remarks = ["chosen"] if line.name == found.chosen else []
         remarks += [] if line.reaches_target else ["target not reached"]
         table.add_row(
             line.name,
-            f"{sign * line.merit.value:.3f} [{low:.3f}, {high:.3f}]",
+            f"{merit.value:.3f} [{merit.low:.3f}, {merit.high:.3f}]",
             "" if line.name == found.baseline else f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]",
             f"{line.seconds:.1f}",
             ", ".join(remarks),

@@ -100,7 +100,7 @@ def merge_unlabeled_copies(problem: TrainingProblem) -> tuple[TrainingProblem, C
     """
     if are_copies_alike(problem):
         is_labeled = problem.labels.is_labeled
-        found = _Lookup(problem.X, np.where(is_labeled, np.arange(1, len(is_labeled) + 1), 0)).groups()
+        found = find_equal_rows(problem.X, np.where(is_labeled, np.arange(1, len(is_labeled) + 1), 0))
         if len(found.first) < len(is_labeled):
             return found.merge(problem), partial(found.expand, weight=problem.weight)
     return problem, lambda fit: fit
@@ -187,58 +187,40 @@ def content_key(X: Any, rows: np.ndarray | None = None) -> np.ndarray:
     return np.array([int.from_bytes(blake2b(repr(row).encode(), digest_size=7).digest()) for row in X.tolist()])
 
 
-def find_equal_rows(X: Any) -> EqualRows:
-    """Group the rows of X that are equal."""
-    lookup = _Lookup(X, np.zeros(X.shape[0], dtype=np.intp))
-    return lookup.groups()
+def find_equal_rows(X: Any, codes: np.ndarray | None = None) -> EqualRows:
+    """Group the rows of X that are equal, and where codes are given have the same one."""
+    X = _canonical(X) if is_sparse_matrix(X) else X
+    codes = np.zeros(X.shape[0], dtype=np.intp) if codes is None else codes
+    fingerprint = _fingerprint(X)
+    order = np.lexsort((fingerprint, codes))  # stable: of rows with one fingerprint the first comes first
+    before, after = order[:-1], order[1:]
+    is_new = np.append(True, (fingerprint[before] != fingerprint[after]) | (codes[before] != codes[after]))
+    first = np.empty_like(order)
+    first[order] = order[is_new][np.cumsum(is_new) - 1]
+    copies = np.flatnonzero(first != np.arange(len(first)))
+    wrong = copies[~_are_equal(X, copies, first[copies])]
+    if len(wrong):  # different rows with one fingerprint
+        found: dict[tuple[int, bytes], int] = {}
+        for row in np.flatnonzero(np.isin(first, first[wrong])).tolist():
+            first[row] = found.setdefault((int(codes[row]), _key(X, row)), row)
+    return EqualRows(*np.unique(first, return_inverse=True))
 
 
 def find_repeats(X: Any, codes: np.ndarray) -> EqualRows | None:
     """Group the rows of X that are equal and of one class code; None where copies are too few to matter."""
-    lookup = _Lookup(X, codes)
-    if not _is_worth_merging(int(np.count_nonzero(lookup.is_candidate)), len(codes)):
-        return None
-    found = lookup.groups()
-    return found if _is_worth_merging(len(codes) - len(found.first), len(codes)) else None
+    found = find_equal_rows(X, codes)
+    return found if len(codes) - len(found.first) >= max(1, FEWEST_COPIES * len(codes)) else None
 
 
-def _is_worth_merging(n_copies: int, n_rows: int) -> bool:
-    return n_copies >= max(1, FEWEST_COPIES * n_rows)
-
-
-class _Lookup:
-    """Rows in the order of their codes and fingerprints, in which equal rows are in one run.
-
-    order          (n,) the rows; the sort is stable, so that of equal rows the first comes first
-    is_candidate   (n - 1,) whether a row in that order has the code and fingerprint of the row before it
-    """
-
-    def __init__(self, X: Any, codes: np.ndarray):
-        self.X = _canonical(X) if is_sparse_matrix(X) else X
-        fingerprint = _fingerprint(self.X)
-        self.order = np.lexsort((fingerprint, codes))
-        before, after = self.order[:-1], self.order[1:]
-        self.is_candidate = (fingerprint[before] == fingerprint[after]) & (codes[before] == codes[after])
-
-    def groups(self) -> EqualRows:
-        order, is_copy = self.order, self.is_candidate.copy()
-        is_copy[is_copy] = _equal_rows(self.X, order[:-1][is_copy], order[1:][is_copy])
-        if (is_copy != self.is_candidate).any():
-            order, is_copy = self._sorted_runs(is_copy)
-        return _grouped(order, is_copy)
-
-    def _sorted_runs(self, is_copy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same with equal rows side by side, where a run holds different rows with one fingerprint."""
-        order, is_copy = self.order.copy(), is_copy.copy()
-        run = np.append(0, np.cumsum(~self.is_candidate))
-        for mixed in np.unique(run[1:][self.is_candidate & ~is_copy]):
-            start, end = np.searchsorted(run, [mixed, mixed + 1])
-            number: dict[bytes, int] = {}
-            kind = np.array([number.setdefault(_key(self.X, row), len(number)) for row in order[start:end]])
-            sort = np.argsort(kind, kind="stable")
-            order[start:end] = order[start:end][sort]
-            is_copy[start : end - 1] = np.diff(kind[sort]) == 0
-        return order, is_copy
+def _are_equal(X: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Whether X[left[k]] and X[right[k]] are equal, for each k."""
+    if is_sparse_matrix(X):
+        different: Any = X[left] != X[right]
+        return np.diff(different.indptr) == 0
+    equal = np.empty(len(left), dtype=bool)
+    for tile in _tiles(len(left), X.shape[1]):
+        equal[tile] = (X[left[tile]] == X[right[tile]]).all(axis=1)
+    return equal
 
 
 def _key(X: Any, row: int) -> bytes:
@@ -247,17 +229,6 @@ def _key(X: Any, row: int) -> bytes:
         return (X[row] + 0.0).tobytes()  # -0.0 becomes 0.0
     part = slice(X.indptr[row], X.indptr[row + 1])
     return X.indices[part].tobytes() + X.data[part].tobytes()
-
-
-def _grouped(order: np.ndarray, is_copy: np.ndarray) -> EqualRows:
-    """Groups from rows in an order where each copy follows one of its own kind."""
-    starts = np.append(True, ~is_copy)
-    first = order[starts]
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))  # distinct rows in the order of the data
-    group = np.empty(len(order), dtype=np.intp)
-    group[order] = rank[np.cumsum(starts) - 1]
-    return EqualRows(np.sort(first), group)
 
 
 def _canonical(X):
@@ -300,26 +271,6 @@ def _project(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
 
     for_each(project, _tiles(*picked.shape))
     return sums
-
-
-def _equal_rows(X, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Whether X[left[k]] and X[right[k]] are equal, for each k."""
-    if is_sparse_matrix(X):
-        return _equal_sparse_rows(X, left, right)
-    equal = np.empty(len(left), dtype=bool)
-    for tile in _tiles(len(left), X.shape[1]):
-        equal[tile] = (X[left[tile]] == X[right[tile]]).all(axis=1)
-    return equal
-
-
-def _equal_sparse_rows(X, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    n_stored = np.diff(X.indptr)
-    equal = n_stored[left] == n_stored[right]
-    one, other = X[left[equal]], X[right[equal]]
-    differs = (one.indices != other.indices) | (one.data != other.data)
-    n_differing = np.append(0, np.cumsum(differs))[one.indptr]  # before each row, and at the end
-    equal[equal] = np.diff(n_differing) == 0
-    return equal
 
 
 def _tiles(n_rows: int, n_columns: int) -> list[slice]:

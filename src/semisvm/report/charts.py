@@ -47,6 +47,16 @@ class ThresholdTable:
     columns: dict[str, list[Any]]
     chosen: int | None
 
+    @property
+    def last(self) -> int:
+        """The place of the last threshold."""
+        return len(self.columns["cut"]) - 1
+
+    @property
+    def start(self) -> int:
+        """Where the slider begins: at the chosen threshold, or in the middle."""
+        return (self.last + 1) // 2 if self.chosen is None else self.chosen
+
 
 @dataclass(frozen=True, eq=False)
 class UsableScores:
