@@ -114,6 +114,11 @@ def read_text(path: str | Path) -> str:
     return text
 
 
+def first_line(error: Exception) -> str:
+    """Return what a library says about bytes that it can't read."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 def _missing(path: Path) -> DataError:
     folder = path.parent
     if not folder.is_dir():

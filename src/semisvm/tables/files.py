@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from semisvm.errors import DataError, fault
-from semisvm.tables.disk import read_bytes, whole_file
+from semisvm.tables.disk import first_line, read_bytes, whole_file
 from semisvm.tables.loaded import from_the_line, move_types, name_classes, read_plain_parts
 from semisvm.tables.summary import FitSummary
 
@@ -134,7 +134,7 @@ def load(path: str | Path) -> Any:
     except DataError:
         raise
     except Exception as error:  # skops and zipfile raise many unrelated types on bad content
-        reason = f"can't be read as a model of semisvm {manifest.get('semisvm', '')} ({_first_line(error)})"
+        reason = f"can't be read as a model of semisvm {manifest.get('semisvm', '')} ({first_line(error)})"
         raise fault(path, reason, "Fit the model again with this version") from None
 
 
@@ -319,7 +319,3 @@ def _parts(archive: zipfile.ZipFile) -> Iterator[bytes]:
     for name in sorted(set(archive.namelist()) - {DIGEST}):
         yield name.encode()
         yield archive.read(name)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -16,7 +16,7 @@ import hashlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,28 +92,22 @@ class FolderReader(RowReader):
     files: tuple[RowReader, ...] = ()
     ends: list[int] = field(default_factory=list)  # rows up to the end of each file that was read so far
 
-    def chunks(self, numbers: frozenset[str] = frozenset(), only: frozenset[str] | None = None) -> Iterator[Chunk]:
-        assert self.names is not None
-        wanted = [name for name in self.names if only is None or name in only]
+    def frames(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[tuple[int, pandas.DataFrame]]:
         known: dict[str, tuple[str, Path]] = {}
         self.ends.clear()
-        start = 0
         for file in self.files:
             for name in wanted:
                 require_column(file, name, self.files[0].path)
+            start = self.ends[-1] if self.ends else 0
             self.ends.append(start)
-            for chunk in file.chunks(numbers, frozenset(wanted)):
-                assert chunk.frame is not None
+            for before, frame in file.frames(numbers, wanted):
                 for name in wanted:
-                    if (kind := kind_of(chunk.frame[name])) is not None:
+                    if (kind := kind_of(frame[name])) is not None:
                         require_kind(file.path, name, kind, known)
-                frame = _with_kinds(chunk.frame[wanted], known)
-                yield replace(chunk, start=start + chunk.start, frame=frame)
-                self.ends[-1] = start + chunk.start + len(chunk)
-            start = self.ends[-1]
+                yield start + before, _with_kinds(frame[wanted], known)
+                self.ends[-1] = start + before + len(frame)
 
     def place(self, row: int) -> tuple[Path, int]:
-        """Return the file of a row, and the row's number in it, both counted from 0."""
         at = min(bisect_right(self.ends[:-1], row), len(self.files) - 1)
         return self.files[at].path, row - (self.ends[at - 1] if at else 0)
 

@@ -23,7 +23,6 @@ import numpy as np
 from sklearn.base import clone
 
 from semisvm.errors import DataError, fault
-from semisvm.primal.passes import WIDEST_HESSIAN
 from semisvm.tables.columns import CellError, Column
 from semisvm.tables.encode import (
     DATE_PARTS,
@@ -310,13 +309,3 @@ def _fitted_words(part: Any, terms: Counter[str], documents: Counter[str], n_row
     part.vocabulary_ = {names[place]: number for number, place in enumerate(kept.tolist())}
     part.idf_ = np.log((n_rows + 1.0) / (found[kept] + 1.0)) + 1.0
     return part, int(found[kept].sum())
-
-
-def width_of(encoder: TableEncoder) -> int:
-    """Return the number of encoded columns."""
-    return max(one.stop for one in encoder.transformer_.output_indices_.values())
-
-
-def is_kept_sparse(encoder: TableEncoder) -> bool:
-    """Whether encoded rows stay sparse; see `Pool.is_sparse`."""
-    return bool(encoder.transformer_.sparse_output_) and width_of(encoder) > WIDEST_HESSIAN

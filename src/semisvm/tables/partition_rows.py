@@ -1,34 +1,42 @@
-"""Who reads the files of a folder, and all of their rows as machines take them.
+"""Who reads the files of a folder, and all of their rows as machines take them: not held in memory.
 
 readers   `Here`: this process, one file after the other;  `OnCluster`: the workers of a Dask client, each the files
 that the scheduler gives it. A file that was read by a worker that died is read again by another.
 rows      encoded once into a scratch file here; on a cluster kept by the workers, where they fit into half of their
 memory, and otherwise read and encoded again in every pass
+
+`rows_on_disk` does the same for a table of numbers that needs no encoder: decoding Parquet takes six times as long as
+reading the scratch file, and text much longer, so it is not done in every pass of a fit.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from semisvm.errors import DataError, fault
+from semisvm.errors import DataError, fault, shorten
+from semisvm.labels import encode
 from semisvm.matrices import is_sparse_matrix, stack_rows
-from semisvm.primal import DaskRows, Rows, ScratchWriter
+from semisvm.primal import DaskRows, FileRows, Rows, ScratchWriter
 from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
 from semisvm.primal.files import CsrScratchWriter
 from semisvm.tables.classes import Classes, label_texts, unmark
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.methods import Tell, say_nothing
-from semisvm.tables.partition_encoder import is_kept_sparse, width_of
-from semisvm.tables.read import Chunk, open_rows
+from semisvm.tables.read import Chunk, RowReader, label_spellings, labels_from_text, open_rows
+
+if TYPE_CHECKING:
+    import pandas
+
+LARGEST_STORED = float(np.finfo(np.float32).max)
 
 
 class Here:
@@ -168,6 +176,18 @@ class Pool:
         return found
 
 
+def width_of(encoder: TableEncoder) -> int:
+    """Return the number of encoded columns."""
+    return max(one.stop for one in encoder.transformer_.output_indices_.values())
+
+
+def is_kept_sparse(encoder: TableEncoder) -> bool:
+    """Whether encoded rows stay sparse: where a matrix of products of all columns would be too large."""
+    from semisvm.primal.passes import WIDEST_HESSIAN  # with the compiler, which `semisvm predict` does not load
+
+    return bool(encoder.transformer_.sparse_output_) and width_of(encoder) > WIDEST_HESSIAN
+
+
 def encoded_chunks(
     file: Path, encoder: TableEncoder, classes: Classes, target: str, unlabeled: str | None, same: Mapping[str, str]
 ) -> Any:
@@ -218,3 +238,85 @@ def _rows_on_cluster(files: list[Path], heights: list[int], how: Any, width: int
         own = look(file, height, target, classes, unlabeled, same)
         codes.append(da.from_delayed(own, (height,), dtype=np.int8))
     return DaskRows(da.concatenate(blocks), da.concatenate(codes))
+
+
+# ---- tables of numbers ----
+
+
+def rows_on_disk(
+    path: str | Path,
+    *,
+    target: str | None = None,
+    features: Sequence[str] | None = None,
+    scratch_folder: str | Path | None = None,
+) -> FileRows:
+    r"""Decode a table of numbers, or a folder of them, into rows for fits that do not hold them in memory.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .csv, .tsv, .arff or .parquet file, or a folder of such files with the same columns.
+    target : str, default=None
+        The column of the classes; empty cells are rows without a label.
+    features : sequence of str, default=None
+        The columns to use; by default all but the target. Each cell must be a finite number.
+    scratch_folder : str or Path, default=None
+        Where the decoded rows go, four bytes per number; by default the folder for temporary files.
+
+    Returns
+    -------
+    FileRows
+        The rows, with their class codes, classes and feature names: ``SupervisedSVC(kernel="linear").fit(rows, None)``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from semisvm.tables import rows_on_disk
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(os.path.join(folder, "a.csv"), "w") as file:
+    ...         _ = file.write("x,y,kind\n1,2,spam\n3,4,\n5,6,ham\n")
+    ...     rows = rows_on_disk(folder, target="kind")
+    >>> rows.n_rows, rows.classes.tolist(), rows.codes.tolist()
+    (3, ['ham', 'spam'], [1, -1, 0])
+    """
+    import pandas
+
+    reader = open_rows(path)
+    if reader.names is None:
+        raise fault(path, "a file without named columns is read whole", "Write it by numpy.save and use FileRows")
+    names = [name for name in reader.names if name != target] if features is None else list(features)
+    named = frozenset(names) if target is None else frozenset([*names, target])
+    for name in named:
+        reader.require(name)
+    writer = ScratchWriter(len(names), scratch_folder)
+    labels = []
+    for chunk in reader.chunks(frozenset(names), named):
+        assert chunk.frame is not None
+        writer.write(_storable(reader, chunk.start, chunk.frame[names]))
+        if target is not None:
+            labels.append(pandas.Categorical(label_spellings(chunk.frame[target])))
+    about = _classes(pandas.api.types.union_categoricals(labels)) if labels else {}
+    return writer.rows(**about, feature_names=np.array(names, dtype=object))
+
+
+def _storable(reader: RowReader, start: int, frame: pandas.DataFrame) -> np.ndarray:
+    """Numbers that are finite in float32; `start` rows come before them."""
+    X = frame.to_numpy(dtype=np.float64)
+    is_bad = ~(np.abs(X) <= LARGEST_STORED)
+    if is_bad.any():
+        row, column = (int(place[0]) for place in np.nonzero(is_bad))
+        value, (path, place) = X[row, column], reader.place(start + row)
+        what = f"the number {value:g}, too large for float32," if np.isfinite(value) else "no finite number"
+        reason = f"column {frame.columns[column]!r} has {what} in row {place + 1}"
+        raise fault(path, reason, "Fill it in, leave the row out, or leave the column out of features")
+    return X
+
+
+def _classes(spelled: pandas.Categorical) -> dict[str, np.ndarray]:
+    """The classes, and the class code of each row in as few bytes as hold it."""
+    labels = encode(labels_from_text(spelled.categories), unlabeled=None)
+    if len(labels.classes) > 1000:
+        example = shorten(spelled.categories[0])
+        raise ValueError(f"The target has {len(labels.classes)} different values, such as {example}: is it a class?")
+    kind = np.int8 if len(labels.classes) <= 127 else np.int16
+    return {"classes": labels.classes, "codes": labels.codes.astype(kind)[spelled.codes]}
