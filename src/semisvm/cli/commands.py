@@ -218,7 +218,7 @@ def compare_command(context: click.Context, methods: tuple[str, ...], as_json: b
     Ctrl-C shows the methods that are done (exit code 130).
     """
     from semisvm.cli.screen import show_comparison
-    from semisvm.tables.fit import compare_on
+    from semisvm.tables.compare import compare_on
     from semisvm.tables.summary import plain_json
 
     screen = Screen(as_json)
@@ -233,11 +233,10 @@ def compare_command(context: click.Context, methods: tuple[str, ...], as_json: b
             tune=shared.wants_tuning(options),
             tell=screen.tell,
         )
-    summary = found.summary()
     if as_json:
-        screen.show_json(plain_json(summary) | {"notes": training.notes})
+        screen.show_json(plain_json(found) | {"notes": training.notes})
     else:
-        show_comparison(screen.console, summary)
+        show_comparison(screen.console, found)
         for note in training.notes:
             screen.say(f"- {note}")
     context.exit(130 if found.was_stopped else 0)

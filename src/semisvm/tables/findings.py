@@ -24,8 +24,8 @@ from semisvm.estimators import Method
 from semisvm.estimators.auto.families import explain_weights
 from semisvm.estimators.problem import choose_solver
 from semisvm.matrices import is_sparse_matrix
-from semisvm.tables.compare import BASELINE, MethodTrial
 from semisvm.tables.first_screen import SAID_OF_MANY_ROWS
+from semisvm.tables.held_out import BASELINE, MethodTrial
 from semisvm.tables.methods import Settings, lead_per_class, score_rows, sets_thresholds
 from semisvm.tables.operating import (
     Probability,
@@ -173,15 +173,15 @@ def _held_out_findings(
 ) -> Findings:
     classes, codes = training.classes.names, training.codes[training.measures]
     uses_unlabeled = entry.method.name != BASELINE
-    supervised = baseline.held_out.scores
+    supervised = baseline.scores
     found = Findings(
         points={name: at_the_line(point) for name, point in entry.points.items()},
         audits=audit_steps(supervised, codes, entry.points, settings, classes, uses_unlabeled=uses_unlabeled),
         threshold=entry.points[classes[1]].threshold if len(classes) == 2 else 0.0,
-        notes=list(entry.held_out.complaints),
+        notes=list(entry.complaints),
     )
     columns = None if pool is None else lead_per_class(pool)
-    for k, (name, own, sign) in enumerate(scores_per_class(entry.held_out.scores, codes, classes)):
+    for k, (name, own, sign) in enumerate(scores_per_class(entry.scores, codes, classes)):
         shown, unlabeled = own, np.empty(0) if columns is None else columns[:, k]
         if len(classes) == 2:
             shown, unlabeled = (scores_beyond(one, found.threshold) for one in (own, unlabeled))

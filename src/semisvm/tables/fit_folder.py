@@ -28,11 +28,12 @@ from semisvm.primal import PrimalSolution
 from semisvm.tables.classes import label_texts, one_spelling, settle_classes
 from semisvm.tables.column_facts import ColumnFacts
 from semisvm.tables.columns import parse_types
-from semisvm.tables.compare import BASELINE, compare_methods
+from semisvm.tables.compare import compare_methods
 from semisvm.tables.disk import whole_file
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.fit import AUTO, Fitted, Stages, fit_model
 from semisvm.tables.folders import Survey, SurveyPlan, files_of, survey_file
+from semisvm.tables.held_out import BASELINE
 from semisvm.tables.methods import Settings, StoppedError, Tell, fit_quietly, make_estimator, say_nothing
 from semisvm.tables.partition_encoder import count_file, make_encoder, spans_around_medians
 from semisvm.tables.partition_rows import Here, OnCluster, Pool

@@ -168,13 +168,6 @@ class RowForms:
         self._kept: np.ndarray | None = None
         self._groups: dict[str, list[str]] = {}
 
-    @classmethod
-    def of_matrix(cls, X: Any) -> RowForms:
-        """Return rows that are numbers already and have one form."""
-        found = cls(X, lambda view, rows: MatrixEncoder(view=view).fit(rows))
-        found._forms[STANDARD] = X
-        return found
-
     def __len__(self) -> int:
         return self.rows.shape[0] if self._kept is None else len(self._kept)
 
