@@ -29,12 +29,11 @@ from semisvm.tables.classes import label_texts, one_spelling, settle_classes
 from semisvm.tables.column_facts import ColumnFacts
 from semisvm.tables.compare import compare_methods
 from semisvm.tables.disk import whole_file
-from semisvm.tables.encode import TableEncoder
 from semisvm.tables.fit import AUTO, Fitted, Stages, fit_model
 from semisvm.tables.folders import Survey, SurveyPlan, files_of, survey_file, with_kinds
 from semisvm.tables.held_out import BASELINE
 from semisvm.tables.methods import Settings, StoppedError, Tell, fit_quietly, make_estimator, say_nothing
-from semisvm.tables.partition_encoder import count_file, make_encoder, spans_around_medians
+from semisvm.tables.partition_encoder import blank_encoder, count_file, make_encoder, spans_around_medians
 from semisvm.tables.partition_rows import Here, OnCluster, Pool, RowCoder
 from semisvm.tables.read import open_rows
 from semisvm.tables.read_training import check_request, settle_features
@@ -91,9 +90,7 @@ def read_folder(
     of_features = {name: facts for name, facts in found.facts.items() if name != ways}
     columns, about = settle_features(path, of_features, types or {}, decimal, drop)
     frame, drawn_rows = _gathered(found)
-    blank = TableEncoder(columns)
-    blank.columns_ = columns
-    typed, groups = blank.typed(frame)
+    typed, groups = blank_encoder(columns).typed(frame)
     X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
     spans = spans_around_medians(X, drawn_rows["weight"].to_numpy())
     counts = workers.gather(count_file, files, columns, spans, tell=tell, what="Learning how to encode the columns")
