@@ -86,6 +86,15 @@ def test_the_speed_that_the_readme_shows_was_measured(name):
     assert f"({times} times)" in line[4]
 
 
+def test_the_readme_says_what_another_machine_gives():
+    text = page("docs/benchmarks.md").split("### All rows")[1].split("<!-- /supervised -->")[0]
+    ratios = {(line[0], line[2]): line[5] for line in cells(text) if len(line) > 5}
+    said = re.search(r"it is ([\d.]+), ([\d.]+) and ([\d.]+) times faster than oneDAL", page("README.md"))
+    measured = [float(ratios[name.lower(), "onedal-f32"]) for name in SETS]
+    assert all(agrees(shown, ratio) for shown, ratio in zip(said.groups(), measured, strict=True))
+    assert f"{float(ratios['ijcnn1', 'libsvm']):.0f} to more than" in page("README.md")
+
+
 @pytest.mark.parametrize("name", [*SETS, "MNIST"])
 def test_the_page_on_gpus_begins_with_what_was_measured(name):
     head = cells(page("docs/gpu.md").split("## What to know")[0])
