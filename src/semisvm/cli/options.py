@@ -67,38 +67,31 @@ class MethodOption(click.Option):
 
 
 @contextmanager
-def from_stdin(data: Path) -> Iterator[Path]:
-    """Give the file to read: the one named, or for "-" a temporary CSV file with what stdin holds."""
+def piped(data: Path, out: Path) -> Iterator[tuple[Path, Path]]:
+    """Give the files to read and to write; for "-" temporary CSV files.
+
+    One of them holds what is on stdin, the other goes to stdout when it is complete.
+    """
     import shutil
     import sys
     import tempfile
 
-    if str(data) != "-":
-        yield data
-        return
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "stdin.csv")
-        with open(path, "wb") as copy:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-        yield path
+        source = Path(folder, "stdin.csv") if str(data) == "-" else data
+        target = Path(folder, "stdout.csv") if str(out) == "-" else out
+        if source != data:
+            with open(source, "wb") as copy:
+                shutil.copyfileobj(sys.stdin.buffer, copy)
+        yield source, target
+        if target != out:
+            with open(target, "rb") as complete:
+                shutil.copyfileobj(complete, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
 
 
-@contextmanager
-def to_stdout(out: Path) -> Iterator[Path]:
-    """Give the file to write: the one named, or for "-" a temporary CSV file, which goes to stdout when complete."""
-    import shutil
-    import sys
-    import tempfile
-
-    if str(out) != "-":
-        yield out
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "stdout.csv")
-        yield path
-        with open(path, "rb") as complete:
-            shutil.copyfileobj(complete, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+def command(name: str, short_help: str | None, *examples: str, of: Any = click) -> Callable[..., Any]:
+    """Return the decorator of a command, with example lines at the end of its help; `of` is the group it belongs to."""
+    return of.command(name, short_help=short_help, epilog=list_examples(*examples))
 
 
 def list_examples(*lines: str) -> str:
