@@ -229,6 +229,8 @@ def open_cluster(data: Path, dask: str | None, workers: int | None) -> Iterator[
 
 def read_training_options(options: dict[str, Any], workers: Any = None, tell: Any = None) -> tuple[Any, Any]:
     """Return the training rows and the settings that the options ask for; `workers` read the files of a folder."""
+    from dataclasses import fields
+
     from semisvm.decision import Target
     from semisvm.tables.classes import parse_costs, read_cost_matrix
     from semisvm.tables.methods import Settings
@@ -258,31 +260,16 @@ def read_training_options(options: dict[str, Any], workers: Any = None, tell: An
         costs = parse_costs(options["costs"], found.classes)
     elif options["cost_matrix"]:
         costs = read_cost_matrix(options["cost_matrix"], found.classes)
-    settings = Settings(
-        kernel=options["kernel"],
-        C=1.0 if options["C"] is None else _positive(options["C"], "--C"),
-        gamma=None if options["gamma"] is None else _positive(options["gamma"], "--gamma"),
-        costs=costs,
-        min_precision=options["min_precision"],
-        min_recall=options["min_recall"],
-        best_f1=options["best_f1"],
-        confidence=confidence,
-        trust_labels=options["trust_labels"],
-        seed=options["seed"],
-        device=options["device"],
-    )
-    return found, settings
+    for name in ("C", "gamma"):
+        if options[name] is not None and not options[name] > 0:
+            raise click.UsageError(f"--{name} must be a positive number, got {options[name]:g}.")
+    asked = {one.name: options[one.name] for one in fields(Settings) if one.name in options}
+    return found, Settings(**asked | {"C": 1.0 if options["C"] is None else options["C"], "costs": costs})
 
 
 def wants_tuning(options: dict[str, Any]) -> bool:
     """Whether C and gamma are tuned: unless the user says no, or sets one of them."""
     return bool(options["tune"]) and options["C"] is None and options["gamma"] is None
-
-
-def _positive(value: float, name: str) -> float:
-    if not 0 < value < float("inf"):
-        raise click.UsageError(f"{name} must be a positive number, got {value:g}.")
-    return value
 
 
 def _pair(words: str) -> tuple[str, str]:
