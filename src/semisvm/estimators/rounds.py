@@ -228,7 +228,7 @@ class Rounds:
             found,
             self.history,
             bias=bias,
-            scores=found.scores[:n] + bias,
+            scores=found.scores[:n] + bias if n else np.empty(0),  # rows out of memory have none
             n_iter=self.n_iter,
             gap=found.gap if math.isfinite(found.gap) else 0.0,
             status=self.ended_by or found.status,

@@ -22,16 +22,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.errors import RowsLostError, UndefinedError
-from semisvm.estimators.binary import BinaryFit, MethodFit, Pair, pairs
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, Pair, pairs
 from semisvm.estimators.classifier import check_class_counts, check_codes, widened
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.problem import Form, Limits, settle_form
-from semisvm.estimators.progress import Progress, RoundRecord, Watch
-from semisvm.estimators.rounds import fit_of
+from semisvm.estimators.progress import Progress, Watch
+from semisvm.estimators.rounds import Rounds, record_of
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode
 from semisvm.matrices import stack_rows
-from semisvm.primal import ClassPrices, FileRows, MemoryRows, PrimalProblem, PrimalSolution, RowPart, Rows, solve_primal
+from semisvm.primal import ClassPrices, FileRows, MemoryRows, PrimalProblem, PrimalSolution, RowPart, Rows
 from semisvm.primal.dask_rows import is_dask, map_lazily, read_dask
 from semisvm.primal.problem import Loss
 from semisvm.primal.ranks import count_classes, count_open, score_part, take_labeled, take_some
@@ -79,27 +79,26 @@ class StreamProblem:
             self.gathered = MemoryRows(X, codes, weight)
         return self.gathered
 
-    def solve(
-        self,
-        prices: Any,
-        watch: Watch,
-        start: Any = None,
-        *,
-        rows: Rows | None = None,
-        n_iter: int = 0,
-        tol: float = 0.0,
-    ) -> PrimalSolution:
-        """Solve one primal problem within what is left of the limits."""
-        limits = self.limits.of_solve(n_iter, callback=watch.look)
-        own = {name: limits[name] for name in ("max_iter", "time_limit", "callback")}
-        problem = PrimalProblem(self.rows if rows is None else rows, prices, self.loss)
-        start = self.unfinished.pop(watch.name, None) if start is None else start
+
+class StreamRounds(Rounds):
+    """A sequence of solves on rows that are not in memory: there is no entry per row."""
+
+    def __init__(self, problem: StreamProblem, watch: Watch):
+        nothing = np.empty(0)
+        super().__init__(BinaryTask(problem.rows, nothing, nothing, {}, nothing, problem.limits, watch))
+        self.problem = problem
+
+    def solve_prices(self, prices: Any, rows: Rows | None = None, *, tol: float = 0.0) -> Any:
+        """Solve the primal problem of these prices, of all rows or of some."""
+        problem, name = self.problem, self.task.watch.name
+        machine = PrimalProblem(problem.rows if rows is None else rows, prices, problem.loss)
+        begun = problem.unfinished.pop(name, None) if self._solution is None else None
         try:
-            found = self.reached[watch.name] = solve_primal(problem, start, tol=max(tol, limits["tol"]), **own)
+            found = problem.reached[name] = self.solve(machine, tol=max(tol, self.tol), start=begun)
             return found
         except RowsLostError as lost:
             if isinstance(lost.solution, PrimalSolution):
-                self.unfinished[watch.name] = lost.solution
+                problem.unfinished[name] = lost.solution
             raise
 
 
@@ -253,10 +252,12 @@ def fit_supervised(problem: StreamProblem, C: float) -> list[BinaryFit]:
     with problem.progress.whole_fit("fit", max_subtasks=len(tasks)):
         for pair in tasks:
             with problem.progress.one_problem(pair.name(problem.labels.classes)) as watch:
-                prices = ClassPrices(pair.positive, pair.negative, C * problem.price)
-                found = problem.solve(prices, watch, rows=problem.labeled_rows())
-                record = RoundRecord(watch.name, 0, found.n_iter, found.gap, found.seconds, found.objective)
-                fits.append(fit_of(found, [record], scores=np.empty(0)))
+                rounds = StreamRounds(problem, watch)
+                with rounds.until_stopped():
+                    prices = ClassPrices(pair.positive, pair.negative, C * problem.price)
+                    rounds.solve_prices(prices, problem.labeled_rows())
+                rounds.history.append(record_of(watch.name, rounds.solution))
+                fits.append(rounds.fit())
     return fits
 
 

@@ -51,7 +51,7 @@ class PanelSource(KernelSource):
     @property
     def fits_panels(self):
         """Whether there are few enough features for panels."""
-        from semisvm.kernels.compiled import PANEL_WIDTH
+        from semisvm.kernels.intrinsics import PANEL_WIDTH
 
         return self.X.shape[1] * PANEL_WIDTH * self.dtype.itemsize <= LARGEST_PANEL_BYTES
 
@@ -73,7 +73,7 @@ class PanelSource(KernelSource):
 
     def _pairs(self, rows: np.ndarray) -> tuple[np.ndarray, ...]:
         """The terms of wanted rows, two and two, as compiled products take them."""
-        from semisvm.kernels.compiled_dots import pair_terms
+        from semisvm.kernels.compiled_panels import pair_terms
 
         indptr, data = self.arrays[0], self.arrays[2]
         n_terms = indptr[rows + 1] - indptr[rows]
@@ -87,9 +87,8 @@ class PanelSource(KernelSource):
 
     def _scratch(self) -> tuple[np.ndarray, ...]:
         """The memory that a thread needs for compiled products."""
-        from semisvm.kernels.compiled import PANEL_WIDTH
-        from semisvm.kernels.compiled_dots import LOWER_BY_128
         from semisvm.kernels.compiled_panels import TILE_HEIGHT
+        from semisvm.kernels.intrinsics import LOWER_BY_128, PANEL_WIDTH
 
         data, n_features = self.arrays[2], self.arrays[6]
         nothing = LOWER_BY_128 if data.dtype == np.int32 else 0
@@ -173,7 +172,8 @@ def _in_words(arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
     if not (0 < unit and data.max(initial=0) < 256 * unit and n_features <= MOST_FEATURES_OF_WORDS):
         return None
     from semisvm.kernels.compiled import SCANNED_ROWS
-    from semisvm.kernels.compiled_dots import count_words, fill_words, has_products_of_bytes
+    from semisvm.kernels.compiled_panels import count_words, fill_words
+    from semisvm.kernels.intrinsics import has_products_of_bytes
 
     if not has_products_of_bytes():
         return None

@@ -97,8 +97,8 @@ def gather_gram(
     G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray, between: Callable[..., np.ndarray]
 ) -> None:
     """Put the kernel values between new positions and all positions of `order` into a Gram matrix, on both sides."""
-    from semisvm.kernels.compiled import PANEL_WIDTH
     from semisvm.kernels.compiled_panels import TILE_HEIGHT, write_gram
+    from semisvm.kernels.intrinsics import PANEL_WIDTH
 
     block, counter = np.asarray(between(row[order[n_known:]], row[order]), dtype=G.dtype), new_counter()
     team().run(

@@ -78,14 +78,14 @@ def jit_part(function: Callable[..., Any]) -> Any:
 class jit_late:
     """Like `jit_allocating`, for a module that is used without its compiled functions too, made when one is called."""
 
-    def __init__(self, function: Callable[..., Any]):
-        self.function = function
+    def __init__(self, function: Callable[..., Any], **more: Any):
+        self.function, self.options = function, {"_nrt": True} | more
 
     def __call__(self, *arguments: Any) -> Any:
         names = self.function.__globals__
         for name, one in list(names.items()):  # all of them, because they call each other
             if isinstance(one, jit_late):
-                names[name] = jit_allocating(one.function)
+                names[name] = jit(one.function, **one.options)
         return names[self.function.__name__](*arguments)
 
 

@@ -165,8 +165,11 @@ def are_better(first: np.ndarray, sign: np.ndarray, rounds: Rounds, level: Level
     solution = rounds.solution
     objective = level.objective(solution, sign)
     # The dual of a rough solution bounds from below what the first guesses can do: mostly that settles it.
-    is_hopeless = lower_bound(rounds.solve(level.problem(first), tol=max(ROUGH_TOL, rounds.tol))) >= objective
-    if is_hopeless or level.objective(rounds.solve(level.problem(first)), first) >= objective:
+    rough = rounds.solve(level.problem(first), tol=max(ROUGH_TOL, rounds.tol))
+    rounds.go_back(solution)  # what counts, should the fit end here
+    if lower_bound(rough) >= objective:
+        return False
+    if level.objective(rounds.solve(level.problem(first), start=rough), first) >= objective:
         rounds.go_back(solution)
         return False
     rounds.label(np.flatnonzero(sign != first))
