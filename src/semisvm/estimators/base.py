@@ -39,7 +39,7 @@ from semisvm.estimators.classifier import (
 )
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.equal_rows import join_copies
-from semisvm.estimators.problem import DUAL_FORM, Form, KernelParameters, Limits, TrainingProblem
+from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
 from semisvm.estimators.streams import decide_rows, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
@@ -190,7 +190,8 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             ),
             progress=Progress(self),
             random_sample=read_random_sample(random_sample, X.shape[0]),
-            form=Form(self.solver, self.loss) if hasattr(self, "solver") else DUAL_FORM,
+            solver=getattr(self, "solver", "dual"),
+            loss=self.loss if hasattr(self, "solver") else "hinge",
         )
         self.classes_ = labels.classes
         rows, problem = self._arranged(whole, np.flatnonzero(in_use))

@@ -196,13 +196,15 @@ class LaplacianSVC(BaseSVC):
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
         is_labeled = problem.labels.is_labeled
-        codes, costs = problem.labels.codes[is_labeled], problem.costs.select(is_labeled)
+        labeled = problem.select(is_labeled)
+        codes, weight = labeled.labels.codes, labeled.weight
+        price = labeled.costs.price(codes)
         with problem.progress.whole_fit("Laplacian SVM") as watch:
             began = time.perf_counter()
             nodes = find_equal_rows(problem.X)
             columns, column = np.unique(nodes.group[is_labeled], return_inverse=True)
             graph = self._make_graph(problem, formula, nodes)
-            found = self._penalize(graph, columns, column, codes, problem.weight[is_labeled], costs.price(codes))
+            found = self._penalize(graph, columns, column, codes, weight, price)
             deformed, self.C_intrinsic_, self.power_ = found.deformed, found.C_intrinsic, found.power
             facts = graph.facts | {
                 "residual": deformed.residual,
@@ -214,9 +216,8 @@ class LaplacianSVC(BaseSVC):
             )
             is_stopped = watch.round_done(record)
             K = found.scale * deformed.between(columns)[np.ix_(column, column)]
-            labeler = Labeler(problem, kernel_rows(K, Formula("precomputed")), watch, is_labeled)
-            box = self.C * problem.weight[is_labeled] * costs.price(codes)
-            labeler.solve(codes, box, max_iter=0 if is_stopped else None)
+            labeler = Labeler(labeled, kernel_rows(K, Formula("precomputed")), watch)
+            labeler.solve(codes, self.C * weight * price, max_iter=0 if is_stopped else None)
             if is_stopped:
                 labeler.end(Status.STOPPED)
         fits = labeler.fits([record, *labeler.records()], np.where(is_labeled, 0, -1))
