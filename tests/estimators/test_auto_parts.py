@@ -11,7 +11,6 @@ from sklearn.datasets import make_moons
 
 from semisvm import AutoSVC
 from semisvm.device import resolve
-from semisvm.estimators.auto.average import LabeledTarget, prior_weights
 from semisvm.estimators.auto.geometry import (
     make_geometry,
     make_graph,
@@ -19,8 +18,8 @@ from semisvm.estimators.auto.geometry import (
     nearest_rows,
     squared_distances_between,
 )
-from semisvm.estimators.auto.library import Member, make_library
-from semisvm.estimators.auto.stacking import fit_least_squares, stack
+from semisvm.estimators.auto.library import make_library
+from semisvm.estimators.auto.stacking import LabeledTarget, Member, fit_least_squares, prior_weights, stack
 from semisvm.kernels.spectrum import largest_eigenpairs
 from semisvm.kernels.threads import n_threads
 

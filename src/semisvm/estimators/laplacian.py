@@ -30,7 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.device import budget_bytes
 from semisvm.dual import Status
-from semisvm.estimators.auto.average import SMALLEST_PRICE
+from semisvm.estimators.auto.families import SMALLEST_PRICE
 from semisvm.estimators.auto.stacking import fit_least_squares
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, MethodFit

@@ -58,7 +58,7 @@ PARTS_OF_MODELS = (
     "semisvm.decision.PositiveUnlabeledPoint",
     "semisvm.decision.guard.Guard",
     "semisvm.dual.Status",
-    "semisvm.estimators.auto.average.KernelAverage",
+    "semisvm.estimators.auto.members.KernelAverage",
     "semisvm.estimators.auto.families.FamilyAverage",
     "semisvm.estimators.auto.kernel.FamiliesKernel",
     "semisvm.estimators.auto.kernel.StackedKernel",

@@ -21,7 +21,7 @@ from semisvm.campaign import first_price
 from semisvm.decision import Audit, OperatingPoint, PositiveUnlabeledPoint, changed_by_unlabeled
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.estimators import Method
-from semisvm.estimators.auto import explain_weights
+from semisvm.estimators.auto.families import explain_weights
 from semisvm.estimators.problem import choose_solver
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.first_screen import SAID_OF_MANY_ROWS

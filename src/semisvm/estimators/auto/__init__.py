@@ -11,12 +11,12 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import FamilySettings, labeled_target
-from semisvm.estimators.auto.families import FamiliesFit, choose_rows, crossed_scores, explain_weights, fit_families
+from semisvm.estimators.auto.families import FamiliesFit, choose_rows, crossed_scores, fit_families, labeled_target
 from semisvm.estimators.auto.kernel import UnlabeledKernel
 from semisvm.estimators.auto.library import check_neighbors
 from semisvm.estimators.auto.operating import TARGET_CONSTRAINTS, OperatingMixin
 from semisvm.estimators.auto.preparation import read_rows
+from semisvm.estimators.auto.stacking import FamilySettings
 from semisvm.estimators.classifier import (
     SemiSupervisedMixin,
     check_every_class_is_used,
@@ -30,7 +30,7 @@ from semisvm.labels import Labels, encode
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
-__all__ = ["AutoSVC", "UnlabeledKernel", "explain_weights"]
+__all__ = ["AutoSVC", "UnlabeledKernel"]
 CLOSE_ENOUGH = 1e-6  # how far the objective of the weights may be from its minimum
 
 

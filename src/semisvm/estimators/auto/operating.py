@@ -1,6 +1,6 @@
 """From the leave-one-out scores of an average to thresholds, certificates and probabilities.
 
-Thresholds and probabilities come from *crossed* scores (`average`), whose weights have not seen the labels of their
+Thresholds and probabilities come from *crossed* scores (`stacking`), whose weights have not seen the labels of their
 rows, at both levels.
 
     precision, recall asked    the threshold of one class against the rest is chosen on crossed scores
@@ -26,9 +26,9 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.decision import OperatingPoint, Target, certify, choose_for, measure
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import LabeledTarget, codes_of
 from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
 from semisvm.estimators.auto.preparation import read_rows
+from semisvm.estimators.auto.stacking import LabeledTarget, codes_of
 from semisvm.estimators.classifier import finite_scores
 from semisvm.estimators.equal_rows import as_repetitions
 from semisvm.estimators.preference._decision import begin_check, check_labels, warn_unless_reached
