@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -296,8 +295,10 @@ def measure_of(tp: float, fp: float, fn: float, n_rows: int, form: LinearForm, t
     if form.measure == "cost":
         missed, accepted = target.costs or (0.0, 0.0)
         return (missed * fn + accepted * fp) / n_rows if n_rows else math.nan
-    measured = {"precision": precision, "recall": recall, "f": partial(f_score, beta=target.beta)}[form.measure]
-    return float(measured(Counts(tp, fp, fn, 0)))
+    counts = Counts(tp, fp, fn, 0)
+    if form.measure == "f":
+        return float(f_score(counts, target.beta))
+    return float(precision(counts) if form.measure == "precision" else recall(counts))
 
 
 def _room(claim: StratifiedClaim) -> float:
