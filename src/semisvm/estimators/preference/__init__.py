@@ -2,8 +2,8 @@
 
 A threshold on the scores of a support vector machine trades precision for recall. It is chosen on labeled rows that the
 machine was not trained on. In the paper these are half of the labels, and unlabeled rows join the training rows with
-soft labels while the threshold is found. Here, by default, every label trains and every label calibrates
-(`_calibration`), and unlabeled rows join where the labels say that this helps (`_unlabeled`).
+soft labels while the threshold is found (`_paper`). Here, by default, every label trains and every label calibrates,
+and unlabeled rows join where the labels say that this helps (`_cross`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from semisvm.estimators.auto.kernel import settle_kernel
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.equal_rows import EqualRows, arrange_repeated, find_repeats
-from semisvm.estimators.preference._calibration import CrossFitted, Outcome
+from semisvm.estimators.preference._cross import CrossFitted
 from semisvm.estimators.preference._decision import (
     PREFERENCE_CONSTRAINTS,
     PreferenceMixin,
@@ -30,7 +30,7 @@ from semisvm.estimators.preference._decision import (
     warn_unless_reached,
 )
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
-from semisvm.estimators.preference._plan import Plan
+from semisvm.estimators.preference._plan import Outcome, Plan
 from semisvm.estimators.preference.classifier import PreferenceClassifier
 from semisvm.estimators.problem import Loss, Solver, TrainingProblem
 from semisvm.estimators.rounds import Rounds
