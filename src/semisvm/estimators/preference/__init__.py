@@ -273,7 +273,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         """Equal unlabeled rows get equal labels in the paper's rounds: they become one row with their total weight."""
         if not isinstance(self.kernel, str) or part.kernel.is_precomputed or self.calibration == "cross":
             return None
-        if part.form.is_primal:
+        if part.is_primal:
             return None
         own_code = np.where(part.labels.is_labeled, np.arange(part.n_rows), UNLABELED_CODE)  # labeled rows stay apart
         return find_repeats(part.X, own_code)
@@ -309,7 +309,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         self, problem: TrainingProblem, part: TrainingProblem, plan: Plan, fits: list[BinaryFit], formula: Formula
     ) -> np.ndarray:
         """Scores without the bias, (n_certifying, n_problems)."""
-        if part.form.is_primal:
+        if part.is_primal:
             return np.asarray(problem.X[plan.certifies] @ MethodFit(fits, formula, "ovr").weights_of_features.T)
         row_beta = np.stack([fit.row_beta for fit in fits])
         is_support = (row_beta != 0).any(axis=0)
