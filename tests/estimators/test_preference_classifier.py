@@ -19,7 +19,7 @@ from histories import RoundCounter, records_of
 from preference_data import overlapping, three_classes
 from semisvm import PreferenceClassifier, PreferenceSVC
 from semisvm.decision import choose
-from semisvm.estimators.preference import _plan, _unlabeled
+from semisvm.estimators.preference import _cross, _plan
 from semisvm.estimators.preference._learner import ALL_LABELS, ClassifierLearner
 
 CLASSIFIERS = [
@@ -52,7 +52,7 @@ def test_around_an_svm_it_is_the_preference_svm(calibration, monkeypatch):
     """Both have the same rounds: with scikit-learn's SVC inside, always refitted, the decisions are the same."""
     X, y, _ = overlapping(0, n=160)
     monkeypatch.setattr(_plan, "N_DRAWS", 1)
-    monkeypatch.setattr("semisvm.estimators.preference.classifier.FEW_CANDIDATES", _unlabeled.CANDIDATES)
+    monkeypatch.setattr("semisvm.estimators.preference.classifier.FEW_CANDIDATES", _cross.CANDIDATES)
     how = {"calibration": calibration, "random_state": 4, "min_recall": 0.85}
     ours = PreferenceSVC(C=2, gamma=0.3, tol=1e-9, **how).fit(X, y)
     wrapped = PreferenceClassifier(SVC(C=2, gamma=0.3, tol=1e-9), **how).fit(X, y)

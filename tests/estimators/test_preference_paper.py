@@ -13,8 +13,8 @@ from semisvm import PreferenceSVC
 from semisvm.datasets import hide, load, split
 from semisvm.decision import Target
 from semisvm.estimators.equal_rows import EqualRows
-from semisvm.estimators.preference._calibration import PaperRounds
 from semisvm.estimators.preference._learner import Learner
+from semisvm.estimators.preference._paper import PaperRounds
 from semisvm.estimators.preference._plan import split_labels
 from semisvm.kernels import CachedRows
 

@@ -13,16 +13,14 @@ from semisvm.cli.screen import Screen
 model_argument = click.argument("model", type=shared.FILE)
 data_argument = click.argument("data", type=shared.FILE)
 
-PREDICT_EXAMPLES = (
+
+@shared.command(
+    "predict",
+    "Label the rows of a file by a model.",
     "semisvm predict spam.skops new.csv --out labels.csv",
     "semisvm predict spam.skops new.parquet --out labels.parquet --keep id",
     "zcat new.csv.gz | semisvm predict spam.skops - --out - | gzip > labels.csv.gz",
     "semisvm predict spam.skops folder/ --out labels/ --workers 4",
-)
-
-
-@click.command(
-    "predict", epilog=shared.list_examples(*PREDICT_EXAMPLES), short_help="Label the rows of a file by a model."
 )
 @model_argument
 @data_argument
@@ -97,7 +95,7 @@ def predict_command(
         else:
             if not is_to_stdout:
                 check_can_write(out, force=force, inputs=[model, data])
-            with shared.from_stdin(data) as source, shared.to_stdout(out) as target:
+            with shared.piped(data, out) as (source, target):
                 loaded = load_table_model(model)
                 found = predict_file(
                     loaded, source, target, keep=keep, force=force, neutralize=neutralize, tell=screen.tell
@@ -116,14 +114,11 @@ def predict_command(
     )
 
 
-EVALUATE_EXAMPLES = (
+@shared.command(
+    "evaluate",
+    "Measure a model on labeled rows.",
     "semisvm evaluate spam.skops held-out.csv",
     "semisvm evaluate spam.skops held-out.csv --json",
-)
-
-
-@click.command(
-    "evaluate", epilog=shared.list_examples(*EVALUATE_EXAMPLES), short_help="Measure a model on labeled rows."
 )
 @model_argument
 @data_argument
@@ -151,16 +146,11 @@ def evaluate_command(context: click.Context, model: Path, data: Path, unlabeled:
     context.exit(0 if found.reached else 1)
 
 
-SUGGEST_EXAMPLES = (
+@shared.command(
+    "suggest",
+    "Which rows to label next, to improve a model.",
     "semisvm suggest spam.skops mails.csv -n 50 --out to-label.csv",
     "semisvm fit mails.csv to-label.csv --target spam --out spam-2.skops",
-)
-
-
-@click.command(
-    "suggest",
-    epilog=shared.list_examples(*SUGGEST_EXAMPLES),
-    short_help="Which rows to label next, to improve a model.",
 )
 @model_argument
 @data_argument
@@ -207,13 +197,12 @@ def suggest_command(
     screen.say("They improve the model. For a promise about it, certify by sampling: semisvm certify start")
 
 
-REPORT_EXAMPLES = (
+@shared.command(
+    "report",
+    "Write the report of a model.",
     "semisvm report spam.skops",
     "semisvm report spam.skops held-out.csv --out held-out.html",
 )
-
-
-@click.command("report", epilog=shared.list_examples(*REPORT_EXAMPLES), short_help="Write the report of a model.")
 @model_argument
 @click.argument("data", type=shared.FILE, required=False)
 @click.option("--out", type=shared.FILE, metavar="FILE", help="By default MODEL with the suffix .html.")

@@ -304,13 +304,14 @@ def export_command(state: Path, out: Path, format: BatchFormat, data: Path | Non
 @shared.json_option
 def apply_command(state: Path, out: Path, model: Path | None, force: bool, as_json: bool) -> None:
     """Write the model with the certified threshold: a model file as any other, for predict and evaluate."""
-    from semisvm.tables.certify import load_campaign, save_certified_model
+    from semisvm.tables import save
+    from semisvm.tables.certify import certified_model, load_campaign
     from semisvm.tables.disk import check_can_write
 
     screen = Screen(as_json)
     campaign = load_campaign(state)
     check_can_write(out, force=force, inputs=_files_of(campaign, state, model))
-    save_certified_model(campaign, out, model_path=model, force=force)
+    save(certified_model(campaign, model_path=model), out, force=force)
     verdict = campaign.verdict()
     if as_json:
         screen.show_json(verdict.as_dict() | {"out": str(out)})

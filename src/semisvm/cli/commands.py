@@ -21,19 +21,6 @@ EXAMPLES = (
     "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
     "semisvm predict spam.skops new.csv --out labels.csv",
 )
-FIT_EXAMPLES = (
-    "semisvm fit mails.csv --target spam --out spam.skops",
-    "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
-    "semisvm fit patients.parquet --target ill --positive yes --costs yes=10,no=1 --out ill.skops",
-    "semisvm fit labeled.csv --unlabeled-data pool.csv --target topic --method transductive --out topic.skops",
-    "semisvm fit big.csv --target y --out y.skops --checkpoint y.parts --resume",
-    "semisvm fit folder/ --target y --out y.skops --workers 4",
-)
-COMPARE_EXAMPLES = (
-    "semisvm compare mails.csv --target spam",
-    "semisvm compare mails.csv --target spam --method transductive --method cluster",
-    "semisvm compare mails.csv --target spam --costs spam=1,ham=20 --json",
-)
 REPORTED = "semisvm numpy scipy scikit-learn numba pandas pyarrow skops matplotlib torch triton"
 MODULES = {  # of the other commands
     "demo": "demo",
@@ -71,10 +58,16 @@ def commands(debug: bool) -> None:
     """Semi-supervised support vector machines: few labels, many unlabeled rows."""
 
 
-@commands.command(
+@shared.command(
     "fit",
-    epilog=shared.list_examples(*FIT_EXAMPLES),
-    short_help="Learn from a table in which few rows have labels.",
+    "Learn from a table in which few rows have labels.",
+    "semisvm fit mails.csv --target spam --out spam.skops",
+    "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
+    "semisvm fit patients.parquet --target ill --positive yes --costs yes=10,no=1 --out ill.skops",
+    "semisvm fit labeled.csv --unlabeled-data pool.csv --target topic --method transductive --out topic.skops",
+    "semisvm fit big.csv --target y --out y.skops --checkpoint y.parts --resume",
+    "semisvm fit folder/ --target y --out y.skops --workers 4",
+    of=commands,
 )
 @shared.training_options
 @click.option(
@@ -191,10 +184,13 @@ def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, da
     screen.say(f"Model: {out}" + (f"   Report: {report}" if report is not None else more))
 
 
-@commands.command(
+@shared.command(
     "compare",
-    epilog=shared.list_examples(*COMPARE_EXAMPLES),
-    short_help="Do the unlabeled rows help? Every method on the same folds.",
+    "Do the unlabeled rows help? Every method on the same folds.",
+    "semisvm compare mails.csv --target spam",
+    "semisvm compare mails.csv --target spam --method transductive --method cluster",
+    "semisvm compare mails.csv --target spam --costs spam=1,ham=20 --json",
+    of=commands,
 )
 @shared.training_options
 @click.option(
@@ -242,7 +238,7 @@ def compare_command(context: click.Context, methods: tuple[str, ...], as_json: b
     context.exit(130 if found.was_stopped else 0)
 
 
-@commands.command("info", epilog=shared.list_examples("semisvm info", "semisvm info --json", "semisvm info --warm"))
+@shared.command("info", None, "semisvm info", "semisvm info --json", "semisvm info --warm", of=commands)
 @click.option("--warm", is_flag=True, help="Also compile all that fits need, so that the first one starts at once.")
 @shared.json_option
 def info_command(as_json: bool, warm: bool) -> None:

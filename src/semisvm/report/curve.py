@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,11 +15,10 @@ from semisvm.report.scores import (
     GREY,
     INK,
     ORANGE,
+    DisplayOfScores,
     ScoredRows,
     axes_to_draw_on,
     pyplot,
-    read_scores,
-    score_estimator,
 )
 from semisvm.report.wording import price_left, verdict
 from semisvm.shared_docs import with_shared_docs
@@ -30,7 +29,7 @@ PRICE_TITLE = "Labels that are still needed, about"
 
 
 @with_shared_docs
-class OperatingPointDisplay:
+class OperatingPointDisplay(DisplayOfScores):
     """Precision against recall, with the operating point; made by `from_estimator`, `from_summary` or `from_scores`.
 
     Parameters
@@ -75,7 +74,7 @@ class OperatingPointDisplay:
         name: str = "",
         ax: Any = None,
         **line: Any,
-    ) -> OperatingPointDisplay:
+    ) -> Self:
         """Draw from scores and true signs.
 
         Parameters
@@ -97,10 +96,7 @@ class OperatingPointDisplay:
         %(axes)s
         %(line_options)s
 
-        Returns
-        -------
-        OperatingPointDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         curve = count_all(scores, sign)
         point = point or measure(scores, sign, threshold, target=target, confidence=confidence)
@@ -117,58 +113,13 @@ class OperatingPointDisplay:
         return display.plot(ax, **line)
 
     @classmethod
-    @with_shared_docs
-    def from_estimator(
-        cls, estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: Any = None, **line: Any
-    ) -> OperatingPointDisplay:
-        """Draw from a fitted estimator: on the rows it was calibrated on, or on X and y.
-
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted `PreferenceSVC`, another classifier with a decision function, or a Pipeline that ends in one.
-        X, y : array-like, optional
-            Rows and labels; unlabeled rows are left out. By default the rows the operating point was chosen on.
-        %(drawn_class)s
-        %(axes)s
-        %(line_options)s
-
-        Returns
-        -------
-        OperatingPointDisplay
-            The display, drawn.
-        """
-        return cls._from_rows(score_estimator(estimator, X, y, positive=positive), ax, line)
-
-    @classmethod
-    @with_shared_docs
-    def from_summary(
-        cls, summary: FitSummary, *, positive: str | None = None, ax: Any = None, **line: Any
-    ) -> OperatingPointDisplay:
-        """Draw from the summary of a fit.
-
-        Parameters
-        ----------
-        %(summary_with_scores)s
-        %(drawn_class)s
-        %(axes)s
-        %(line_options)s
-
-        Returns
-        -------
-        OperatingPointDisplay
-            The display, drawn.
-        """
-        return cls._from_rows(read_scores(summary, positive), ax, line)
-
-    @classmethod
-    def _from_rows(cls, rows: ScoredRows, ax: Any, line: dict[str, Any]) -> OperatingPointDisplay:
+    def _from_rows(cls, rows: ScoredRows, ax: Any, **style: Any) -> Self:
         return cls.from_scores(
-            rows.scores, rows.sign, point=rows.point, threshold=rows.threshold, name=rows.name, ax=ax, **line
+            rows.scores, rows.sign, point=rows.point, threshold=rows.threshold, name=rows.name, ax=ax, **style
         )
 
     @with_shared_docs
-    def plot(self, ax: Any = None, *, name: str | None = None, **line: Any) -> OperatingPointDisplay:
+    def plot(self, ax: Any = None, *, name: str | None = None, **line: Any) -> Self:
         """Draw the curve and the operating point.
 
         Parameters
@@ -178,10 +129,7 @@ class OperatingPointDisplay:
             For the legend; by default the display's own.
         %(line_options)s
 
-        Returns
-        -------
-        OperatingPointDisplay
-            The display itself.
+        %(drawn_display)s
         """
         ax = axes_to_draw_on(ax)
         style = {"color": BLUE, "linewidth": 2, "label": (self.name if name is None else name) or None} | line
@@ -239,10 +187,7 @@ class CampaignDisplay:
             The campaign.
         %(axes_of_charts)s
 
-        Returns
-        -------
-        CampaignDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         return cls(summarize_campaign(campaign)).plot(axes)
 
@@ -257,10 +202,7 @@ class CampaignDisplay:
             Of a model that `semisvm certify apply` wrote.
         %(axes_of_charts)s
 
-        Returns
-        -------
-        CampaignDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         if summary.campaign is None:
             raise ValueError("The summary holds no campaign: semisvm certify apply writes a model that has one.")
@@ -274,10 +216,7 @@ class CampaignDisplay:
         ----------
         %(axes_of_charts)s
 
-        Returns
-        -------
-        CampaignDisplay
-            The display itself.
+        %(drawn_display)s
         """
         if axes is None:
             axes = pyplot().subplots(1, 2, figsize=(9, 3.2), layout="constrained")[1]

@@ -14,9 +14,10 @@ The colors are those of Okabe and Ito, which people with any kind of color visio
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -133,8 +134,56 @@ def axes_to_draw_on(ax: Any) -> Any:
     return pyplot().subplots()[1] if ax is None else ax
 
 
+class DisplayOfScores(ABC):
+    """A picture of scores of one class, wherever they come from."""
+
+    @classmethod
+    @abstractmethod
+    def _from_rows(cls, rows: ScoredRows, ax: Any, **style: Any) -> Self: ...
+
+    @classmethod
+    @with_shared_docs
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: Any = None, **style: Any
+    ) -> Self:
+        """Draw from a fitted estimator: on the rows it was calibrated on, or on X and y.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted `PreferenceSVC`, another classifier with a decision function, or a Pipeline that ends in one.
+        X, y : array-like, optional
+            Rows and labels. By default the rows the operating point was chosen on.
+        %(drawn_class)s
+        %(axes)s
+        **style : dict
+            As for `plot`.
+
+        %(drawn_display)s
+        """
+        return cls._from_rows(score_estimator(estimator, X, y, positive=positive), ax, **style)
+
+    @classmethod
+    @with_shared_docs
+    def from_summary(cls, summary: FitSummary, *, positive: str | None = None, ax: Any = None, **style: Any) -> Self:
+        """Draw from the summary of a fit.
+
+        Parameters
+        ----------
+        summary : FitSummary
+            With scores.
+        %(drawn_class)s
+        %(axes)s
+        **style : dict
+            As for `plot`.
+
+        %(drawn_display)s
+        """
+        return cls._from_rows(read_scores(summary, positive), ax, **style)
+
+
 @with_shared_docs
-class ScoresDisplay:
+class ScoresDisplay(DisplayOfScores):
     """Histograms of scores, each group as shares of its own rows; made by the `from_...` methods.
 
     Parameters
@@ -170,7 +219,7 @@ class ScoresDisplay:
         name: str = "",
         ax: Any = None,
         bins: int = 30,
-    ) -> ScoresDisplay:
+    ) -> Self:
         """Draw from scores and true signs of labeled rows, and scores of unlabeled rows.
 
         Parameters
@@ -186,10 +235,7 @@ class ScoresDisplay:
         %(axes)s
         %(bins)s
 
-        Returns
-        -------
-        ScoresDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         vector, is_positive = check_scores_and_sign(scores, sign)
         pool = np.empty(0) if unlabeled is None or not np.size(unlabeled) else check_scores(unlabeled, "unlabeled")
@@ -197,58 +243,13 @@ class ScoresDisplay:
         return cls(**groups, threshold=threshold, name=name).plot(ax, bins=bins)
 
     @classmethod
-    @with_shared_docs
-    def from_estimator(
-        cls, estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: Any = None, bins: int = 30
-    ) -> ScoresDisplay:
-        """Draw from a fitted estimator: on the rows it was calibrated on, or on X and y, unlabeled rows included.
-
-        Parameters
-        ----------
-        estimator : estimator
-            As for `OperatingPointDisplay.from_estimator`.
-        X, y : array-like, optional
-            Rows and labels. By default the rows the operating point was chosen on.
-        %(drawn_class)s
-        %(axes)s
-        %(bins)s
-
-        Returns
-        -------
-        ScoresDisplay
-            The display, drawn.
-        """
-        return cls._from_rows(score_estimator(estimator, X, y, positive=positive), ax, bins)
-
-    @classmethod
-    @with_shared_docs
-    def from_summary(
-        cls, summary: FitSummary, *, positive: str | None = None, ax: Any = None, bins: int = 30
-    ) -> ScoresDisplay:
-        """Draw from the summary of a fit.
-
-        Parameters
-        ----------
-        %(summary_with_scores)s
-        %(drawn_class)s
-        %(axes)s
-        %(bins)s
-
-        Returns
-        -------
-        ScoresDisplay
-            The display, drawn.
-        """
-        return cls._from_rows(read_scores(summary, positive), ax, bins)
-
-    @classmethod
-    def _from_rows(cls, rows: ScoredRows, ax: Any, bins: int) -> ScoresDisplay:
+    def _from_rows(cls, rows: ScoredRows, ax: Any, **style: Any) -> Self:
         return cls.from_scores(
-            rows.scores, rows.sign, rows.unlabeled, threshold=rows.threshold, name=rows.name, ax=ax, bins=bins
+            rows.scores, rows.sign, rows.unlabeled, threshold=rows.threshold, name=rows.name, ax=ax, **style
         )
 
     @with_shared_docs
-    def plot(self, ax: Any = None, *, bins: int = 30) -> ScoresDisplay:
+    def plot(self, ax: Any = None, *, bins: int = 30) -> Self:
         """Draw the histograms and the threshold.
 
         Parameters
@@ -256,10 +257,7 @@ class ScoresDisplay:
         %(axes)s
         %(bins)s
 
-        Returns
-        -------
-        ScoresDisplay
-            The display itself.
+        %(drawn_display)s
         """
         ax = axes_to_draw_on(ax)
         outline = {"histtype": "step", "linewidth": 2}

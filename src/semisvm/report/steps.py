@@ -47,10 +47,7 @@ class AuditDisplay:
         %(drawn_class)s
         %(axes_of_charts)s
 
-        Returns
-        -------
-        AuditDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         check_is_fitted(estimator)
         final = last_step(estimator)
@@ -71,10 +68,7 @@ class AuditDisplay:
         %(drawn_class)s
         %(axes_of_charts)s
 
-        Returns
-        -------
-        AuditDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         return cls(summary.audits[pick_class(summary.audits, positive, "audits")]).plot(axes)
 
@@ -86,10 +80,7 @@ class AuditDisplay:
         ----------
         %(axes_of_charts)s
 
-        Returns
-        -------
-        AuditDisplay
-            The display itself.
+        %(drawn_display)s
         """
         if axes is None:
             axes = pyplot().subplots(1, 3, sharey=True, figsize=(9, 2.4), layout="constrained")[1]
@@ -146,10 +137,7 @@ class RoundsDisplay:
         %(axes_of_charts)s
         %(line_options)s
 
-        Returns
-        -------
-        RoundsDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         check_is_fitted(estimator)
         final = last_step(estimator)
@@ -172,10 +160,7 @@ class RoundsDisplay:
         %(axes_of_charts)s
         %(line_options)s
 
-        Returns
-        -------
-        RoundsDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         return cls(summary.rounds).plot(columns=columns, axes=axes, **line)
 
@@ -189,10 +174,7 @@ class RoundsDisplay:
         %(axes_of_charts)s
         %(line_options)s
 
-        Returns
-        -------
-        RoundsDisplay
-            The display itself.
+        %(drawn_display)s
         """
         names = list(self.columns) if columns is None else list(columns)
         unknown = [name for name in names if name not in self.columns]

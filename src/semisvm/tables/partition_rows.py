@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -24,14 +24,15 @@ from scipy import sparse
 
 from semisvm.errors import DataError, fault, shorten
 from semisvm.labels import encode
-from semisvm.matrices import is_sparse_matrix, stack_rows
+from semisvm.matrices import as_dense, stack_rows
 from semisvm.primal import DaskRows, FileRows, Rows, ScratchWriter
 from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
 from semisvm.primal.files import CsrScratchWriter
-from semisvm.tables.classes import Classes, label_texts, unmark
+from semisvm.tables.classes import Classes
 from semisvm.tables.encode import TableEncoder
+from semisvm.tables.folders import texts_of_labels
 from semisvm.tables.methods import Tell, say_nothing
-from semisvm.tables.read import Chunk, RowReader, label_spellings, labels_from_text, open_rows
+from semisvm.tables.read import RowReader, label_spellings, labels_from_text, open_rows
 
 if TYPE_CHECKING:
     import pandas
@@ -134,110 +135,93 @@ def _connect(distributed: Any, address: str) -> Any:
 # ---- all rows ----
 
 
-@dataclass
-class Pool:
-    """All rows of a folder as machines take them."""
+@dataclass(frozen=True)
+class RowCoder:
+    """Makes numbers of the rows of a file: features as float32, and class codes."""
 
-    files: list[Path]
-    heights: list[int]
     encoder: TableEncoder
     classes: Classes
     target: str
     unlabeled: str | None
-    same: dict[str, str]
-    workers: Here | OnCluster
+    same: dict[str, str]  # what some labels are to be replaced by
 
     @property
     def width(self) -> int:
-        """Return the number of encoded columns."""
-        return width_of(self.encoder)
+        """The number of encoded columns."""
+        return max(one.stop for one in self.encoder.transformer_.output_indices_.values())
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the rows are kept sparse: where a matrix of products of all columns would be too large."""
-        return is_kept_sparse(self.encoder)
+        """Whether encoded rows stay sparse: where a matrix of products of all columns would be too large."""
+        from semisvm.primal.passes import WIDEST_HESSIAN  # with the compiler, which `semisvm predict` does not load
+
+        return bool(self.encoder.transformer_.sparse_output_) and self.width > WIDEST_HESSIAN
+
+    def parts(self, file: Path) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield (features, class codes) of a file, part by part."""
+        for chunk in open_rows(file).chunks(self.encoder.plain_numbers, frozenset((*self.encoder.names, self.target))):
+            assert chunk.frame is not None
+            X = self.encoder.transform(chunk.frame)
+            yield (X if self.is_sparse else as_dense(X)).astype(np.float32), self._codes(chunk.frame)
+
+    def features(self, file: Path) -> Any:
+        """A task: all rows of a file."""
+        return stack_rows([X for X, _ in self.parts(file)])
+
+    def codes(self, file: Path, n_rows: int) -> np.ndarray:
+        """A task: the class codes of a file; its other columns are not read."""
+        reader = open_rows(file)
+        if self.target not in (reader.names or ()):
+            return np.full(n_rows, -1, dtype=np.int8)
+        return np.concatenate([self._codes(chunk.frame) for chunk in reader.chunks(only=frozenset([self.target]))])
+
+    def _codes(self, frame: Any) -> np.ndarray:
+        texts = texts_of_labels(frame, self.target, self.unlabeled)
+        return self.classes.codes_of([self.same.get(text, text) for text in texts]).astype(np.int8)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """All rows of a folder as machines take them; `heights` are the numbers of rows in the files."""
+
+    files: list[Path]
+    heights: list[int]
+    coder: RowCoder
+    workers: Here | OnCluster
 
     def rows(self, tell: Tell = say_nothing) -> Rows:
         """Encode all rows: into a scratch file here, or where the workers are."""
-        names = np.array(self.classes.names)
-        how = (self.encoder, self.classes, self.target, self.unlabeled, self.same)
+        names = np.array(self.coder.classes.names)
         if isinstance(self.workers, OnCluster):
-            rows: Rows = _rows_on_cluster(self.files, self.heights, how, self.width, self.is_sparse)
-            rows.classes = names
-            return rows
-        writer: Any = CsrScratchWriter(self.width) if self.is_sparse else ScratchWriter(self.width)
+            there = self._rows_on_cluster()
+            there.classes = names
+            return there
+        width = self.coder.width
+        writer: Any = CsrScratchWriter(width) if self.coder.is_sparse else ScratchWriter(width)
         codes = []
         for number, file in enumerate(self.files, 1):
-            for X, own in encoded_chunks(file, *how):
+            for X, own in self.coder.parts(file):
                 writer.write(X)
                 codes.append(own)
             tell("Encoding", number, len(self.files), "files")
         found: Rows = writer.rows(codes=np.concatenate(codes), classes=names)
         return found
 
+    def _rows_on_cluster(self) -> DaskRows:
+        import dask.array as da
+        from dask import delayed
 
-def width_of(encoder: TableEncoder) -> int:
-    """Return the number of encoded columns."""
-    return max(one.stop for one in encoder.transformer_.output_indices_.values())
-
-
-def is_kept_sparse(encoder: TableEncoder) -> bool:
-    """Whether encoded rows stay sparse: where a matrix of products of all columns would be too large."""
-    from semisvm.primal.passes import WIDEST_HESSIAN  # with the compiler, which `semisvm predict` does not load
-
-    return bool(encoder.transformer_.sparse_output_) and width_of(encoder) > WIDEST_HESSIAN
-
-
-def encoded_chunks(
-    file: Path, encoder: TableEncoder, classes: Classes, target: str, unlabeled: str | None, same: Mapping[str, str]
-) -> Any:
-    """Yield (rows as float32, class codes) of a file, part by part."""
-    for chunk in open_rows(file).chunks(encoder.plain_numbers, frozenset((*encoder.names, target))):
-        codes = _codes_of(chunk, classes, target, unlabeled, same)
-        assert chunk.frame is not None
-        X = encoder.transform(chunk.frame)
-        yield (X.toarray() if is_sparse_matrix(X) and not is_kept_sparse(encoder) else X).astype(np.float32), codes
-
-
-def _codes_of(chunk: Chunk, classes: Classes, target: str, unlabeled: str | None, same: Mapping[str, str]) -> Any:
-    assert chunk.frame is not None
-    has_target = target in chunk.frame.columns
-    texts = unmark(label_texts(chunk.frame[target]), unlabeled) if has_target else [""] * len(chunk)
-    return classes.codes_of([same.get(text, text) for text in texts]).astype(np.int8)
-
-
-def encode_file(file: Path, *how: Any) -> Any:
-    """A task: all rows of a file."""
-    found = [X for X, _ in encoded_chunks(file, *how)]
-    return stack_rows(found)
-
-
-def codes_of_file(file: Path, n_rows: int, target: str, *how: Any) -> np.ndarray:
-    """A task: the class codes of a file; its other columns are not read."""
-    reader = open_rows(file)
-    if target not in (reader.names or ()):
-        return np.full(n_rows, -1, dtype=np.int8)
-    return np.concatenate(
-        [_codes_of(chunk, how[0], target, *how[1:]) for chunk in reader.chunks(only=frozenset([target]))]
-    )
-
-
-def _rows_on_cluster(files: list[Path], heights: list[int], how: Any, width: int, is_sparse: bool) -> DaskRows:
-    import dask.array as da
-    from dask import delayed
-
-    encoder, classes, target, unlabeled, same = how
-    shared = delayed(encoder, pure=False)  # one task that holds it: it is sent once per worker
-    read, look = delayed(encode_file, pure=False), delayed(codes_of_file, pure=False)
-    empty = np.empty((0, width), np.float32)
-    meta: Any = sparse.csr_matrix(empty) if is_sparse else empty
-    blocks, codes = [], []
-    for file, height in zip(files, heights, strict=True):
-        X = read(file, shared, classes, target, unlabeled, same)
-        blocks.append(da.from_delayed(X, (height, width), dtype=np.float32, meta=meta))
-        own = look(file, height, target, classes, unlabeled, same)
-        codes.append(da.from_delayed(own, (height,), dtype=np.int8))
-    return DaskRows(da.concatenate(blocks), da.concatenate(codes))
+        shared = delayed(self.coder, pure=False)  # one task that holds it: it is sent once per worker
+        encode_file, look = delayed(RowCoder.features, pure=False), delayed(RowCoder.codes, pure=False)
+        width = self.coder.width
+        empty = np.empty((0, width), np.float32)
+        meta: Any = sparse.csr_matrix(empty) if self.coder.is_sparse else empty
+        blocks, codes = [], []
+        for file, height in zip(self.files, self.heights, strict=True):
+            X, own = encode_file(shared, file), look(shared, file, height)
+            blocks.append(da.from_delayed(X, (height, width), dtype=np.float32, meta=meta))
+            codes.append(da.from_delayed(own, (height,), dtype=np.int8))
+        return DaskRows(da.concatenate(blocks), da.concatenate(codes))
 
 
 # ---- tables of numbers ----

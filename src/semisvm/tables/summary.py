@@ -63,27 +63,13 @@ class MethodSummary:
 
 @dataclass(frozen=True)
 class ScoreSample:
-    """Scores for one class.
+    """Scores for one class."""
 
-    Attributes
-    ----------
-    labeled : tuple of float
-        Scores of the labeled rows.
-    sign : tuple of int
-        For each labeled row +1 if it is of the class, -1 if not.
-    level : str
-        How the scores were obtained: "empirical", "cross-fitted" or "certified".
-    unlabeled : tuple of float
-        Sorted scores of the unlabeled rows, or of a random sample of them.
-    n_unlabeled : int
-        The number of unlabeled rows that were scored.
-    """
-
-    labeled: tuple[float, ...]
-    sign: tuple[int, ...]
-    level: str
-    unlabeled: tuple[float, ...] = ()
-    n_unlabeled: int = 0
+    labeled: tuple[float, ...]  # of the labeled rows
+    sign: tuple[int, ...]  # for each labeled row +1 if it is of the class, -1 if not
+    level: str  # how the scores were obtained: "empirical", "cross-fitted" or "certified"
+    unlabeled: tuple[float, ...] = ()  # sorted, of the unlabeled rows or of a random sample of them
+    n_unlabeled: int = 0  # unlabeled rows that were scored
 
 
 @dataclass(frozen=True)

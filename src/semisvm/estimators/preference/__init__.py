@@ -2,8 +2,8 @@
 
 A threshold on the scores of a support vector machine trades precision for recall. It is chosen on labeled rows that the
 machine was not trained on. In the paper these are half of the labels, and unlabeled rows join the training rows with
-soft labels while the threshold is found. Here, by default, every label trains and every label calibrates
-(`_calibration`), and unlabeled rows join where the labels say that this helps (`_unlabeled`).
+soft labels while the threshold is found (`_paper`). Here, by default, every label trains and every label calibrates,
+and unlabeled rows join where the labels say that this helps (`_cross`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from semisvm.estimators.auto.kernel import settle_kernel
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.equal_rows import EqualRows, arrange_repeated, find_repeats
-from semisvm.estimators.preference._calibration import CrossFitted, Outcome
+from semisvm.estimators.preference._cross import CrossFitted
 from semisvm.estimators.preference._decision import (
     PREFERENCE_CONSTRAINTS,
     PreferenceMixin,
@@ -30,7 +30,7 @@ from semisvm.estimators.preference._decision import (
     warn_unless_reached,
 )
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
-from semisvm.estimators.preference._plan import Plan
+from semisvm.estimators.preference._plan import Outcome, Plan
 from semisvm.estimators.preference.classifier import PreferenceClassifier
 from semisvm.estimators.problem import Loss, Solver, TrainingProblem
 from semisvm.estimators.rounds import Rounds
@@ -273,7 +273,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         """Equal unlabeled rows get equal labels in the paper's rounds: they become one row with their total weight."""
         if not isinstance(self.kernel, str) or part.kernel.is_precomputed or self.calibration == "cross":
             return None
-        if part.form.is_primal:
+        if part.is_primal:
             return None
         own_code = np.where(part.labels.is_labeled, np.arange(part.n_rows), UNLABELED_CODE)  # labeled rows stay apart
         return find_repeats(part.X, own_code)
@@ -309,7 +309,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         self, problem: TrainingProblem, part: TrainingProblem, plan: Plan, fits: list[BinaryFit], formula: Formula
     ) -> np.ndarray:
         """Scores without the bias, (n_certifying, n_problems)."""
-        if part.form.is_primal:
+        if part.is_primal:
             return np.asarray(problem.X[plan.certifies] @ MethodFit(fits, formula, "ovr").weights_of_features.T)
         row_beta = np.stack([fit.row_beta for fit in fits])
         is_support = (row_beta != 0).any(axis=0)

@@ -21,9 +21,10 @@ from semisvm.decision.audit import Audit
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import FairSampleWarning
 from semisvm.estimators.binary import combine
-from semisvm.estimators.preference._calibration import CrossFitted, Outcome, PaperRounds
+from semisvm.estimators.preference._cross import CrossFitted
 from semisvm.estimators.preference._learner import Learner
-from semisvm.estimators.preference._plan import Plan, draw_pool, make_plan, split_labels
+from semisvm.estimators.preference._paper import PaperRounds
+from semisvm.estimators.preference._plan import Outcome, Plan, draw_folds, draw_pool, make_plan, split_labels
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
 from semisvm.matrices import stored_numbers
@@ -185,7 +186,8 @@ class PreferenceMixin:
         """
         target, seed = plan.targets[number], plan.draw_seed()
         if self.calibration == "cross":
-            return CrossFitted(learner, sign, target, seed, n_draws, measures)
+            folds = draw_folds(np.where(measures, sign, 0), n_draws=n_draws, seed=seed)
+            return CrossFitted(learner, sign, folds, target, seed=seed)
         trains, calibrates = sign != 0, (sign != 0) & measures
         if self.calibration == "part":
             trains, calibrates = split_labels(sign, self.calibration_size, seed, measures)

@@ -1,6 +1,6 @@
 """The idea of PSVM around any classifier; the paper names Bayesian networks and neural networks.
 
-The rounds and the calibration are those of `PreferenceSVC` (`_calibration`), with a classifier of scikit-learn that
+The rounds and the calibration are those of `PreferenceSVC` (`_cross`, `_paper`), with a classifier of scikit-learn that
 is trained from the beginning each time. The classifier has to give scores: `decision_function`, or `predict_proba`,
 whose log-odds are used.
 """
@@ -27,7 +27,7 @@ from semisvm.estimators.classifier import (
     winning_codes,
 )
 from semisvm.estimators.equal_rows import as_repetitions, content_order
-from semisvm.estimators.preference._calibration import CrossFitted, Outcome
+from semisvm.estimators.preference._cross import FEW_CANDIDATES, CrossFitted
 from semisvm.estimators.preference._decision import (
     PREFERENCE_CONSTRAINTS,
     PreferenceMixin,
@@ -37,7 +37,7 @@ from semisvm.estimators.preference._decision import (
     warn_unless_reached,
 )
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
-from semisvm.estimators.preference._unlabeled import FEW_CANDIDATES
+from semisvm.estimators.preference._plan import Outcome
 from semisvm.estimators.progress import Progress
 from semisvm.estimators.rounds import EndedEarlyError
 from semisvm.estimators.streams import Gathered, decide_rows, fit_gathered, scores_of_rows

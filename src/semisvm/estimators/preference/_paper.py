@@ -1,12 +1,4 @@
-"""The two ways to train and to calibrate one binary problem, for any learner: cross-fitted, and the paper's rounds.
-
-`CrossFitted`: every label trains and every label calibrates. The labeled rows are dealt out to folds. The machine that
-decides is trained on all labels. The threshold is chosen on out-of-fold scores: each label is scored by a machine that
-has not seen it. `_unlabeled.CandidateChoice` uses the same scores to choose the machine, with soft labels or without.
-Each candidate of that choice is a round. The first is the supervised machine. It is the answer where the fit ends
-before the choice is made.
-
-`PaperRounds`: Algorithm 1 of the PSVM paper; docs/preference.md lists what the paper leaves open.
+"""Algorithm 1 of the PSVM paper on one binary problem; docs/preference.md lists what the paper leaves open.
 
     L        labels that train
     B        labels that calibrate. L and B are two halves of the labels ("part"), or both are all labels ("full").
@@ -33,128 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import (
-    Counts,
-    OperatingPoint,
-    Target,
-    adjust,
-    best_of,
-    choose_for,
-    count_at,
-    f_score,
-    measure,
-    precision,
-    recall,
-)
-from semisvm.decision.audit import Audit, make_audit
+from semisvm.decision import Counts, Target, adjust, best_of, count_at, measure
+from semisvm.decision.audit import make_audit
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
-from semisvm.estimators.preference._plan import draw_folds
-from semisvm.estimators.preference._unlabeled import CandidateChoice, Trial
-from semisvm.estimators.progress import RoundRecord
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a method learned about one class against the rest.
-
-    model                the trained classifier, as its learner keeps it
-    values               (n,) its decision values of all rows, without the threshold
-    point                the operating point, with the threshold
-    audit                the steps that led to it (`semisvm.decision.audit`)
-    calibration_scores   (m,) the scores that the threshold was chosen on
-    calibration_sign     (m,) the true signs of these rows
-    is_held_out          whether those scores come from machines that were not trained on these rows
-    labeled_in           (n,) the round that gave each row its last soft label; 0 for the user's labels, -1 for none
-    fair_scores          (n,) scores for the fair-sample check, of labeled and unlabeled rows by machines that were not
-                         trained on them; NaN for other rows. None where there are none
-    ended                "cycle" or "max_rounds"; None where the method converged
-    """
-
-    model: Any
-    values: np.ndarray
-    point: OperatingPoint
-    audit: Audit
-    calibration_scores: np.ndarray
-    calibration_sign: np.ndarray
-    is_held_out: bool
-    labeled_in: np.ndarray
-    fair_scores: np.ndarray | None = None
-    ended: str | None = None
-
-
-def measures_at(counts: Counts, prefix: str = "") -> dict[str, float]:
-    """Precision, recall and F1, for the record of a round."""
-    found = {"precision": precision(counts), "recall": recall(counts), "f_score": f_score(counts)}
-    return {prefix + name: float(value) for name, value in found.items()}
-
-
-class CrossFitted(CandidateChoice):
-    """Cross-fitting of one binary problem.
-
-    sign      (n,) the labels, 0 where there is none
-    seed      of the folds and of the choice
-    n_draws   how often folds are drawn (`draw_folds`)
-    measures  (n,) mask: labels that are scored out of fold; the others train in every fold. None: all labels
-    """
-
-    def __init__(
-        self,
-        learner: Learner,
-        sign: np.ndarray,
-        target: Target,
-        seed: int,
-        n_draws: int | None = None,
-        measures: np.ndarray | None = None,
-    ):
-        folds = draw_folds(sign if measures is None else np.where(measures, sign, 0), n_draws=n_draws, seed=seed)
-        super().__init__(learner, sign, folds=folds, target=target, seed=seed)
-        self.label_sign = self.sign[self.labeled]
-
-    def mark_chosen(self, history: list[RoundRecord]) -> list[RoundRecord]:
-        """The records of the candidates, now that the choice is made."""
-        return [record.with_details(chosen=record.details["candidate"] == str(self.chosen)) for record in history]
-
-    def _tried(self, trial: Trial) -> None:
-        """Close a round: measure the candidate at the threshold that it would get."""
-        scores = trial.scores
-        point = choose_for(self.target, scores, self.label_sign, level="cross-fitted")
-        self.learner.done(
-            **measures_at(count_at(scores, self.label_sign, 0.0)),
-            **measures_at(point.counts, "adjusted_"),
-            threshold=point.threshold,
-            soft_positive=trial.n_soft[0],
-            soft_negative=trial.n_soft[1],
-            **trial.details,
-        )
-
-    def outcome(self, unfinished: tuple[Any, np.ndarray] | None = None) -> Outcome:
-        """The chosen machine; where the fit ended before the choice, the supervised or the unfinished machine."""
-        labeled_in = np.where(self.sign != 0, 0, -1)
-        if not self.trials:
-            assert unfinished is not None
-            model, values = unfinished
-            scores = supervised = values[self.labeled]
-            point = measure(scores, self.label_sign, 0.0, target=self.target)
-        else:
-            supervised = self.trials[0].scores
-            if self.leader is None:
-                assert self.supervised is not None
-                (model, values), scores = self.supervised, supervised
-            else:
-                model, values, scores = self.learner.model, self.values, self.leader.scores
-                labeled_in = np.where(self.guess != 0, self.leader.candidate.n_rounds, labeled_in)
-            point = choose_for(self.target, scores, self.label_sign, level="cross-fitted")
-        return Outcome(
-            model=model,
-            values=values,
-            point=point,
-            audit=make_audit(self.target, supervised, self.label_sign, point, point.level),
-            calibration_scores=scores,
-            calibration_sign=self.label_sign,
-            is_held_out=bool(self.trials),
-            labeled_in=labeled_in,
-            fair_scores=self.fair_scores(),
-        )
+from semisvm.estimators.preference._plan import Outcome, measures_at
 
 
 @dataclass(frozen=True)
