@@ -315,6 +315,8 @@ def test_auto_takes_an_available_device_if_the_cpu_would_take_longer_than_starti
     monkeypatch.setattr(devices, "_n_driver_devices", lambda: 0)
     assert devices.resolve("auto", 500_000) == "cpu"
     assert devices.explain_choice(500_000, 10).endswith("there is no CUDA device")
+    assert devices.explain_choice(100, 5).startswith("cpu: expected to take less than 0.1 s, starting a device would")
+    assert devices.explain_compilation("cpu") is None
 
 
 def test_auto_does_not_import_torch_to_find_out_that_the_cpu_is_better():

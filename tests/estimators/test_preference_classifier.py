@@ -86,6 +86,15 @@ def test_a_share_is_a_weight_or_a_chance():
     assert_allclose(logistic.model.coef_, oracle.coef_)
 
 
+@pytest.mark.parametrize("asked", [{}, {"min_recall": 0.5, "confidence": 0.6}])
+def test_a_row_of_weight_two_is_two_rows_where_labels_are_compared_with_other_rows(asked):
+    X, y, _ = overlapping(0, n=200, n_labeled=60)
+    times = np.where(np.arange(200) % 3 == 0, 2, 1)
+    model = PreferenceClassifier(GaussianNB(), random_state=0, **asked)
+    weighted = clone(model).fit(X, y, sample_weight=times).fair_sample_
+    assert weighted == model.fit(np.repeat(X, times, axis=0), np.repeat(y, times)).fair_sample_
+
+
 def test_sample_weights_need_an_estimator_that_takes_them():
     X, y, _ = overlapping(0)
     with pytest.raises(ValueError, match="KNeighborsClassifier takes no sample_weight: leave it out"):

@@ -13,7 +13,7 @@ from semisvm.tables.columns import decide, settle_columns
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.folders import SurveyPlan, survey_file
 from semisvm.tables.methods import say_nothing
-from semisvm.tables.partition_encoder import count_file, make_encoder, spans_around_medians
+from semisvm.tables.partition_encoder import blank_encoder, count_file, make_encoder, spans_around_medians
 from semisvm.tables.partition_rows import Here
 from semisvm.tables.read_training import read_training
 
@@ -74,9 +74,7 @@ def learn(files, names, most=2_000):
     plan = SurveyPlan("kind", None, names, files[0], None, most, most)
     survey = Here().gather(survey_file, files, plan, tell=say_nothing, what="")
     columns, _ = settle_columns(survey.facts)
-    encoder = TableEncoder(columns)
-    encoder.columns_ = columns
-    typed, groups = encoder.typed(survey.unlabeled.frame)
+    typed, groups = blank_encoder(columns).typed(survey.unlabeled.frame)
     X = typed[groups["number"]].to_numpy()
     spans = spans_around_medians(X, np.ones(len(X)))
     counts = Here().gather(count_file, files, columns, spans, tell=say_nothing, what="")

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.dual import Status
-from semisvm.estimators.problem import Limits, LinearRows, TrainingProblem
+from semisvm.estimators.problem import FEW_ROWS, Limits, LinearRows, TrainingProblem
 from semisvm.estimators.progress import RoundRecord, Watch
 from semisvm.kernels import Formula, KernelRows
 from semisvm.labels import Labels
@@ -42,10 +42,6 @@ class Pair:
         if self.negative is None:
             return np.ones(len(labels.codes), dtype=bool)
         return (labels.codes == self.positive) | (labels.codes == self.negative) | ~labels.is_labeled
-
-    def of_rows(self, rows: np.ndarray) -> Pair:
-        """The same pair on some of the rows."""
-        return self
 
     def sign(self, codes: np.ndarray) -> np.ndarray:
         """+1 for the first class, -1 for the second (or the rest), 0 for rows that the pair does not concern."""
@@ -154,6 +150,12 @@ class BinaryFit:
         """Whether all that predictions need are numbers."""
         return bool(np.isfinite(self.row_beta if self.w is None else self.w).all() and np.isfinite(self.bias))
 
+    def at(self, rows: np.ndarray, row_beta: np.ndarray) -> BinaryFit:
+        """The fit with the entries of these of its rows, given by their numbers, and with other coefficients."""
+        rounds = None if self.rounds is None else self.rounds[rows]
+        guess = None if self.guess is None else self.guess[rows]
+        return replace(self, row_beta=row_beta, scores=self.scores[rows], rounds=rounds, guess=guess)
+
 
 @dataclass(frozen=True)
 class MethodFit:
@@ -208,7 +210,7 @@ def fit_pairs(
     *,
     kernel: KernelRows | None = None,
     is_frugal: bool = False,
-    few_rows: int | None = None,
+    few_rows: int = FEW_ROWS,
     fit_together: Callable[[list[BinaryTask]], list[BinaryFit]] | None = None,
 ) -> list[BinaryFit]:
     """Solve the binary problems one after the other; those that use the same rows share their kernel rows.
@@ -219,7 +221,6 @@ def fit_pairs(
     """
     labels, tasks = problem.labels, pairs(problem.labels.n_classes, problem.multi_class)
     costs = problem.costs.by_class(problem.name)
-    precision = {} if few_rows is None else {"few_rows": few_rows}
     fits: list[BinaryFit] = []
 
     def make_task(number: int, pair: Pair, rows: np.ndarray, kernel: KernelRows, watch: Any) -> BinaryTask:
@@ -244,8 +245,8 @@ def fit_pairs(
             rows = pair.rows(labels)
             if kernel is None or not rows.all():
                 serves_one_solve = is_frugal and (len(tasks) == 1 or not rows.all())
-                kernel = problem.select(rows).kernel_rows(formula, is_frugal=serves_one_solve, **precision)
-            is_batch = len(tasks) > 1 and all(pair.rows(labels).all() for pair in tasks)
+                kernel = problem.select(rows).kernel_rows(formula, is_frugal=serves_one_solve, few_rows=few_rows)
+            is_batch = len(tasks) > 1 and problem.multi_class == "ovr"  # all on the same rows
             if fit_together is not None and is_batch and getattr(kernel, "home", "cpu") != "cpu":
                 with ExitStack() as watches:
                     enter, one = watches.enter_context, problem.progress.one_problem

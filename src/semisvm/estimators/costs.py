@@ -15,7 +15,7 @@ that has no such machine asks for `Costs.by_class`, which refuses it.
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -234,17 +234,9 @@ class OneSided:
     cost: np.ndarray
     unit: float
 
-    def rows(self, labels: Labels) -> np.ndarray:
-        """Every row takes part."""
-        return np.ones(len(labels.codes), dtype=bool)
-
     def name(self, classes) -> str:
         """For people: "cost of spam"."""
         return f"cost of {classes[self.predicted]}"
-
-    def of_rows(self, rows: np.ndarray) -> OneSided:
-        """The same machine on some of the rows."""
-        return self if self.cost.ndim == 1 else replace(self, cost=self.cost[rows])
 
     def targets(self, codes: np.ndarray) -> np.ndarray:
         """cost_ik of each row, (n,), were `codes` the classes; in units of unit/2."""

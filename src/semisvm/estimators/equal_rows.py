@@ -32,7 +32,7 @@ import numpy as np
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.classifier import MANY_NUMBERS, pick_rows
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.kernels.threads import for_each, new_counter, team
+from semisvm.kernels.threads import for_each, in_pieces
 from semisvm.matrices import is_plain_float, is_sparse_matrix
 
 FEWEST_COPIES = 0.05  # share of the rows: below it the time saved would not be noticed
@@ -69,17 +69,11 @@ class EqualRows:
         row_beta = box * share[self.group]
         n_support = int(np.count_nonzero(row_beta))
         history = [record.with_details(n_support=n_support) for record in fit.history]
-        return replace(fit, row_beta=row_beta, scores=fit.scores[self.group], history=history)
+        return replace(fit.at(self.group, row_beta), history=history)
 
     def expand(self, fit: BinaryFit, weight: np.ndarray) -> BinaryFit:
         """A fit on the distinct rows as a fit on all of them, coefficients dealt out by weight, (n,)."""
-        return replace(
-            fit,
-            row_beta=fit.row_beta[self.group] * (weight / self.total(weight)[self.group]),
-            scores=fit.scores[self.group],
-            rounds=None if fit.rounds is None else fit.rounds[self.group],
-            guess=None if fit.guess is None else fit.guess[self.group],
-        )
+        return fit.at(self.group, fit.row_beta[self.group] * (weight / self.total(weight)[self.group]))
 
 
 def are_copies_alike(problem: TrainingProblem) -> bool:
@@ -88,7 +82,7 @@ def are_copies_alike(problem: TrainingProblem) -> bool:
     The primal form is made for so many rows that looking for copies would take longer than it saves.
     """
     costs, asked = problem.costs, problem.kernel.kernel
-    may_be_found = isinstance(asked, str) and asked != "precomputed" and not problem.form.is_primal
+    may_be_found = isinstance(asked, str) and asked != "precomputed" and not problem.is_primal
     return may_be_found and costs.of_row is None and (costs.matrix is None or costs.matrix.ndim == 2)
 
 
@@ -148,21 +142,10 @@ def join_copies(rows: np.ndarray, found: MethodFit) -> tuple[np.ndarray, MethodF
     if len(distinct) == len(rows):
         return rows, found
 
-    def one_of(values: np.ndarray | None) -> np.ndarray | None:
-        return None if values is None else values[first]
-
-    fits = [
-        replace(
-            fit,
-            row_beta=np.bincount(group, fit.row_beta) if fit.w is None else fit.row_beta,
-            scores=fit.scores[first],
-            rounds=one_of(fit.rounds),
-            guess=one_of(fit.guess),
-        )
-        for fit in found.fits
-    ]
+    fits = [fit.at(first, np.bincount(group, fit.row_beta) if fit.w is None else fit.row_beta) for fit in found.fits]
     per_row = {name: values[first] for name, values in found.per_row.items()}
-    return distinct, replace(found, fits=fits, codes=one_of(found.codes), per_row=per_row)
+    codes = None if found.codes is None else found.codes[first]
+    return distinct, replace(found, fits=fits, codes=codes, per_row=per_row)
 
 
 def content_order(X: Any, *ties: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
@@ -260,8 +243,7 @@ def _project(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     if is_plain_float(X) and X.size > MANY_NUMBERS:
         from semisvm.kernels.compiled import project_rows
 
-        rows, counter = np.arange(len(X)) if rows is None else rows, new_counter()
-        team().run(lambda: project_rows(counter, X, rows, direction, sums))
+        in_pieces(project_rows, X, np.arange(len(X)) if rows is None else rows, direction, sums)
         return sums
     picked = X if rows is None else pick_rows(X, rows)
 

@@ -25,7 +25,7 @@ from semisvm.errors import RowsLostError, UndefinedError
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, Pair, pairs
 from semisvm.estimators.classifier import check_class_counts, check_codes, widened
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.problem import Form, Limits, settle_form
+from semisvm.estimators.problem import Limits, settle_solver
 from semisvm.estimators.progress import Progress, Watch
 from semisvm.estimators.rounds import Rounds, record_of
 from semisvm.kernels import make_formula
@@ -114,8 +114,8 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
         )
     if sample_cost is not None:
         raise ValueError("Rows that are not in memory take costs of classes, not of rows: leave sample_cost out.")
-    asked = Form("primal" if estimator.solver == "auto" else estimator.solver, estimator.loss)
-    if not settle_form(asked, estimator.kernel, None, reason_against=None, device="cpu").is_primal:
+    solver: Any = "primal" if estimator.solver == "auto" else estimator.solver
+    if settle_solver(solver, estimator.loss, estimator.kernel, None, reason_against=None, device="cpu") != "primal":
         raise ValueError("Rows that are not in memory need solver='primal' or 'auto'.")
     rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
     n_of_class = rows.sum_over(count_classes, labels.n_classes)

@@ -279,7 +279,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         crossed = crossed_scores(found.fits, target, settings)
         outside = np.setdiff1d(np.flatnonzero(~labels.is_labeled), rows)
         others = self._average_scores(X[outside]) if len(outside) else None
-        self._check_labels(found, X[rows], Labels(labels.classes, labels.codes[rows]), crossed, random_sample)
+        self._check_labels(found, X[rows], Labels(labels.classes, labels.codes[rows]), crossed, plan)
         self._settle(crossed, target, plan.measures[rows[target.labeled]], plan)
         self._certify(plan, labels, X, (crossed, target.Y), others)
         codes = labels.codes.copy()

@@ -124,16 +124,14 @@ class OperatingMixin:
         check_is_fitted(self)
         return self._average_scores(read_rows(self, on_host(X), reset=False))
 
-    def _check_labels(
-        self, found: FamiliesFit, X: Any, labels: Labels, crossed: np.ndarray, random_sample: Any
-    ) -> None:
-        """Check whether the labels that a target is measured on look like a random sample; a mask is not checked.
+    def _check_labels(self, found: FamiliesFit, X: Any, labels: Labels, crossed: np.ndarray, plan: Plan) -> None:
+        """Check whether the labels that a target is measured on look like a random sample, unless the user says so.
 
         X, labels   the rows that kernels are made from
         crossed     (l, c) scores of the labeled rows
         """
         self.fair_sample_ = None
-        if self._has_target and random_sample is None:
+        if self._has_target and not plan.is_vouched_for:
             scores: np.ndarray | None = None
             if len(crossed) >= FEWEST_COMPARED:
                 scores = found.scores.copy()

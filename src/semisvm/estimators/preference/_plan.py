@@ -40,6 +40,7 @@ class Plan:
     measures    (n,) mask: labeled rows that may set thresholds and enter intervals: those that are a random sample
     learns      (n,) mask: the rows that train and calibrate, without the unlabeled rows beyond the pool
     random      draws the seeds of the binary problems, one after the other
+    is_vouched_for   whether the user says which labels are a random sample
     """
 
     targets: list[Target]
@@ -47,6 +48,7 @@ class Plan:
     measures: np.ndarray
     learns: np.ndarray
     random: np.random.RandomState
+    is_vouched_for: bool
 
     def draw_seed(self) -> int:
         """The seed of the next binary problem."""
@@ -84,7 +86,7 @@ def make_plan(
     learns = ~certifies
     if pool is not None:
         learns[np.delete(unlabeled, pool)] = False
-    return Plan(targets, certifies, measures & ~certifies, learns, random)
+    return Plan(targets, certifies, measures & ~certifies, learns, random, random_sample is not None)
 
 
 def draw_pool(n_unlabeled: int, random_state: Any) -> np.ndarray | None:
