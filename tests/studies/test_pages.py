@@ -1,9 +1,12 @@
 """Numbers that stand on two pages are those of the page that has them first."""
 
+import inspect
 import re
 
 import pytest
 
+import semisvm
+from semisvm.estimators import METHODS
 from source_files import REPOSITORY
 
 PAPERS = {"PSVM": "psvm", "CS4VM": "cs4vm", "cluster-SVM": "cluster-svm", "PTSVM": "ptsvm"}
@@ -184,3 +187,23 @@ def test_pages_say_where_autosvc_is_worse(name):
     pairs = zip(table["AutoSVC()"][:7], table["SupervisedSVC"][:7], strict=True)
     worse = [float(mine) > float(other) for mine, other in pairs]
     assert worse == [place == bci for place in range(7)]  # "on one of the seven"
+
+
+# ---- parameters ----
+
+
+def names_in(cell):
+    return re.findall(r"`(\w+)`", cell)
+
+
+def test_the_page_of_the_interface_names_every_parameter():
+    classes, parameters = page("docs/api.md").split("## Parameters, in their order")
+    shared = {name for line in cells(parameters.split("## ")[0]) for name in names_in(line[0])}
+    lines = {names_in(line[0])[0]: line for line in cells(classes)[2:]}
+    assert lines.keys() == {method.class_name for method in METHODS} | {"PreferenceClassifier"}
+    for name, (_, _, own, missing) in lines.items():
+        taken = set(inspect.signature(getattr(semisvm, name)).parameters)
+        if name != "PreferenceClassifier":  # whose line begins with "those of PreferenceSVC"
+            assert set(names_in(own)) == taken - shared, name
+        if not missing.startswith("everything"):
+            assert not set(names_in(missing)) & taken, name

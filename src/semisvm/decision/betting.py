@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,7 +34,7 @@ from scipy.special import gammaln, logsumexp
 
 from semisvm.decision.checks import Bools, Floats
 
-MOST_TOTALS = 48  # experts of the precision mixture
+MOST_TOTALS = 48  # experts of the precision mixture, equally spaced above the null's total
 PRIOR_STRENGTH = 8.0  # rows that the prior of the experts is worth
 CLAIM_ROUNDING = 1e-9
 
@@ -99,13 +99,6 @@ class SamplingEvidence:
 # ---- precision, equal draws ----
 
 
-class _Totals(NamedTuple):
-    """The experts of the precision mixture: totals M, and the logarithms of their weights."""
-
-    totals: Floats
-    log_weights: Floats
-
-
 def null_total(n: int, level: float) -> int:
     """Return the largest number of positives among n rows with which the share is still below `level`."""
     return math.ceil(level * n - CLAIM_ROUNDING) - 1
@@ -146,21 +139,15 @@ def mixture_log_evidence(
         rate = level + (1 - level) * (np.arange(MOST_TOTALS) + 0.5) / MOST_TOTALS
         ratio = pos * np.log(rate / level) + neg * np.log1p((level - rate) / (1 - level))
         return logsumexp(_log_prior(rate, level) + ratio, axis=-1)
-    totals, log_weights = _experts_of_share(n, level)
     K = null_total(n, level)
+    totals = np.unique(np.round(np.linspace(K + 1, n, min(MOST_TOTALS, n - K))))
+    log_weights = _log_prior((totals - 0.5) / n, level)
     log_ratio = log_weights + _log_falling(totals, pos) + _log_falling(n - totals, neg)
     with np.errstate(invalid="ignore"):
         log_ratio = log_ratio - _log_falling(K, pos) - _log_falling(n - K, neg)
     evidence = logsumexp(np.where(np.isnan(log_ratio), -np.inf, log_ratio), axis=-1)
     evidence = np.where(neg[..., 0] > n - K, -np.inf, evidence)
     return np.where(pos[..., 0] > K, np.inf, evidence)
-
-
-def _experts_of_share(n: int, level: float) -> _Totals:
-    """Totals that are equally spaced above the null's."""
-    K = null_total(n, level)
-    totals = np.unique(np.round(np.linspace(K + 1, n, min(MOST_TOTALS, n - K))))
-    return _Totals(totals, _log_prior((totals - 0.5) / n, level))
 
 
 def _log_prior(rates: Floats, level: float) -> Floats:

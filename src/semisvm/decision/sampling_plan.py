@@ -11,12 +11,13 @@ what each row is worth to the claims, thresholds that are predicted to do.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from semisvm.decision.betting import CLAIM_ROUNDING
 from semisvm.decision.checks import Floats
+from semisvm.decision.counts import Counts, f_score, precision, recall
 from semisvm.decision.linear_claims import (
     LEAST_DOUBT,
     LinearForm,
@@ -177,7 +178,7 @@ def _assemble(scores, probabilities, forms, edges, cuts, shares, equal_draws, as
             "below the highest score."
         )
     shares = shares if len(planned) == len(cuts) else _start_shares(len(planned))
-    planned = [PlannedThreshold(t.threshold, t.n_bands, t.n_accepted, v) for t, v in zip(planned, shares, strict=True)]
+    planned = [replace(threshold, share=share) for threshold, share in zip(planned, shares, strict=True)]
     speeds = np.ones(n_bands) if equal_draws else _mean_of_designs(sizes, beliefs, forms, planned)
     return SamplingPlan(codes, sizes, speeds, beliefs, tuple(planned))
 
@@ -291,17 +292,13 @@ def predicted_value(plan: SamplingPlan, form: LinearForm, n_accepting: int, targ
 
 def measure_of(tp: float, fp: float, fn: float, n_rows: int, form: LinearForm, target: Target) -> float:
     """Return a measure from totals; NaN where it is undefined."""
-    if form.measure == "precision":
-        top, bottom = tp, tp + fp
-    elif form.measure == "recall":
-        top, bottom = tp, tp + fn
-    elif form.measure == "f":
-        b2 = target.beta**2
-        top, bottom = (1 + b2) * tp, (1 + b2) * tp + b2 * fn + fp
-    else:
+    if form.measure == "cost":
         missed, accepted = target.costs or (0.0, 0.0)
-        top, bottom = missed * fn + accepted * fp, n_rows
-    return top / bottom if bottom else math.nan
+        return (missed * fn + accepted * fp) / n_rows if n_rows else math.nan
+    counts = Counts(tp, fp, fn, 0)
+    if form.measure == "f":
+        return float(f_score(counts, target.beta))
+    return float(precision(counts) if form.measure == "precision" else recall(counts))
 
 
 def _room(claim: StratifiedClaim) -> float:

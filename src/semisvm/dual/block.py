@@ -257,7 +257,7 @@ class Blocks:
             return
         for b in range(self.n_problems):
             rows = self.row[self.chosen[b, new].clamp(min=0).long()].long()
-            self.kernel.make(rows, self.stored[b * self.size + new.start : b * self.size + new.stop])
+            self.kernel.device_source.write(rows, self.stored[b * self.size + new.start : b * self.size + new.stop])
 
     def look(self) -> Callable[[], np.ndarray]:
         """Start a transfer to the host; call the result for (4, B): gap, objective, n_iter, state."""

@@ -32,7 +32,7 @@ import numpy as np
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.classifier import MANY_NUMBERS, pick_rows
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.kernels.threads import for_each, new_counter, team
+from semisvm.kernels.threads import for_each, in_pieces
 from semisvm.matrices import is_plain_float, is_sparse_matrix
 
 FEWEST_COPIES = 0.05  # share of the rows: below it the time saved would not be noticed
@@ -243,8 +243,7 @@ def _project(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     if is_plain_float(X) and X.size > MANY_NUMBERS:
         from semisvm.kernels.compiled import project_rows
 
-        rows, counter = np.arange(len(X)) if rows is None else rows, new_counter()
-        team().run(lambda: project_rows(counter, X, rows, direction, sums))
+        in_pieces(project_rows, X, np.arange(len(X)) if rows is None else rows, direction, sums)
         return sums
     picked = X if rows is None else pick_rows(X, rows)
 

@@ -27,11 +27,11 @@ from semisvm.estimators.classifier import check_class_counts, check_codes, widen
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.problem import Limits, settle_solver
 from semisvm.estimators.progress import Progress, Watch
-from semisvm.estimators.rounds import Rounds, record_of
+from semisvm.estimators.rounds import Rounds
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode
 from semisvm.matrices import stack_rows
-from semisvm.primal import ClassPrices, FileRows, MemoryRows, PrimalProblem, PrimalSolution, RowPart, Rows
+from semisvm.primal import FileRows, MemoryRows, PrimalProblem, PrimalSolution, RowPart, Rows
 from semisvm.primal.dask_rows import is_dask, map_lazily, read_dask
 from semisvm.primal.problem import Loss
 from semisvm.primal.ranks import count_classes, count_open, score_part, take_labeled, take_some
@@ -64,9 +64,18 @@ class StreamProblem:
     unfinished: dict[str, PrimalSolution] = field(default_factory=dict)
     reached: dict[str, PrimalSolution] = field(default_factory=dict)
 
-    def tasks(self, auto: str) -> list[Pair]:
-        """The binary problems; `auto` is what multi_class="auto" means for the method."""
-        return pairs(self.labels.n_classes, auto if self.multi_class == "auto" else self.multi_class)
+    def fit_pairs(self, auto: str, fit_pair: Callable[[Pair, StreamRounds], BinaryFit]) -> MethodFit:
+        """Fit each pair of classes; `auto` is what multi_class="auto" means for the method."""
+        scheme = auto if self.multi_class == "auto" else self.multi_class
+        tasks = pairs(self.labels.n_classes, scheme)
+        fits: list[BinaryFit] = []
+        with self.progress.whole_fit("fit", max_subtasks=len(tasks)):
+            for pair in tasks:
+                with self.progress.one_problem(pair.name(self.labels.classes)) as watch:
+                    fits.append(fit_pair(pair, StreamRounds(self, watch)))
+        one_row = np.zeros((1, self.rows.n_features))  # models keep the name of the kernel
+        formula = make_formula("linear", one_row, gamma="auto", coef0=0.0, degree=1, weight=np.ones(1))
+        return MethodFit(fits, formula, scheme)
 
     def labeled_rows(self) -> Rows:
         """The labeled rows, in memory where they are few."""
@@ -243,27 +252,6 @@ def _price_of_classes(estimator: Any, labels: Labels, n_of_class: np.ndarray) ->
     if costs.matrix is not None:
         raise ValueError("Rows that are not in memory take a dictionary of costs, not a matrix for several classes.")
     return np.asarray(costs.by_class(type(estimator).__name__).price(labels.codes), dtype=np.float64)
-
-
-def fit_supervised(problem: StreamProblem, C: float) -> list[BinaryFit]:
-    """The supervised machine of each pair of classes."""
-    fits: list[BinaryFit] = []
-    tasks = problem.tasks("ovo")
-    with problem.progress.whole_fit("fit", max_subtasks=len(tasks)):
-        for pair in tasks:
-            with problem.progress.one_problem(pair.name(problem.labels.classes)) as watch:
-                rounds = StreamRounds(problem, watch)
-                with rounds.until_stopped():
-                    prices = ClassPrices(pair.positive, pair.negative, C * problem.price)
-                    rounds.solve_prices(prices, problem.labeled_rows())
-                rounds.history.append(record_of(watch.name, rounds.solution))
-                fits.append(rounds.fit())
-    return fits
-
-
-def stream_formula(rows: Rows) -> Any:
-    """The linear kernel, of which models keep the name."""
-    return make_formula("linear", np.zeros((1, rows.n_features)), gamma="auto", coef0=0.0, degree=1, weight=np.ones(1))
 
 
 def scores_of_rows(estimator: Any, rows: Rows) -> np.ndarray:

@@ -221,17 +221,10 @@ def _linked(search: NearestNeighbors, X: Any, n_neighbors: int, weights: str) ->
     n_rows = X.shape[0]
     if n_rows == 1:  # there is no other node
         return sparse.csr_matrix((1, 1))
-    search.fit(X)
-    distances = search.kneighbors_graph(n_neighbors=min(n_neighbors, n_rows - 1), mode="distance")
-    return _symmetric(distances, weights)
-
-
-def _symmetric(distances: sparse.csr_matrix, weights: str) -> sparse.csr_matrix:
-    """Weights from the distances of linked nodes; a link that one side asked for holds for both."""
-    links = distances.copy()
-    if weights == "connectivity":
+    links = search.fit(X).kneighbors_graph(n_neighbors=min(n_neighbors, n_rows - 1), mode="distance")
+    width = links.data.mean()
+    if weights == "connectivity" or width == 0:
         links.data[:] = 1.0
     else:
-        width = distances.data.mean()
-        links.data = np.exp(-0.5 * (distances.data / width) ** 2) if width > 0 else np.ones_like(links.data)
-    return sparse.csr_matrix(links.maximum(links.T))
+        links.data = np.exp(-0.5 * (links.data / width) ** 2)
+    return sparse.csr_matrix(links.maximum(links.T))  # a link that one side asked for holds for both

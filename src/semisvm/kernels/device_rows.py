@@ -1,6 +1,6 @@
 """Rows of the kernel matrix in a device's memory: the whole matrix if it fits, otherwise made as they are needed.
 
-The solver for devices reads `DeviceRows.stored` (all of K, if `is_whole`) or asks `make` for the rows of its block. The
+The solver for devices reads `DeviceRows.stored` (all of K, if `is_whole`) or has `device_source` make its rows. The
 rest of the library uses them as any `KernelRows`.
 """
 
@@ -87,10 +87,6 @@ class DeviceRows:
         """Allocate memory for kernel rows on the device."""
         return torch.empty((n_rows, self.stride), dtype=getattr(torch, self.dtype.name), device=self.device)
 
-    def make(self, rows: Any, out: Any) -> None:
-        """out[i, :n] = K[rows[i]], for a tensor of rows."""
-        self.device_source.write(rows, out)
-
     def add_times(self, coefficients: Any, scores: Any) -> None:
         """scores[b] += K @ coefficients[b] in float64, for tensors of shape (n_problems, n) on the device."""
         n_problems, rows = len(coefficients), self.each_row
@@ -109,7 +105,7 @@ class DeviceRows:
                 if block is None:
                     stored, place = self.stored, rows[part]
                 else:
-                    self.make(part, block[: len(part)])
+                    self.device_source.write(part, block[: len(part)])
                     stored, place = block, rows[: len(part)]
                 self.add_to_scores(stored, place, own[part], sums, state, 1)
 
@@ -137,7 +133,7 @@ class DeviceRows:
             part = index[start : start + DEVICE_ROWS_PER_WRITE]
             block = self.empty(len(part))
             with current_device(self.device):
-                self.make(part, block)
+                self.device_source.write(part, block)
             out[start : start + len(part)] = block[:, : self.n_rows].cpu().numpy()
         return out
 

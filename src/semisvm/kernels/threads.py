@@ -9,8 +9,7 @@ its work queue aborts the process if two Python threads enter it, and OpenMP doe
 the team are started once and live as long as the process. A parallel part is a *region*: every thread calls the same
 function, which takes pieces of the work from a counter until none is left.
 
-    counter = new_counter()
-    team().run(lambda: compiled(counter, ...))
+    in_pieces(compiled, ...)
 
     @jit
     def compiled(counter, ...):
@@ -63,11 +62,6 @@ def jit(function: Callable[..., Any], **more: Any) -> Any:
         return njit(**options)(function)
 
 
-def jit_allocating(function: Callable[..., Any]) -> Any:
-    """Like `jit`, for a function that allocates arrays, which takes longer to compile."""
-    return jit(function, _nrt=True)
-
-
 def jit_part(function: Callable[..., Any]) -> Any:
     """Compile a function that only compiled functions call: it becomes part of their machine code."""
     from numba import njit
@@ -76,7 +70,7 @@ def jit_part(function: Callable[..., Any]) -> Any:
 
 
 class jit_late:
-    """Like `jit_allocating`, for a module that is used without its compiled functions too, made when one is called."""
+    """Like `jit`, made when it is called, for modules that are used without it too; it may allocate if `_nrt`."""
 
     def __init__(self, function: Callable[..., Any], **more: Any):
         self.function, self.options = function, {"_nrt": True} | more
@@ -106,9 +100,7 @@ def n_threads() -> int:
     return max(1, min(allowed))
 
 
-@cache
-def _n_cores() -> int:
-    return cpu_count()  # reads several system files, so it is asked once
+_n_cores = cache(cpu_count)  # it reads several system files, so it is asked once
 
 
 @cache
@@ -305,6 +297,14 @@ if hasattr(os, "register_at_fork"):
 def new_counter() -> np.ndarray:
     """Return the counter of a region, from which its threads take the numbers of pieces."""
     return np.zeros(1, dtype=np.int64)
+
+
+def in_pieces(
+    function: Callable[..., Any], *arguments: Any, most: int | None = None, memory: Callable[[], Any] | None = None
+) -> None:
+    """Call ``function(counter, *arguments)`` on up to `most` threads, each with its own `memory()` as last argument."""
+    counter = new_counter()
+    team().run(lambda: function(counter, *arguments, *([] if memory is None else [memory()])), most)
 
 
 def for_each(function: Callable[..., Any], pieces: Iterable[Any]) -> None:

@@ -75,10 +75,10 @@ def _task(row: BatchRow) -> dict[str, Any]:
 
 
 def _record(row: BatchRow, target: str) -> dict[str, Any]:
-    fields = {argilla_name(name): str(_or_empty(plain_cell(cell))) for name, cell in row.cells.items()}
+    cells = {argilla_name(name): plain_cell(cell) for name, cell in row.cells.items()}
     return {
         "id": str(row.number),
-        "fields": fields,
+        "fields": {name: "" if cell is None else str(cell) for name, cell in cells.items()},
         "metadata": {"row": row.number, "drawn": row.drawn},
         "suggestions": {},
         "responses": {argilla_name(target): [{"value": row.label, "user_id": NOBODY}]} if row.label else {},
@@ -89,10 +89,6 @@ def _record(row: BatchRow, target: str) -> dict[str, Any]:
 def argilla_name(name: str) -> str:
     """Return the name of a field or question as Argilla allows it: lower-case letters, digits, "_" and "-"."""
     return re.sub(r"[^a-z0-9_-]+", "_", name.lower()).strip("_") or "column"
-
-
-def _or_empty(cell: Any) -> Any:
-    return "" if cell is None else cell
 
 
 def setup_for(format: BatchFormat, classes: Sequence[str], target: str, columns: Sequence[str]) -> str:
@@ -110,8 +106,8 @@ def setup_for(format: BatchFormat, classes: Sequence[str], target: str, columns:
     return f"rg.Settings(fields=[{fields}], questions=[{question}])"
 
 
-def read_json_answers(path: str | Path, target: str) -> Iterator[tuple[str, str]]:
-    """Yield (row number, answer) as written in an export of either tool; the answer is "" where there is none.
+def read_json_answers(path: str | Path, target: str) -> Iterator[tuple[None, str, str]]:
+    """Yield (no line, row number, answer) of an export of either tool; the answer is "" where there is none.
 
     A row with several answers occurs several times. `target` is the label column, and so Argilla's question.
     """
@@ -131,7 +127,7 @@ def read_json_answers(path: str | Path, target: str) -> Iterator[tuple[str, str]
             reason = f"entry {number} is neither a task of Label Studio nor a record of Argilla with its row number"
             raise fault(path, reason, "Use the file that the campaign wrote, and export all of its data") from None
         for answer in answers or [""]:
-            yield str(row), answer
+            yield None, str(row), answer
 
 
 def _answers_of_task(task: Mapping[str, Any]) -> list[str]:
@@ -231,7 +227,7 @@ def read_answers(campaign: Campaign, path: str | Path) -> Told:
     `path` is a CSV file with the columns of a batch (others are ignored), or a .json export of Label Studio or Argilla.
     """
     is_json = Path(path).suffix.lower() == ".json"
-    found = _json_answers(campaign, path) if is_json else _csv_answers(campaign, path)
+    found = read_json_answers(path, campaign.about["target"]) if is_json else _csv_answers(campaign, path)
     numbers = file_rows(campaign) + 1
     classes = campaign.classes or []
     answers: dict[int, str | None] = {}
@@ -254,7 +250,7 @@ def read_answers(campaign: Campaign, path: str | Path) -> Told:
     return Told(campaign.n_labels - n_before, len(campaign.corrections) - n_corrected, n_empty)
 
 
-def _csv_answers(campaign: Campaign, path: str | Path) -> Iterator[tuple[int | None, str, str]]:
+def _csv_answers(campaign: Campaign, path: str | Path) -> Iterator[tuple[int, str, str]]:
     """Yield (line, row number, answer) of a CSV file; the answer is "" where there is none."""
     text = open_delimited(path)
     target, name = campaign.about["target"], campaign.about["row_column"]
@@ -267,20 +263,13 @@ def _csv_answers(campaign: Campaign, path: str | Path) -> Iterator[tuple[int | N
         yield line, cells[at_row].strip(), cells[at_label].strip()
 
 
-def _json_answers(campaign: Campaign, path: str | Path) -> Iterator[tuple[int | None, str, str]]:
-    for number, answer in read_json_answers(path, campaign.about["target"]):
-        yield None, number, answer
-
-
 def _row_number(path: str | Path, cell: str, numbers: np.ndarray, line: int | None) -> int:
     """Return the place in the pool of a row whose number in the file is given; `numbers` are those of the pool."""
-    try:
-        number = int(cell.strip())
-    except ValueError:
-        reason = f"{shorten(cell)} is not a row number"
-        raise fault(path, reason, "Leave the column of row numbers as the campaign wrote it", line=line) from None
+    number = int(cell) if cell.strip().isdecimal() else -1
     place = int(np.searchsorted(numbers, number))
-    if place == len(numbers) or numbers[place] != number:
-        reason = f"row {number} is not one of the {len(numbers)} rows of the data file that had no label"
-        raise fault(path, reason, "Leave the column of row numbers as the campaign wrote it", line=line)
-    return place
+    if place < len(numbers) and numbers[place] == number:
+        return place
+    reason = f"row {number} is not one of the {len(numbers)} rows of the data file that had no label"
+    if number < 0:
+        reason = f"{shorten(cell)} is not a row number"
+    raise fault(path, reason, "Leave the column of row numbers as the campaign wrote it", line=line)

@@ -20,8 +20,7 @@ import numpy as np
 
 from semisvm.estimators.binary import BinaryFit, Pair
 from semisvm.estimators.class_shares import PositiveShare, share_of_labels
-from semisvm.estimators.progress import Watch
-from semisvm.estimators.streams import StreamProblem, StreamRounds
+from semisvm.estimators.streams import StreamRounds
 from semisvm.estimators.transductive.relaxed import (
     ANNEALING_TOL,
     COOLING,
@@ -49,24 +48,12 @@ MOST_TURNS_PER_PRICE = 20
 Guess = tuple[np.ndarray, float, float]  # w, bias, line
 
 
-def fit_streamed(
-    problem: StreamProblem, C: float, C_unlabeled: float, algorithm: str, asked_share: Any
-) -> list[BinaryFit]:
-    """Fit each pair of classes; the outcome of a fit is its share of positives."""
-    tasks = problem.tasks("ovr")
-    with problem.progress.whole_fit("fit", max_subtasks=len(tasks)):
-        fits = []
-        for pair in tasks:
-            with problem.progress.one_problem(pair.name(problem.labels.classes)) as watch:
-                fits.append(_StreamedMachine(problem, pair, C, C_unlabeled, watch).run(algorithm, asked_share))
-    return fits
+class StreamedMachine:
+    """One binary problem; the outcome of its fit is the share of positives."""
 
-
-class _StreamedMachine:
-    """One binary problem."""
-
-    def __init__(self, problem: StreamProblem, pair: Pair, C: float, C_unlabeled: float, watch: Watch):
-        self.problem, self.C_unlabeled, self.rounds = problem, C_unlabeled, StreamRounds(problem, watch)
+    def __init__(self, rounds: StreamRounds, pair: Pair, C: float, C_unlabeled: float):
+        self.rounds, self.C_unlabeled = rounds, C_unlabeled
+        self.problem = problem = rounds.problem
         self.labeled = ClassPrices(pair.positive, pair.negative, C * problem.price)
         rest = [code for code in range(problem.labels.n_classes) if code != pair.positive]
         others = rest if pair.negative is None else [pair.negative]

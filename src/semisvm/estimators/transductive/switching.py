@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.binary import BinaryTask
 from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows, unlabeled_rows
 from semisvm.estimators.problem import LinearRows, lower_bound
 from semisvm.estimators.rounds import Rounds, Solution, hinge_problem, losses_at, primal_objective
@@ -96,9 +96,6 @@ class SwitchMachine:
             sign = switch_at(rounds, level, sign, self.pairs_per_round, start)
         if are_better(first, sign, rounds, levels[-1]):
             switch_at(rounds, levels[-1], first, self.pairs_per_round)
-
-    def fit(self, rounds: Rounds, share: PositiveShare | None) -> BinaryFit:
-        return rounds.fit(outcome=share)
 
 
 def guess_share(task: BinaryTask, decision_values: np.ndarray, share: PositiveShare) -> np.ndarray:
