@@ -215,30 +215,24 @@ def read_streamed(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[R
         return read_dask(X, y, sample_weight, unlabeled)
     if sample_weight is not None:
         raise ValueError("Rows in files bring their weights: leave sample_weight out.")
-    rows, labels = _with_codes(X, y, unlabeled)
-    if isinstance(rows, FileRows | MemoryRows):
-        check_codes(rows.codes, rows.weight, labels.n_classes)
-    return rows, labels
-
-
-def _with_codes(rows: Rows, y: Any, unlabeled: Any) -> tuple[Rows, Labels]:
-    """The rows with class codes, and the classes."""
-    if y is not None:
+    rows: Rows = X
+    if y is None and rows.classes is None:
+        raise ValueError(
+            "y is None, and the rows have no classes of their own: pass y, or rows with codes and classes."
+        )
+    if y is None:
+        classes = np.asarray(rows.classes)
+    else:
         found = encode(y, unlabeled=unlabeled, n_rows=rows.n_rows)
-        codes = found.codes.astype(np.int32)
+        classes, codes = found.classes, found.codes.astype(np.int32)
         if isinstance(rows, FileRows):
-            rows = FileRows(rows.path, codes, rows.weight, found.classes, rows.feature_names)
+            rows = FileRows(rows.path, codes, rows.weight, classes, rows.feature_names)
         elif isinstance(rows, MemoryRows):
             rows = MemoryRows(rows.X, codes, rows.weight)
         else:
             raise ValueError(f"{type(rows).__name__} bring their class codes: leave y out.")
-        classes = found.classes
-    elif rows.classes is None:
-        raise ValueError(
-            "y is None, and the rows have no classes of their own: pass y, or rows with codes and classes."
-        )
-    else:
-        classes = np.asarray(rows.classes)
+    if isinstance(rows, FileRows | MemoryRows):
+        check_codes(rows.codes, rows.weight, len(classes))
     return rows, Labels(classes, np.arange(len(classes)))
 
 
