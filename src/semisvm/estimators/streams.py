@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.errors import RowsLostError, UndefinedError
-from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, Pair, pairs
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, Pair, each_task, pairs
 from semisvm.estimators.classifier import check_class_counts, check_codes, widened
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.problem import Limits, settle_solver
@@ -69,10 +69,8 @@ class StreamProblem:
         scheme = auto if self.multi_class == "auto" else self.multi_class
         tasks = pairs(self.labels.n_classes, scheme)
         fits: list[BinaryFit] = []
-        with self.progress.whole_fit("fit", max_subtasks=len(tasks)):
-            for pair in tasks:
-                with self.progress.one_problem(pair.name(self.labels.classes)) as watch:
-                    fits.append(fit_pair(pair, StreamRounds(self, watch)))
+        for number, watch in each_task(tasks, self.labels.classes, self.progress, fits):
+            fits.append(fit_pair(tasks[number], StreamRounds(self, watch)))
         one_row = np.zeros((1, self.rows.n_features))  # models keep the name of the kernel
         formula = make_formula("linear", one_row, gamma="auto", coef0=0.0, degree=1, weight=np.ones(1))
         return MethodFit(fits, formula, scheme)
