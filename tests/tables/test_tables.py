@@ -183,6 +183,15 @@ def test_a_row_longer_than_arrows_block_and_rows_after_it_are_read(tmp_path, mon
     assert sum(map(len, frames)) == 1003
 
 
+@pytest.mark.parametrize("opening", ["a,b", " a, b"])
+def test_how_many_rows_there_are_is_guessed_from_the_first(tmp_path, opening):
+    path = tmp_path / "t.csv"
+    for n in (10, 100_000):
+        path.write_text(f"{opening}\n" + "".join(f"{k},w{k % 7}\n" for k in range(1_000, 1_000 + n)))
+        rows = open_rows(path)
+        assert rows.guess_rows(next(rows.chunks())) == pytest.approx(n, rel=0.2 if n > 10 else 0)
+
+
 @pytest.mark.parametrize("cell", ["1_5", "1e999", "inf", "0x10", "1,5"])
 def test_what_only_looks_like_a_number_is_refused_with_its_line(tmp_path, cell):
     path = tmp_path / "t.csv"

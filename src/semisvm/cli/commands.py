@@ -13,7 +13,7 @@ import click
 
 from semisvm.cli import EXIT_CODES, NO_MEMORY, lacks_memory
 from semisvm.cli import options as shared
-from semisvm.cli.screen import Screen
+from semisvm.cli.screen import Screen, screen_option
 
 DEBUG = "--debug"
 EXAMPLES = (
@@ -84,10 +84,8 @@ def commands(debug: bool) -> None:
 @click.option("--resume", is_flag=True, help="Continue the fit in --checkpoint; starts a new one if there is none.")
 @shared.cluster_options
 @shared.force_option
-@shared.json_option
-@click.pass_context
+@screen_option
 def fit_command(
-    context: click.Context,
     method: str | None,
     out: Path,
     report: Path | None,
@@ -97,9 +95,9 @@ def fit_command(
     dask: str | None,
     workers: int | None,
     force: bool,
-    as_json: bool,
+    screen: Screen,
     **options: Any,
-) -> None:
+) -> int:
     """Learn from the rows of DATA and write a model file.
 
     DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, ARFF, LIBSVM/SVMlight text, npz, or a spreadsheet (.xlsx, .ods);
@@ -123,7 +121,6 @@ def fit_command(
     from semisvm.tables.fit import fit_model
     from semisvm.tables.label import N_SUGGESTED, suggest_training_rows
 
-    screen = Screen(as_json)
     inputs = [*options["data"], *options["unlabeled_data"], *filter(None, [options["cost_matrix"]])]
     check_can_write(out, force=force, inputs=inputs)
     if report is not None:
@@ -161,7 +158,7 @@ def fit_command(
     if fitted.checkpoint is not None and not fitted.was_stopped:
         fitted.checkpoint.remove()
     _show_fitted(screen, fitted, out, report, options["data"][0], details)
-    context.exit(130 if fitted.was_stopped else 0 if fitted.reached else 1)
+    return 130 if fitted.was_stopped else 0 if fitted.reached else 1
 
 
 def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, data: Path, details: bool) -> None:
@@ -171,7 +168,7 @@ def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, da
     if screen.as_json:
         written = {"model": str(out), "report": None if report is None else str(report)}
         state = {"reached": fitted.reached, "stopped": fitted.was_stopped}
-        screen.show_json(written | state | {"summary": summary.as_dict()})
+        screen.show(written | state | {"summary": summary.as_dict()})
         return
     show_first(screen.console, summary, str(out), str(data))
     if details:
@@ -201,9 +198,8 @@ def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, da
     metavar="NAME",
     help="Only this method, one of {methods}; may be given more than once.",
 )
-@shared.json_option
-@click.pass_context
-def compare_command(context: click.Context, methods: tuple[str, ...], as_json: bool, **options: Any) -> None:
+@screen_option
+def compare_command(methods: tuple[str, ...], screen: Screen, **options: Any) -> int:
     """Compare methods on the labeled rows of DATA, each row predicted by fits that have not seen its label.
 
     Two classes are compared by ranking: how often a row of the positive class has a higher score than another. So the
@@ -217,7 +213,6 @@ def compare_command(context: click.Context, methods: tuple[str, ...], as_json: b
     from semisvm.tables.compare import compare_on
     from semisvm.tables.summary import plain_json
 
-    screen = Screen(as_json)
     with screen.working():
         screen.tell("Reading the rows")
         training, settings = shared.read_training_options(options)
@@ -229,19 +224,16 @@ def compare_command(context: click.Context, methods: tuple[str, ...], as_json: b
             tune=shared.wants_tuning(options),
             tell=screen.tell,
         )
-    if as_json:
-        screen.show_json(plain_json(found) | {"notes": training.notes})
-    else:
+    if not screen.as_json:
         show_comparison(screen.console, found)
-        for note in training.notes:
-            screen.say(f"- {note}")
-    context.exit(130 if found.was_stopped else 0)
+    screen.show(plain_json(found) | {"notes": training.notes}, *(f"- {note}" for note in training.notes))
+    return 130 if found.was_stopped else 0
 
 
 @shared.command("info", None, "semisvm info", "semisvm info --json", "semisvm info --warm", of=commands)
 @click.option("--warm", is_flag=True, help="Also compile all that fits need, so that the first one starts at once.")
-@shared.json_option
-def info_command(as_json: bool, warm: bool) -> None:
+@screen_option
+def info_command(screen: Screen, warm: bool) -> None:
     """Print versions, threads, memory and GPU, for a bug report."""
     from semisvm.device import free_bytes
     from semisvm.kernels.threads import n_threads
@@ -255,12 +247,8 @@ def info_command(as_json: bool, warm: bool) -> None:
         took = compile_all()
         found["compiled"] = f"{len(took)} parts in {sum(took.values()):.1f} s, kept on disk"
         found |= {f"  {name}": f"{seconds:.2f} s" for name, seconds in took.items()}
-    if as_json:
-        Screen(as_json).show_json(found)
-        return
     width = max(14, *(len(name) + 2 for name in found))
-    for name, value in found.items():
-        click.echo(f"{name:<{width}}{value}")
+    screen.show(found, *(f"{name:<{width}}{value}" for name, value in found.items()))
 
 
 def _version(name: str) -> str:

@@ -46,7 +46,6 @@ SHARE = _Share()
 SEED = click.IntRange(min=0, max=2**32 - 1)  # what NumPy's generators take
 KERNELS = ("linear", "rbf", "poly", "sigmoid")
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object to stdout, for programs.")
 force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
 unlabeled_option = click.option(
     "--unlabeled", metavar="MARK", help="What marks an unlabeled row, besides an empty cell; in LIBSVM text 0."

@@ -40,50 +40,27 @@ TIE = 1e-9  # scores that differ by less, relative to their range, are equal
 
 @dataclass(frozen=True)
 class PlannedThreshold:
-    """A threshold that may be certified.
+    """A threshold that may be certified."""
 
-    Attributes
-    ----------
-    threshold : float
-        Rows with a higher score are accepted.
-    n_bands : int
-        How many bands, from the top, are accepted.
-    n_accepted : int
-        How many rows of the pool are accepted.
-    share : float
-        The share of the risk that its test has from the start.
-    """
-
-    threshold: float
-    n_bands: int
-    n_accepted: int
-    share: float
+    threshold: float  # rows with a higher score are accepted:
+    n_bands: int  # so many bands, from the top,
+    n_accepted: int  # and so many rows of the pool
+    share: float  # of the risk, that its test has from the start
 
 
 @dataclass(frozen=True)
 class SamplingPlan:
     """What is frozen when a campaign begins.
 
-    Attributes
-    ----------
-    bands : ndarray of uint8 of shape (n_rows,)
-        The band of each row, 0 with the highest scores. The number of bands stands for rows that no threshold accepts
-        and no claim is about, one more for rows that only set the thresholds; neither are drawn.
-    sizes : ndarray of shape (n_bands,)
-        Rows per band.
-    speeds : ndarray of shape (n_bands,)
-        How fast rows of each band are drawn; 0: not at all.
-    beliefs : ndarray of shape (n_bands,)
-        The predicted share of positives in each band.
-    thresholds : tuple of PlannedThreshold
-        In the order of the tests.
+    `bands`, of shape (n_rows,), is the band of each row, 0 with the highest scores. The number of bands stands for rows
+    that no threshold accepts and no claim is about, one more for rows that only set the thresholds; neither are drawn.
     """
 
     bands: np.ndarray
-    sizes: Floats
-    speeds: Floats
-    beliefs: Floats
-    thresholds: tuple[PlannedThreshold, ...]
+    sizes: Floats  # rows per band
+    speeds: Floats  # how fast rows of each band are drawn; 0: not at all
+    beliefs: Floats  # the predicted share of positives in each band
+    thresholds: tuple[PlannedThreshold, ...]  # in the order of the tests
 
     @property
     def n_rows(self) -> int:
@@ -102,31 +79,13 @@ def plan_sampling(
     equal_draws: bool = False,
     aside: np.ndarray | None = None,
 ) -> SamplingPlan:
-    """Choose thresholds, order, bands and draws.
+    """Choose thresholds, order, bands and draws for a pool; ValueError if no threshold accepts a row.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows,)
-        Finite scores of the pool.
-    probabilities : ndarray of shape (n_rows,)
-        The predicted chance that each row is positive.
-    target : Target
-        What is claimed.
-    risk : float
-        1 - confidence.
-    n_base : int
-        How many rows of the pool the target's own threshold is expected to accept (precision alone).
-    thresholds : ndarray, optional
-        The thresholds to test, in this order; by default they are chosen here.
-    equal_draws : bool, default=False
-        Draw every row with the same chance.
-    aside : ndarray of bool, optional
-        Rows whose scores set the thresholds and which then take no part: what a claim about new rows needs.
-
-    Returns
-    -------
-    SamplingPlan
-        The plan; ValueError if no threshold accepts a row.
+    probabilities  (n_rows,) the predicted chance that each row is positive
+    n_base         how many rows of the pool the target's own threshold is expected to accept (precision alone)
+    thresholds     those to test, in this order; by default they are chosen here
+    equal_draws    draw every row with the same chance
+    aside          (n_rows,) rows whose scores set the thresholds and which then take no part: claims about new rows
     """
     forms = linear_forms(target)
     looked_at = scores if aside is None else scores[aside]

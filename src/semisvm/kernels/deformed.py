@@ -55,24 +55,12 @@ LINK_WEIGHTS = ("connectivity", "heat")
 
 @dataclass(frozen=True)
 class Deformed:
-    """What a machine on m of the n rows needs of the deformed kernel.
+    """What a machine on m of the n rows needs of the deformed kernel; symbols as in the module's docstring."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (n, m)
-        Z: coefficients beta of the m rows are coefficients Z @ beta of all rows in k itself.
-    values : ndarray of shape (n, m)
-        K Z, the deformed kernel between all rows and the m rows.
-    n_steps : int
-        Steps of conjugate gradients; 0 if solved directly.
-    residual : float
-        The largest |r|_K over the m columns, relative to that of the identity; 0 if solved directly.
-    """
-
-    coefficients: np.ndarray
-    values: np.ndarray
-    n_steps: int
-    residual: float
+    coefficients: np.ndarray  # (n, m), Z: beta of the m rows is Z @ beta of all rows in k itself
+    values: np.ndarray  # (n, m), K Z: the deformed kernel between all rows and the m rows
+    n_steps: int  # of conjugate gradients; 0 if solved directly
+    residual: float  # the largest |r|_K over the m columns, relative to that of the identity; 0 if solved directly
 
     def between(self, columns: np.ndarray) -> np.ndarray:
         """Return the deformed kernel matrix of the m rows, shape (m, m), exactly symmetric."""
@@ -83,23 +71,7 @@ class Deformed:
 def deform(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarray, *, budget: int, tol: float) -> Deformed:
     """Solve for the columns of the deformed kernel.
 
-    Parameters
-    ----------
-    kernel : KernelRows
-        The rows of K.
-    penalty : sparse matrix of shape (n, n)
-        Symmetric and positive semi-definite.
-    columns : ndarray of int of shape (m,)
-        The rows that a machine will be trained on.
-    budget : int
-        Bytes of memory for matrices of n^2 numbers.
-    tol : float
-        The residual that conjugate gradients must reach.
-
-    Returns
-    -------
-    Deformed
-        The columns, and the residual that was reached.
+    `budget` is the memory, in bytes, for matrices of n^2 numbers; conjugate gradients must reach the residual `tol`.
     """
     n, m = kernel.n_rows, len(columns)
     fits = 16 * n * n <= budget

@@ -24,7 +24,6 @@ from semisvm.kernels.torch_source import (
     torch_device,
 )
 from semisvm.kernels.virtual import VirtualRows
-from semisvm.shared_docs import with_shared_docs
 
 SHARE_OF_DEVICE_MEMORY = 0.8  # of what is free: products and solvers need the rest
 DEVICE_ROWS_PER_WRITE = 512
@@ -32,30 +31,11 @@ STRIDE_MULTIPLE = 32  # numbers
 ROWS_OF_PROGRAM, COLUMNS_OF_PROGRAM = 32, 128  # kernel values that a program of `add_rows_on_device` works on at a time
 
 
-@with_shared_docs
 class DeviceRows:
-    """Kernel rows in the memory of a device; implements `KernelRows`.
+    """Kernel rows in the memory of a device; implements `KernelRows`, and to the host all rows look present.
 
-    Parameters
-    ----------
-    device_source : TorchDataSource or TorchMatrixSource
-        Makes the rows.
-    dtype : data-type
-        Float type of the kernel values.
-    device : torch.device
-        The device.
-    cache_size : float, default=None
-        Memory for kernel rows in megabytes; by default most of what is free on the device.
-
-    Attributes
-    ----------
-    n_rows, capacity : int
-        Number of data rows, n: to the host all of them look present.
-    %(kernel_values)s
-    home : str
-        Name of the device.
-    stored : tensor of shape (n_rows, stride) or None
-        K in its first n_rows columns, or None if it does not fit.
+    `stored` is a tensor of shape (n_rows, stride) with K in its first n_rows columns, or None if that does not fit
+    `cache_size` megabytes, by default most of what is free on the device.
     """
 
     def __init__(

@@ -163,13 +163,7 @@ def _is_alone() -> bool:
 
 
 class Team:
-    """Threads that wait for regions of work; `team` returns the one of this process.
-
-    Parameters
-    ----------
-    size : int
-        How many threads work on a region, the caller among them.
-    """
+    """Threads that wait for regions: `size` work on one, the caller among them. `team` returns that of the process."""
 
     def __init__(self, size: int):
         self.size = size
@@ -184,14 +178,9 @@ class Team:
             self._n_started += 1
 
     def run(self, function: Callable[[], Any], most: int | None = None) -> None:
-        """Call a function on all threads, the calling one included, and return when all calls have ended.
+        """Call a function on all threads, or at most so many, and return when all calls have ended.
 
-        Parameters
-        ----------
-        function : callable
-            Takes pieces of the work until none is left. An error in any thread is raised here.
-        most : int, default=None
-            How many threads are worth waking, the calling one included; all of them by default.
+        It takes pieces of the work until none is left. An error in any thread is raised here.
         """
         n_others = self._n_started if most is None else min(self._n_started, most - 1)
         if n_others < 1 or _is_alone() or not self._is_busy.acquire(blocking=False):

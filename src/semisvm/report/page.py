@@ -14,9 +14,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from inspect import isfunction
@@ -25,9 +26,11 @@ from typing import Any
 
 from semisvm.campaign import CampaignSummary
 from semisvm.campaign.verdict import more_labels
+from semisvm.estimators.progress import RoundRecord
 from semisvm.report import wording
 from semisvm.report.answers import describe_answers, plain_ends
-from semisvm.report.charts import describe_rounds
+from semisvm.report.charts import changing_columns, finite_or_none
+from semisvm.report.wording import column_title, listing_of, table_cell
 from semisvm.tables.disk import whole_file
 from semisvm.tables.evaluate import summarize_estimator
 from semisvm.tables.first_screen import first_screen
@@ -35,6 +38,9 @@ from semisvm.tables.summary import ComparisonSummary, FitSummary
 
 SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
 MOST_SUGGESTED = 50
+MOST_LISTED = 400  # rounds
+MOST_DRAWN = 8  # numbers of rounds
+NO_ROUNDS = "This method has no rounds: it is trained once."
 MOST_COLUMNS = 8
 MOST_FEATURES = 500
 # Control characters and code points that are no characters: HTML forbids them, and UTF-8 has no half surrogate pair.
@@ -129,7 +135,7 @@ def render_page(summary: FitSummary, model: str = "MODEL") -> str:
     str
         The page.
     """
-    answers, rounds, compared = describe_answers(summary), describe_rounds(summary.rounds), summary.comparison
+    answers, rounds, compared = describe_answers(summary), _describe_rounds(summary.rounds), summary.comparison
     said = " ".join(answer["verdict"].sentence for answer in answers)
     columns = list(dict.fromkeys(name for row in summary.suggestions for name in row.values))
     drawn = {
@@ -185,6 +191,44 @@ def _campaign_alt(found: CampaignSummary) -> str:
     told = f"{len(done)} of {len(found.thresholds)} thresholds were certified"
     first = f", the first after {min(done)} labels" if done else ""
     return f"Evidence of each threshold against the number of labels: {told}{first}. The table below holds the figures."
+
+
+def _describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
+    """Return a table of the records, and the columns of numbers that change, for small charts."""
+    listing = listing_of(records)
+    if listing is not None and "weight" in listing.columns:
+        records = sorted(records, key=lambda record: -(finite_or_none(record.details.get("weight")) or 0.0))
+    shown = [record.as_dict() for record in records[:MOST_LISTED]]
+    if listing is not None:
+        known = {name for record in shown for name in record}
+        titles = {name: title for name, title in listing.columns.items() if name in known}
+    else:
+        titles = {name: column_title(name) for name in _columns_in_use(shown)}
+    changing = changing_columns(records) if listing is None else {}
+    return {
+        "title": "What each round did" if listing is None else listing.title,
+        "unit": "rounds" if listing is None else listing.unit,
+        "about": "" if listing is None else listing.about,
+        "names": list(titles.values()),
+        "lines": [[table_cell(record.get(name)) for name in titles] for record in shown],
+        "problems": list(dict.fromkeys(problem for lines in changing.values() for problem in lines)),
+        "drawn": [
+            {"name": column_title(name), "lines": list(lines.items())}
+            for name, lines in list(changing.items())[:MOST_DRAWN]
+        ],
+        "left_out": len(records) - len(shown),
+        "missing": "" if records else NO_ROUNDS,
+    }
+
+
+def _columns_in_use(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the columns that hold something in at least one record."""
+    names = dict.fromkeys(name for record in records for name in record)
+    return [name for name in names if any(_holds_something(record.get(name)) for record in records)]
+
+
+def _holds_something(value: Any) -> bool:
+    return value not in (None, "") and not (isinstance(value, float) and math.isnan(value))
 
 
 def _pairs(part: Mapping[str, Any] | None) -> list[tuple[str, str]]:

@@ -2,15 +2,21 @@
 
 What came of a target is `OperatingPoint.status`; here it only gets its words. A number that is undefined (NaN) is shown
 as a dash.
+
+Records of a fit are rounds; or, where it tried several ways to use the unlabeled rows, the result of each, or the
+members of an average (`LISTINGS`). Those are known by their details ("candidate", "belief"), and are listed but not
+drawn, since no line leads from one to the next.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from semisvm.decision import PROMISES, Estimate, OperatingPoint, labels_needed
+from semisvm.estimators.progress import RoundRecord
 
 DASH = "–"
 MINUS = "\N{MINUS SIGN}"
@@ -212,3 +218,68 @@ def price_left(line: Mapping[str, Any]) -> str:
     if line["is_certified"]:
         return "certified"
     return "not in sight" if line["forecast"] is None else f"{line['forecast']:,} more"
+
+
+# ---- records of rounds ----
+
+TITLES = {"n_iter": "iterations"}
+
+
+@dataclass(frozen=True)
+class Listing:
+    """How records that do not follow each other are listed: what they are, and which of their figures are shown."""
+
+    title: str
+    unit: str
+    about: str
+    columns: dict[str, str]
+
+
+# By the detail that tells such records. The place of a record in the order of trying says nothing.
+LISTINGS = {
+    "candidate": Listing(
+        "Ways to use the unlabeled rows",
+        "ways",
+        "Each line is one way to train on unlabeled rows with guessed labels, at a fraction of a labeled row's weight. "
+        "All were tried on the same folds as the supervised model. The gain is over that model, in the measure that "
+        "was asked for. A way is used only if its gain is larger than one and a half standard errors; otherwise the "
+        "labels alone decide.",
+        {
+            "problem": "problem",
+            "candidate": "way",
+            "chosen": "chosen",
+            "gain": "gain",
+            "gain_error": "its standard error",
+            "adjusted_precision": "precision",
+            "adjusted_recall": "recall",
+            "adjusted_f_score": "F",
+            "threshold": "threshold",
+            "soft_positive": "guessed positive",
+            "soft_negative": "guessed negative",
+        },
+    ),
+    "belief": Listing(
+        "What the model rests on",
+        "members",
+        "The model is an average of the members below: kernels that see the rows in different ways, and forests. Each "
+        "was judged on every labeled row as if that row had no label. Those that err little get the weight; with few "
+        "labels, so do those that fit the structure of all rows (the belief).",
+        {
+            "problem": "member",
+            "weight": "share of the weight",
+            "loo_error": "wrong labels, each row left out",
+            "objective": "its mean squared error",
+            "belief": "belief before labels",
+        },
+    ),
+}
+
+
+def listing_of(records: Sequence[RoundRecord]) -> Listing | None:
+    """How to list records that are no rounds that followed each other; None for rounds."""
+    return next((found for name, found in LISTINGS.items() if any(name in one.details for one in records)), None)
+
+
+def column_title(name: str) -> str:
+    """Return the name of a column for people."""
+    return TITLES.get(name, name.replace("_", " "))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 ROWS_AT_A_TIME = 65_536
 BYTES_AT_A_TIME = 1_000_000  # of text that Arrow parses at a time
-BYTES_LOOKED_AT = 65_536  # of the beginning of a file, to decide whether Arrow reads it as it is
+BYTES_LOOKED_AT = 65_536  # of the beginning of a file, to decide whether Arrow reads it as it is, and to guess rows
 UNREADABLE = (OSError, EOFError, ValueError, csv.Error, zlib.error, lzma.LZMAError)
 # How R, NumPy, pandas and databases write "nothing here"; an empty cell is the plainest.
 MISSING_SPELLINGS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})
@@ -86,11 +86,14 @@ class DelimitedText:
             n_given += len(frame)
 
     def guess_rows(self, n_first: int) -> int | None:
-        """Estimate how many rows there are from the number in the first frame; None where that is not possible."""
+        """Estimate how many rows there are, of which the first frame has `n_first`; None where that is not possible."""
         if self.is_arff or self.path.suffix.lower() in COMPRESSIONS:
             return None
         size = self.path.stat().st_size
-        return n_first if size <= BYTES_AT_A_TIME else round(n_first * size / BYTES_AT_A_TIME)
+        if size <= BYTES_LOOKED_AT:
+            return n_first
+        with open(self.path, "rb") as stream:
+            return round(size * stream.read(BYTES_LOOKED_AT).count(b"\n") / BYTES_LOOKED_AT)
 
     def suits_arrow(self) -> bool:
         """Whether Arrow reads the file as it is: UTF-8, a header of one line, quotes only right after delimiters."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ from semisvm.estimators.classifier import (
     winning_codes,
 )
 from semisvm.estimators.costs import read_costs
+from semisvm.estimators.preference._decision import warn_unless_reached
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.labels import Labels, encode
 from semisvm.shared_docs import with_shared_docs
@@ -175,17 +176,11 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_neighbors": [tuple, list],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-        "prior_strength": [Interval(Real, 0, None, closed="neither")],
-        "safe": ["boolean"],
-        "metric": [StrOptions({"auto", "euclidean", "cosine"})],
-        "columns": [StrOptions({"auto", "points", "table"}), dict],
+        **UnlabeledKernel._parameter_constraints,
         "max_rows": [Interval(Integral, 10, None, closed="left")],
         **TARGET_CONSTRAINTS,
         "costs": [dict, "array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "unlabeled": "no_validation",
         "device": [str],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -288,7 +283,8 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         if others is not None:
             codes[outside] = winning_codes(self._decide(others))
         self.transduction_ = labels.decode(codes)
-        self._warn_of_targets()
+        if self._has_target:
+            warn_unless_reached(self.operating_points_)
         return self
 
     def _learn(self, found: FamiliesFit, labels: Labels, rows: np.ndarray) -> None:

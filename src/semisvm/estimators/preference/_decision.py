@@ -110,7 +110,31 @@ def _has_honest_probabilities(estimator: PreferenceMixin) -> bool:
     return True
 
 
-class PreferenceMixin:
+class OperatingPointsMixin:
+    """Thresholds on the scores of one class against the rest, and what they give, by class."""
+
+    classes_: np.ndarray
+    threshold_: np.ndarray
+    operating_points_: dict[Any, OperatingPoint | None]
+
+    @property
+    def operating_point_(self) -> OperatingPoint | None:
+        """The operating point of the positive class; only with two classes."""
+        return self._of_positive_class("operating_point_", "operating_points_")
+
+    def _of_positive_class(self, name: str, by_class: str) -> Any:
+        found = getattr(self, by_class)
+        if len(found) > 1:
+            raise AttributeError(f"{name} is only available with two classes; with more, {by_class} has one per class.")
+        return next(iter(found.values()))
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        """Scores of the binary problems, (n, n_problems), to what decision_function returns: above 0 is accepted."""
+        columns = [scores_beyond(own, threshold) for own, threshold in zip(scores.T, self.threshold_, strict=True)]
+        return combine(np.stack(columns, axis=1), len(self.classes_), "ovr")
+
+
+class PreferenceMixin(OperatingPointsMixin):
     """Runs, thresholds and probabilities; the estimator brings `_raw_scores`, (n, n_problems) without thresholds."""
 
     min_precision: Any
@@ -124,9 +148,6 @@ class PreferenceMixin:
     probability: bool
     random_state: Any
     fair_sample_: FairSampleCheck | None
-    classes_: np.ndarray
-    threshold_: np.ndarray
-    operating_points_: dict[Any, OperatingPoint | None]
     audits_: dict[Any, Audit | None]
     calibration_scores_: dict[Any, np.ndarray | None]
     calibration_sign_: dict[Any, np.ndarray | None]
@@ -253,25 +274,9 @@ class PreferenceMixin:
         return np.array([fit_sigmoid(scores, sign) for scores, sign in pairs])  # type: ignore[arg-type]
 
     @property
-    def operating_point_(self) -> OperatingPoint | None:
-        """The operating point of the positive class; only with two classes."""
-        return self._of_positive_class("operating_point_", "operating_points_")
-
-    @property
     def audit_(self) -> Audit | None:
         """The audit of the positive class; only with two classes."""
         return self._of_positive_class("audit_", "audits_")
-
-    def _of_positive_class(self, name: str, by_class: str) -> Any:
-        found = getattr(self, by_class)
-        if len(found) > 1:
-            raise AttributeError(f"{name} is only available with two classes; with more, {by_class} has one per class.")
-        return next(iter(found.values()))
-
-    def _decide(self, scores: np.ndarray) -> np.ndarray:
-        """Scores of the binary problems, (n, n_problems), to what decision_function returns: above 0 is accepted."""
-        columns = [scores_beyond(own, threshold) for own, threshold in zip(scores.T, self.threshold_, strict=True)]
-        return combine(np.stack(columns, axis=1), len(self.classes_), "ovr")
 
     @available_if(_has_honest_probabilities)
     @with_shared_docs

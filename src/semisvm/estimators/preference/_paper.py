@@ -79,18 +79,20 @@ class PaperRounds:
 
     def run(self) -> None:
         """Train, measure and label until the soft labels do not change."""
-        seen = {self.soft.tobytes()}
-        share = np.ones(len(self.soft))
+        seen, share = {self.soft.tobytes()}, np.ones(len(self.soft))
         for number in range(self.max_rounds):
             values = self.learner.train(self.soft, share, ALL_LABELS)
             d_plus, d_minus, details = self._measure(values)
-            soft = self._relabel(values, d_plus, d_minus)
-            stays = np.array_equal(soft, self.soft)
-            self._note_labels(soft, number + 1)
+            guess = np.where(values > d_plus, 1, np.where(values < d_minus, -1, 0))
+            may_change = self.is_unlabeled if self.pool == "rebuild" else self.is_unlabeled & (self.soft == 0)
+            soft = np.where(may_change, guess, self.soft).astype(np.int8)
+            changed = soft != self.soft
+            self.labeled_in[changed] = np.where(soft[changed] != 0, number + 1, -1)
             self.soft = soft
-            self.learner.done(**details, **self._sizes())
-            if stays or soft.tobytes() in seen:
-                self.ended = None if stays else "cycle"
+            n_soft = {side: int(self.copies[self.is_unlabeled & (soft == side)].sum()) for side in (1, -1)}
+            self.learner.done(**details, soft_positive=n_soft[1], soft_negative=n_soft[-1])
+            if not changed.any() or soft.tobytes() in seen:
+                self.ended = "cycle" if changed.any() else None
                 return
             seen.add(soft.tobytes())
 
@@ -148,19 +150,6 @@ class PaperRounds:
         if self.best is None or best_of(_side_by_side(self.best.counts, counts), self.target)[0] == 1:
             self.best = _Answer(model, values, threshold, counts)
         return counts
-
-    def _relabel(self, values: np.ndarray, d_plus: float, d_minus: float) -> np.ndarray:
-        guess = np.where(values > d_plus, 1, np.where(values < d_minus, -1, 0))
-        may_change = self.is_unlabeled if self.pool == "rebuild" else self.is_unlabeled & (self.soft == 0)
-        return np.where(may_change, guess, self.soft).astype(np.int8)
-
-    def _note_labels(self, soft: np.ndarray, number: int) -> None:
-        changed = soft != self.soft
-        self.labeled_in[changed] = np.where(soft[changed] != 0, number, -1)
-
-    def _sizes(self) -> dict[str, int]:
-        soft, copies = self.soft[self.is_unlabeled], self.copies[self.is_unlabeled]
-        return {"soft_positive": int(copies[soft > 0].sum()), "soft_negative": int(copies[soft < 0].sum())}
 
 
 def _side_by_side(one: Counts, other: Counts) -> Counts:
