@@ -74,7 +74,7 @@ def read_folder(
         raise fault(first.path, "a file without named columns is read alone", "Give the path of this file")
     if target is not None and not any(target in (reader.names or ()) for reader in readers):
         first.require(target)
-    target = check_request(first, path, target, drop, types or {}, decimal)
+    target, wanted = check_request(first, path, target, drop, types or {}, decimal)
     names = tuple(name for name in first.names if name not in {target, *drop})
     plan = SurveyPlan(target, unlabeled, names, files[0], decimal, MOST_LABELED_KEPT, MOST_UNLABELED_KEPT)
     found: Survey = workers.gather(survey_file, files, plan, tell=tell, what="Looking through the files")
@@ -83,12 +83,12 @@ def read_folder(
     for text, n in found.labels.items():
         labels[same.get(text, text)] += n
     classes = settle_classes(labels, path, target, positive=positive, mark=unlabeled, may_be_one_class=True)
-    ways = _column_of_ways(found.facts, drawn, {*drop, *(types or {})})
+    ways = _column_of_ways(found.facts, drawn, {*drop, *wanted})
     if drawn is not None and ways is None:
         reason = f"the column {drawn!r} does not say how rows were drawn"
         raise fault(folder, reason, f"It may hold {', '.join(map(repr, WAYS))}, or nothing")
     of_features = {name: facts for name, facts in found.facts.items() if name != ways}
-    columns, about = settle_features(path, of_features, types or {}, decimal, drop)
+    columns, about = settle_features(path, of_features, wanted, decimal, drop)
     frame, drawn_rows = _gathered(found)
     typed, groups = blank_encoder(columns).typed(frame)
     X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)

@@ -96,9 +96,10 @@ class FolderReader(RowReader):
     def frames(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[tuple[int, pandas.DataFrame]]:
         known: dict[str, tuple[str, Path]] = {}
         self.ends.clear()
-        for file in self.files:
+        for file in self.files:  # before the first of them is read
             for name in wanted:
                 require_column(file, name, self.files[0].path)
+        for file in self.files:
             start = self.ends[-1] if self.ends else 0
             self.ends.append(start)
             for before, frame in file.frames(numbers, wanted):
