@@ -30,7 +30,7 @@ from semisvm.tables.column_facts import ColumnFacts
 from semisvm.tables.compare import compare_methods
 from semisvm.tables.disk import whole_file
 from semisvm.tables.fit import AUTO, Fitted, Stages, fit_model
-from semisvm.tables.folders import Survey, SurveyPlan, files_of, survey_file, with_kinds
+from semisvm.tables.folders import Survey, SurveyPlan, files_of, join_frames, survey_file, with_kinds
 from semisvm.tables.held_out import BASELINE
 from semisvm.tables.methods import Settings, StoppedError, Tell, fit_quietly, make_estimator, say_nothing
 from semisvm.tables.partition_encoder import blank_encoder, count_file, make_encoder, spans_around_medians
@@ -137,7 +137,9 @@ def _gathered(found: Survey) -> tuple[Any, Any]:
     import pandas
 
     parts = [one for one in (found.labeled, found.unlabeled) if len(one.about)]
-    frame = with_kinds(pandas.concat([one.frame for one in parts], ignore_index=True), found.kinds)
+    frame = with_kinds(
+        join_frames([one.frame for one in parts]), {name: kind for name, (kind, _) in found.kinds.items()}
+    )
     about = pandas.concat([one.about.assign(weight=one.n / len(one.about)) for one in parts], ignore_index=True)
     number = {name: place for place, (name, _) in enumerate(found.files)}
     order = np.lexsort((about["row"], about["file"].map(number)))

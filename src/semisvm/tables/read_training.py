@@ -21,6 +21,7 @@ from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import label_texts, settle_classes, settle_spelling, unmark
 from semisvm.tables.column_facts import ColumnFacts, facts_of
 from semisvm.tables.columns import Column, Type, parse_types, remark_on, settle_columns
+from semisvm.tables.folders import join_frames
 from semisvm.tables.read import RowReader, open_rows
 from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
 
@@ -74,7 +75,7 @@ def read_training(
     features = list(parts[0].frame.columns)
     parts += [_read_table(file, features, target, ways, must_be=drawn is not None) for file in files[1:]]
     parts += [_read_table(file, features, target, [], is_unlabeled=True) for file in more]
-    frame = pandas.concat([part.frame for part in parts], ignore_index=True)
+    frame = join_frames([part.frame for part in parts])
     at_random = np.concatenate([part.at_random for part in parts])
     texts = unmark([text for part in parts for text in part.texts], unlabeled)
     texts = settle_spelling(texts, first.path, target, spelling)
@@ -153,15 +154,13 @@ def _read_table(
     ways      columns that may say how rows were drawn
     must_be   whether such a column with other words is an error
     """
-    import pandas
-
     assert file.names is not None
     names = features if features is not None else [name for name in file.names if name != target]
     for name in (*names, *(() if is_unlabeled else (target,))):
         file.require(name)
     ways = [name for name in ways if name in file.names and (features is None or name not in features)]
     frames: list[Any] = [chunk.frame for chunk in file.chunks(only=frozenset({*names, target, *ways}))]
-    frame = pandas.concat(frames, ignore_index=True)
+    frame = join_frames(frames)
     texts = [""] * len(frame) if is_unlabeled else label_texts(frame[target])
     for name in ways:
         cells = label_texts(frame[name])
