@@ -41,5 +41,6 @@ for ax, model, title in [
 plt.show()
 
 # %%
-# The border between blue and green moves into green. Costs act in training, so the other borders stay where they are.
-# :doc:`/costs` has the other forms: costs per class and costs per row.
+# The border between blue and green moves into green. Far from all rows the regions differ, too: costs act in training,
+# by one machine per class, while without them there is one per pair of classes. :doc:`/costs` has the other forms:
+# costs per class and costs per row.

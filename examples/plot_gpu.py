@@ -3,20 +3,20 @@ How fast is a GPU?
 ==================
 
 ``device="cuda"`` trains the same models on an NVIDIA GPU. This page needs none: it draws timings that were recorded on
-15 November 2026: on one NVIDIA H200 (driver 580.159, CUDA 13.0, torch 2.11, Triton 3.6); for semisvm on the CPU on 2
-and on 16 cores of an Intel Xeon; for LIBSVM, earlier, on an AMD EPYC. ``make bench-gpu`` and ``make bench-cores``
-measure your own machine; :doc:`/gpu` and :doc:`/benchmarks` have all tables.
+15 and 16 November 2026: on one NVIDIA H200 (driver 580.159, CUDA 13.0, torch 2.11, Triton 3.6); for semisvm on the CPU
+on 2 and on 16 cores of an Intel Xeon; for LIBSVM on an AMD EPYC, where Adult was stopped after 150 seconds. Measure
+your own machine by ``make bench-gpu`` and ``make bench-cores``; :doc:`/gpu` and :doc:`/benchmarks` have all tables.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-# Seconds to train an RBF SVM on all rows, tolerance 1e-3, kernel included. None: was not run.
+# Seconds to train an RBF SVM on all rows, tolerance 1e-3, kernel included. None: was not run, or not to its end.
 sets = ["IJCNN1\n49,990 rows", "Adult\n32,561", "Protein\n16,682", "MNIST\n60,000"]
 recorded = {
-    "LIBSVM, 1 core": ([7.905, 115.6, 41.0, None], "0.75"),
-    "semisvm, 2 cores": ([0.844, 3.339, 2.997, None], "#c3d8ee"),
-    "semisvm, 16 cores": ([0.265, 1.059, 0.748, 5.7], "#8fb6dd"),
+    "LIBSVM, 1 core": ([10.3, None, 48.4, None], "0.75"),
+    "semisvm, 2 cores": ([0.683, 2.663, 1.708, 13.5], "#c3d8ee"),
+    "semisvm, 16 cores": ([0.223, 0.903, 0.576, 2.905], "#8fb6dd"),
     "ThunderSVM, H200": ([0.27, 0.78, 0.55, 1.61], "#d9822b"),
     "semisvm, H200": ([0.047, 0.132, 0.068, 0.265], "#2f6db3"),
 }

@@ -55,6 +55,6 @@ for ax, method in zip(axes.flat, methods, strict=True):
 plt.show()
 
 # %%
-# Methods that follow a graph of neighbors (`AutoSVC`, `LaplacianSVC`) or small clusters (`ClusterSVC`) find the moons.
-# Methods that look for one boundary in a gap, or for Gaussian classes, need more labels or luck. This is a picture of
-# assumptions, not a ranking: :doc:`plot_help_or_harm` has data where the order is another one.
+# Methods that follow a graph of neighbors (`AutoSVC`, `LaplacianSVC`) find the moons. Methods that look for clusters,
+# for Gaussian classes, or for one boundary in a gap need more labels or luck. This is a picture of assumptions, not a
+# ranking: :doc:`plot_help_or_harm` has data where the order is another one.

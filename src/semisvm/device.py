@@ -42,42 +42,13 @@ def resolve(
     n_solves: int = 1,
     seconds: float | None = None,
 ) -> str:
-    """Return the name of the device to use, or raise an error that says why it can't be used.
+    """Return the name of the device to use; for "auto" either "cuda" or "cpu". Raise an error if it can't be used.
 
-    Parameters
-    ----------
-    device : str
-        "cpu", "cuda", "cuda:1", ..., "auto", or "interpreter".
-    n_rows : int, default=None
-        Number of data rows, for "auto"; None counts as few.
-    n_features : int, default=None
-        Number of features, for "auto"; None counts as a hundred.
-    n_threads : int, default=1
-        Threads that the CPU would use, for "auto".
-    n_solves : int, default=1
-        How many problems will be solved, for "auto".
-    seconds : float, default=None
-        What the CPU is expected to take, for "auto", where that does not follow from the size.
-
-    Returns
-    -------
-    str
-        `device` itself; for "auto" either "cuda" or "cpu".
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown, torch or Triton is not installed, or there is no such device.
-
-    See Also
-    --------
-    explain_choice : Say why "auto" is which.
-
-    Examples
-    --------
-    >>> from semisvm.device import resolve
-    >>> resolve("auto", n_rows=100)
-    'cpu'
+    n_rows      data rows, for "auto"; None counts as few
+    n_features  for "auto"; None counts as a hundred
+    n_threads   threads that the CPU would use, for "auto"
+    n_solves    how many problems will be solved, for "auto"
+    seconds     what the CPU is expected to take, for "auto", where that does not follow from the size
     """
     if device == "auto":
         return _weigh(n_rows, n_features, n_threads, n_solves, seconds)[0]
@@ -89,28 +60,7 @@ def resolve(
 
 
 def explain_choice(n_rows: int | None, n_features: int | None, *, n_threads: int = 1, n_solves: int = 1) -> str:
-    """Say in a few words which device "auto" is, and why.
-
-    Parameters
-    ----------
-    n_rows, n_features : int or None
-        Size of the data.
-    n_threads : int, default=1
-        Threads that the CPU would use.
-    n_solves : int, default=1
-        How many problems will be solved.
-
-    Returns
-    -------
-    str
-        The device and the reason.
-
-    Examples
-    --------
-    >>> from semisvm.device import explain_choice
-    >>> explain_choice(100, 5)
-    'cpu: expected to take less than 0.1 s, starting a device would take ... s'
-    """
+    """Say in a few words which device "auto" is, and why."""
     return "{}: {}".format(*_weigh(n_rows, n_features, n_threads, n_solves))
 
 
@@ -136,21 +86,7 @@ def _weigh(
 def explain_compilation(device: str) -> str | None:
     """Say that a device has to compile its programs first, which takes seconds; None where it has them already.
 
-    Parameters
-    ----------
-    device : str
-        A name that `resolve` returned.
-
-    Returns
-    -------
-    str or None
-        What to tell the user: Triton keeps the programs in a folder, so it is said once per machine and version.
-
-    Examples
-    --------
-    >>> from semisvm.device import explain_compilation
-    >>> explain_compilation("cpu") is None
-    True
+    Triton keeps the programs in a folder, so it is said once per machine and version.
     """
     if not device.startswith("cuda"):
         return None
@@ -161,18 +97,7 @@ def explain_compilation(device: str) -> str | None:
 
 
 def on_host(values: Any) -> Any:
-    """Return values from a device's memory (a torch tensor, a CuPy array) as a NumPy array, anything else as it is.
-
-    Parameters
-    ----------
-    values : object
-        Anything.
-
-    Returns
-    -------
-    object
-        An ndarray for a tensor or a CuPy array, else `values`.
-    """
+    """Return values from a device's memory (a torch tensor, a CuPy array) as a NumPy array, anything else as it is."""
     if hasattr(values, "detach") and hasattr(values, "cpu"):
         return values.detach().cpu().numpy()
     if hasattr(values, "__cuda_array_interface__"):

@@ -230,9 +230,11 @@ columns : list of str, optional
 bins : int, default=30
     Number of bins.
 """,
-    "summary_with_scores": """
-summary : FitSummary
-    With scores.
+    "drawn_display": """
+Returns
+-------
+display
+    The display, drawn.
 """,
     "figure_of_charts": """
 axes_ : ndarray of matplotlib.axes.Axes

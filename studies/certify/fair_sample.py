@@ -2,7 +2,7 @@
 
     SEMISVM_DATA=... python -m studies.certify.fair_sample [--runs 60] [--chosen 20] [--jobs 2] [--sets krvskp ...]
 
-Checks: that of table fits (`semisvm.tables.held_out.check_sample`), and those inside the fits of `PreferenceSVC`,
+Checks: that of table fits (`semisvm.tables.fit.check_sample`), and those inside the fits of `PreferenceSVC`,
 `PreferenceClassifier` (logistic regression) and `AutoSVC` with a target. At most 1,000 rows of each set, two classes.
 
     random      so many labels, drawn at random: every alarm is false
@@ -26,7 +26,7 @@ from sklearn.preprocessing import scale
 
 from semisvm import AutoSVC, PreferenceClassifier, PreferenceSVC, SupervisedSVC
 from semisvm.datasets import load
-from semisvm.tables.held_out import check_sample
+from semisvm.tables.fit import check_sample
 from semisvm.tables.methods import Settings
 
 N_ROWS = 1_000

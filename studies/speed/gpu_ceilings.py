@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import triton
 
-from semisvm.dual import DualProblem, block_arrays, solve
+from semisvm.dual import DualProblem, block, solve
 from semisvm.kernels import kernel_rows, make_formula
 from semisvm.kernels.torch_source import BAND
 from studies.speed.paper_sets import PAPER_SETS, load_signed
@@ -57,7 +57,7 @@ def outer_steps(X, sign, paper_set, formula, top):
     """What each kernel took in one solve, by the profiler; bytes of the last one counted from the rows that changed."""
     kernel = kernel_rows(X, formula, device="cuda")
     problem = DualProblem(kernel, -sign, np.minimum(0, paper_set.C * sign), np.maximum(0, paper_set.C * sign))
-    blocks = block_arrays.Blocks([problem], [None], kernel, TOL, None)
+    blocks = block.Blocks([problem], [None], kernel, TOL, None)
     n_changed = 0
     while not bool(blocks.state[0]):
         n_changed += int((blocks.delta != 0).sum())  # of the step before

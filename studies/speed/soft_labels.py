@@ -20,13 +20,10 @@ import numpy as np
 
 from semisvm.decision import choose, measure
 from semisvm.dual import solve_many
+from semisvm.estimators.class_shares import rank_rows
+from semisvm.estimators.preference._cross import SUPERVISED_CANDIDATE, CrossFitted
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
 from semisvm.estimators.preference._plan import POOL_SIZE, draw_folds
-from semisvm.estimators.preference._unlabeled import (
-    SUPERVISED_CANDIDATE,
-    CandidateChoice,
-    make_soft_training,
-)
 from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import kernel_rows, make_formula
 from studies.harness.machine import describe_session
@@ -92,7 +89,11 @@ def audit(kernel, C, truth, n_train, n_labeled, seed):
     began = time.perf_counter()
     svm, sign, test = KernelSVM(kernel, C, n_train), hide_all_but(truth[:n_train], n_labeled), truth[n_train:]
     label_sign = sign[sign != 0]
-    choice = CandidateChoice(svm, sign, folds=draw_folds(sign, seed=seed), pool_size=POOL_SIZE, seed=seed)
+    random, pool = np.random.default_rng(seed), np.flatnonzero(sign == 0)
+    if len(pool) > POOL_SIZE:
+        pool = np.sort(random.choice(pool, POOL_SIZE, replace=False))
+    choice = CrossFitted(svm, sign, draw_folds(sign, seed=seed), seed=random)
+    choice.pool = pool
     choice.run()
     seconds, steps = time.perf_counter() - began, svm.n_iter
     chosen = f1_at(choose(choice.leader.scores, label_sign).threshold, svm.test_values(), test)
@@ -101,7 +102,8 @@ def audit(kernel, C, truth, n_train, n_labeled, seed):
     for trial in choice.trials:
         values = choice.supervised[1]
         for _ in range(trial.candidate.n_rounds):
-            values = svm.train(*make_soft_training(trial.candidate, values, sign, choice.pool, ALL_LABELS))
+            ranked = rank_rows(values, choice.pool)
+            values = svm.train(*choice.soft_training(trial.candidate, ranked, choice.sign, ALL_LABELS))
         threshold = choose(trial.scores, label_sign).threshold
         after_the_fact[str(trial.candidate)] = f1_at(threshold, svm.test_values(), test)
     return {

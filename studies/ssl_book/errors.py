@@ -13,9 +13,11 @@ from scipy import sparse
 
 import semisvm
 from semisvm import SupervisedSVC
-from semisvm.estimators.auto.average import KernelAverage, fit_average, labeled_target
+from semisvm.estimators.auto.families import labeled_target
 from semisvm.estimators.auto.geometry import as_rows, median_distance2, squared_distances_between
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, make_library
+from semisvm.estimators.auto.members import KernelAverage, fit_average
+from semisvm.estimators.auto.stacking import FamilySettings
 from semisvm.estimators.costs import Costs
 from semisvm.labels import Labels
 
@@ -40,7 +42,7 @@ class KernelsOfSet:
         costs = Costs(np.ones(self.n_classes))
         target = labeled_target(self.X, labels, costs, self.weight, np.arange(len(self.codes)))
         target = replace(target, labeled=self.node[target.labeled])
-        return fit_average(self.library, self.at, target, ridge=0.1, strength=0.5, tell=lambda record: False)[0]
+        return fit_average(self.library, self.at, target, FamilySettings(self.n_classes))[0]
 
     def predict(self, labeled: np.ndarray) -> np.ndarray:
         """The class codes that `AutoSVC` gives to all rows."""

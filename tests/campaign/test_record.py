@@ -1,7 +1,7 @@
 """What people are told about a campaign: answers taken back, the claim in a sentence, how the evidence grew."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -10,10 +10,11 @@ from matplotlib.figure import Figure
 
 from report_summaries import binary_summary
 from semisvm import Campaign
-from semisvm.campaign import CampaignSummary, claim_in_words, first_price, summarize_campaign
+from semisvm.campaign import claim_in_words, first_price, summarize_campaign
 from semisvm.campaign.verdict import more_labels
 from semisvm.decision import Target
 from semisvm.report import CampaignDisplay
+from semisvm.tables.summary import FitSummary
 
 
 def pool(n=2000, noise=0.5, seed=0):
@@ -71,7 +72,8 @@ def test_the_evidence_is_that_of_the_verdicts_along_the_way():
             line.is_certified == (at is not None and at <= n)
             for line, at in zip(lines, found.certified_at, strict=True)
         )
-    assert CampaignSummary.from_dict(json.loads(json.dumps(asdict(found)))) == found
+    told = replace(binary_summary(), campaign=found)
+    assert FitSummary.from_json(told.to_json()).campaign == found
     assert found.n_positive == sum(campaign.answers.values())
 
 

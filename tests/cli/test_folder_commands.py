@@ -70,9 +70,9 @@ def test_the_transductive_model_of_a_folder_is_near_that_of_its_files(table):
 def test_text_is_learned_from_a_sparse_scratch_file(tmp_path, monkeypatch):
     frame, truth = mixed_table(600)
     folder = write_parts(frame, tmp_path / "rows", 3)
-    monkeypatch.setattr("semisvm.tables.partition_encoder.WIDEST_HESSIAN", 20)
+    monkeypatch.setattr("semisvm.primal.passes.WIDEST_HESSIAN", 20)
     training = read_folder(folder, "kind")
-    assert training.pool.is_sparse
+    assert training.pool.coder.is_sparse
     found = fit_folder(training, Settings(C=0.3), method="transductive").model
     assert any("squared hinge" in note for note in found.summary.notes)
     assert found.estimator.loss == "squared_hinge"

@@ -1,5 +1,6 @@
 """Sets are downloaded when asked for, here from a local server: whole and right, or with a sentence and no file."""
 
+import gc
 import hashlib
 import io
 import sys
@@ -15,7 +16,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
 
-from semisvm.datasets import catalog, load, named
+from semisvm.datasets import load, named
 from semisvm.datasets.dataset import RawSet, hash_contents
 from semisvm.errors import DataError
 
@@ -61,12 +62,12 @@ def serve(tmp_path, monkeypatch):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         servers.append(server)
         url = f"http://127.0.0.1:{server.server_port}{folder}/small.dat"
-        download = catalog.Download(url, more.pop("layout", "svmlight"), sha256, **more)
-        adult = catalog.CATALOG["adult"]
+        download = named.Download(url, more.pop("layout", "svmlight"), sha256, **more)
+        adult = named.catalog()["adult"]
         small = replace(
             adult, name="small", file="small.dat", rows=len(recorded), features=recorded.shape[1], download=download
         )
-        monkeypatch.setitem(catalog.CATALOG, "small", small)
+        monkeypatch.setitem(named.catalog(), "small", small)
         rows = csr_matrix(recorded) if download.layout == "svmlight" else recorded
         contents = hash_contents(RawSet(rows, np.array(labels)))
         monkeypatch.setattr(named, "checksums", lambda: {"small.dat": ("0" * 64, contents)})
@@ -76,6 +77,7 @@ def serve(tmp_path, monkeypatch):
     for server in servers:
         server.shutdown()
         server.server_close()
+    gc.collect()  # here, where its warning is expected, and not in a test that comes later
 
 
 def cached_files(folder):
@@ -123,8 +125,8 @@ def test_a_missing_file_and_a_broken_connection_leave_a_sentence_and_no_file(ser
 
 def test_a_server_that_is_not_there_is_said(serve, tmp_path):
     serve(TEXT)
-    small = catalog.CATALOG["small"]
-    catalog.CATALOG["small"] = replace(small, download=replace(small.download, url="http://127.0.0.1:9/small.dat"))
+    small = named.catalog()["small"]
+    named.catalog()["small"] = replace(small, download=replace(small.download, url="http://127.0.0.1:9/small.dat"))
     with pytest.raises(DataError, match="can't be downloaded"):
         load("small", download=True)
 

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from dual_cases import is_certified, is_feasible, make_case, svc_case
 from oracles import naive_kernel, objective_by_definition, optimum
 from semisvm import SupervisedSVC
 from semisvm import device as devices
-from semisvm.dual import DualProblem, Status, block, block_arrays, solve, solve_many
+from semisvm.dual import DualProblem, Status, solve, solve_many
 from semisvm.estimators import problem as forms
 from semisvm.kernels import choose, kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.virtual import VirtualRows
@@ -32,7 +33,7 @@ FORMULAS = {
 def small_blocks(monkeypatch):
     """Blocks of 16 variables, chosen by 4 programs that handle 16 variables at a time."""
     for name, value in {"BLOCK": 16, "SEGMENTS": 4, "SEGMENT_WIDTH": 16}.items():
-        monkeypatch.setattr(block_arrays, name, value)
+        monkeypatch.setattr(f"semisvm.dual.block.{name}", value)
 
 
 def rows_on(device, X, name="rbf", *, dtype=np.float64, cache_size=None, **parameters):
@@ -96,6 +97,8 @@ def test_equal_rows_with_opposite_boxes_keep_the_sum(other_device):
 
 
 def test_a_grid_of_prices_is_one_batch_that_solves_each_problem_as_if_alone(other_device, monkeypatch):
+    from semisvm.dual import block
+
     batches, solve_block = [], block.solve_block
     monkeypatch.setattr(
         block,
@@ -312,6 +315,8 @@ def test_auto_takes_an_available_device_if_the_cpu_would_take_longer_than_starti
     monkeypatch.setattr(devices, "_n_driver_devices", lambda: 0)
     assert devices.resolve("auto", 500_000) == "cpu"
     assert devices.explain_choice(500_000, 10).endswith("there is no CUDA device")
+    assert devices.explain_choice(100, 5).startswith("cpu: expected to take less than 0.1 s, starting a device would")
+    assert devices.explain_compilation("cpu") is None
 
 
 def test_auto_does_not_import_torch_to_find_out_that_the_cpu_is_better():
@@ -367,13 +372,12 @@ def test_a_device_too_full_for_the_data_or_the_blocks_says_what_to_do(other_devi
 
 
 def test_auto_stays_on_the_cpu_if_the_device_is_too_full_or_the_kernel_is_a_function(monkeypatch):
-    from semisvm.kernels import device_rows
-
     def full(*arguments, **settings):
         raise MemoryError
 
     monkeypatch.setattr(choose, "resolve", lambda device, *size, **more: "cpu" if device == "cpu" else "cuda")
-    monkeypatch.setattr(device_rows, "device_rows", full)
+    stand_in = SimpleNamespace(device_rows=full)  # of a module that needs torch
+    monkeypatch.setitem(sys.modules, "semisvm.kernels.device_rows", stand_in)
     X = np.ones((3, 2))
     assert kernel_rows(X, make_formula("linear", X), device="auto").home == "cpu"
     assert kernel_rows(X, make_formula(lambda a, b: a @ b.T, X), device="auto").home == "cpu"

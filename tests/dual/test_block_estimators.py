@@ -7,7 +7,6 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 
 from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
-from semisvm.dual import block
 from semisvm.kernels import choose
 
 METHODS = {
@@ -55,6 +54,8 @@ def test_several_classes_are_predicted_as_on_the_cpu(other_device):
 
 
 def test_one_against_the_rest_is_one_batch_for_all_classes(other_device, monkeypatch):
+    from semisvm.dual import block
+
     sizes, solve_block = [], block.solve_block
 
     def counted(problems, *rest, **limits):

@@ -17,17 +17,18 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from semisvm import AutoSVC, load, save
-from semisvm.estimators.auto import explain_weights, members, trees
-from semisvm.estimators.auto.average import FamilySettings, LabeledTarget
-from semisvm.estimators.auto.families import few_columns, half_of_columns, weigh_families
+from semisvm.estimators.auto import members, trees
+from semisvm.estimators.auto.families import explain_weights, few_columns, half_of_columns, weigh_families
 from semisvm.estimators.auto.geometry import whitened_components
 from semisvm.estimators.auto.members import (
+    FamilyTask,
     find_latent_directions,
+    fit_logistic,
     train_features,
     train_forest,
 )
 from semisvm.estimators.auto.preparation import make_views, normal_scores, read_rows, settle_groups
-from semisvm.estimators.auto.stacking import fit_least_squares, fit_logistic, stack
+from semisvm.estimators.auto.stacking import FamilySettings, LabeledTarget, fit_least_squares, stack
 from semisvm.estimators.auto.trees import grow_forest, grow_leaf_shares
 from semisvm.tables.files import load_table_model
 from semisvm.tables.fit import fit_model
@@ -42,7 +43,7 @@ TABLE_FAMILIES = [
     "extra trees",
     "logistic regression",
 ]
-SETTINGS = FamilySettings(2, (3, 15), "auto", True, 0.1, 0.5, lambda record: False)
+SETTINGS = FamilySettings(2)
 
 
 N_TREES = 40
@@ -172,9 +173,8 @@ def test_latent_coordinates_have_length_1_and_their_scores_are_those_of_the_kern
     views = {"words": rng.random((40, 9)), "characters": rng.random((40, 12))}
     Y = rng.choice([-1.0, 1.0], (15, 1))
     target = LabeledTarget(np.arange(15), Y, np.ones(15), np.ones(15), np.arange(15))
-    found = train_features(
-        ("words", "characters"), find_latent_directions, (1.0, 0.1), views, np.ones(40), target, SETTINGS, ""
-    )
+    task = FamilyTask(views, np.ones(40), target, SETTINGS, "")
+    found = train_features(("words", "characters"), find_latent_directions, (1.0, 0.1), task)
     expected, left_out = 0, []
     for view, matrix in views.items():
         Z = found.family.features[view].of(matrix)
@@ -217,7 +217,8 @@ def test_a_forest_is_near_that_of_scikit_learn_and_left_out_by_its_out_of_bag_sc
     target = LabeledTarget(np.arange(25), 2.0 * codes[:, None] - 1, np.ones(25), np.ones(25), np.arange(25) % 20)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(members, "N_FOREST_TREES", 2000)
-        found = train_forest("rows", is_random, per_cut, {"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
+        task = FamilyTask({"rows": X}, np.ones(60), target, SETTINGS, "forest: ")
+        found = train_forest("rows", is_random, per_cut, task)
     how = {"max_features": per_cut(9), "min_samples_leaf": 2, "bootstrap": True, "random_state": 0}
     alone = kind(500, oob_score=True, **how).fit(X[:25], codes)
     assert_allclose(found.members.left_out[:, 0], 2 * alone.oob_decision_function_[:, 1] - 1, atol=0.15)

@@ -10,9 +10,8 @@ from threadpoolctl import threadpool_limits
 
 from semisvm import AutoSVC, load, save
 from semisvm.decision import choose
-from semisvm.estimators.auto.average import FamilySettings, labeled_target
-from semisvm.estimators.auto.families import crossed_scores, fit_families
-from semisvm.estimators.auto.stacking import stack
+from semisvm.estimators.auto.families import crossed_scores, fit_families, labeled_target
+from semisvm.estimators.auto.stacking import FamilySettings, stack
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.equal_rows import content_key
 from semisvm.labels import Labels
@@ -30,7 +29,7 @@ def hard_task(n=900, n_labeled=150, seed=0):
     return X[:-500], np.where(np.arange(n - 500) < n_labeled, y[:-500], -1), X[-500:], y[-500:]
 
 
-SETTINGS = FamilySettings(2, (3, 15), "auto", True, 0.1, 0.5, lambda record: False)
+SETTINGS = FamilySettings(2)
 
 
 def trained(n_labeled=40):

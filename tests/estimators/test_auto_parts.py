@@ -11,7 +11,6 @@ from sklearn.datasets import make_moons
 
 from semisvm import AutoSVC
 from semisvm.device import resolve
-from semisvm.estimators.auto.average import LabeledTarget, prior_weights
 from semisvm.estimators.auto.geometry import (
     make_geometry,
     make_graph,
@@ -19,9 +18,8 @@ from semisvm.estimators.auto.geometry import (
     nearest_rows,
     squared_distances_between,
 )
-from semisvm.estimators.auto.library import Member, make_library
-from semisvm.estimators.auto.stacking import fit_least_squares, stack
-from semisvm.kernels import torch_source
+from semisvm.estimators.auto.library import make_library
+from semisvm.estimators.auto.stacking import LabeledTarget, Member, fit_least_squares, prior_weights, stack
 from semisvm.kernels.spectrum import largest_eigenpairs
 from semisvm.kernels.threads import n_threads
 
@@ -225,12 +223,14 @@ def graph_of_pieces(rng, n=1700):
 
 def test_a_device_finds_the_eigenvectors_of_the_cpu(rng, other_device, monkeypatch):
     """Equal eigenvalues, which pieces of a graph have, and the spaces of vectors; also where it decomposes whole."""
+    from semisvm.kernels.torch_source import eigenpairs_on_device
+
     links, products = graph_of_pieces(rng)
     for matrix, count in ((links, 30), (products, 3)):
         values, vectors = largest_eigenpairs(matrix, count)
         for most in (0, 10**6):
-            monkeypatch.setattr(torch_source, "LAPACK_ROWS", most)
-            found, there = torch_source.eigenpairs_on_device(matrix, count, other_device)
+            monkeypatch.setattr("semisvm.kernels.torch_source.LAPACK_ROWS", most)
+            found, there = eigenpairs_on_device(matrix, count, other_device)
             assert_allclose(found, values, atol=1e-9 * values[0])
             assert_allclose(there.T @ there, np.eye(count), atol=1e-9)
             assert_allclose(matrix @ there, there * found, atol=1e-9 * values[0])
@@ -239,9 +239,11 @@ def test_a_device_finds_the_eigenvectors_of_the_cpu(rng, other_device, monkeypat
 
 
 def test_a_device_leaves_what_it_can_not_separate_to_the_cpu(other_device, monkeypatch):
-    monkeypatch.setattr(torch_source, "LAPACK_ROWS", 0)
+    from semisvm.kernels.torch_source import eigenpairs_on_device
+
+    monkeypatch.setattr("semisvm.kernels.torch_source.LAPACK_ROWS", 0)
     pairs = sparse.kron(sparse.eye(60), np.array([[0.5, 0.5], [0.5, 0.5]])).tocsr()  # 60 equal eigenvalues
-    assert torch_source.eigenpairs_on_device(pairs, 4, other_device) is None
+    assert eigenpairs_on_device(pairs, 4, other_device) is None
     values, vectors = largest_eigenpairs(pairs, 4, other_device)
     assert_allclose(values, 1)
     assert_allclose(pairs @ vectors, vectors, atol=1e-9)
@@ -249,7 +251,7 @@ def test_a_device_leaves_what_it_can_not_separate_to_the_cpu(other_device, monke
 
 @pytest.mark.parametrize("columns", ["points", "table"])
 def test_auto_svc_is_the_same_on_a_device(other_device, monkeypatch, columns):
-    monkeypatch.setattr(torch_source, "LAPACK_ROWS", 0)
+    monkeypatch.setattr("semisvm.kernels.torch_source.LAPACK_ROWS", 0)
     X, y = make_moons(700, noise=0.08, random_state=0)
     hidden = np.where(np.arange(700) < 12, y, -1)
     on_cpu, there = (AutoSVC(columns=columns, device=name).fit(X, hidden) for name in ("cpu", other_device))

@@ -186,6 +186,16 @@ def test_one_matrix_per_row_that_is_the_same_for_all_is_the_matrix(estimator):
     np.testing.assert_allclose(by_row, by_matrix, atol=1e-9)
 
 
+@pytest.mark.parametrize("estimator", [SupervisedSVC(), LaplacianSVC(C_intrinsic=0.0)], ids=str)
+def test_costs_of_unlabeled_rows_do_not_matter_where_they_get_no_label(estimator):
+    X, y, _ = blobs()
+    costs = np.tile(MATRIX, (len(y), 1, 1))
+    model = clone(estimator).fit(X, y, sample_cost=costs)
+    costs[y < 0] *= 100
+    other = clone(estimator).fit(X, y, sample_cost=costs)
+    np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
+
+
 def test_one_cost_per_row_is_a_sample_weight_that_the_kernel_does_not_see():
     X, y, _ = blobs(2)
     cost = np.random.default_rng(0).uniform(0.5, 5, len(y))

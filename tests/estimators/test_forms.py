@@ -23,7 +23,7 @@ import semisvm
 from killed_fits import training
 from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
-from semisvm.estimators.problem import Form, choose_solver, settle_form
+from semisvm.estimators.problem import choose_solver, settle_solver
 from semisvm.report import write_page
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
@@ -172,12 +172,12 @@ def form_of(model):
 )
 def test_auto_takes_the_primal_form_where_it_is_faster(n, d, form, expected):
     X = form(np.zeros((n, d)))
-    assert settle_form(Form("auto"), "linear", X, reason_against=None, device="auto").solver == expected
-    assert settle_form(Form("auto"), "linear", X, reason_against=None, device="cuda").solver == "dual"
-    assert settle_form(Form("auto"), "linear", X, reason_against="has none", device="auto").solver == "dual"
-    assert settle_form(Form("dual"), "linear", X, reason_against=None, device="auto").solver == "dual"
-    squared = settle_form(Form("auto", "squared_hinge"), "linear", X, reason_against=None, device="auto")
-    assert (squared.solver, squared.loss) == ("primal", "squared_hinge")
+    asked = {"kernel": "linear", "X": X, "reason_against": None, "device": "auto"}
+    assert settle_solver("auto", "hinge", **asked) == expected
+    assert settle_solver("auto", "hinge", **asked | {"device": "cuda"}) == "dual"
+    assert settle_solver("auto", "hinge", **asked | {"reason_against": "has none"}) == "dual"
+    assert settle_solver("dual", "hinge", **asked) == "dual"
+    assert settle_solver("auto", "squared_hinge", **asked) == "primal"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from histories import RoundCounter, records_of
 from preference_data import overlapping, three_classes
 from semisvm import PreferenceClassifier, PreferenceSVC
 from semisvm.decision import choose
-from semisvm.estimators.preference import _plan, _unlabeled
+from semisvm.estimators.preference import _cross, _plan
 from semisvm.estimators.preference._learner import ALL_LABELS, ClassifierLearner
 
 CLASSIFIERS = [
@@ -52,7 +52,7 @@ def test_around_an_svm_it_is_the_preference_svm(calibration, monkeypatch):
     """Both have the same rounds: with scikit-learn's SVC inside, always refitted, the decisions are the same."""
     X, y, _ = overlapping(0, n=160)
     monkeypatch.setattr(_plan, "N_DRAWS", 1)
-    monkeypatch.setattr("semisvm.estimators.preference.classifier.FEW_CANDIDATES", _unlabeled.CANDIDATES)
+    monkeypatch.setattr("semisvm.estimators.preference.classifier.FEW_CANDIDATES", _cross.CANDIDATES)
     how = {"calibration": calibration, "random_state": 4, "min_recall": 0.85}
     ours = PreferenceSVC(C=2, gamma=0.3, tol=1e-9, **how).fit(X, y)
     wrapped = PreferenceClassifier(SVC(C=2, gamma=0.3, tol=1e-9), **how).fit(X, y)
@@ -84,6 +84,15 @@ def test_a_share_is_a_weight_or_a_chance():
     logistic.train(sign, share, ALL_LABELS)
     oracle = LogisticRegression().fit(X, (sign > 0).astype(int), sample_weight=share)
     assert_allclose(logistic.model.coef_, oracle.coef_)
+
+
+@pytest.mark.parametrize("asked", [{}, {"min_recall": 0.5, "confidence": 0.6}])
+def test_a_row_of_weight_two_is_two_rows_where_labels_are_compared_with_other_rows(asked):
+    X, y, _ = overlapping(0, n=200, n_labeled=60)
+    times = np.where(np.arange(200) % 3 == 0, 2, 1)
+    model = PreferenceClassifier(GaussianNB(), random_state=0, **asked)
+    weighted = clone(model).fit(X, y, sample_weight=times).fair_sample_
+    assert weighted == model.fit(np.repeat(X, times, axis=0), np.repeat(y, times)).fair_sample_
 
 
 def test_sample_weights_need_an_estimator_that_takes_them():

@@ -13,8 +13,8 @@ from semisvm import PreferenceSVC
 from semisvm.datasets import hide, load, split
 from semisvm.decision import Target
 from semisvm.estimators.equal_rows import EqualRows
-from semisvm.estimators.preference._calibration import PaperRounds
 from semisvm.estimators.preference._learner import Learner
+from semisvm.estimators.preference._paper import PaperRounds
 from semisvm.estimators.preference._plan import split_labels
 from semisvm.kernels import CachedRows
 
@@ -175,8 +175,8 @@ def test_unlabeled_copies_are_one_row_of_their_weight(monkeypatch):
 def test_rounds_share_kernel_rows(monkeypatch):
     """No row is made twice, however many rounds there are."""
     made = []
-    fill = CachedRows._fill
-    monkeypatch.setattr(CachedRows, "_fill", lambda self, slots, rows: (made.extend(rows), fill(self, slots, rows))[1])
+    own = CachedRows._own
+    monkeypatch.setattr(CachedRows, "_own", lambda self, slots, rows: (made.extend(rows), own(self, slots, rows))[1])
     X, y, _ = overlapping(0, n=600)
     model = PreferenceSVC(calibration="part", random_state=1).fit(X, y)
     assert len(model.history_) > 2

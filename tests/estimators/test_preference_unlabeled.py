@@ -19,14 +19,9 @@ from semisvm.decision.target import best_of
 from semisvm.dual import Status, solve, solve_many
 from semisvm.estimators import problem as forms
 from semisvm.estimators.class_shares import guess_by_rank, rank_rows
+from semisvm.estimators.preference._cross import CANDIDATES, SUPERVISED_CANDIDATE, Candidate, CrossFitted
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.preference._plan import draw_folds
-from semisvm.estimators.preference._unlabeled import (
-    CANDIDATES,
-    SUPERVISED_CANDIDATE,
-    Candidate,
-    CandidateChoice,
-)
 from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import CachedRows, kernel_rows, make_formula
 
@@ -76,9 +71,10 @@ class Machine(Learner):
         return found.decision_values
 
 
-def settle(learner, sign, **settings) -> CandidateChoice:
-    """Make the choice and train accordingly."""
-    choice = CandidateChoice(learner, sign, **settings)
+def settle(learner, sign, n_pool=None, **settings) -> CrossFitted:
+    """Make the choice and train accordingly, with the first unlabeled rows only where `n_pool` is given."""
+    choice = CrossFitted(learner, sign, **settings)
+    choice.pool = choice.pool[:n_pool]
     choice.run()
     return choice
 
@@ -283,7 +279,7 @@ def test_what_is_asked_decides_between_candidates_of_equal_f1():
 
 def test_a_bound_on_the_pool_is_kept_and_the_same_seed_gives_the_same():
     X, _, sign = _two_clouds()
-    runs = [settle(NearestMean(X), sign, folds=draw_folds(sign), caution=-1.0, pool_size=20, seed=4) for _ in range(2)]
+    runs = [settle(NearestMean(X), sign, folds=draw_folds(sign), caution=-1.0, n_pool=20, seed=4) for _ in range(2)]
     assert len(runs[0].pool) == 20
     assert np.count_nonzero(runs[0].guess) <= 20
     assert set(np.flatnonzero(runs[0].guess)) <= set(runs[0].pool)

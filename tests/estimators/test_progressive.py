@@ -234,7 +234,7 @@ def test_a_row_reset_too_often_is_left_alone():
     guesses = Guesses(np.array([1, -1, 0, 0]))
     f = np.array([1.0, -1.0, 0.5, -0.5])
     for _ in range(3):
-        guesses.label(np.array([2]), np.array([3]))
+        guesses.sign[2:] = 1, -1
         assert_array_equal(guesses.reset_wrong(np.array([-1.0, 1.0, -0.1, -0.5])), [2])  # the user's own stay
     assert_array_equal(guesses.sign, [1, -1, 0, -1])
     assert len(guesses.inside_margin(f, max_resets=3)) == 1

@@ -67,8 +67,8 @@ def test_every_round_gives_the_labels_of_a_loop_of_refits(n_classes, parameters,
 
 def test_relabeling_makes_no_kernel_row_twice(monkeypatch):
     made = []
-    fill = CachedRows._fill
-    monkeypatch.setattr(CachedRows, "_fill", lambda self, slots, rows: (made.extend(rows), fill(self, slots, rows))[1])
+    own = CachedRows._own
+    monkeypatch.setattr(CachedRows, "_own", lambda self, slots, rows: (made.extend(rows), own(self, slots, rows))[1])
     X, y = few_labels(0, n=600, n_labels=60)
     model = SelfTrainingSVC(C=2.0).fit(X, y)
     assert len(model.history_) > 2

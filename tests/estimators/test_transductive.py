@@ -18,9 +18,10 @@ from reuters import errors_on_test, load_reuters, reuters_rows
 from semisvm import SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
 from semisvm.decision.binomial import binomial_interval
-from semisvm.dual import DualProblem, solve
+from semisvm.dual import DualProblem, Status, solve
 from semisvm.estimators import problem as forms
 from semisvm.estimators import rounds as rounds_module
+from semisvm.estimators.transductive import switching
 from semisvm.kernels import kernel_rows, make_formula
 
 ALGORITHMS = ("switch", "cccp", "anneal")
@@ -498,3 +499,40 @@ def test_the_default_price_of_unlabeled_rows_is_a_tenth_with_more_than_two_class
     other = TransductiveSVC(C=5, C_unlabeled=5 * (1.1 - share), algorithm=algorithm).fit(X, y)
     np.testing.assert_array_equal(own.decision_function(X), given.decision_function(X))
     assert not np.array_equal(own.decision_function(X), other.decision_function(X))
+
+
+def test_a_limit_that_ends_the_comparison_with_the_first_labels_keeps_the_last(monkeypatch):
+    """The rough solution that the comparison begins with is a step on the way, and no model."""
+    X, y, settings = next(
+        case for case in map(small_case, range(N_CASES)) if (guesses_before(*case) != guesses_after(*case)).any()
+    )
+    solve_in_rounds, is_cut = rounds_module.Rounds.solve, []
+
+    def solve_or_end(self, *arguments, **options):
+        if is_cut:
+            self.ended_by = Status.MAX_ITER
+            raise rounds_module.EndedEarlyError
+        return solve_in_rounds(self, *arguments, **options)
+
+    def hopeful(solution):
+        is_cut.append(True)
+        return -np.inf
+
+    monkeypatch.setattr(switching, "lower_bound", lambda solution: np.inf)
+    whole = TransductiveSVC(**settings).fit(X, y)
+    monkeypatch.setattr(switching, "lower_bound", hopeful)
+    monkeypatch.setattr(rounds_module.Rounds, "solve", solve_or_end)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        cut = TransductiveSVC(**settings).fit(X, y)
+    assert is_cut
+    assert_array_equal(cut.decision_function(X), whole.decision_function(X))
+
+
+def guesses_before(X, y, settings):
+    scores = SupervisedSVC(**settings).fit(X, y).decision_function(X)[y < 0]
+    n_positive = int(TransductiveSVC(**settings).fit(X, y).transduction_[y < 0].sum())
+    return np.argsort(np.argsort(-scores)) < n_positive
+
+
+def guesses_after(X, y, settings):
+    return TransductiveSVC(**settings).fit(X, y).transduction_[y < 0] == 1

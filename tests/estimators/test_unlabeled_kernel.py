@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 from semisvm import AutoSVC, LabelMeanSVC, PreferenceSVC, SupervisedSVC, TransductiveSVC, UnlabeledKernel, load, save
 from semisvm.estimators import preference as preference_module
 from semisvm.estimators.auto import kernel as kernel_module
-from semisvm.estimators.auto.average import FamilySettings, labeled_target
-from semisvm.estimators.auto.families import crossed_scores, fit_families
+from semisvm.estimators.auto.families import crossed_scores, fit_families, labeled_target
 from semisvm.estimators.auto.kernel import settle_kernel
 from semisvm.estimators.auto.preparation import read_rows
+from semisvm.estimators.auto.stacking import FamilySettings
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress
@@ -241,7 +241,7 @@ def crossed_of(X, hidden):
     """The crossed scores of the labeled rows."""
     labels = encode(hidden, unlabeled=-1, n_rows=len(X))
     target = labeled_target(X, labels, Costs(np.ones(2)), np.ones(len(X)), np.arange(len(X)))
-    settings = FamilySettings(2, (3, 15), "auto", True, 0.1, 0.5, lambda record: False)
+    settings = FamilySettings(2)
     return crossed_scores(fit_families(X, np.ones(len(X)), target, settings).fits, target, settings)[:, 0]
 
 

@@ -17,14 +17,13 @@ from semisvm.kernels import (
     GivenRows,
     VirtualRows,
     choose,
-    compiled_dots,
     kernel_rows,
     make_formula,
     panel_source,
     scores_of_new_rows,
 )
 from semisvm.kernels.compiled import rbf_of_dot_rows
-from semisvm.kernels.compiled_dots import has_products_of_bytes
+from semisvm.kernels.intrinsics import has_products_of_bytes
 from semisvm.kernels.threads import new_counter
 from semisvm.matrices import PickedRows
 
@@ -528,7 +527,7 @@ def test_whole_numbers_stay_floats_where_words_do_not_pay(monkeypatch):
     X = make_wholes("counts")[0].astype(np.float64)
     assert not is_in_words(source_of_wholes(X, 1.0, monkeypatch, in_words=False))
     assert not is_in_words(source_of_wholes(X, 1.0, monkeypatch, dtype=np.float64))
-    monkeypatch.setattr(compiled_dots, "has_products_of_bytes", lambda: False)
+    monkeypatch.setattr("semisvm.kernels.intrinsics.has_products_of_bytes", lambda: False)
     assert not is_in_words(source_of_wholes(X, 1.0, monkeypatch))
     nothing = sparse.csr_matrix((5, 4))
     assert not is_in_words(source_of_wholes(nothing, 1.0, monkeypatch))

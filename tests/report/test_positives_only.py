@@ -8,7 +8,7 @@ import pytest
 
 from semisvm.decision import AcceptedCounts, judge_without_negatives
 from semisvm.report import render_page
-from semisvm.report.wording import ASSUMED, CHECK, describe_positives
+from semisvm.report.answers import ASSUMED, CHECK, describe_positives
 from semisvm.tables.summary import DataSummary, FitSummary, MethodSummary, ScoreSample
 
 COUNTS = AcceptedCounts(45, 50, 300, 3000)
@@ -39,25 +39,25 @@ def test_the_assumption_and_its_check_come_first_and_no_precision_is_claimed(lev
     assert ASSUMED in text
     assert text.index(ASSUMED) < text.index("of all rows that are “fraud”")
     assert CHECK in text
-    tiles = [tile["label"] for tile in describe_positives(point, "fraud")["measures"]]
+    tiles = [tile["label"] for tile in describe_positives(point, "fraud")["tiles"]]
     assert tiles == ["Recall", "Accepted", "Lift", "Prior"]
     assert "none of these lines is a measurement" in text
 
 
 def test_precision_is_listed_by_prior_up_to_the_bound_and_claimed_for_a_prior_that_was_given():
     point = judge_without_negatives(0.2, COUNTS, prior_bound=0.08)
-    rows = describe_positives(point, "fraud")["priors"]["rows"]
+    rows = describe_positives(point, "fraud")["priors"]
     assert [prior for prior, _ in rows] == ["0.80%", "2.00%", "4.00%", "6.00%", "8.00%"]
     assert rows[-1][1] == f"{0.08 * 9:.3f}"  # lift 9 = 0.9 / 0.1
     given = replace(point, prior=(0.05, 0.05))
     described = describe_positives(given, "fraud")
-    assert described["measures"][-1]["label"] == "Precision"
-    assert described["priors"]["rows"] == [("5.00%", "0.450")]
+    assert described["tiles"][-1]["label"] == "Precision"
+    assert described["priors"] == [("5.00%", "0.450")]
 
 
 def test_numbers_that_are_not_known_are_dashes():
     point = judge_without_negatives(0.2, AcceptedCounts(0, 5, 0, 100), prior_bound=math.nan)
     described = describe_positives(point, "fraud")
-    assert described["priors"]["rows"] == []
-    assert described["measures"][-1]["value"] == "–"
+    assert described["priors"] == []
+    assert described["tiles"][-1]["value"] == "–"
     render_page(summary_of(point))

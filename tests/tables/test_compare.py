@@ -15,11 +15,11 @@ from semisvm.tables import held_out
 from semisvm.tables.classes import Classes
 from semisvm.tables.column_facts import facts_of
 from semisvm.tables.columns import settle_columns
-from semisvm.tables.compare import Comparison, MethodTrial, compare_methods, tune_settings
+from semisvm.tables.compare import Comparison, compare_methods, tune_settings
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.findings import say_gain
-from semisvm.tables.fit import compare_on, fit_model
-from semisvm.tables.held_out import HeldOutScores, judge, make_bench, score_held_out
+from semisvm.tables.fit import fit_model
+from semisvm.tables.held_out import MethodTrial, judge, make_bench, try_method
 from semisvm.tables.methods import Settings, lead_per_class
 from semisvm.tables.training import Training
 
@@ -50,8 +50,7 @@ def test_the_interval_of_a_merit_covers_the_truth_as_often_as_it_says():
 
 def entry(name, right, codes):
     """A method in a comparison that predicts the rows in `right` right."""
-    scores = HeldOutScores(np.arange(len(codes)), right, 0.0)
-    return MethodTrial(find_method(name), scores, judge(np.where(right, codes, 1 - codes), codes, TWO), points={})
+    return MethodTrial(find_method(name), right, judge(np.where(right, codes, 1 - codes), codes, TWO), points={})
 
 
 def test_the_simplest_method_within_one_standard_error_of_the_best_is_chosen():
@@ -113,17 +112,16 @@ def test_a_certificate_is_given_by_the_method_that_has_one():
 def test_out_of_fold_scores_never_saw_the_label_of_their_row():
     """Flip one label: the score of its own row stays, because the fits that scored it did not see it."""
     rows = training(300)
-    X = rows.rows.to_numpy()
     row = int(np.flatnonzero(rows.codes == 1)[0])
-    bench = make_bench(X, rows.labels)
+    bench = make_bench(rows.views(), rows.labels)
     flipped = rows.labels
     flipped[row] = "no"
     method = find_method("supervised")
-    one = score_held_out(method, Settings(kernel="rbf"), bench)
-    other = score_held_out(method, Settings(kernel="rbf"), replace(bench, labels=flipped))
-    place = list(one.rows).index(row)
-    assert one.scores[place] == other.scores[place]
-    assert not np.array_equal(one.scores, other.scores)
+    one = try_method(method, Settings(kernel="rbf"), bench).scores
+    other = try_method(method, Settings(kernel="rbf"), replace(bench, labels=flipped)).scores
+    place = list(bench.labeled).index(row)
+    assert one[place] == other[place]
+    assert not np.array_equal(one, other)
 
 
 def test_a_large_pool_is_sampled_for_the_comparison_and_not_for_the_model():
@@ -161,19 +159,20 @@ def test_that_a_method_is_worse_than_supervised_is_said_even_if_it_was_asked_for
 
 def test_costs_are_what_auto_lowers():
     rows = training(300)
-    found = compare_on(rows, Settings(costs={"no": 1.0, "yes": 20.0}), ["supervised", "transductive"])
+    bench, names = make_bench(rows.views(), rows.labels), ["supervised", "transductive"]
+    found = compare_methods(bench, Settings(kernel="rbf", costs={"no": 1.0, "yes": 20.0}), names)
     assert found.measure == "cost"
-    blind = compare_on(rows, Settings(), ["supervised", "transductive"])
+    blind = compare_methods(bench, Settings(kernel="rbf"), names)
     for priced, plain in zip(found.entries, blind.entries, strict=True):  # a miss costs twenty false alarms
         signs = np.where(rows.codes[rows.codes >= 0] == 1, 1, -1)
-        at_zero = measure(plain.held_out.scores, signs, 0.0)
+        at_zero = measure(plain.scores, signs, 0.0)
         assert priced.points["yes"].counts.fn < at_zero.counts.fn
         assert priced.points["yes"].counts.fp > at_zero.counts.fp
 
 
 def test_tuning_takes_what_predicts_held_out_labels_best():
     rows = training(300)
-    bench = make_bench(rows.rows.to_numpy(), rows.labels)
+    bench = make_bench(rows.views(), rows.labels)
     tuned = tune_settings(bench, Settings(kernel="rbf"))
     before, after = (
         compare_methods(bench, settings, ["supervised"]).baseline.merit.mean

@@ -5,15 +5,14 @@ import warnings
 import numpy as np
 import pandas
 import pytest
-from click.testing import CliRunner
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import scale
 
+from command_line import run_command
 from semisvm import PreferenceSVC, SupervisedSVC
-from semisvm.cli.commands import commands
 from semisvm.errors import DataError
-from semisvm.tables.fit import compare_on, fit_model
-from semisvm.tables.held_out import check_sample, may_certify
+from semisvm.tables.fit import check_sample, fit_model, may_certify
+from semisvm.tables.held_out import make_bench
 from semisvm.tables.label import suggest_rows, write_suggestions
 from semisvm.tables.methods import Settings
 from semisvm.tables.read_training import read_training
@@ -70,8 +69,10 @@ def test_suggest_says_how_its_rows_were_drawn_and_fit_understands_it(story):
 
 
 def test_a_comparison_tests_random_rows_only(story):
-    found = compare_on(read(story, "data.csv", "more.csv"), Settings(), ["supervised"])
-    assert len(found.entries[0].held_out.rows) == 150
+    training = read(story, "data.csv", "more.csv")
+    bench = make_bench(training.views(), training.labels, measures=training.measures)
+    assert len(bench.labeled) == 150
+    assert set(np.concatenate([test for _, test in bench.folds])) == set(bench.labeled)
 
 
 def test_without_the_marks_the_check_speaks_up_and_no_certificate_is_given(story):
@@ -130,23 +131,23 @@ def test_too_few_random_labels_are_said_to_be_the_reason(story, tmp_path):
         fit_model(read(tmp_path, "chosen.csv"), Settings(min_recall=0.8))
 
 
-def test_the_command_takes_the_column_and_the_insistence(story, tmp_path):
+def test_the_command_takes_the_column_and_the_insistence(story, tmp_path, capsys):
     def run(*words):
-        return CliRunner().invoke(commands, [*map(str, words)])
+        return run_command(capsys, *words)
 
     data = ("fit", story / "data.csv", story / "unmarked.csv", "--target", "kind", "--positive", "bad")
     asked = ("--min-recall", "0.8", "--confidence", "0.9", "--C", "1", "--gamma", "0.1")
     refused = run(*data, *asked, "--out", tmp_path / "a.skops")
-    assert refused.exit_code == 1
-    assert "No certificate is given" in " ".join(refused.output.split())
-    assert "say so (--trust-labels)" in " ".join(refused.output.split())
+    assert refused.code == 1
+    assert "No certificate is given" in " ".join(refused.out.split())
+    assert "say so (--trust-labels)" in " ".join(refused.out.split())
     insisted = run(*data, *asked, "--trust-labels", "--out", tmp_path / "b.skops")
-    assert "rests on your word" in " ".join(insisted.output.split())
+    assert "rests on your word" in " ".join(insisted.out.split())
     suggested = run("suggest", tmp_path / "a.skops", story / "data.csv", "--out", tmp_path / "s.csv")
-    assert "semisvm certify start" in suggested.output
+    assert "semisvm certify start" in suggested.out
     both = (story / "data.csv", story / "more.csv", "--target", "kind", "--positive", "bad", "--drawn", "drawn")
     done = run("fit", *both, "--out", tmp_path / "c.skops", "--method", "supervised", "--details")
-    assert "120 labeled rows were not drawn at random" in " ".join(done.output.split())
+    assert "120 labeled rows were not drawn at random" in " ".join(done.out.split())
 
 
 # the case that the check was made for: suggested rows that are taken for a random sample

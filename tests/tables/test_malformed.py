@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from files import npz_bytes, parquet_bytes, write
 from semisvm.errors import DataError
 from semisvm.tables.formats import read_libsvm
-from semisvm.tables.read_whole import read_dataset, read_frame
+from semisvm.tables.read import read_dataset, read_frame
 
 WHOLE = gzip.compress(b"a,b\n" + bytes(range(48, 58)) * 50, mtime=0)
 MALFORMED = [

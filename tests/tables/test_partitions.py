@@ -11,9 +11,10 @@ from semisvm.tables import folders
 from semisvm.tables.column_facts import facts_of
 from semisvm.tables.columns import decide, settle_columns
 from semisvm.tables.encode import TableEncoder
+from semisvm.tables.fit_folder import read_folder
 from semisvm.tables.folders import SurveyPlan, survey_file
 from semisvm.tables.methods import say_nothing
-from semisvm.tables.partition_encoder import count_file, make_encoder, spans_around_medians
+from semisvm.tables.partition_encoder import blank_encoder, count_file, make_encoder, spans_around_medians
 from semisvm.tables.partition_rows import Here
 from semisvm.tables.read_training import read_training
 
@@ -74,9 +75,7 @@ def learn(files, names, most=2_000):
     plan = SurveyPlan("kind", None, names, files[0], None, most, most)
     survey = Here().gather(survey_file, files, plan, tell=say_nothing, what="")
     columns, _ = settle_columns(survey.facts)
-    encoder = TableEncoder(columns)
-    encoder.columns_ = columns
-    typed, groups = encoder.typed(survey.unlabeled.frame)
+    typed, groups = blank_encoder(columns).typed(survey.unlabeled.frame)
     X = typed[groups["number"]].to_numpy()
     spans = spans_around_medians(X, np.ones(len(X)))
     counts = Here().gather(count_file, files, columns, spans, tell=say_nothing, what="")
@@ -147,3 +146,10 @@ def test_files_that_do_not_fit_together_are_named(tmp_path, change, words):
     with pytest.raises(DataError, match="part-002") as error:
         learn(files, tuple(frame.columns.drop("kind")))
     assert words in str(error.value)
+
+
+def test_a_decimal_mark_that_is_none_is_refused_as_for_files(tmp_path):
+    folder = write_parts(mixed_table(100)[0], tmp_path / "t")
+    for read, data in ((read_folder, folder), (read_training, sorted(folder.iterdir()))):
+        with pytest.raises(DataError, match="`decimal` is the mark"):
+            read(data, "kind", decimal="comma")

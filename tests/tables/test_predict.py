@@ -60,8 +60,8 @@ def model(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["r.csv", "r.tsv", "r.csv.gz", "r.csv.xz", "r.parquet"])
 def test_rows_in_parts_are_predicted_as_rows_in_one_piece(tmp_path, monkeypatch, model, name):
-    monkeypatch.setattr("semisvm.tables.read.BYTES_AT_A_TIME", 2000)
-    monkeypatch.setattr("semisvm.tables.read.ROWS_AT_A_TIME", 37)
+    monkeypatch.setattr("semisvm.tables.delimited.BYTES_AT_A_TIME", 2000)
+    monkeypatch.setattr("semisvm.tables.formats.ROWS_AT_A_TIME", 37)
     path, told = tmp_path / name, []
     frame = write_table(path, 500, seed=1, target=False)
     found = predict_file(model, path, tmp_path / "o.parquet", tell=lambda what, done, *more: told.append(done))
@@ -85,7 +85,7 @@ def test_a_file_that_arrow_is_too_strict_for_is_read_all_the_same(tmp_path, mode
 
 
 def test_a_fault_far_down_the_file_names_its_line_and_leaves_no_output(tmp_path, monkeypatch, model):
-    monkeypatch.setattr("semisvm.tables.read.BYTES_AT_A_TIME", 2000)
+    monkeypatch.setattr("semisvm.tables.delimited.BYTES_AT_A_TIME", 2000)
     path = tmp_path / "r.csv"
     write_table(path, 400, target=False)
     n_lines = path.read_text().count("\n")

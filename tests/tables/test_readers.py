@@ -18,8 +18,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from files import npz_bytes, parquet_bytes, write
 from semisvm.errors import DataError
 from semisvm.tables.formats import read_libsvm
-from semisvm.tables.read import open_rows
-from semisvm.tables.read_whole import read_dataset, read_frame
+from semisvm.tables.read import open_rows, read_dataset, read_frame
 
 COMPRESS = {"": lambda content: content, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
@@ -240,7 +239,7 @@ def test_importing_the_readers_imports_neither_pandas_nor_pyarrow():
         "del sys.modules['pandas'], sys.modules['pyarrow']\n"
         "import semisvm.datasets\n"
         "assert not {'pandas', 'pyarrow', 'pooch', 'sklearn.datasets'} & set(sys.modules)\n"
-        "import semisvm.tables.read_whole\n"
+        "import semisvm.tables.read\n"
         "assert not {'pandas', 'pyarrow'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -276,6 +275,6 @@ def test_a_spreadsheet_that_is_none_or_has_no_engine_is_refused_with_a_sentence(
     path.write_bytes(b"PK nothing")
     with pytest.raises(DataError, match="can't be read as a spreadsheet"):
         open_rows(path)
-    monkeypatch.setattr("semisvm.tables.delimited.find_spec", lambda name: None)
+    monkeypatch.setattr("semisvm.tables.formats.find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"needs the package openpyxl, which is not installed\. Install it \(pip"):
         open_rows(path)

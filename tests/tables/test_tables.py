@@ -160,9 +160,12 @@ def test_arrow_and_the_strict_reader_read_the_same_cells(tmp_path):
     )
     rows = open_rows(path)
     assert rows.names == ("name", "n", "text")
-    assert rows.suits_arrow()
-    fast = pd.concat([chunk.frame for chunk in rows.chunks_as_written(frozenset({"n"}), None)])
-    slow = pd.concat([chunk.frame for chunk in rows.chunks_cleaned(frozenset({"n"}), None, skip=0)])
+    assert rows.text.suits_arrow()
+    fast, slow = (
+        pd.concat(read(frozenset({"n"}), list(rows.names)))
+        for read in (rows.text.frames_by_arrow, rows.text.frames_by_line)
+    )
+    assert (fast.dtypes == slow.dtypes).all()
     assert fast["n"].tolist()[::2] == slow["n"].tolist()[::2] == [1.5, -2000.0]
     assert fast["n"].isna().tolist() == slow["n"].isna().tolist()
     for name in ("name", "text"):
@@ -172,12 +175,21 @@ def test_arrow_and_the_strict_reader_read_the_same_cells(tmp_path):
 
 @pytest.mark.parametrize("opening", ["a,b", " a, b"])  # Arrow reads the first as it is; a space may precede the second
 def test_a_row_longer_than_arrows_block_and_rows_after_it_are_read(tmp_path, monkeypatch, opening):
-    monkeypatch.setattr("semisvm.tables.read.BYTES_AT_A_TIME", 1000)
+    monkeypatch.setattr("semisvm.tables.delimited.BYTES_AT_A_TIME", 1000)
     path = tmp_path / "t.csv"
     path.write_text(f'{opening}\n1,x\n2,"{"w " * 5000}"\n3,y\n' + "4,z\n" * 1000)
     frames = [chunk.frame for chunk in open_rows(path).chunks(frozenset({"a"}))]
     assert [len(text) for text in pd.concat(frames)["b"][:3]] == [1, 10_000, 1]
     assert sum(map(len, frames)) == 1003
+
+
+@pytest.mark.parametrize("opening", ["a,b", " a, b"])
+def test_how_many_rows_there_are_is_guessed_from_the_first(tmp_path, opening):
+    path = tmp_path / "t.csv"
+    for n in (10, 100_000):
+        path.write_text(f"{opening}\n" + "".join(f"{k},w{k % 7}\n" for k in range(1_000, 1_000 + n)))
+        rows = open_rows(path)
+        assert rows.guess_rows(next(rows.chunks())) == pytest.approx(n, rel=0.2 if n > 10 else 0)
 
 
 @pytest.mark.parametrize("cell", ["1_5", "1e999", "inf", "0x10", "1,5"])

@@ -38,28 +38,19 @@ from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan
 class ClaimEvidence:
     """Where one claim stands.
 
-    Attributes
-    ----------
-    log_highest, log_now : float
-        The logarithm of the highest evidence so far, which certifies, and of the evidence now.
-    n_read : int
-        Answers that the claim has read.
-    positives : int
-        How many of them are positive.
-    is_known : bool or None
-        Whether the claim is known to be true or false; None while it is open.
-    growth : float
-        The expected growth of the log evidence per label; 0 where none is in sight.
-    n_left : int
-        Rows of the claim that it has not read.
+    log_highest, log_now   the logarithm of the highest evidence so far, which certifies, and of the evidence now
+    is_known               whether the claim is known to be true or false; None while it is open
+    growth                 the expected growth of the log evidence per label; 0 where none is in sight
+    n_read, positives      answers that the claim has read, and how many of them are positive
+    n_left                 rows of the claim that it has not read
     """
 
     log_highest: float
     log_now: float
-    n_read: int
-    positives: int
     is_known: bool | None
     growth: float
+    n_read: int
+    positives: int
     n_left: int
 
     def labels_needed(self, log_wanted: float, fewest: int = 0) -> int | None:
@@ -72,6 +63,9 @@ class ClaimEvidence:
             return None
         forecast = max(1, fewest - self.n_read, math.ceil((log_wanted - self.log_now) / self.growth))
         return min(forecast, self.n_left)
+
+
+Tested = tuple[float, float, bool | None, float]  # the first four of `ClaimEvidence`
 
 
 @dataclass
@@ -96,7 +90,11 @@ class Claim:
         return np.where(np.isnan(answers), instead, good)
 
     def evidence(self, rows: np.ndarray, answers: np.ndarray, is_complete: bool) -> ClaimEvidence:
-        """Return where the claim stands after these rows."""
+        """Return where the claim stands after these rows, which may be all that it is about."""
+        tested = self._test(rows, self.outcomes(rows, answers), is_complete)
+        return ClaimEvidence(*tested, len(rows), int(np.nansum(answers)), self.n_rows - len(rows))
+
+    def _test(self, rows: np.ndarray, good: np.ndarray, is_complete: bool) -> Tested:
         raise NotImplementedError
 
     def fewest_labels(self, risk: float) -> int:
@@ -118,12 +116,11 @@ class ShareClaim(Claim):
     def __post_init__(self) -> None:
         self.bands = np.arange(self.threshold.n_bands)
 
-    def evidence(self, rows: np.ndarray, answers: np.ndarray, is_complete: bool) -> ClaimEvidence:
-        good = self.outcomes(rows, answers)
+    def _test(self, rows: np.ndarray, good: np.ndarray, is_complete: bool) -> Tested:
         n, level, new = self.threshold.n_accepted, self.form.level, self.is_about_new_rows
-        positives, negatives = np.cumsum(good), np.cumsum(1 - good)
-        path = mixture_log_evidence(n, level, positives, negatives, new_rows=new)
-        pos, neg = (int(positives[-1]), int(negatives[-1])) if len(good) else (0, 0)
+        path = mixture_log_evidence(n, level, np.cumsum(good), np.cumsum(1 - good), new_rows=new)
+        pos = int(good.sum())
+        neg = len(good) - pos
         is_known = None
         if not new:
             K = null_total(n, level)
@@ -133,8 +130,7 @@ class ShareClaim(Claim):
         growth = _divergence(x, level) if x > level else 0.0
         if level == 1 and neg == 0 and not new:
             growth = math.inf  # what it takes is `fewest_labels`
-        highest, now = _highest(path)
-        return ClaimEvidence(highest, now, len(good), pos, is_known, growth, n - len(good))
+        return *_highest(path), is_known, growth
 
     def fewest_labels(self, risk: float) -> int:
         n = self.threshold.n_accepted
@@ -146,33 +142,26 @@ class ShareClaim(Claim):
 class PoolClaim(Claim):
     """Any target about the pool, by bets on weighted draws."""
 
-    claim: StratifiedClaim | None = None
+    claim: StratifiedClaim = field(init=False)
 
     def __post_init__(self) -> None:
         plan, n_accepting = self.plan, self.threshold.n_bands
         plain, self.bands = stratified(
             plan.sizes, plan.beliefs, plan.speeds, self.form, n_accepting, whole_outcomes=not self.leaves_out
         )
-        if self.claim is None:
-            self.claim = with_experts(plain, self.bands, self.form, n_accepting)
         self._stratum = np.full(len(plan.sizes) + 2, -1)
         self._stratum[self.bands] = np.arange(len(self.bands))
-        self._start_again()
+        self._bet(with_experts(plain, self.bands, self.form, n_accepting))
 
     def bet_as(self, experts: np.ndarray) -> None:
         """Let other beliefs bet: those that were frozen when the campaign began."""
-        assert self.claim is not None
-        self.claim = replace(self.claim, experts=experts)
-        self._start_again()
+        self._bet(replace(self.claim, experts=experts))
 
-    def _start_again(self) -> None:
-        assert self.claim is not None
+    def _bet(self, claim: StratifiedClaim) -> None:
+        self.claim, self._state = claim, BettingState.at_start(claim)
         self._read = (np.empty(0, dtype=np.intp), np.empty(0))
-        self._state = BettingState.at_start(self.claim)
 
-    def evidence(self, rows: np.ndarray, answers: np.ndarray, is_complete: bool) -> ClaimEvidence:
-        assert self.claim is not None
-        good = self.outcomes(rows, answers)
+    def _test(self, rows: np.ndarray, good: np.ndarray, is_complete: bool) -> Tested:
         n_before = len(self._read[0])
         goes_on = np.array_equal(rows[:n_before], self._read[0]) and np.array_equal(good[:n_before], self._read[1])
         state, start = (self._state, n_before) if goes_on else (BettingState.at_start(self.claim), 0)
@@ -186,14 +175,10 @@ class PoolClaim(Claim):
             is_known = True
         elif is_complete or state.total > (state.sizes * self.claim.values).sum() + CLAIM_ROUNDING:
             is_known = False
-        n_left = self.n_rows - len(rows)
-        return ClaimEvidence(
-            state.highest, state.log_evidence, len(rows), int(np.nansum(answers)), is_known, growth, n_left
-        )
+        return state.highest, state.log_evidence, is_known, growth
 
     def fewest_labels(self, risk: float) -> int:
         """For recall the elusion bound: even if no rejected row that is drawn is positive, it takes so many."""
-        assert self.claim is not None
         if self.form.measure != "recall" or self.claim.total <= 0:
             return 0
         if self.form.level == 1:
@@ -215,25 +200,21 @@ class NewRowsClaim(Claim):
         matters = (self.form.values(is_accepted) > 0) | (self.form.dues(is_accepted) != 0)
         self.bands = np.flatnonzero((self.plan.sizes > 0) & matters)
 
-    def evidence(self, rows: np.ndarray, answers: np.ndarray, is_complete: bool) -> ClaimEvidence:
+    def _test(self, rows: np.ndarray, good: np.ndarray, is_complete: bool) -> Tested:
         is_accepted = self.plan.bands[rows] < self.threshold.n_bands
-        gains = self.form.values(is_accepted) * self.outcomes(rows, answers) - self.form.dues(is_accepted)
+        gains = self.form.values(is_accepted) * good - self.form.dues(is_accepted)
         worst = -max(self.form.due_accepted, self.form.due_rejected)
-        n_left = self.n_rows - len(rows)
         if worst >= 0:  # no row can bring a loss
-            return ClaimEvidence(math.inf, math.inf, len(rows), int(np.nansum(answers)), True, 0.0, n_left)
-        highest, now = _highest(new_rows_log_evidence(gains, worst))
-        growth = self._growth(gains, worst)
-        return ClaimEvidence(highest, now, len(rows), int(np.nansum(answers)), None, growth, n_left)
+            return math.inf, math.inf, True, 0.0
+        return *_highest(new_rows_log_evidence(gains, worst)), None, self._growth(gains, worst)
 
     def _growth(self, seen: np.ndarray, worst: float) -> float:
         """What the beliefs and the gains seen promise; the beliefs count for 20 rows."""
         is_accepted = np.arange(len(self.plan.sizes)) < self.threshold.n_bands
         good = np.where(is_accepted, self.plan.beliefs, 1 - self.plan.beliefs)
         dues, values = self.form.dues(is_accepted), self.form.values(is_accepted)
-        share = self.plan.sizes / self.plan.sizes.sum()
-        prior = 20.0
-        weights = np.concatenate([prior * share * good, prior * share * (1 - good), np.ones(len(seen))])
+        prior = 20.0 * (self.plan.sizes / self.plan.sizes.sum())
+        weights = np.concatenate([prior * good, prior * (1 - good), np.ones(len(seen))])
         return new_rows_growth(np.concatenate([values - dues, -dues, seen]), weights / weights.sum(), worst)
 
 

@@ -44,20 +44,7 @@ def read_seed(seed: str) -> bytes:
 
 
 def hash_rows(seed: bytes, rows: np.ndarray) -> np.ndarray:
-    """Return a number in (0, 1) per row number, the same on every platform.
-
-    Parameters
-    ----------
-    seed : bytes
-        The seed of the campaign.
-    rows : ndarray of int of shape (n,)
-        Row numbers.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        (BLAKE2b(seed, row) as a 64-bit integer + 0.5) / 2^64.
-    """
+    """Return (BLAKE2b(seed, row) as a 64-bit integer + 0.5) / 2^64 per row number: the same on every platform."""
     blake2b = hashlib.blake2b
     content = np.ascontiguousarray(rows, dtype="<u8").tobytes()
     digests = b"".join(

@@ -10,7 +10,6 @@ they were for. That is what the person saw, and one may look at any time.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from semisvm.campaign.sequence import ThresholdEvidence
 from semisvm.decision import Target
 
 if TYPE_CHECKING:
-    from semisvm.campaign.core import Campaign
+    from semisvm.campaign import Campaign
 
 MOST_POINTS = 120  # of a path
 WIDEST_LOG = 3.0  # evidence a thousand times too small or too large is drawn at the edge
@@ -76,12 +75,6 @@ class CampaignSummary:
     certified_at: tuple[int | None, ...]
     labels: tuple[int, ...]
     paths: tuple[tuple[float, ...], ...]
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> CampaignSummary:
-        """Return the summary whose attributes are given as plain JSON values."""
-        lists = {name: tuple(values[name]) for name in ("thresholds", "certified_at", "labels")}
-        return cls(**(dict(values) | lists | {"paths": tuple(tuple(path) for path in values["paths"])}))
 
 
 def summarize_campaign(campaign: Campaign) -> CampaignSummary:
@@ -142,7 +135,7 @@ def first_price(
     int or None
         The smallest forecast over the thresholds of the campaign.
     """
-    from semisvm.campaign.core import Campaign
+    from semisvm.campaign import Campaign
 
     asked = {name: getattr(target, name) for name in ("min_precision", "min_recall", "min_f", "max_cost", "costs")}
     try:

@@ -90,7 +90,7 @@ class ClaimSequence:
 
     def experts(self) -> list[list[list[float]]]:
         """Return the beliefs of all claims that have some, to be kept in a file."""
-        return [claim.claim.experts.tolist() for claim in self._pool_claims() if claim.claim is not None]
+        return [claim.claim.experts.tolist() for claim in self._pool_claims()]
 
     def bet_as(self, experts: list[Any]) -> None:
         """Let the beliefs of a file bet; an empty list changes nothing."""

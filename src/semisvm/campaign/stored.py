@@ -12,6 +12,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
@@ -127,7 +128,7 @@ class StoredCampaign:
         return {
             "kind": CAMPAIGN_KIND,
             "version": CAMPAIGN_VERSION,
-            "semisvm": installed_version(),
+            "semisvm": import_module("semisvm").__version__,
             "target": self.target.as_dict(),
             "confidence": self.confidence,
             "claim": self.claim,
@@ -241,16 +242,6 @@ def pool_scores(scores: ArrayLike) -> np.ndarray:
 # ---- the file ----
 
 
-def installed_version() -> str:
-    """Return the version of semisvm that is installed, for the record."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("semisvm")
-    except metadata.PackageNotFoundError:
-        return "unknown"
-
-
 def write_campaign(content: dict[str, Any], path: str | Path) -> Path:
     """Write a campaign; the file is complete or stays as it was."""
     path = Path(path)
@@ -302,12 +293,13 @@ def digest_of_content(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def join_ledgers(ledgers: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return the entries of several ledgers, each once, numbered from 1."""
+def join_ledgers(earlier: Iterable[StoredCampaign | dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries of earlier campaigns (or of their ledgers), each once, numbered from 1."""
     entries: list[dict[str, Any]] = []
-    for entry in (one for ledger in ledgers for one in ledger):
-        if all(known | {"campaign": 0} != entry | {"campaign": 0} for known in entries):
-            entries.append(dict(entry))
+    for one in earlier:
+        for entry in one.ledger if isinstance(one, StoredCampaign) else [one]:
+            if all(known | {"campaign": 0} != entry | {"campaign": 0} for known in entries):
+                entries.append(dict(entry))
     return [entry | {"campaign": number} for number, entry in enumerate(entries, 1)]
 
 

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from semisvm.campaign.draws import DrawOrder
-from semisvm.campaign.sequence import ClaimSequence, Standing, ThresholdEvidence
-from semisvm.decision import Counts, Estimate, OperatingPoint, SamplingEvidence, Target
+from semisvm.campaign.sequence import ThresholdEvidence
+from semisvm.decision import Counts, Estimate, OperatingPoint, SamplingEvidence
 from semisvm.decision.betting import SamplingClaim
 from semisvm.decision.sampling_plan import measure_of
 
+if TYPE_CHECKING:
+    from semisvm.campaign import Campaign
+
 CampaignStatus = Literal["certified", "known", "open", "refuted"]
 WAITS = '\nA threshold with "-" under "needed" is tested once the one above it is certified.'
-
-
-class Given(NamedTuple):
-    """What a campaign tells besides its evidence: labels, corrections, rows in play, its number, all risks, its own."""
-
-    n_labels: int
-    n_corrections: int
-    n_rows: int
-    campaign: int
-    total_risk: float
-    risk: float
 
 
 @dataclass(frozen=True)
@@ -148,44 +138,49 @@ def _figure(value: float) -> str:
 # ---- from evidence to an operating point and words ----
 
 
-def make_verdict(
-    tests: ClaimSequence, standing: Standing, point: OperatingPoint | None, given: Given
-) -> CampaignVerdict:
+def make_verdict(campaign: Campaign) -> CampaignVerdict:
     """Put where a campaign stands into a verdict."""
+    tests, standing = campaign._tests, campaign._standing()
+    best, table = standing.best, standing.table
     status: CampaignStatus = "open"
-    if standing.best is not None:
-        status = "known" if standing.table[standing.best].is_known else "certified"
-    elif all(line.is_known is False for line in standing.table):
+    if best is not None:
+        status = "known" if table[best].is_known else "certified"
+    elif all(line.is_known is False for line in table):
         status = "refuted"
     forecasts = [
         line.forecast
-        for k, line in enumerate(standing.table)
-        if line.forecast and not line.is_certified and tests.improves(k, standing.best)
+        for k, line in enumerate(table)
+        if line.forecast and not line.is_certified and tests.improves(k, best)
     ]
     forecast = min(forecasts, default=None)
-    reason = _verdict_in_words(tests.target, status, point, forecast, given)
+    point = None if best is None else _certified_point(campaign, best, table[best])
     return CampaignVerdict(
-        status, point, standing.table, forecast, given.n_labels, given.n_corrections, tests.about, reason
+        status,
+        point,
+        table,
+        forecast,
+        campaign.n_labels,
+        len(campaign.corrections),
+        campaign.claim,
+        reason=_verdict_in_words(campaign, status, point, forecast),
     )
 
 
-def certified_point(
-    tests: ClaimSequence, standing: Standing, k: int, order: DrawOrder, answers: Mapping[int, float], given: Given
-) -> OperatingPoint:
-    """Return the operating point of threshold k, which is certified."""
-    line, target = standing.table[k], tests.target
+def _certified_point(campaign: Campaign, k: int, line: ThresholdEvidence) -> OperatingPoint:
+    """The operating point of threshold k, which is certified."""
+    tests, target, answers = campaign._tests, campaign.target, campaign.answers
     rows, codes = np.array(list(answers), dtype=np.intp), np.array(list(answers.values()))
     is_accepted = tests.plan.bands[rows] < tests.plan.thresholds[k].n_bands
     # "Don't know" is an error of the model in these counts, on both sides.
     is_positive = np.where(np.isnan(codes), ~is_accepted, codes == 1)
     nothing = Estimate(math.nan, math.nan, math.nan)
-    value = {form.measure: _estimate(tests, k, place, order, answers) for place, form in enumerate(tests.forms)}
+    value = {form.measure: _estimate(campaign, k, place) for place, form in enumerate(tests.forms)}
     cost = None if target.costs is None else nothing
     return OperatingPoint(
         threshold=line.threshold,
         target=target,
         level="certified by sampling",
-        confidence=tests.confidence,
+        confidence=campaign.confidence,
         counts=Counts(
             tp=int((is_accepted & is_positive).sum()),
             fp=int((is_accepted & ~is_positive).sum()),
@@ -198,21 +193,22 @@ def certified_point(
         cost=Estimate(value["cost"], 0.0, target.max_cost or 0.0) if "cost" in value else cost,
         reached=True,
         sampling=SamplingEvidence(
-            claim=tests.about,
-            n_labels=given.n_labels,
-            n_rows=given.n_rows,
+            claim=campaign.claim,
+            n_labels=campaign.n_labels,
+            n_rows=campaign.n_in_play,
             n_accepted=line.n_accepted,
-            campaign=given.campaign,
-            total_risk=given.total_risk,
+            campaign=len(campaign.ledger),
+            total_risk=campaign.total_risk,
             is_known=bool(line.is_known),
         ),
     )
 
 
-def _estimate(tests: ClaimSequence, k: int, place: int, order: DrawOrder, answers: Mapping[int, float]) -> float:
+def _estimate(campaign: Campaign, k: int, place: int) -> float:
     """A measure from the answers of the claim's own sequence, band by band; the belief counts for one row per band."""
+    tests, answers = campaign._tests, campaign.answers
     plan, form, n_accepting = tests.plan, tests.forms[place], tests.plan.thresholds[k].n_bands
-    rows, _ = order.prefix(tests.claims[k][place].bands)
+    rows, _ = campaign._order.prefix(tests.claims[k][place].bands)
     codes = np.array([answers[int(row)] for row in rows])
     rows, codes = rows[~np.isnan(codes)], codes[~np.isnan(codes)]
     if form.measure == "precision" and len(codes) and np.all(plan.speeds == plan.speeds[0]):
@@ -222,34 +218,30 @@ def _estimate(tests: ClaimSequence, k: int, place: int, order: DrawOrder, answer
     positives = plan.sizes * (positive + plan.beliefs) / (seen + 1)
     tp, fn = float(positives[:n_accepting].sum()), float(positives[n_accepting:].sum())
     fp = float(plan.sizes[:n_accepting].sum()) - tp
-    return measure_of(tp, fp, fn, plan.n_rows, form, tests.target)
+    return measure_of(tp, fp, fn, plan.n_rows, form, campaign.target)
 
 
-def _verdict_in_words(
-    target: Target, status: str, point: OperatingPoint | None, forecast: int | None, given: Given
-) -> str:
-    said = f"{given.n_labels} labels" + (f", {given.n_corrections} corrected" if given.n_corrections else "")
+def _verdict_in_words(campaign: Campaign, status: str, point: OperatingPoint | None, forecast: int | None) -> str:
+    target, n_corrections = campaign.target, len(campaign.corrections)
+    said = f"{campaign.n_labels} labels" + (f", {n_corrections} corrected" if n_corrections else "")
     if point is not None:
         kind = "Known" if status == "known" else "Certified"
-        accepted = f"{point.sampling.n_accepted if point.sampling else 0:,} of {given.n_rows:,} rows accepted"
+        n_accepted = point.sampling.n_accepted if point.sampling else 0
+        rule = f"scores above {point.threshold:.6g} ({n_accepted:,} of {campaign.n_in_play:,} rows accepted)"
         next_step = "" if forecast is None else f" About {more_labels(forecast)} for the next step."
-        rule = f"scores above {point.threshold:.6g} ({accepted})"
         return f"{kind} after {said}: {target} for {rule}. {point.caution}{next_step}"
-    if status == "refuted":
-        return f"Known after {said}: no threshold of this campaign gives {target}. {_start_again(given)}"
-    if forecast is None:
-        return (
-            f"Not certified after {said}: {target}. No certificate is in sight: the scores do not separate the classes "
-            f"well enough at these thresholds. {_start_again(given)} Or ask for less."
-        )
-    return f"Not certified after {said}: {target}. About {more_labels(forecast)} for the first certificate."
-
-
-def _start_again(given: Given) -> str:
-    """What to do where the model can't reach its target: a better model, and the risk of another campaign."""
-    risk = min(1.0, given.total_risk + given.risk)
-    return (
+    if forecast is not None and status != "refuted":
+        return f"Not certified after {said}: {target}. About {more_labels(forecast)} for the first certificate."
+    # The model can't reach its target: what it takes is a better one, and the risk of another campaign.
+    risk = min(1.0, campaign.total_risk + 1 - campaign.confidence)
+    start_again = (
         "A better model is needed: label the rows that it is least sure of (semisvm suggest), fit it again with these "
         "labels too, and start a new campaign. Its risk is added: the chance that any of the "
-        f"{given.campaign + 1} campaigns is wrong is then at most {risk:.0%}."
+        f"{len(campaign.ledger) + 1} campaigns is wrong is then at most {risk:.0%}."
+    )
+    if status == "refuted":
+        return f"Known after {said}: no threshold of this campaign gives {target}. {start_again}"
+    return (
+        f"Not certified after {said}: {target}. No certificate is in sight: the scores do not separate the classes "
+        f"well enough at these thresholds. {start_again} Or ask for less."
     )

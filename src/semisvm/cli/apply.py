@@ -8,21 +8,19 @@ from pathlib import Path
 import click
 
 from semisvm.cli import options as shared
-from semisvm.cli.screen import Screen
+from semisvm.cli.screen import Screen, screen_option
 
 model_argument = click.argument("model", type=shared.FILE)
 data_argument = click.argument("data", type=shared.FILE)
 
-PREDICT_EXAMPLES = (
+
+@shared.command(
+    "predict",
+    "Label the rows of a file by a model.",
     "semisvm predict spam.skops new.csv --out labels.csv",
     "semisvm predict spam.skops new.parquet --out labels.parquet --keep id",
     "zcat new.csv.gz | semisvm predict spam.skops - --out - | gzip > labels.csv.gz",
     "semisvm predict spam.skops folder/ --out labels/ --workers 4",
-)
-
-
-@click.command(
-    "predict", epilog=shared.list_examples(*PREDICT_EXAMPLES), short_help="Label the rows of a file by a model."
 )
 @model_argument
 @data_argument
@@ -43,7 +41,7 @@ PREDICT_EXAMPLES = (
 @click.option("--resume", is_flag=True, help="Of a folder: leave the files that are there, and write the others.")
 @shared.cluster_options
 @shared.force_option
-@shared.json_option
+@screen_option
 def predict_command(
     model: Path,
     data: Path,
@@ -54,7 +52,7 @@ def predict_command(
     dask: str | None,
     workers: int | None,
     force: bool,
-    as_json: bool,
+    screen: Screen,
 ) -> None:
     """Write a label, a score, whether it is accepted, and a probability for every row of DATA.
 
@@ -75,9 +73,8 @@ def predict_command(
     from semisvm.tables.predict import predict_file, predict_folder
 
     is_to_stdout = str(out) == "-"
-    if is_to_stdout and as_json:
+    if is_to_stdout and screen.as_json:
         raise click.UsageError("--json and --out - both write to stdout: give --out the name of a file.")
-    screen = Screen(as_json or is_to_stdout)
     is_one_file = is_to_stdout or (out.suffix.lower() in OUTPUTS and not out.is_dir())
     if is_one_file and data.is_dir() and (dask or workers or resume):
         raise click.UsageError(f"--workers, --dask and --resume write a folder of files, and {out} names one file.")
@@ -97,40 +94,34 @@ def predict_command(
         else:
             if not is_to_stdout:
                 check_can_write(out, force=force, inputs=[model, data])
-            with shared.from_stdin(data) as source, shared.to_stdout(out) as target:
+            with shared.piped(data, out) as (source, target):
                 loaded = load_table_model(model)
                 found = predict_file(
                     loaded, source, target, keep=keep, force=force, neutralize=neutralize, tell=screen.tell
                 )
-    if as_json:
-        screen.show_json(asdict(found) | {"out": str(out)})
-        return
-    if not found.rows:
-        screen.say(f"All predictions were there already: {out}")
-        return
-    counts = ", ".join(f"{count:,} {name}" for name, count in found.by_class.items())
-    speed = found.rows / max(found.seconds, 1e-9)
-    place = "stdout." if is_to_stdout else out
-    screen.say(
-        f"{found.rows:,} rows: {counts}. {found.seconds:.1f} s, {speed:,.0f} rows per second. Written to {place}"
-    )
+    said = f"All predictions were there already: {out}"
+    if found.rows:
+        counts = ", ".join(f"{count:,} {name}" for name, count in found.by_class.items())
+        speed = found.rows / max(found.seconds, 1e-9)
+        place = "stdout." if is_to_stdout else out
+        said = f"{found.rows:,} rows: {counts}. {found.seconds:.1f} s, {speed:,.0f} rows per second. Written to {place}"
+    if is_to_stdout:
+        screen.warn(said)
+    else:
+        screen.show(asdict(found) | {"out": str(out)}, said)
 
 
-EVALUATE_EXAMPLES = (
+@shared.command(
+    "evaluate",
+    "Measure a model on labeled rows.",
     "semisvm evaluate spam.skops held-out.csv",
     "semisvm evaluate spam.skops held-out.csv --json",
-)
-
-
-@click.command(
-    "evaluate", epilog=shared.list_examples(*EVALUATE_EXAMPLES), short_help="Measure a model on labeled rows."
 )
 @model_argument
 @data_argument
 @shared.unlabeled_option
-@shared.json_option
-@click.pass_context
-def evaluate_command(context: click.Context, model: Path, data: Path, unlabeled: str | None, as_json: bool) -> None:
+@screen_option
+def evaluate_command(model: Path, data: Path, unlabeled: str | None, screen: Screen) -> int:
     """Measure MODEL on the labeled rows of DATA, with intervals.
 
     Use rows that were not used to fit: on those that were, every model looks good. The exit code is 1 if a precision or
@@ -141,26 +132,19 @@ def evaluate_command(context: click.Context, model: Path, data: Path, unlabeled:
     from semisvm.tables.files import load_table_model
     from semisvm.tables.summary import plain_json
 
-    screen = Screen(as_json)
     with screen.working():
         found = evaluate_file(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell)
-    if as_json:
-        screen.show_json(plain_json(found))
-    else:
+    screen.show(plain_json(found))
+    if not screen.as_json:
         show_evaluation(screen.console, found)
-    context.exit(0 if found.reached else 1)
+    return 0 if found.reached else 1
 
 
-SUGGEST_EXAMPLES = (
+@shared.command(
+    "suggest",
+    "Which rows to label next, to improve a model.",
     "semisvm suggest spam.skops mails.csv -n 50 --out to-label.csv",
     "semisvm fit mails.csv to-label.csv --target spam --out spam-2.skops",
-)
-
-
-@click.command(
-    "suggest",
-    epilog=shared.list_examples(*SUGGEST_EXAMPLES),
-    short_help="Which rows to label next, to improve a model.",
 )
 @model_argument
 @data_argument
@@ -175,9 +159,9 @@ SUGGEST_EXAMPLES = (
 )
 @shared.unlabeled_option
 @shared.force_option
-@shared.json_option
+@screen_option
 def suggest_command(
-    model: Path, data: Path, n: int, out: Path, unlabeled: str | None, force: bool, as_json: bool
+    model: Path, data: Path, n: int, out: Path, unlabeled: str | None, force: bool, screen: Screen
 ) -> None:
     """Write the rows of DATA that MODEL is least sure of, spread out so that no two of them are alike.
 
@@ -194,34 +178,32 @@ def suggest_command(
     from semisvm.tables.predict import check_suffix
     from semisvm.tables.summary import plain_json
 
-    screen = Screen(as_json)
     check_can_write(check_suffix(out), force=force, inputs=[model, data])
     with screen.working():
         loaded = load_table_model(model)
         found = suggest_rows(loaded, data, n, unlabeled=unlabeled, tell=screen.tell)
         write_suggestions(loaded, found, out, force=force)
-    if as_json:
-        screen.show_json({"out": str(out), "rows": plain_json(found)})
-        return
-    screen.say(f"{len(found)} rows to label: {out} (fill in the column {loaded.target!r})")
-    screen.say("They improve the model. For a promise about it, certify by sampling: semisvm certify start")
+    screen.show(
+        {"out": str(out), "rows": plain_json(found)},
+        f"{len(found)} rows to label: {out} (fill in the column {loaded.target!r})",
+        "They improve the model. For a promise about it, certify by sampling: semisvm certify start",
+    )
 
 
-REPORT_EXAMPLES = (
+@shared.command(
+    "report",
+    "Write the report of a model.",
     "semisvm report spam.skops",
     "semisvm report spam.skops held-out.csv --out held-out.html",
 )
-
-
-@click.command("report", epilog=shared.list_examples(*REPORT_EXAMPLES), short_help="Write the report of a model.")
 @model_argument
 @click.argument("data", type=shared.FILE, required=False)
 @click.option("--out", type=shared.FILE, metavar="FILE", help="By default MODEL with the suffix .html.")
 @shared.unlabeled_option
 @shared.force_option
-@shared.json_option
+@screen_option
 def report_command(
-    model: Path, data: Path | None, out: Path | None, unlabeled: str | None, force: bool, as_json: bool
+    model: Path, data: Path | None, out: Path | None, unlabeled: str | None, force: bool, screen: Screen
 ) -> None:
     """Write what is known about MODEL as one HTML file that works offline.
 
@@ -233,13 +215,9 @@ def report_command(
     from semisvm.tables.evaluate import summary_on
     from semisvm.tables.files import load_table_model
 
-    screen = Screen(as_json)
     inputs = [model] if data is None else [model, data]
     out = check_can_write(model.with_suffix(".html") if out is None else out, force=force, inputs=inputs)
     with screen.working():
         summary = summary_on(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell)
         write_page(summary, out, force=force, model=model.name)
-    if as_json:
-        screen.show_json({"report": str(out)})
-        return
-    screen.say(f"Report: {out}")
+    screen.show({"report": str(out)}, f"Report: {out}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from semisvm.cli import options as shared
-from semisvm.cli.screen import Screen
+from semisvm.cli.screen import Screen, screen_option
 
 if TYPE_CHECKING:
     from semisvm.campaign import Campaign
@@ -144,7 +144,7 @@ def certify_command() -> None:
 @batch_size_option
 @shared.unlabeled_option
 @shared.force_option
-@shared.json_option
+@screen_option
 def start_command(
     model: Path,
     data: Path,
@@ -155,7 +155,7 @@ def start_command(
     after: tuple[Path, ...],
     unlabeled: str | None,
     force: bool,
-    as_json: bool,
+    screen: Screen,
     **asked: Any,
 ) -> None:
     """Freeze MODEL, draw rows of DATA that have no label, and write the first ones to label.
@@ -167,7 +167,6 @@ def start_command(
     from semisvm.tables.certify import keep_campaign, start_campaign
     from semisvm.tables.disk import check_can_write
 
-    screen = Screen(as_json)
     inputs = [model, data, *after]
     check_can_write(state, force=force, inputs=[*inputs, out])
     check_can_write(out, force=force, inputs=[*inputs, state])
@@ -176,9 +175,9 @@ def start_command(
         campaign = start_campaign(model, data, unlabeled=unlabeled, after=after, tell=screen.tell, **asked)
         keep_campaign(campaign, state, force=force)
         n_rows = write_batch(campaign, n, out, format=format, force=force)
-    if as_json:
+    if screen.as_json:
         written = {"state": str(state), "out": str(out) if n_rows else None, "rows": n_rows}
-        screen.show_json(campaign.prices().as_dict() | written)
+        screen.show(campaign.prices().as_dict() | written)
         return
     say_begun(screen, campaign)
     if n_rows == 0:
@@ -198,7 +197,7 @@ def start_command(
 @click.option("--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved.")
 @batch_size_option
 @shared.force_option
-@shared.json_option
+@screen_option
 def tell_command(
     state: Path,
     answers: tuple[Path, ...],
@@ -207,7 +206,7 @@ def tell_command(
     data: Path | None,
     n: int,
     force: bool,
-    as_json: bool,
+    screen: Screen,
 ) -> None:
     """Read the filled-in files ANSWERS, and say what is proved; with --out, write the next rows to label.
 
@@ -219,7 +218,6 @@ def tell_command(
     from semisvm.tables.certify import load_campaign
     from semisvm.tables.disk import check_can_write
 
-    screen = Screen(as_json)
     campaign = load_campaign(state)
     if out is not None:
         check_can_write(out, force=force, inputs=[*answers, *_files_of(campaign, state, data)])
@@ -228,27 +226,20 @@ def tell_command(
     n_rows = 0 if out is None else write_batch(campaign, n, out, data=data, format=format, force=force)
     verdict = campaign.verdict()
     counts = {name: sum(getattr(one, name) for one in told) for name in ("n_new", "n_corrected", "n_empty")}
-    if as_json:
-        screen.show_json(verdict.as_dict() | counts | {"out": str(out) if n_rows else None, "rows": n_rows})
-        return
+    values = verdict.as_dict() | counts | {"out": str(out) if n_rows else None, "rows": n_rows}
     said = [f"{counts['n_new']} new answers"]
     said += [f"{counts['n_corrected']} corrected"] if counts["n_corrected"] else []
     said += [f"{counts['n_empty']} left empty, to be asked again"] if counts["n_empty"] else []
-    screen.say(", ".join(said) + ".")
-    screen.say(str(verdict))
-    if n_rows:
-        screen.say(f"{n_rows} rows to label: {out}")
-    elif out is not None:
-        screen.say("There is nothing left to ask.")
+    left = [f"{n_rows} rows to label: {out}" if n_rows else "There is nothing left to ask."] if out is not None else []
+    screen.show(values, ", ".join(said) + ".", str(verdict), *left)
 
 
 @certify_command.command("show", short_help="Say what is proved so far.")
 @state_argument
 @click.option("--report", type=shared.FILE, metavar="FILE", help="Write the model's report with the campaign in it.")
 @shared.force_option
-@shared.json_option
-@click.pass_context
-def show_command(context: click.Context, state: Path, report: Path | None, force: bool, as_json: bool) -> None:
+@screen_option
+def show_command(state: Path, report: Path | None, force: bool, screen: Screen) -> int:
     """Say what is proved so far, for every threshold, and what the next step takes.
 
     The exit code is 1 while nothing is certified.
@@ -256,18 +247,15 @@ def show_command(context: click.Context, state: Path, report: Path | None, force
     from semisvm.campaign import claim_in_words
     from semisvm.tables.certify import load_campaign
 
-    screen = Screen(as_json)
     campaign = load_campaign(state)
     verdict = campaign.verdict()
     if report is not None:
         _write_campaign_report(campaign, state, report, force)
-    if as_json:
-        screen.show_json(verdict.as_dict() | {"claim_in_words": claim_in_words(campaign)})
-    else:
-        screen.say(f"{claim_in_words(campaign)}\n\n{verdict}")
+    claim = claim_in_words(campaign)
+    screen.show(verdict.as_dict() | {"claim_in_words": claim}, f"{claim}\n\n{verdict}")
     if report is not None:
         screen.say(f"Report: {report}")
-    context.exit(0 if verdict.certified else 1)
+    return 0 if verdict.certified else 1
 
 
 @certify_command.command("export", short_help="Write the answered rows with their labels.")
@@ -276,8 +264,8 @@ def show_command(context: click.Context, state: Path, report: Path | None, force
 @format_option
 @click.option("--data", type=shared.FILE, metavar="FILE", help="Where the data file is now, if it was moved.")
 @shared.force_option
-@shared.json_option
-def export_command(state: Path, out: Path, format: BatchFormat, data: Path | None, force: bool, as_json: bool) -> None:
+@screen_option
+def export_command(state: Path, out: Path, format: BatchFormat, data: Path | None, force: bool, screen: Screen) -> None:
     """Write the answered rows with their labels: a CSV file to fit the next model with, or JSON for a labeling tool.
 
     In the CSV file the rows are marked as drawn "by campaign": fit trains on them and measures nothing on them.
@@ -286,14 +274,11 @@ def export_command(state: Path, out: Path, format: BatchFormat, data: Path | Non
     from semisvm.tables.certify import load_campaign
     from semisvm.tables.disk import check_can_write
 
-    screen = Screen(as_json)
     campaign = load_campaign(state)
     check_can_write(out, force=force, inputs=_files_of(campaign, state, data))
     n_rows = write_answers(campaign, out, data=data, format=format, force=force)
-    if as_json:
-        screen.show_json({"out": str(out) if n_rows else None, "rows": n_rows})
-    else:
-        screen.say(f"{n_rows} rows with their labels: {out}" if n_rows else "Nothing is answered yet.")
+    said = f"{n_rows} rows with their labels: {out}" if n_rows else "Nothing is answered yet."
+    screen.show({"out": str(out) if n_rows else None, "rows": n_rows}, said)
 
 
 @certify_command.command("apply", short_help="Write the model with the certified threshold.")
@@ -301,18 +286,15 @@ def export_command(state: Path, out: Path, format: BatchFormat, data: Path | Non
 @click.option("--out", required=True, type=shared.FILE, metavar="FILE", help="The model file to write.")
 @click.option("--model", type=shared.FILE, metavar="FILE", help="Where the model is now, if it was moved.")
 @shared.force_option
-@shared.json_option
-def apply_command(state: Path, out: Path, model: Path | None, force: bool, as_json: bool) -> None:
+@screen_option
+def apply_command(state: Path, out: Path, model: Path | None, force: bool, screen: Screen) -> None:
     """Write the model with the certified threshold: a model file as any other, for predict and evaluate."""
-    from semisvm.tables.certify import load_campaign, save_certified_model
+    from semisvm.tables import save
+    from semisvm.tables.certify import certified_model, load_campaign
     from semisvm.tables.disk import check_can_write
 
-    screen = Screen(as_json)
     campaign = load_campaign(state)
     check_can_write(out, force=force, inputs=_files_of(campaign, state, model))
-    save_certified_model(campaign, out, model_path=model, force=force)
+    save(certified_model(campaign, model_path=model), out, force=force)
     verdict = campaign.verdict()
-    if as_json:
-        screen.show_json(verdict.as_dict() | {"out": str(out)})
-        return
-    screen.say(f"{verdict.reason}\nModel: {out}")
+    screen.show(verdict.as_dict() | {"out": str(out)}, f"{verdict.reason}\nModel: {out}")

@@ -13,26 +13,13 @@ import click
 
 from semisvm.cli import EXIT_CODES, NO_MEMORY, lacks_memory
 from semisvm.cli import options as shared
-from semisvm.cli.screen import Screen
+from semisvm.cli.screen import Screen, screen_option
 
 DEBUG = "--debug"
 EXAMPLES = (
     "semisvm demo",
     "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
     "semisvm predict spam.skops new.csv --out labels.csv",
-)
-FIT_EXAMPLES = (
-    "semisvm fit mails.csv --target spam --out spam.skops",
-    "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
-    "semisvm fit patients.parquet --target ill --positive yes --costs yes=10,no=1 --out ill.skops",
-    "semisvm fit labeled.csv --unlabeled-data pool.csv --target topic --method transductive --out topic.skops",
-    "semisvm fit big.csv --target y --out y.skops --checkpoint y.parts --resume",
-    "semisvm fit folder/ --target y --out y.skops --workers 4",
-)
-COMPARE_EXAMPLES = (
-    "semisvm compare mails.csv --target spam",
-    "semisvm compare mails.csv --target spam --method transductive --method cluster",
-    "semisvm compare mails.csv --target spam --costs spam=1,ham=20 --json",
 )
 REPORTED = "semisvm numpy scipy scikit-learn numba pandas pyarrow skops matplotlib torch triton"
 MODULES = {  # of the other commands
@@ -71,10 +58,16 @@ def commands(debug: bool) -> None:
     """Semi-supervised support vector machines: few labels, many unlabeled rows."""
 
 
-@commands.command(
+@shared.command(
     "fit",
-    epilog=shared.list_examples(*FIT_EXAMPLES),
-    short_help="Learn from a table in which few rows have labels.",
+    "Learn from a table in which few rows have labels.",
+    "semisvm fit mails.csv --target spam --out spam.skops",
+    "semisvm fit mails.csv --target spam --min-precision 0.9 --out spam.skops --report spam.html",
+    "semisvm fit patients.parquet --target ill --positive yes --costs yes=10,no=1 --out ill.skops",
+    "semisvm fit labeled.csv --unlabeled-data pool.csv --target topic --method transductive --out topic.skops",
+    "semisvm fit big.csv --target y --out y.skops --checkpoint y.parts --resume",
+    "semisvm fit folder/ --target y --out y.skops --workers 4",
+    of=commands,
 )
 @shared.training_options
 @click.option(
@@ -91,10 +84,8 @@ def commands(debug: bool) -> None:
 @click.option("--resume", is_flag=True, help="Continue the fit in --checkpoint; starts a new one if there is none.")
 @shared.cluster_options
 @shared.force_option
-@shared.json_option
-@click.pass_context
+@screen_option
 def fit_command(
-    context: click.Context,
     method: str | None,
     out: Path,
     report: Path | None,
@@ -104,9 +95,9 @@ def fit_command(
     dask: str | None,
     workers: int | None,
     force: bool,
-    as_json: bool,
+    screen: Screen,
     **options: Any,
-) -> None:
+) -> int:
     """Learn from the rows of DATA and write a model file.
 
     DATA is CSV or TSV (also .gz, .bz2, .xz), Parquet, ARFF, LIBSVM/SVMlight text, npz, or a spreadsheet (.xlsx, .ods);
@@ -130,7 +121,6 @@ def fit_command(
     from semisvm.tables.fit import fit_model
     from semisvm.tables.label import N_SUGGESTED, suggest_training_rows
 
-    screen = Screen(as_json)
     inputs = [*options["data"], *options["unlabeled_data"], *filter(None, [options["cost_matrix"]])]
     check_can_write(out, force=force, inputs=inputs)
     if report is not None:
@@ -168,7 +158,7 @@ def fit_command(
     if fitted.checkpoint is not None and not fitted.was_stopped:
         fitted.checkpoint.remove()
     _show_fitted(screen, fitted, out, report, options["data"][0], details)
-    context.exit(130 if fitted.was_stopped else 0 if fitted.reached else 1)
+    return 130 if fitted.was_stopped else 0 if fitted.reached else 1
 
 
 def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, data: Path, details: bool) -> None:
@@ -178,7 +168,7 @@ def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, da
     if screen.as_json:
         written = {"model": str(out), "report": None if report is None else str(report)}
         state = {"reached": fitted.reached, "stopped": fitted.was_stopped}
-        screen.show_json(written | state | {"summary": summary.as_dict()})
+        screen.show(written | state | {"summary": summary.as_dict()})
         return
     show_first(screen.console, summary, str(out), str(data))
     if details:
@@ -191,10 +181,13 @@ def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, da
     screen.say(f"Model: {out}" + (f"   Report: {report}" if report is not None else more))
 
 
-@commands.command(
+@shared.command(
     "compare",
-    epilog=shared.list_examples(*COMPARE_EXAMPLES),
-    short_help="Do the unlabeled rows help? Every method on the same folds.",
+    "Do the unlabeled rows help? Every method on the same folds.",
+    "semisvm compare mails.csv --target spam",
+    "semisvm compare mails.csv --target spam --method transductive --method cluster",
+    "semisvm compare mails.csv --target spam --costs spam=1,ham=20 --json",
+    of=commands,
 )
 @shared.training_options
 @click.option(
@@ -205,9 +198,8 @@ def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, da
     metavar="NAME",
     help="Only this method, one of {methods}; may be given more than once.",
 )
-@shared.json_option
-@click.pass_context
-def compare_command(context: click.Context, methods: tuple[str, ...], as_json: bool, **options: Any) -> None:
+@screen_option
+def compare_command(methods: tuple[str, ...], screen: Screen, **options: Any) -> int:
     """Compare methods on the labeled rows of DATA, each row predicted by fits that have not seen its label.
 
     Two classes are compared by ranking: how often a row of the positive class has a higher score than another. So the
@@ -218,10 +210,9 @@ def compare_command(context: click.Context, methods: tuple[str, ...], as_json: b
     Ctrl-C shows the methods that are done (exit code 130).
     """
     from semisvm.cli.screen import show_comparison
-    from semisvm.tables.fit import compare_on
+    from semisvm.tables.compare import compare_on
     from semisvm.tables.summary import plain_json
 
-    screen = Screen(as_json)
     with screen.working():
         screen.tell("Reading the rows")
         training, settings = shared.read_training_options(options)
@@ -233,20 +224,16 @@ def compare_command(context: click.Context, methods: tuple[str, ...], as_json: b
             tune=shared.wants_tuning(options),
             tell=screen.tell,
         )
-    summary = found.summary()
-    if as_json:
-        screen.show_json(plain_json(summary) | {"notes": training.notes})
-    else:
-        show_comparison(screen.console, summary)
-        for note in training.notes:
-            screen.say(f"- {note}")
-    context.exit(130 if found.was_stopped else 0)
+    if not screen.as_json:
+        show_comparison(screen.console, found)
+    screen.show(plain_json(found) | {"notes": training.notes}, *(f"- {note}" for note in training.notes))
+    return 130 if found.was_stopped else 0
 
 
-@commands.command("info", epilog=shared.list_examples("semisvm info", "semisvm info --json", "semisvm info --warm"))
+@shared.command("info", None, "semisvm info", "semisvm info --json", "semisvm info --warm", of=commands)
 @click.option("--warm", is_flag=True, help="Also compile all that fits need, so that the first one starts at once.")
-@shared.json_option
-def info_command(as_json: bool, warm: bool) -> None:
+@screen_option
+def info_command(screen: Screen, warm: bool) -> None:
     """Print versions, threads, memory and GPU, for a bug report."""
     from semisvm.device import free_bytes
     from semisvm.kernels.threads import n_threads
@@ -260,12 +247,8 @@ def info_command(as_json: bool, warm: bool) -> None:
         took = compile_all()
         found["compiled"] = f"{len(took)} parts in {sum(took.values()):.1f} s, kept on disk"
         found |= {f"  {name}": f"{seconds:.2f} s" for name, seconds in took.items()}
-    if as_json:
-        Screen(as_json).show_json(found)
-        return
     width = max(14, *(len(name) + 2 for name in found))
-    for name, value in found.items():
-        click.echo(f"{name:<{width}}{value}")
+    screen.show(found, *(f"{name:<{width}}{value}" for name, value in found.items()))
 
 
 def _version(name: str) -> str:

@@ -7,7 +7,6 @@ labels that are hidden from the model play the person who answers. The same func
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +40,7 @@ def demo_command(seed: int, out: Path | None) -> None:
     """
     from semisvm.report import write_page
     from semisvm.tables import save
-    from semisvm.tables.certify import keep_campaign, load_model, save_certified_model, start_campaign
+    from semisvm.tables.certify import certified_model, keep_campaign, start_campaign
     from semisvm.tables.fit import fit_model
     from semisvm.tables.methods import Settings
     from semisvm.tables.predict import predict_file
@@ -53,7 +52,7 @@ def demo_command(seed: int, out: Path | None) -> None:
     table, truth = _write_table(folder, seed)
     first, certified = folder / "first.skops", folder / "certified.skops"
     state, predictions, report = folder / "six.campaign", folder / "predicted.csv", folder / "report.html"
-    n_six = _column(table, TARGET).count(POSITIVE)
+    n_six = (_column(table, TARGET) == POSITIVE).sum()
     say(
         "[bold]1. Few labels, many rows[/]",
         f"{table} has {len(truth):,} images of digits, 64 pixels each. {N_LABELED} of them have a label",
@@ -86,8 +85,8 @@ def demo_command(seed: int, out: Path | None) -> None:
     if not campaign.verdict().certified:
         say("Nothing was proved with this seed, so there is nothing to apply. Try: semisvm demo --seed 1")
         return
-    save_certified_model(campaign, certified)
-    final = load_model(certified)
+    final = certified_model(campaign)
+    save(final, certified)
     n_six_said = predict_file(final, table, predictions).by_class[POSITIVE]
     write_page(final.summary, report)
     say(
@@ -172,10 +171,8 @@ def _say_truth(campaign: Campaign, predictions: Path, truth: np.ndarray, n_said:
     from semisvm.tables.certify import file_rows
 
     places = file_rows(campaign)
-    said = _column(predictions, "label")
-    right = sum(said[i] == truth[i] == POSITIVE for i in places)
-    n_called = sum(said[i] == POSITIVE for i in places)
-    n_real = int((truth[places] == POSITIVE).sum())
+    is_called, is_real = (labels[places] == POSITIVE for labels in (_column(predictions, "label"), truth))
+    right, n_called, n_real = (is_called & is_real).sum(), is_called.sum(), is_real.sum()
     return (
         f"{n_said} rows are called six. The hidden labels say: precision {right / n_called:.2f}, and {right} of the "
         f"{n_real} sixes in the pool are found."
@@ -205,18 +202,16 @@ def _write_table(folder: Path, seed: int) -> tuple[Path, np.ndarray]:
     import numpy as np
     from sklearn.datasets import load_digits
 
-    images = load_digits()
+    images = load_digits(as_frame=True)
     truth = np.where(images.target == 6, POSITIVE, NEGATIVE)
-    known = set(np.random.default_rng(seed).choice(len(truth), N_LABELED, replace=False).tolist())
+    known = np.random.default_rng(seed).choice(len(truth), N_LABELED, replace=False)
     table = folder / "digits.csv"
-    with open(table, "x", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow([*images.feature_names, TARGET])
-        for i, pixels in enumerate(images.data.astype(int).tolist()):
-            writer.writerow([*pixels, truth[i] if i in known else ""])
+    shown = np.where(np.isin(np.arange(len(truth)), known), truth, "")
+    images.data.astype(int).assign(**{TARGET: shown}).to_csv(table, mode="x", index=False)
     return table, truth
 
 
-def _column(path: Path, name: str) -> list[str]:
-    with open(path, newline="", encoding="utf-8") as file:
-        return [line[name] for line in csv.DictReader(file)]
+def _column(path: Path, name: str) -> np.ndarray:
+    import pandas as pd
+
+    return pd.read_csv(path, usecols=[name], dtype=str, keep_default_na=False)[name].to_numpy()

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from semisvm.tables.label import LabelSession, RowToLabel
 
-LABEL_EXAMPLES = ("semisvm label spam.skops mails.csv --min-precision 0.9", "semisvm label spam.skops mails.csv --web")
 LONGEST_CELL = 2_000  # characters that are shown of one cell
 UNSURE, LATER, UNDO, QUIT = "?", "l", "u", "q"
 ENDS = (QUIT, "\x03", "\x04", "")  # Ctrl-C, Ctrl-D, no more input
@@ -54,8 +53,11 @@ HOST = "127.0.0.1"
 LONGEST_REQUEST = 10_000  # bytes
 
 
-@click.command(
-    "label", epilog=shared.list_examples(*LABEL_EXAMPLES), short_help="Label rows one by one, until certified."
+@shared.command(
+    "label",
+    "Label rows one by one, until certified.",
+    "semisvm label spam.skops mails.csv --min-precision 0.9",
+    "semisvm label spam.skops mails.csv --web",
 )
 @click.argument("model", type=shared.FILE)
 @click.argument("data", type=shared.FILE)

@@ -46,7 +46,6 @@ SHARE = _Share()
 SEED = click.IntRange(min=0, max=2**32 - 1)  # what NumPy's generators take
 KERNELS = ("linear", "rbf", "poly", "sigmoid")
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object to stdout, for programs.")
 force_option = click.option("--force", is_flag=True, help="Replace files that exist.")
 unlabeled_option = click.option(
     "--unlabeled", metavar="MARK", help="What marks an unlabeled row, besides an empty cell; in LIBSVM text 0."
@@ -67,38 +66,31 @@ class MethodOption(click.Option):
 
 
 @contextmanager
-def from_stdin(data: Path) -> Iterator[Path]:
-    """Give the file to read: the one named, or for "-" a temporary CSV file with what stdin holds."""
+def piped(data: Path, out: Path) -> Iterator[tuple[Path, Path]]:
+    """Give the files to read and to write; for "-" temporary CSV files.
+
+    One of them holds what is on stdin, the other goes to stdout when it is complete.
+    """
     import shutil
     import sys
     import tempfile
 
-    if str(data) != "-":
-        yield data
-        return
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "stdin.csv")
-        with open(path, "wb") as copy:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-        yield path
+        source = Path(folder, "stdin.csv") if str(data) == "-" else data
+        target = Path(folder, "stdout.csv") if str(out) == "-" else out
+        if source != data:
+            with open(source, "wb") as copy:
+                shutil.copyfileobj(sys.stdin.buffer, copy)
+        yield source, target
+        if target != out:
+            with open(target, "rb") as complete:
+                shutil.copyfileobj(complete, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
 
 
-@contextmanager
-def to_stdout(out: Path) -> Iterator[Path]:
-    """Give the file to write: the one named, or for "-" a temporary CSV file, which goes to stdout when complete."""
-    import shutil
-    import sys
-    import tempfile
-
-    if str(out) != "-":
-        yield out
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "stdout.csv")
-        yield path
-        with open(path, "rb") as complete:
-            shutil.copyfileobj(complete, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+def command(name: str, short_help: str | None, *examples: str, of: Any = click) -> Callable[..., Any]:
+    """Return the decorator of a command, with example lines at the end of its help; `of` is the group it belongs to."""
+    return of.command(name, short_help=short_help, epilog=list_examples(*examples))
 
 
 def list_examples(*lines: str) -> str:
@@ -236,6 +228,8 @@ def open_cluster(data: Path, dask: str | None, workers: int | None) -> Iterator[
 
 def read_training_options(options: dict[str, Any], workers: Any = None, tell: Any = None) -> tuple[Any, Any]:
     """Return the training rows and the settings that the options ask for; `workers` read the files of a folder."""
+    from dataclasses import fields
+
     from semisvm.decision import Target
     from semisvm.tables.classes import parse_costs, read_cost_matrix
     from semisvm.tables.methods import Settings
@@ -265,31 +259,16 @@ def read_training_options(options: dict[str, Any], workers: Any = None, tell: An
         costs = parse_costs(options["costs"], found.classes)
     elif options["cost_matrix"]:
         costs = read_cost_matrix(options["cost_matrix"], found.classes)
-    settings = Settings(
-        kernel=options["kernel"],
-        C=1.0 if options["C"] is None else _positive(options["C"], "--C"),
-        gamma=None if options["gamma"] is None else _positive(options["gamma"], "--gamma"),
-        costs=costs,
-        min_precision=options["min_precision"],
-        min_recall=options["min_recall"],
-        best_f1=options["best_f1"],
-        confidence=confidence,
-        trust_labels=options["trust_labels"],
-        seed=options["seed"],
-        device=options["device"],
-    )
-    return found, settings
+    for name in ("C", "gamma"):
+        if options[name] is not None and not options[name] > 0:
+            raise click.UsageError(f"--{name} must be a positive number, got {options[name]:g}.")
+    asked = {one.name: options[one.name] for one in fields(Settings) if one.name in options}
+    return found, Settings(**asked | {"C": 1.0 if options["C"] is None else options["C"], "costs": costs})
 
 
 def wants_tuning(options: dict[str, Any]) -> bool:
     """Whether C and gamma are tuned: unless the user says no, or sets one of them."""
     return bool(options["tune"]) and options["C"] is None and options["gamma"] is None
-
-
-def _positive(value: float, name: str) -> float:
-    if not 0 < value < float("inf"):
-        raise click.UsageError(f"{name} must be a positive number, got {value:g}.")
-    return value
 
 
 def _pair(words: str) -> tuple[str, str]:

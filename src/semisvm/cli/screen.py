@@ -52,9 +52,10 @@ class Screen:
         is_terminal = sys.stdout.isatty()
         return Console(highlight=False, soft_wrap=not is_terminal, width=None if is_terminal else WIDE)
 
-    def show_json(self, values: Any) -> None:
-        """Print the JSON object."""
-        click.echo(json.dumps(values, allow_nan=False))
+    def show(self, values: Any, *words: str) -> None:
+        """Print what came of a command: the JSON object, or sentences for people."""
+        for line in (json.dumps(values, allow_nan=False),) if self.as_json else words:
+            click.echo(line)
 
     def say(self, words: str) -> None:
         """Print a sentence for people; to stderr if stdout is for JSON."""
@@ -67,6 +68,7 @@ class Screen:
     @contextmanager
     def working(self) -> Iterator[Screen]:
         """Show progress while the block runs."""
+        self.began = time.monotonic()
         try:
             yield self
         finally:
@@ -104,6 +106,15 @@ class Screen:
             self._what, self._task = what, self._progress.add_task(what, total=total, count="")
         count = f"{_progress_count(done, total, unit)}({time.monotonic() - self.began:.0f} s)"
         self._progress.update(self._task, completed=done or 0, total=total, count=count)
+
+
+screen_option = click.option(
+    "--json",
+    "screen",
+    is_flag=True,
+    callback=lambda context, option, as_json: Screen(as_json),
+    help="Print one JSON object to stdout, for programs.",
+)
 
 
 def _progress_count(done: int | None, total: int | None, unit: str) -> str:
@@ -209,16 +220,14 @@ def show_comparison(console: Console, found: ComparisonSummary) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    sign = -1 if found.measure == "cost" else 1
     table = Table("method", f"{found.measure} (90%)", f"gain over {found.baseline}", "seconds", "", box=None)
     for line in found.methods:
-        low, high = sorted((sign * line.merit.low + 0.0, sign * line.merit.high + 0.0))  # never "-0.000"
-        gap = line.difference
+        merit, gap = found.shown(line), line.difference
         remarks = ["chosen"] if line.name == found.chosen else []
         remarks += [] if line.reaches_target else ["target not reached"]
         table.add_row(
             line.name,
-            f"{sign * line.merit.value:.3f} [{low:.3f}, {high:.3f}]",
+            f"{merit.value:.3f} [{merit.low:.3f}, {merit.high:.3f}]",
             "" if line.name == found.baseline else f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]",
             f"{line.seconds:.1f}",
             ", ".join(remarks),

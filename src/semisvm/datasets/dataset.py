@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import tarfile
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
@@ -122,11 +122,20 @@ class RawSet:
 
 def read_layout(path: Path, layout: str, *, n_features: int, member: str, classes: tuple[str, ...]) -> RawSet:
     """Read a file of a known layout; `member` and `classes` are for archives."""
-    if layout == "keel":
-        return _read_keel(path, member, classes)
-    if layout == "idx":
-        return _read_idx(path, member)
-    return _READERS[layout](path, n_features)
+    match layout:
+        case "svmlight":
+            return _read_svmlight(path, n_features)
+        case "keel":
+            return _read_keel(path, member, classes)
+        case "idx":
+            return _read_idx(path, member)
+        case "csv":
+            return _read_csv(path)
+        case "csv with roles":
+            return _read_csv_with_roles(path)
+        case "npz":
+            return _read_npz(path)
+    return _read_ssl_book(path)
 
 
 def hash_contents(raw: RawSet) -> str:
@@ -156,12 +165,12 @@ def _read_svmlight(path: Path, n_features: int) -> RawSet:
     return RawSet(X, y.astype(np.int64))
 
 
-def _read_csv(path: Path, n_features: int) -> RawSet:
+def _read_csv(path: Path) -> RawSet:
     rows = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
     return RawSet(np.ascontiguousarray(rows[:, :-1]), rows[:, -1].astype(np.int64))
 
 
-def _read_csv_with_roles(path: Path, n_features: int) -> RawSet:
+def _read_csv_with_roles(path: Path) -> RawSet:
     cells = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2, dtype=str)
     rows, role = cells[:, :-1].astype(np.float64), cells[:, -1]
     labeled, unlabeled, test = (np.flatnonzero(role == part) for part in ("labeled", "unlabeled", "test"))
@@ -169,12 +178,12 @@ def _read_csv_with_roles(path: Path, n_features: int) -> RawSet:
     return RawSet(np.ascontiguousarray(rows[:, :-1]), y, split=Split(labeled, unlabeled, test))
 
 
-def _read_npz(path: Path, n_features: int) -> RawSet:
+def _read_npz(path: Path) -> RawSet:
     with np.load(path, allow_pickle=False) as arrays:
         return RawSet(arrays["X"].astype(np.float32), arrays["y"].astype(np.int64))
 
 
-def _read_ssl_book(path: Path, n_features: int) -> RawSet:
+def _read_ssl_book(path: Path) -> RawSet:
     with np.load(path, allow_pickle=False) as arrays:
         y = arrays["y"].astype(np.int64)
         if "T" in arrays:
@@ -230,13 +239,3 @@ def _read_idx(path: Path, member: str) -> RawSet:
     images, labels = contents[0][16:], contents[1][8:]  # after the headers
     X = images.reshape(len(labels), -1)[:, :MNIST_PIXELS].astype(np.float32)
     return RawSet(X, labels.astype(np.int64))
-
-
-_READERS: dict[str, Callable[[Path, int], RawSet]] = {
-    "svmlight": _read_svmlight,
-    "csv": _read_csv,
-    "csv with roles": _read_csv_with_roles,
-    "npz": _read_npz,
-    "ssl-book": _read_ssl_book,
-    "secstr": _read_ssl_book,
-}

@@ -5,24 +5,95 @@ Rows that have no label in the file get -1. Sets of several classes keep their c
 
 The file of a set is found in the data folder, in the cache, or by a download. The data folder is an argument, or the
 environment variable SEMISVM_DATA. The cache is pooch's folder for this library. Nothing is downloaded unless the caller
-asks for it. A file that is not the recorded one is never used.
+asks for it. A file that is not the recorded one is never used. `catalog.toml` says what the sets are.
 """
-
-from __future__ import annotations
 
 import hashlib
 import os
-from functools import lru_cache
+import tomllib
+from dataclasses import dataclass, fields
+from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.datasets.catalog import CATALOG, Download, NamedSet
 from semisvm.datasets.dataset import Dataset, NumberedNames, RawSet, hash_contents, read_layout
 from semisvm.datasets.splits import MARKER
 from semisvm.errors import DataError, fault, suggest
+
+
+@dataclass(frozen=True)
+class Download:
+    """A public file that holds a set, as it is there; where no checksum is known, only its contents are checked."""
+
+    url: str
+    layout: str
+    sha256: str | None = None
+    member: str = ""  # the file inside an archive
+    classes: tuple[str, ...] = ()  # rows of other classes are left out; () keeps all rows
+    was_tried: bool = False
+
+    @property
+    def file(self) -> str:
+        return self.url.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class NamedSet:
+    """What is known of a set; `str()` of it is a description to read."""
+
+    name: str
+    file: str
+    layout: str
+    rows: int
+    features: int
+    about: str
+    source: str
+    terms: str
+    positive: tuple[int, ...] = ()
+    unlabeled: int | None = None
+    scale: float = 1.0
+    download: Download | None = None
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.about}", f"Rows x features: {self.rows} x {self.features}"]
+        lines += [f"File: {self.file or 'comes with scikit-learn'}", f"Source: {self.source}", f"Terms: {self.terms}"]
+        if self.download is not None:
+            lines.append(f"Download: {self.download.url}")
+            if not self.download.was_tried:
+                lines.append(
+                    "This address was not tried. The file is used only if its contents are those recorded here."
+                )
+        elif self.file:
+            lines.append("Download: none. No public copy in this form is known; see `Source` for the original.")
+        return "\n".join(lines)
+
+
+@cache
+def catalog() -> dict[str, NamedSet]:
+    """Return the sets by name, as `catalog.toml` describes them."""
+    found = {}
+    for group in tomllib.loads(_read_text("catalog.toml"))["group"]:
+        sets, download = group.pop("sets"), group.pop("download", None)
+        for own in sets:
+            known = {"stem": own["name"], "classes": []} | group | own
+            source = None if download is None else Download(**_filled(download | {"classes": known["classes"]}, known))
+            described = {field.name: known[field.name] for field in fields(NamedSet) if field.name in known}
+            found[own["name"]] = NamedSet(**_filled(described, known), download=source)
+    return found
+
+
+def _filled(values: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """Fill words in braces in, and make lists immutable."""
+    filled = {name: value.format(**known) if isinstance(value, str) else value for name, value in values.items()}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in filled.items()}
+
+
+def _read_text(file: str) -> str:
+    return (resources.files("semisvm.datasets") / file).read_text(encoding="utf-8")
 
 
 def available() -> tuple[str, ...]:
@@ -33,7 +104,7 @@ def available() -> tuple[str, ...]:
     names : tuple of str
         The names that `load` and `describe` know.
     """
-    return tuple(CATALOG)
+    return tuple(catalog())
 
 
 def describe(name: str) -> NamedSet:
@@ -58,9 +129,9 @@ def describe(name: str) -> NamedSet:
     Source: scikit-learn, sklearn.datasets.load_iris
     Terms: As scikit-learn's: UCI data, cite UCI.
     """
-    if name not in CATALOG:
-        raise DataError(f"There is no set called {name!r}. {suggest(name, CATALOG)}.")
-    return CATALOG[name]
+    if name not in catalog():
+        raise DataError(f"There is no set called {name!r}. {suggest(name, catalog())}.")
+    return catalog()[name]
 
 
 def load(name: str, data_home: str | Path | None = None, download: bool = False) -> Dataset:
@@ -173,19 +244,17 @@ def how_to_get(one: NamedSet) -> str:
     return f"Download it with semisvm.datasets.load({one.name!r}, download=True). Or: {place[0].lower()}{place[1:]}"
 
 
-@lru_cache(maxsize=1)
+@cache
 def checksums() -> dict[str, tuple[str, str]]:
     """Return the SHA-256 of each packed file, and that of its contents."""
-    lines = (resources.files("semisvm.datasets") / "checksums.txt").read_text(encoding="utf-8").splitlines()
-    return {file: (packed, contents) for file, packed, contents in (line.split() for line in lines if line.strip())}
+    lines = (line.split() for line in _read_text("checksums.txt").splitlines() if line.strip())
+    return {file: (packed, contents) for file, packed, contents in lines}
 
 
 def _read_checked(one: NamedSet, path: Path, layout: str, source: Download | None = None) -> RawSet:
     """Read a file, and refuse it unless it is the recorded file or has the recorded contents."""
     member, classes = (source.member, source.classes) if source is not None else ("", ())
-    again = (
-        f"This is another file of that name. {how_to_get(one)}" if source is None else f"Delete it. {how_to_get(one)}"
-    )
+    again = f"{'This is another file of that name' if source is None else 'Delete it'}. {how_to_get(one)}"
     try:
         raw = read_layout(path, layout, n_features=one.features, member=member, classes=classes)
     # NumPy, scikit-learn, zipfile and tarfile raise many unrelated types on bad bytes: all mean the same here
@@ -234,19 +303,14 @@ def _download(one: NamedSet, source: Download) -> Path:
         raise fault(source.url, reason, f"It was not kept. Try again, or get it from {one.source}") from None
     except Exception as error:  # of requests, urllib3 and the operating system
         raise _not_downloaded(one, source, error) from None
-    if source.sha256 is None:
-        _require_contents(one, source, Path(path))
+    if source.sha256 is None:  # then its contents have to be right
+        try:
+            _read_checked(one, Path(path), source.layout, source)
+        except DataError as error:
+            Path(path).unlink(missing_ok=True)
+            reason = str(error).partition(": ")[2].partition(". ")[0]
+            raise fault(source.url, reason, f"It was not kept. Get the set from {one.source}") from None
     return Path(path)
-
-
-def _require_contents(one: NamedSet, source: Download, path: Path) -> None:
-    """Delete a download without a known checksum unless its contents are right."""
-    try:
-        _read_checked(one, path, source.layout, source)
-    except DataError as error:
-        path.unlink(missing_ok=True)
-        reason = str(error).partition(": ")[2].partition(". ")[0]
-        raise fault(source.url, reason, f"It was not kept. Get the set from {one.source}") from None
 
 
 def _not_downloaded(one: NamedSet, source: Download, error: Exception) -> DataError:

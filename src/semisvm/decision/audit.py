@@ -22,8 +22,7 @@ positives it needs.
 """
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +32,7 @@ from semisvm.decision.choose import choose_for, measure
 from semisvm.decision.counts import Counts
 from semisvm.decision.operating_point import EvidenceLevel, OperatingPoint
 from semisvm.decision.target import Target
-from semisvm.kernels.threads import for_each, jit
+from semisvm.kernels.threads import for_each, jit_late
 
 SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED = "supervised", "supervised + threshold", "with unlabeled"
 
@@ -143,7 +142,7 @@ def resampled_values(scores: Floats, is_positive: Bools, copies: np.ndarray, tar
     values = np.zeros(len(copies))
     if copies.size >= FEW_COPIES and copies.dtype == np.int32 and not target.is_constrained and target.costs is None:
         sums = np.zeros((3, len(copies)), dtype=np.int64)
-        _compiled_f()(np.ascontiguousarray(copies.T), order, positive, is_cut, target.beta**2, sums, values)
+        _best_f(np.ascontiguousarray(copies.T), order, positive, is_cut, target.beta**2, sums, values)
         return values
     width = max(1, _NUMBERS_AT_ONCE // len(scores))
 
@@ -154,11 +153,7 @@ def resampled_values(scores: Floats, is_positive: Bools, copies: np.ndarray, tar
     return values
 
 
-@cache
-def _compiled_f() -> Any:
-    return jit(_best_f, fastmath=False)  # the same divisions as those of NumPy
-
-
+@partial(jit_late, _nrt=False, fastmath=False)  # the same divisions as those of NumPy
 def _best_f(copies, order, positive, is_cut, weight, sums, best):
     """The largest F-beta of each resample in one pass over the rows; `copies` has one column per resample.
 

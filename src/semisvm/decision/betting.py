@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,7 +34,7 @@ from scipy.special import gammaln, logsumexp
 
 from semisvm.decision.checks import Bools, Floats
 
-MOST_TOTALS = 48  # experts of the precision mixture
+MOST_TOTALS = 48  # experts of the precision mixture, equally spaced above the null's total
 PRIOR_STRENGTH = 8.0  # rows that the prior of the experts is worth
 CLAIM_ROUNDING = 1e-9
 
@@ -99,13 +99,6 @@ class SamplingEvidence:
 # ---- precision, equal draws ----
 
 
-class _Totals(NamedTuple):
-    """The experts of the precision mixture: totals M, and the logarithms of their weights."""
-
-    totals: Floats
-    log_weights: Floats
-
-
 def null_total(n: int, level: float) -> int:
     """Return the largest number of positives among n rows with which the share is still below `level`."""
     return math.ceil(level * n - CLAIM_ROUNDING) - 1
@@ -114,23 +107,10 @@ def null_total(n: int, level: float) -> int:
 def mixture_log_evidence(
     n: int, level: float, positives: ArrayLike, negatives: ArrayLike, *, new_rows: bool = False
 ) -> Floats:
-    """Return the logarithm of the evidence that at least a share `level` of n rows is positive.
+    """Return the logarithm of the evidence that at least a share `level` of n accepted rows is positive.
 
-    Parameters
-    ----------
-    n : int
-        The number of accepted rows in the pool.
-    level : float
-        The share to prove, in (0, 1].
-    positives, negatives : int or array-like of int
-        How many positive and negative answers there are; several pairs give several results.
-    new_rows : bool, default=False
-        Whether the share is that of the source which the n rows were drawn from, and not that of the n rows.
-
-    Returns
-    -------
-    ndarray
-        One value per pair: infinite where the answers prove the share, -infinite where they refute it.
+    With `new_rows` the share is that of the source which the n rows were drawn from. There is one value per pair of
+    positive and negative answers: infinite where they prove the share, -infinite where they refute it.
 
     Examples
     --------
@@ -146,21 +126,15 @@ def mixture_log_evidence(
         rate = level + (1 - level) * (np.arange(MOST_TOTALS) + 0.5) / MOST_TOTALS
         ratio = pos * np.log(rate / level) + neg * np.log1p((level - rate) / (1 - level))
         return logsumexp(_log_prior(rate, level) + ratio, axis=-1)
-    totals, log_weights = _experts_of_share(n, level)
     K = null_total(n, level)
+    totals = np.unique(np.round(np.linspace(K + 1, n, min(MOST_TOTALS, n - K))))
+    log_weights = _log_prior((totals - 0.5) / n, level)
     log_ratio = log_weights + _log_falling(totals, pos) + _log_falling(n - totals, neg)
     with np.errstate(invalid="ignore"):
         log_ratio = log_ratio - _log_falling(K, pos) - _log_falling(n - K, neg)
     evidence = logsumexp(np.where(np.isnan(log_ratio), -np.inf, log_ratio), axis=-1)
     evidence = np.where(neg[..., 0] > n - K, -np.inf, evidence)
     return np.where(pos[..., 0] > K, np.inf, evidence)
-
-
-def _experts_of_share(n: int, level: float) -> _Totals:
-    """Totals that are equally spaced above the null's."""
-    K = null_total(n, level)
-    totals = np.unique(np.round(np.linspace(K + 1, n, min(MOST_TOTALS, n - K))))
-    return _Totals(totals, _log_prior((totals - 0.5) / n, level))
 
 
 def _log_prior(rates: Floats, level: float) -> Floats:
@@ -183,21 +157,7 @@ def _log_falling(a: ArrayLike, k: ArrayLike) -> Floats:
 def perfect_record(n: int, level: float, risk: float, *, new_rows: bool = False) -> int | None:
     """Return how many positive answers in a row give evidence of 1 / risk; None where no number of rows does.
 
-    Parameters
-    ----------
-    n : int
-        The number of accepted rows in the pool.
-    level : float
-        The share to prove.
-    risk : float
-        1 - confidence.
-    new_rows : bool, default=False
-        As in `mixture_log_evidence`.
-
-    Returns
-    -------
-    int or None
-        The number of labels; more are needed as soon as one answer is negative.
+    The parameters are those of `mixture_log_evidence`. More labels are needed as soon as one answer is negative.
 
     Examples
     --------
@@ -226,18 +186,8 @@ FRACTIONS = np.linspace(0.02, 0.98, 25)  # of the largest bet that can't lose ev
 def new_rows_log_evidence(gains: ArrayLike, worst: float) -> Floats:
     """Return the log evidence that the mean gain of new rows is at least 0, after each of some independent draws.
 
-    Parameters
-    ----------
-    gains : array-like of shape (n,)
-        The gain of each row drawn, with equal chances, from the pool; the claim is that their mean in the source is
-        not below 0.
-    worst : float
-        The smallest gain that is possible, below 0.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The mean wealth of bets 1 + bet * gain, in logarithms.
+    `gains` are those of the rows drawn, with equal chances, from the pool; `worst`, below 0, is the smallest that is
+    possible. The evidence is the mean wealth of bets 1 + bet * gain.
     """
     bets = FRACTIONS / -worst
     path = np.cumsum(np.log1p(bets * np.asarray(gains, float)[:, None]), axis=0)
@@ -262,23 +212,8 @@ def fallback(log_evidence: ArrayLike, shares: ArrayLike, risk: float) -> tuple[B
     """Test claims in a fixed order, so that the chance of any false one among all that pass is at most `risk`.
 
     Claim k has the level risk * (share k + the level share of claim k - 1 if that passed): the fallback procedure.
-    It may be looked at any time if the evidence is the highest so far.
-
-    Parameters
-    ----------
-    log_evidence : array-like of shape (n_claims,)
-        The logarithm of the evidence of each claim, in the order of the tests.
-    shares : array-like of shape (n_claims,)
-        What each claim has of the risk from the start; they sum to 1.
-    risk : float
-        1 - confidence.
-
-    Returns
-    -------
-    passed : ndarray of bool
-        Which claims are proved; all of them hold together.
-    levels : ndarray of float
-        The share of the risk that each claim has now.
+    It may be looked at any time if the evidence is the highest so far. The shares of the risk that claims have from the
+    start sum to 1. Return which claims are proved, all of which hold together, and the share that each claim has now.
 
     References
     ----------

@@ -50,14 +50,7 @@ Pilot and pool are matched by rank, so that scores of other models, such as thos
 How well they match affects the power only: the certificate's rows play no part in any of this.
 
 **Limits.** A perfect record of m accepted rows certifies only if target^m <= risk: 11 rows for precision 0.8 at 90%, 22
-for 0.9, 45 for 0.95. With 30% positives and a good classifier (area under the ROC curve 0.92), 60 labels certify
-precision 0.8 at 90% one time in four, 100 labels one time in two, 200 labels four times in five. A pilot as large as
-the certificate, with a reference, was simulated where higher scores are more reliable (10 to 50% positive, precision
-0.7 to 0.9, 200 draws per case). The mean certified recall is that of the reference alone: 0.140 and 0.142 for 60 rows,
-0.425 and 0.409 for 400; in the worst case it is 0.07 less for 60 rows, 0.055 less for 120, and not less for 400. The
-rows' own ranks give more where rows are few, 0.195 for 60, at the price of their assumption. Where 2% of all rows,
-whatever their class, have the highest scores, 800 rows certify a mean of 0.32 with a pilot and 0.01 without. The
-constants of the pilot were picked among four on these same cases.
+for 0.9, 45 for 0.95. docs/certify-measured.md has how often how many labels are enough, and what a pilot is worth.
 """
 
 import math

@@ -105,21 +105,16 @@ class OperatingPoint:
         """
         if not self.reached:
             return "missed"
-        if not self.target.is_constrained:
+        target, cost = self.target, self.cost
+        if not target.is_constrained:
             return "chosen"
-        asked = [
-            (self.target.min_precision, self.precision.low),
-            (self.target.min_recall, self.recall.low),
-            (self.target.min_f, self.f_score.low),
-            (
-                None if self.target.max_cost is None else -self.target.max_cost,
-                -self.cost.high if self.cost else math.nan,
-            ),
-        ]
-        bounds = [(least, low) for least, low in asked if least is not None]
         if self.level in PROMISES:
             return "certified"
-        return "reached" if all(low >= least for least, low in bounds) else "unproven"
+        lows = [self.precision.low, self.recall.low, self.f_score.low]
+        leasts = [target.min_precision, target.min_recall, target.min_f]
+        is_shown = all(least is None or low >= least for least, low in zip(leasts, lows, strict=True))
+        is_cheap = target.max_cost is None or (cost is not None and cost.high <= target.max_cost)
+        return "reached" if is_shown and is_cheap else "unproven"
 
     @property
     def share_accepted(self) -> float:

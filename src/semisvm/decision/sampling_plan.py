@@ -11,12 +11,13 @@ what each row is worth to the claims, thresholds that are predicted to do.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from semisvm.decision.betting import CLAIM_ROUNDING
 from semisvm.decision.checks import Floats
+from semisvm.decision.counts import Counts, f_score, precision, recall
 from semisvm.decision.linear_claims import (
     LEAST_DOUBT,
     LinearForm,
@@ -39,50 +40,27 @@ TIE = 1e-9  # scores that differ by less, relative to their range, are equal
 
 @dataclass(frozen=True)
 class PlannedThreshold:
-    """A threshold that may be certified.
+    """A threshold that may be certified."""
 
-    Attributes
-    ----------
-    threshold : float
-        Rows with a higher score are accepted.
-    n_bands : int
-        How many bands, from the top, are accepted.
-    n_accepted : int
-        How many rows of the pool are accepted.
-    share : float
-        The share of the risk that its test has from the start.
-    """
-
-    threshold: float
-    n_bands: int
-    n_accepted: int
-    share: float
+    threshold: float  # rows with a higher score are accepted:
+    n_bands: int  # so many bands, from the top,
+    n_accepted: int  # and so many rows of the pool
+    share: float  # of the risk, that its test has from the start
 
 
 @dataclass(frozen=True)
 class SamplingPlan:
     """What is frozen when a campaign begins.
 
-    Attributes
-    ----------
-    bands : ndarray of uint8 of shape (n_rows,)
-        The band of each row, 0 with the highest scores. The number of bands stands for rows that no threshold accepts
-        and no claim is about, one more for rows that only set the thresholds; neither are drawn.
-    sizes : ndarray of shape (n_bands,)
-        Rows per band.
-    speeds : ndarray of shape (n_bands,)
-        How fast rows of each band are drawn; 0: not at all.
-    beliefs : ndarray of shape (n_bands,)
-        The predicted share of positives in each band.
-    thresholds : tuple of PlannedThreshold
-        In the order of the tests.
+    `bands`, of shape (n_rows,), is the band of each row, 0 with the highest scores. The number of bands stands for rows
+    that no threshold accepts and no claim is about, one more for rows that only set the thresholds; neither are drawn.
     """
 
     bands: np.ndarray
-    sizes: Floats
-    speeds: Floats
-    beliefs: Floats
-    thresholds: tuple[PlannedThreshold, ...]
+    sizes: Floats  # rows per band
+    speeds: Floats  # how fast rows of each band are drawn; 0: not at all
+    beliefs: Floats  # the predicted share of positives in each band
+    thresholds: tuple[PlannedThreshold, ...]  # in the order of the tests
 
     @property
     def n_rows(self) -> int:
@@ -101,31 +79,13 @@ def plan_sampling(
     equal_draws: bool = False,
     aside: np.ndarray | None = None,
 ) -> SamplingPlan:
-    """Choose thresholds, order, bands and draws.
+    """Choose thresholds, order, bands and draws for a pool; ValueError if no threshold accepts a row.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows,)
-        Finite scores of the pool.
-    probabilities : ndarray of shape (n_rows,)
-        The predicted chance that each row is positive.
-    target : Target
-        What is claimed.
-    risk : float
-        1 - confidence.
-    n_base : int
-        How many rows of the pool the target's own threshold is expected to accept (precision alone).
-    thresholds : ndarray, optional
-        The thresholds to test, in this order; by default they are chosen here.
-    equal_draws : bool, default=False
-        Draw every row with the same chance.
-    aside : ndarray of bool, optional
-        Rows whose scores set the thresholds and which then take no part: what a claim about new rows needs.
-
-    Returns
-    -------
-    SamplingPlan
-        The plan; ValueError if no threshold accepts a row.
+    probabilities  (n_rows,) the predicted chance that each row is positive
+    n_base         how many rows of the pool the target's own threshold is expected to accept (precision alone)
+    thresholds     those to test, in this order; by default they are chosen here
+    equal_draws    draw every row with the same chance
+    aside          (n_rows,) rows whose scores set the thresholds and which then take no part: claims about new rows
     """
     forms = linear_forms(target)
     looked_at = scores if aside is None else scores[aside]
@@ -177,7 +137,7 @@ def _assemble(scores, probabilities, forms, edges, cuts, shares, equal_draws, as
             "below the highest score."
         )
     shares = shares if len(planned) == len(cuts) else _start_shares(len(planned))
-    planned = [PlannedThreshold(t.threshold, t.n_bands, t.n_accepted, v) for t, v in zip(planned, shares, strict=True)]
+    planned = [replace(threshold, share=share) for threshold, share in zip(planned, shares, strict=True)]
     speeds = np.ones(n_bands) if equal_draws else _mean_of_designs(sizes, beliefs, forms, planned)
     return SamplingPlan(codes, sizes, speeds, beliefs, tuple(planned))
 
@@ -291,17 +251,13 @@ def predicted_value(plan: SamplingPlan, form: LinearForm, n_accepting: int, targ
 
 def measure_of(tp: float, fp: float, fn: float, n_rows: int, form: LinearForm, target: Target) -> float:
     """Return a measure from totals; NaN where it is undefined."""
-    if form.measure == "precision":
-        top, bottom = tp, tp + fp
-    elif form.measure == "recall":
-        top, bottom = tp, tp + fn
-    elif form.measure == "f":
-        b2 = target.beta**2
-        top, bottom = (1 + b2) * tp, (1 + b2) * tp + b2 * fn + fp
-    else:
+    if form.measure == "cost":
         missed, accepted = target.costs or (0.0, 0.0)
-        top, bottom = missed * fn + accepted * fp, n_rows
-    return top / bottom if bottom else math.nan
+        return (missed * fn + accepted * fp) / n_rows if n_rows else math.nan
+    counts = Counts(tp, fp, fn, 0)
+    if form.measure == "f":
+        return float(f_score(counts, target.beta))
+    return float(precision(counts) if form.measure == "precision" else recall(counts))
 
 
 def _room(claim: StratifiedClaim) -> float:

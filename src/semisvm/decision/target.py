@@ -29,7 +29,7 @@ from semisvm.decision.checks import check_accept, check_beta, check_costs, check
 from semisvm.decision.counts import Counts, expected_cost, f_score, precision, recall
 
 OTHER_RATE = "other rate"
-FEW_LABELS = 100  # with fewer, useful targets usually can't be certified (see the numbers in certify.py)
+FEW_LABELS = 100  # with fewer, useful targets usually can't be certified (see the numbers in docs/certify-measured.md)
 
 
 @dataclass(frozen=True)

@@ -112,19 +112,10 @@ def _worst_rows(violation, count: int, tol: float) -> np.ndarray:
 
 
 class WorkingSets:
-    """Advances a solve by working sets.
+    """Advances a solve by working sets; it changes the coefficients and the gradient of its state.
 
-    Parameters
-    ----------
-    state : SolverState
-        The coefficients and the gradient, which are changed.
-
-    Attributes
-    ----------
-    member : ndarray of int of shape (size,)
-        The variable at each position of G, as an index into the raveled state; -1 if there is none.
-    G : ndarray of shape (size, size + PADDING)
-        The kernel values between the members.
+    member   (size,)                 the variable at each position of G, an index into the raveled state; -1: none
+    G        (size, size + PADDING)  the kernel values between the members
     """
 
     def __init__(self, state: "SolverState"):

@@ -92,10 +92,7 @@ def solve(
 
         found = solve_on_host(problem, start, cast(CachedRows, problem.kernel), **limits)
     else:
-        from semisvm.dual.block import solve_block
-        from semisvm.kernels.device_rows import on_device
-
-        found = solve_block([problem], [start], on_device(problem.kernel, place), **limits)[0]
+        found = _solve_on_device([problem], [start], place, **limits)[0]
     if store is not None and found.status in WORTH_KEEPING:
         store.keep(problem, found)
     return found
@@ -164,15 +161,12 @@ def solve_many(
         raise ValueError(f"{len(starts)} starts were given for {len(problems)} problems.")
     if not problems:
         return []
-    place = _place_of(problems[0].kernel, device)
-    if place != "cpu" and store is None and all(_can_share_batch(problems[0], problem) for problem in problems):
-        from semisvm.dual.block import solve_block
-        from semisvm.kernels.device_rows import on_device
-
-        kernel = on_device(problems[0].kernel, place)
-        return solve_block(
-            problems, starts, kernel, tol=tol, max_iter=max_iter, time_limit=time_limit, callback=callback
-        )
+    first = problems[0]
+    place = _place_of(first.kernel, device)
+    can_share_batch = (one.kernel is first.kernel and _are_equal(one.row, first.row) for one in problems)
+    if place != "cpu" and store is None and all(can_share_batch):
+        limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit, "callback": callback}
+        return _solve_on_device(problems, starts, place, **limits)
     deadline = None if time_limit is None else time.perf_counter() + time_limit
     shared: dict[str, Any] = {"tol": tol, "device": device, "callback": callback, "store": store}
     found: list[DualSolution] = []
@@ -201,10 +195,18 @@ def _place_of(kernel: KernelRows, device: str) -> str:
     return kernel.home
 
 
-def _can_share_batch(one: DualProblem, other: DualProblem) -> bool:
-    if one.kernel is not other.kernel or (one.row is None) != (other.row is None):
-        return False
-    return one.row is None or np.array_equal(one.row, cast(np.ndarray, other.row))
+def _solve_on_device(
+    problems: Sequence[DualProblem], starts: Sequence[Any], place: str, **limits: Any
+) -> list[DualSolution]:
+    from semisvm.dual.block import solve_block
+    from semisvm.kernels.device_rows import on_device
+
+    return solve_block(problems, starts, on_device(problems[0].kernel, place), **limits)
+
+
+def _are_equal(rows: np.ndarray | None, others: np.ndarray | None) -> bool:
+    """Whether two problems have the same rows for their variables; None is every row in turn."""
+    return rows is others if rows is None or others is None else np.array_equal(rows, others)
 
 
 def feasible_start(
@@ -222,22 +224,14 @@ def feasible_start(
         raise ValueError(f"start has shape {before.shape}, but the problem has {problem.n_variables} variables.")
     if not np.isfinite(before).all():
         raise ValueError("start must be finite.")
-    if isinstance(start, DualSolution) and _has_same_rows(start, problem):
+    n_rows = problem.kernel.n_rows
+    if isinstance(start, DualSolution) and len(start.scores) == n_rows and _are_equal(start.row, problem.row):
         scores = start.scores
     else:
-        scores = np.zeros(problem.kernel.n_rows) if start is None else kernel.times(problem.sum_by_row(before))
+        scores = np.zeros(n_rows) if start is None else kernel.times(problem.sum_by_row(before))
     gradient = problem.at_variables(scores) + problem.linear
     beta = repair(before, problem.lower, problem.upper, problem.total, gradient)
     return beta, scores, problem.sum_by_row(beta - before)
-
-
-def _has_same_rows(start: DualSolution, problem: DualProblem) -> bool:
-    """Whether the scores of `start` are K beta for the rows that the coefficients have in this problem."""
-    if len(start.scores) != problem.kernel.n_rows:
-        return False
-    if start.row is None or problem.row is None:
-        return start.row is problem.row
-    return np.array_equal(start.row, problem.row)
 
 
 def repair(beta: Any, lower: Any, upper: Any, total: float, gradient: Any) -> np.ndarray:

@@ -22,24 +22,22 @@ from semisvm.dual import Status
 from semisvm.errors import UndefinedError
 from semisvm.estimators.binary import MethodFit, combine
 from semisvm.estimators.classifier import (
+    FLOATS,
     SemiSupervisedMixin,
     check_every_class_is_used,
-    dense_if_kernel,
     kernel_overflow,
-    measured,
     pick_rows,
     read_random_sample,
     refuse_undefined,
     row_weights,
-    square_kernel,
-    usable_rows,
+    training_rows,
     validated,
     widened,
     winning_codes,
 )
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.equal_rows import join_copies
-from semisvm.estimators.problem import DUAL_FORM, Form, KernelParameters, Limits, TrainingProblem
+from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
 from semisvm.estimators.streams import decide_rows, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows
@@ -53,7 +51,6 @@ from semisvm.sklearn_private import Interval, StrOptions, fit_context
 Kernel = Literal["linear", "rbf", "poly", "sigmoid", "precomputed"] | Callable
 MultiClass = Literal["auto", "ovr", "ovo"]
 DUAL_ATTRIBUTES = ("support_", "support_vectors_", "dual_coef_", "n_support_")
-FLOATS = [np.float64, np.float32]
 
 # Of the estimators that have a primal form.
 FORM_CONSTRAINTS: dict[str, Any] = {
@@ -165,9 +162,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             return fit_stream(self, X, y, sample_weight, sample_cost, store)
         X, y = on_host(X), on_host(y)
         if y is not None:
-            accepted: Any = False if self._is_precomputed() else "csr"
-            X, largest = measured(self, X if accepted else dense_if_kernel(X), accept_sparse=accepted, dtype=FLOATS)
-            X = usable_rows(X, self._names_of_columns(), largest) if accepted else square_kernel(X)
+            X = training_rows(self, X, is_kernel=self._is_precomputed())
         labels = read_labels(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
@@ -190,7 +185,8 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             ),
             progress=Progress(self),
             random_sample=read_random_sample(random_sample, X.shape[0]),
-            form=Form(self.solver, self.loss) if hasattr(self, "solver") else DUAL_FORM,
+            solver=getattr(self, "solver", "dual"),
+            loss=self.loss if hasattr(self, "solver") else "hinge",
         )
         self.classes_ = labels.classes
         rows, problem = self._arranged(whole, np.flatnonzero(in_use))

@@ -11,7 +11,6 @@ take the labeled rows for a random sample; where they were picked by class, only
 
 from __future__ import annotations
 
-import heapq
 import math
 from dataclasses import dataclass
 from itertools import pairwise
@@ -169,8 +168,7 @@ def assign(score: np.ndarray, count: np.ndarray) -> np.ndarray:
     the prices, that is optimal for the counts that come of it. Then move one row at a time from a class with too many
     to a class with too few, by the cheapest chain a -> b -> c of moves between classes (a row of a goes to b, a row of
     b to c). Shortest chains keep the assignment optimal for its counts at every move, so it is optimal when the counts
-    are right. A chain is found on K nodes, and the cheapest row for a move a -> b waits at the top of a heap:
-    O(moves (K^3 + K log n)), in memory for n K numbers. Of rows that tie the first is moved.
+    are right. Of rows that tie the first is moved.
     """
     score, count = np.asarray(score, dtype=np.float64), np.asarray(count)
     n_rows, n_classes = score.shape
@@ -178,16 +176,14 @@ def assign(score: np.ndarray, count: np.ndarray) -> np.ndarray:
         raise ValueError(f"count must hold {n_classes} numbers of rows that sum to {n_rows}, got {count.tolist()}.")
     given = _best_at_fair_prices(score, count)
     excess = np.bincount(given, minlength=n_classes) - count
-    moves = _Moves(score, given)
     while (excess > 0).any():
-        chain = _cheapest_chain(moves.prices(), excess)
-        # Rows are taken before any is put down: a chain moves one row per link, each from where it was.
-        taken = [moves.cheapest(a, b) for a, b in pairwise(chain)]
-        for row, b in zip(taken, chain[1:], strict=True):
-            moves.put(row, b)
+        price, row = _cheapest_moves(score, given)
+        chain = _cheapest_chain(price, excess)
+        for a, b in pairwise(chain):
+            given[row[a, b]] = b
         excess[chain[0]] -= 1
         excess[chain[-1]] += 1
-    return moves.given
+    return given
 
 
 def counts_of(share: np.ndarray, n_rows: int) -> np.ndarray:
@@ -220,38 +216,17 @@ def _best_at_fair_prices(score: np.ndarray, count: np.ndarray) -> np.ndarray:
     return best
 
 
-class _Moves:
-    """What it costs to move the cheapest row of a class to another: a heap for each pair, stale entries skipped."""
-
-    def __init__(self, score: np.ndarray, given: np.ndarray):
-        self.score, self.given = score, given.copy()
-        classes = range(score.shape[1])
-        self.heaps = {(a, b): self._heap(a, b) for a in classes for b in classes if a != b}
-
-    def _heap(self, a: int, b: int) -> list[tuple[float, int]]:
-        rows = np.flatnonzero(self.given == a)
-        price = self.score[rows, a] - self.score[rows, b]
-        order = np.lexsort((rows, price))  # sorted is a heap already
-        return list(zip(price[order].tolist(), rows[order].tolist(), strict=True))
-
-    def cheapest(self, a: int, b: int) -> int:
-        return self.heaps[a, b][0][1]
-
-    def put(self, row: int, b: int) -> None:
-        self.given[row] = b
-        for c in range(self.score.shape[1]):
-            if c != b:
-                heapq.heappush(self.heaps[b, c], (self.score[row, b] - self.score[row, c], int(row)))
-
-    def prices(self) -> np.ndarray:
-        """(K, K), infinite where there is no row to move."""
-        price = np.full((self.score.shape[1],) * 2, np.inf)
-        for (a, b), heap in self.heaps.items():
-            while heap and self.given[heap[0][1]] != a:
-                heapq.heappop(heap)
-            if heap:
-                price[a, b] = heap[0][0]
-        return price
+def _cheapest_moves(score: np.ndarray, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What it costs to move a row from class a to b, (K, K), infinite where there is none, and the cheapest row."""
+    n_classes = score.shape[1]
+    price, row = np.full((n_classes, n_classes), np.inf), np.zeros((n_classes, n_classes), dtype=np.intp)
+    for a in range(n_classes):
+        rows = np.flatnonzero(given == a)
+        if len(rows):
+            loss = score[rows, a][:, None] - score[rows]
+            price[a], row[a] = loss.min(axis=0), rows[loss.argmin(axis=0)]
+    np.fill_diagonal(price, np.inf)
+    return price, row
 
 
 def _cheapest_chain(price: np.ndarray, excess: np.ndarray) -> list[int]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from semisvm.campaign import Campaign, ThresholdClassifier
     from semisvm.decision import OperatingPoint
 
+FLOATS = [np.float64, np.float32]
 LARGEST = 1e150  # a sum of squares of a million such numbers is finite in float64
 LARGEST_WEIGHT = 1e30  # of a row, and the inverse of the smallest
 SAFE_IN_FLOAT32 = 1e12  # largest magnitude, and the inverse of the smallest, whose squares are far from the limits
@@ -112,28 +113,22 @@ def check_class_counts(labels: Labels, counts: np.ndarray) -> None:
         )
 
 
-def usable_rows(X: Any, names: Any = None, largest: float | None = None) -> Any:
-    """Training rows in a precision that is wide enough; rows that no precision is wide enough for are refused."""
+def training_rows(estimator: Any, X: Any, *, is_kernel: bool) -> Any:
+    """The rows of a fit, checked, in a precision that is wide enough; or a kernel matrix between them."""
+    if is_kernel:
+        if is_sparse_matrix(X):
+            raise ValueError("A precomputed kernel must be a dense array, got a sparse matrix: pass X.toarray().")
+        K = validated(estimator, X, dtype=FLOATS)
+        if K.shape[0] != K.shape[1]:
+            raise ValueError(
+                f"A precomputed kernel must be a square matrix of shape (n_samples, n_samples) in fit, got {K.shape}."
+            )
+        return K
+    X, largest = measured(estimator, X, accept_sparse="csr", dtype=FLOATS)
     usable = with_small_indices(widened(X, largest))
     if X.dtype != np.float32 and (largest is None or largest > LARGEST):  # numbers in float32 are all small enough
-        refuse_too_large(usable, names)
+        refuse_too_large(usable, getattr(estimator, "feature_names_in_", None))
     return usable
-
-
-def dense_if_kernel(X: Any) -> Any:
-    """A matrix that is to be a kernel; a sparse one is refused."""
-    if is_sparse_matrix(X):
-        raise ValueError("A precomputed kernel must be a dense array, got a sparse matrix: pass X.toarray().")
-    return X
-
-
-def square_kernel(K: np.ndarray) -> np.ndarray:
-    """A kernel matrix; one that is not square is refused."""
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"A precomputed kernel must be a square matrix of shape (n_samples, n_samples) in fit, got {K.shape}."
-        )
-    return K
 
 
 def with_small_indices(X: Any) -> Any:

@@ -33,7 +33,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from semisvm.dual import Status
 from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import Watch
-from semisvm.estimators.rounds import Labeler
+from semisvm.estimators.rounds import EndedEarlyError, Labeler
 from semisvm.kernels import KernelRows
 from semisvm.kernels.spectrum import kernel_pca, select_components
 from semisvm.kernels.threads import one_blas_thread
@@ -230,14 +230,6 @@ class ClusterChoice:
     ended_by: Status | None = None
 
 
-class _SearchEndedError(Exception):
-    """A limit was reached or a callback asked to stop."""
-
-    def __init__(self, status: Status):
-        super().__init__(status)
-        self.status = status
-
-
 def deal_folds(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A fold for each labeled row, -1 for rows that are never hidden; every class is spread over the folds."""
     fold = np.full(len(codes), -1)
@@ -273,13 +265,10 @@ def choose_clusters(
     """
     codes, weight = labeler.labels.codes, labeler.weight
     fold = deal_folds(codes, rng)
-    untried = ClusterChoice(min(numbers, key=lambda k: k or 0), float(min(values, key=lambda C: abs(np.log(C)))), [])
-    if (fold < 0).all():
-        return untried
     results: list[dict[str, Any]] = []
     ended_by = None
     try:
-        for k in numbers:
+        for k in numbers if (fold >= 0).any() else ():
             right = np.zeros(len(values))
             for held_out in np.unique(fold[fold >= 0]):
                 hidden = fold == held_out
@@ -294,10 +283,11 @@ def choose_clusters(
         if not results:
             raise
         ended_by = Status.INTERRUPTED
-    except _SearchEndedError as reason:
-        ended_by = reason.status
+    except EndedEarlyError:
+        ended_by = trainer.ended_by
     if not results:
-        return ClusterChoice(untried.n_clusters, untried.C, [], ended_by)
+        nearest_to_1 = float(min(values, key=lambda C: abs(np.log(C))))
+        return ClusterChoice(min(numbers, key=lambda k: k or 0), nearest_to_1, [], ended_by)
     best = max(results, key=lambda result: result["accuracy"])  # the first of equals
     return ClusterChoice(best["n_clusters"], best["C"], results, ended_by)
 
@@ -308,6 +298,7 @@ class Trainer:
     def __init__(self, problem: TrainingProblem, kernel: KernelRows, watch: Watch, values: Sequence[float]):
         self.problem, self.kernel, self.watch, self.values = problem, kernel, watch, values
         self.seen: dict[bytes, np.ndarray] = {}
+        self.ended_by: Status | None = None
 
     def predict(self, guess: np.ndarray) -> np.ndarray:
         """The class that each C predicts for each row, shape (n_values, n)."""
@@ -325,5 +316,6 @@ class Trainer:
             if labeler.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             if labeler.status in (Status.TIME_LIMIT, Status.STOPPED):
-                raise _SearchEndedError(labeler.status)
+                self.ended_by = labeler.status
+                raise EndedEarlyError
             yield labeler.codes

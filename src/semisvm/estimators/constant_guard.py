@@ -44,7 +44,9 @@ class GuardedMixin:
         if self._constant is None:
             return decision
         is_chosen = np.arange(len(self.classes_)) == self._constant
-        return _to_one_side(decision, is_chosen if decision.ndim == 2 else is_chosen[1])
+        # s + sqrt(s^2 + 1) or s - sqrt(s^2 + 1), in the form that loses no digits
+        above, below = np.exp(np.arcsinh(decision)), -np.exp(-np.arcsinh(decision))
+        return np.where(is_chosen if decision.ndim == 2 else is_chosen[1], above, below)
 
 
 def class_shares(labels: Labels, weight: np.ndarray) -> np.ndarray:
@@ -72,8 +74,7 @@ def compare_with_constants(
     """
     labels = problem.labels
     matrix = cost_matrix(costs, labels.classes)
-    n_labeled = labels.n_of_class.astype(np.float64)
-    n_judged = count_judged(n_labeled)
+    n_judged = count_judged(labels.n_of_class.astype(np.float64))
     constant_costs, least = shares @ matrix, least_possible_cost(n_judged, matrix, shares)
     names = labels.classes.tolist()
     facts: dict[str, Any] = {
@@ -87,12 +88,30 @@ def compare_with_constants(
     if constant_costs[constant] > least and len(judged) == 0:
         constant, facts["own_cost"] = None, least
     elif constant_costs[constant] > least:
-        folds = _folds(judged, labels.codes)
-        decisions = _held_out_decisions(problem, fits, folds, refit)
-        if decisions is None:
-            _warn_if_only_the_guard_ended_early(problem.name, fits)
+        folds, scores = _folds(judged, labels.codes), np.zeros((problem.n_rows, len(fits)))
+        # A fit that a limit or the user has ended is not fitted 20 times more.
+        has_ended = not _are_usable(fits)
+        for fold in [] if has_ended else folds:
+            codes = labels.codes.copy()
+            codes[fold] = UNLABELED_CODE
+            try:
+                held_out = refit(problem.relabel(codes))
+                has_ended = not _are_usable(held_out)
+            except KeyboardInterrupt:  # the fit of all labels is complete, and worth keeping
+                has_ended = True
+            if has_ended:
+                warn_caller(
+                    ConvergenceWarning(
+                        f"The guard of {problem.name} ended early: whether a constant would cost less is not known. "
+                        "Fit again without interrupting, or with higher limits, to have it compared."
+                    )
+                )
+                break
+            scores[fold] = np.stack([fit.scores[fold] for fit in held_out], axis=1)
+        if has_ended:
             return None, facts | {"constant": None, "reason": "The fit was ended early: nothing was compared."}
-        constant, found = _compare(decisions[judged], labels.codes[judged], matrix, shares)
+        decisions = combine(scores[judged], labels.n_classes, problem.scheme)
+        constant, found = _compare(decisions, labels.codes[judged], matrix, shares)
         facts |= found | {"n_fits": len(folds)}
     return constant, facts | {
         "constant": None if constant is None else names[constant],
@@ -100,48 +119,8 @@ def compare_with_constants(
     }
 
 
-def _held_out_decisions(
-    problem: TrainingProblem,
-    fits: list[BinaryFit],
-    folds: list[np.ndarray],
-    refit: Callable[[TrainingProblem], list[BinaryFit]],
-) -> np.ndarray | None:
-    """Decisions on all rows, those of the folds by fits that had not seen their labels; None if a fit was ended.
-
-    A fit that a limit or the user has ended is not fitted 20 times more.
-    """
-    if any(fit.status not in USABLE for fit in fits):
-        return None
-    labels, decisions = problem.labels, None
-    for fold in folds:
-        codes = labels.codes.copy()
-        codes[fold] = UNLABELED_CODE
-        try:
-            held_out = refit(problem.relabel(codes))
-        except KeyboardInterrupt:  # the fit of all labels is complete, and worth keeping
-            return None
-        if any(fit.status not in USABLE for fit in held_out):
-            return None
-        scores = np.stack([fit.scores for fit in held_out], axis=1)
-        decision = combine(scores, labels.n_classes, problem.scheme)
-        decisions = np.zeros_like(decision) if decisions is None else decisions
-        decisions[fold] = decision[fold]
-    return decisions
-
-
-def _warn_if_only_the_guard_ended_early(name: str, fits: list[BinaryFit]) -> None:
-    if all(fit.status in USABLE for fit in fits):
-        warn_caller(
-            ConvergenceWarning(
-                f"The guard of {name} ended early: whether a constant would cost less is not known. "
-                "Fit again without interrupting, or with higher limits, to have it compared."
-            )
-        )
-
-
-def _to_one_side(scores: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
-    """s + sqrt(s^2 + 1) or s - sqrt(s^2 + 1), in the form that loses no digits."""
-    return np.where(is_positive, np.exp(np.arcsinh(scores)), -np.exp(-np.arcsinh(scores)))
+def _are_usable(fits: list[BinaryFit]) -> bool:
+    return all(fit.status in USABLE for fit in fits)
 
 
 def _folds(rows: np.ndarray, codes: np.ndarray) -> list[np.ndarray]:

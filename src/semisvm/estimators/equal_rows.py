@@ -32,7 +32,7 @@ import numpy as np
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.classifier import MANY_NUMBERS, pick_rows
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.kernels.threads import for_each, new_counter, team
+from semisvm.kernels.threads import for_each, in_pieces
 from semisvm.matrices import is_plain_float, is_sparse_matrix
 
 FEWEST_COPIES = 0.05  # share of the rows: below it the time saved would not be noticed
@@ -69,17 +69,11 @@ class EqualRows:
         row_beta = box * share[self.group]
         n_support = int(np.count_nonzero(row_beta))
         history = [record.with_details(n_support=n_support) for record in fit.history]
-        return replace(fit, row_beta=row_beta, scores=fit.scores[self.group], history=history)
+        return replace(fit.at(self.group, row_beta), history=history)
 
     def expand(self, fit: BinaryFit, weight: np.ndarray) -> BinaryFit:
         """A fit on the distinct rows as a fit on all of them, coefficients dealt out by weight, (n,)."""
-        return replace(
-            fit,
-            row_beta=fit.row_beta[self.group] * (weight / self.total(weight)[self.group]),
-            scores=fit.scores[self.group],
-            rounds=None if fit.rounds is None else fit.rounds[self.group],
-            guess=None if fit.guess is None else fit.guess[self.group],
-        )
+        return fit.at(self.group, fit.row_beta[self.group] * (weight / self.total(weight)[self.group]))
 
 
 def are_copies_alike(problem: TrainingProblem) -> bool:
@@ -88,7 +82,7 @@ def are_copies_alike(problem: TrainingProblem) -> bool:
     The primal form is made for so many rows that looking for copies would take longer than it saves.
     """
     costs, asked = problem.costs, problem.kernel.kernel
-    may_be_found = isinstance(asked, str) and asked != "precomputed" and not problem.form.is_primal
+    may_be_found = isinstance(asked, str) and asked != "precomputed" and not problem.is_primal
     return may_be_found and costs.of_row is None and (costs.matrix is None or costs.matrix.ndim == 2)
 
 
@@ -100,7 +94,7 @@ def merge_unlabeled_copies(problem: TrainingProblem) -> tuple[TrainingProblem, C
     """
     if are_copies_alike(problem):
         is_labeled = problem.labels.is_labeled
-        found = _Lookup(problem.X, np.where(is_labeled, np.arange(1, len(is_labeled) + 1), 0)).groups()
+        found = find_equal_rows(problem.X, np.where(is_labeled, np.arange(1, len(is_labeled) + 1), 0))
         if len(found.first) < len(is_labeled):
             return found.merge(problem), partial(found.expand, weight=problem.weight)
     return problem, lambda fit: fit
@@ -148,21 +142,10 @@ def join_copies(rows: np.ndarray, found: MethodFit) -> tuple[np.ndarray, MethodF
     if len(distinct) == len(rows):
         return rows, found
 
-    def one_of(values: np.ndarray | None) -> np.ndarray | None:
-        return None if values is None else values[first]
-
-    fits = [
-        replace(
-            fit,
-            row_beta=np.bincount(group, fit.row_beta) if fit.w is None else fit.row_beta,
-            scores=fit.scores[first],
-            rounds=one_of(fit.rounds),
-            guess=one_of(fit.guess),
-        )
-        for fit in found.fits
-    ]
+    fits = [fit.at(first, np.bincount(group, fit.row_beta) if fit.w is None else fit.row_beta) for fit in found.fits]
     per_row = {name: values[first] for name, values in found.per_row.items()}
-    return distinct, replace(found, fits=fits, codes=one_of(found.codes), per_row=per_row)
+    codes = None if found.codes is None else found.codes[first]
+    return distinct, replace(found, fits=fits, codes=codes, per_row=per_row)
 
 
 def content_order(X: Any, *ties: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
@@ -174,7 +157,11 @@ def content_order(X: Any, *ties: np.ndarray, rows: np.ndarray | None = None) -> 
 
 
 def content_key(X: Any, rows: np.ndarray | None = None) -> np.ndarray:
-    """One number per row, the same for equal rows and almost never for others."""
+    """One number per row, the same for equal rows and almost never for others: a random projection.
+
+    It is summed in an order that depends on the row alone, unlike in BLAS. A sum that overflows to infinity minus
+    infinity becomes 0.
+    """
     if not is_sparse_matrix(X) and X.dtype.kind in "fiub":
         sums = _project(X, rows)
         if np.isnan(sums).any():
@@ -183,62 +170,45 @@ def content_key(X: Any, rows: np.ndarray | None = None) -> np.ndarray:
         return np.nan_to_num(sums)
     X = X if rows is None else X[rows]
     if is_sparse_matrix(X):
-        return _fingerprint(_canonical(X))
+        with np.errstate(all="ignore"):
+            return np.nan_to_num(_canonical(X) @ _direction(X))
     return np.array([int.from_bytes(blake2b(repr(row).encode(), digest_size=7).digest()) for row in X.tolist()])
 
 
-def find_equal_rows(X: Any) -> EqualRows:
-    """Group the rows of X that are equal."""
-    lookup = _Lookup(X, np.zeros(X.shape[0], dtype=np.intp))
-    return lookup.groups()
+def find_equal_rows(X: Any, codes: np.ndarray | None = None) -> EqualRows:
+    """Group the rows of X that are equal, and where codes are given have the same one."""
+    X = _canonical(X) if is_sparse_matrix(X) else X
+    codes = np.zeros(X.shape[0], dtype=np.intp) if codes is None else codes
+    fingerprint = content_key(X)
+    order = np.lexsort((fingerprint, codes))  # stable: of rows with one fingerprint the first comes first
+    before, after = order[:-1], order[1:]
+    is_new = np.append(True, (fingerprint[before] != fingerprint[after]) | (codes[before] != codes[after]))
+    first = np.empty_like(order)
+    first[order] = order[is_new][np.cumsum(is_new) - 1]
+    copies = np.flatnonzero(first != np.arange(len(first)))
+    wrong = copies[~_are_equal(X, copies, first[copies])]
+    if len(wrong):  # different rows with one fingerprint
+        found: dict[tuple[int, bytes], int] = {}
+        for row in np.flatnonzero(np.isin(first, first[wrong])).tolist():
+            first[row] = found.setdefault((int(codes[row]), _key(X, row)), row)
+    return EqualRows(*np.unique(first, return_inverse=True))
 
 
 def find_repeats(X: Any, codes: np.ndarray) -> EqualRows | None:
     """Group the rows of X that are equal and of one class code; None where copies are too few to matter."""
-    lookup = _Lookup(X, codes)
-    if not _is_worth_merging(int(np.count_nonzero(lookup.is_candidate)), len(codes)):
-        return None
-    found = lookup.groups()
-    return found if _is_worth_merging(len(codes) - len(found.first), len(codes)) else None
+    found = find_equal_rows(X, codes)
+    return found if len(codes) - len(found.first) >= max(1, FEWEST_COPIES * len(codes)) else None
 
 
-def _is_worth_merging(n_copies: int, n_rows: int) -> bool:
-    return n_copies >= max(1, FEWEST_COPIES * n_rows)
-
-
-class _Lookup:
-    """Rows in the order of their codes and fingerprints, in which equal rows are in one run.
-
-    order          (n,) the rows; the sort is stable, so that of equal rows the first comes first
-    is_candidate   (n - 1,) whether a row in that order has the code and fingerprint of the row before it
-    """
-
-    def __init__(self, X: Any, codes: np.ndarray):
-        self.X = _canonical(X) if is_sparse_matrix(X) else X
-        fingerprint = _fingerprint(self.X)
-        self.order = np.lexsort((fingerprint, codes))
-        before, after = self.order[:-1], self.order[1:]
-        self.is_candidate = (fingerprint[before] == fingerprint[after]) & (codes[before] == codes[after])
-
-    def groups(self) -> EqualRows:
-        order, is_copy = self.order, self.is_candidate.copy()
-        is_copy[is_copy] = _equal_rows(self.X, order[:-1][is_copy], order[1:][is_copy])
-        if (is_copy != self.is_candidate).any():
-            order, is_copy = self._sorted_runs(is_copy)
-        return _grouped(order, is_copy)
-
-    def _sorted_runs(self, is_copy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same with equal rows side by side, where a run holds different rows with one fingerprint."""
-        order, is_copy = self.order.copy(), is_copy.copy()
-        run = np.append(0, np.cumsum(~self.is_candidate))
-        for mixed in np.unique(run[1:][self.is_candidate & ~is_copy]):
-            start, end = np.searchsorted(run, [mixed, mixed + 1])
-            number: dict[bytes, int] = {}
-            kind = np.array([number.setdefault(_key(self.X, row), len(number)) for row in order[start:end]])
-            sort = np.argsort(kind, kind="stable")
-            order[start:end] = order[start:end][sort]
-            is_copy[start : end - 1] = np.diff(kind[sort]) == 0
-        return order, is_copy
+def _are_equal(X: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Whether X[left[k]] and X[right[k]] are equal, for each k."""
+    if is_sparse_matrix(X):
+        different: Any = X[left] != X[right]
+        return np.diff(different.indptr) == 0
+    equal = np.empty(len(left), dtype=bool)
+    for tile in _tiles(len(left), X.shape[1]):
+        equal[tile] = (X[left[tile]] == X[right[tile]]).all(axis=1)
+    return equal
 
 
 def _key(X: Any, row: int) -> bytes:
@@ -247,17 +217,6 @@ def _key(X: Any, row: int) -> bytes:
         return (X[row] + 0.0).tobytes()  # -0.0 becomes 0.0
     part = slice(X.indptr[row], X.indptr[row + 1])
     return X.indices[part].tobytes() + X.data[part].tobytes()
-
-
-def _grouped(order: np.ndarray, is_copy: np.ndarray) -> EqualRows:
-    """Groups from rows in an order where each copy follows one of its own kind."""
-    starts = np.append(True, ~is_copy)
-    first = order[starts]
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))  # distinct rows in the order of the data
-    group = np.empty(len(order), dtype=np.intp)
-    group[order] = rank[np.cumsum(starts) - 1]
-    return EqualRows(np.sort(first), group)
 
 
 def _canonical(X):
@@ -271,14 +230,6 @@ def _canonical(X):
     return X
 
 
-def _fingerprint(X) -> np.ndarray:
-    """One number per row, equal for equal rows: summed in an order that depends on the row alone, unlike BLAS."""
-    if not is_sparse_matrix(X):
-        return np.nan_to_num(_project(X))  # a sum that overflows to infinity minus infinity is equal to itself too
-    with np.errstate(all="ignore"):
-        return np.nan_to_num(X @ _direction(X))
-
-
 def _direction(X) -> np.ndarray:
     return np.random.default_rng(0).uniform(0.5, 1.0, X.shape[1])
 
@@ -289,8 +240,7 @@ def _project(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     if is_plain_float(X) and X.size > MANY_NUMBERS:
         from semisvm.kernels.compiled import project_rows
 
-        rows, counter = np.arange(len(X)) if rows is None else rows, new_counter()
-        team().run(lambda: project_rows(counter, X, rows, direction, sums))
+        in_pieces(project_rows, X, np.arange(len(X)) if rows is None else rows, direction, sums)
         return sums
     picked = X if rows is None else pick_rows(X, rows)
 
@@ -300,26 +250,6 @@ def _project(X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
 
     for_each(project, _tiles(*picked.shape))
     return sums
-
-
-def _equal_rows(X, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Whether X[left[k]] and X[right[k]] are equal, for each k."""
-    if is_sparse_matrix(X):
-        return _equal_sparse_rows(X, left, right)
-    equal = np.empty(len(left), dtype=bool)
-    for tile in _tiles(len(left), X.shape[1]):
-        equal[tile] = (X[left[tile]] == X[right[tile]]).all(axis=1)
-    return equal
-
-
-def _equal_sparse_rows(X, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    n_stored = np.diff(X.indptr)
-    equal = n_stored[left] == n_stored[right]
-    one, other = X[left[equal]], X[right[equal]]
-    differs = (one.indices != other.indices) | (one.data != other.data)
-    n_differing = np.append(0, np.cumsum(differs))[one.indptr]  # before each row, and at the end
-    equal[equal] = np.diff(n_differing) == 0
-    return equal
 
 
 def _tiles(n_rows: int, n_columns: int) -> list[slice]:

@@ -19,7 +19,6 @@ the label-mean machine searches on for two classes, its search was measured to c
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -188,39 +187,26 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         problem, expand = merge_unlabeled_copies(problem.with_auto_scheme("ovr"))
         formula = problem.formula()
         kernel = problem.kernel_rows(formula, few_rows=FEW_ROWS_FOR_LABEL_MEANS)
-        fits = self._way_to_fit(problem, formula, kernel)(problem)
+        fits = self._fit_all(problem, formula, kernel)
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
         self._constant, self.guard_ = None, None
         if self.guard and self.costs is not None:
-            refit = self._way_to_fit(problem, formula, kernel, known=fits)
+            refit = partial(self._fit_all, formula=formula, kernel=kernel, known=fits)
             shares = self._expected_shares(problem, fits)
             self._constant, self.guard_ = compare_with_constants(problem, self.costs, fits, shares, refit)
         return MethodFit([expand(fit) for fit in fits], formula, problem.scheme)
 
-    def _way_to_fit(
-        self,
-        problem: TrainingProblem,
-        formula: Formula,
-        kernel: KernelRows,
-        known: list[BinaryFit] | None = None,
-    ) -> Callable[[TrainingProblem], list[BinaryFit]]:
-        """The function that fits all binary problems; `known` are the fits of all labels while the guard hides some.
+    def _fit_all(
+        self, problem: TrainingProblem, formula: Formula, kernel: KernelRows, known: list[BinaryFit] | None = None
+    ) -> list[BinaryFit]:
+        """Fit all binary problems; `known` are the fits of all labels while the guard hides some.
 
         The fits of the guard keep the shares of all labels: a share without the hidden label would give it away.
         """
-        if problem.costs.matrix is None:
-            fit_binary = partial(self._fit_binary, known)
-            return partial(
-                fit_pairs, formula=formula, fit_binary=fit_binary, kernel=kernel, few_rows=FEW_ROWS_FOR_LABEL_MEANS
-            )
-        return partial(
-            fit_cost_matrix,
-            kernel=kernel,
-            C=self.C,
-            C_unlabeled=self._price(),
-            positive_fraction=self.positive_fraction,
-            known=None if known is None else [fit.outcome for fit in known],
-        )
+        if problem.costs.matrix is not None:
+            return self._fit_cost_matrix(problem, kernel, known)
+        fit_binary = partial(self._fit_binary, known)
+        return fit_pairs(problem, formula, fit_binary, kernel=kernel, few_rows=FEW_ROWS_FOR_LABEL_MEANS)
 
     def _fit_binary(self, known_fits: list[BinaryFit] | None, task: BinaryTask) -> BinaryFit:
         rounds = Rounds(task)
@@ -248,38 +234,34 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
             return class_shares(problem.labels, problem.weight)
         return np.array([1 - share.value, share.value])
 
-
-def fit_cost_matrix(
-    problem: TrainingProblem,
-    kernel: KernelRows,
-    C: float,
-    C_unlabeled: float,
-    positive_fraction: str | float,
-    known: list[PositiveShare] | None = None,
-) -> list[BinaryFit]:
-    """Steps 1 to 3; `known` are the shares of the classes, settled here if not given; each is its fit's outcome."""
-    labels, weight = problem.labels, problem.weight
-    with problem.progress.whole_fit("one-sided regression") as watch:
-        began = time.perf_counter()
-        labeler = Labeler(problem, kernel, watch)
-        box = C * weight * problem.costs.price(labels.codes)
-        labeler.solve(labels.codes, box)  # step 1
-        estimates = labeler.scores
-        shares = known or settle_shares(positive_fraction, labels, estimates, weight)
-        unlabeled = np.flatnonzero(~labels.is_labeled)
-        guess, given_in = labels.codes.copy(), np.where(labels.is_labeled, 0, -1)
-        first = RoundRecord("one-sided regression", details={"shares": [share.value for share in shares]})
-        stop = watch.round_done(first)
-        if len(unlabeled) and not stop and labeler.status not in ENDED_BY_USER:
-            count = counts_of(np.array([share.value for share in shares]), len(unlabeled))
-            guess[unlabeled] = assign(-estimates[unlabeled], count)  # step 2
-            given_in[unlabeled] = 1
-            box[unlabeled] = (C_unlabeled * weight * problem.costs.price(guess))[unlabeled]
-            labeler.solve(guess, box)  # step 3
-        if stop:
-            labeler.end(Status.STOPPED)
-    seconds = time.perf_counter() - began
-    return [
-        replace(fit, history=[replace(record, seconds=seconds, details=share.as_details())], outcome=share)
-        for fit, record, share in zip(labeler.fits([], given_in), labeler.records(), shares, strict=True)
-    ]
+    def _fit_cost_matrix(
+        self, problem: TrainingProblem, kernel: KernelRows, known: list[BinaryFit] | None
+    ) -> list[BinaryFit]:
+        """Steps 1 to 3; the shares of the classes are settled here if not known; each is its fit's outcome."""
+        labels, weight, costs = problem.labels, problem.weight, problem.costs
+        with problem.progress.whole_fit("one-sided regression") as watch:
+            began = time.perf_counter()
+            labeler = Labeler(problem, kernel, watch)
+            box = self.C * weight * costs.price(labels.codes)
+            labeler.solve(labels.codes, box)  # step 1
+            estimates = labeler.scores
+            if known is None:
+                shares = settle_shares(self.positive_fraction, labels, estimates, weight)
+            else:
+                shares = [fit.outcome for fit in known]
+            unlabeled = np.flatnonzero(~labels.is_labeled)
+            guess, given_in = labels.codes.copy(), np.where(labels.is_labeled, 0, -1)
+            values = [share.value for share in shares]
+            stop = watch.round_done(RoundRecord(watch.name, details={"shares": values}))
+            if len(unlabeled) and not stop and labeler.status not in ENDED_BY_USER:
+                guess[unlabeled] = assign(-estimates[unlabeled], counts_of(np.array(values), len(unlabeled)))  # step 2
+                given_in[unlabeled] = 1
+                box[unlabeled] = (self._price() * weight * costs.price(guess))[unlabeled]
+                labeler.solve(guess, box)  # step 3
+            if stop:
+                labeler.end(Status.STOPPED)
+        seconds = time.perf_counter() - began
+        return [
+            replace(fit, history=[replace(record, seconds=seconds, details=share.as_details())], outcome=share)
+            for fit, record, share in zip(labeler.fits([], given_in), labeler.records(), shares, strict=True)
+        ]

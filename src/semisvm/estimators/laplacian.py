@@ -30,7 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.device import budget_bytes
 from semisvm.dual import Status
-from semisvm.estimators.auto.average import SMALLEST_PRICE
+from semisvm.estimators.auto.families import SMALLEST_PRICE
 from semisvm.estimators.auto.stacking import fit_least_squares
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, MethodFit
@@ -196,30 +196,30 @@ class LaplacianSVC(BaseSVC):
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
         is_labeled = problem.labels.is_labeled
-        codes, costs = problem.labels.codes[is_labeled], problem.costs.select(is_labeled)
+        labeled = problem.select(is_labeled)
+        codes, weight = labeled.labels.codes, labeled.weight
+        price = labeled.costs.price(codes)
         with problem.progress.whole_fit("Laplacian SVM") as watch:
             began = time.perf_counter()
             nodes = find_equal_rows(problem.X)
             columns, column = np.unique(nodes.group[is_labeled], return_inverse=True)
             graph = self._make_graph(problem, formula, nodes)
-            found = self._penalize(graph, columns, column, codes, problem.weight[is_labeled], costs.price(codes))
+            if self.C_intrinsic == "auto":
+                found = _choose(graph, columns, column, codes, weight, price)
+            else:
+                given, (power,) = float(self.C_intrinsic), graph.L
+                found = _Penalized(given, power, graph.deform(given, power, columns))
             deformed, self.C_intrinsic_, self.power_ = found.deformed, found.C_intrinsic, found.power
-            facts = graph.facts | {
-                "residual": deformed.residual,
-                "C_intrinsic": found.C_intrinsic,
-                "power": found.power,
-            }
-            record = RoundRecord(
-                watch.name, n_iter=deformed.n_steps, seconds=time.perf_counter() - began, details=facts
-            )
+            own = {"residual": deformed.residual, "C_intrinsic": found.C_intrinsic, "power": found.power}
+            seconds = time.perf_counter() - began
+            record = RoundRecord(watch.name, n_iter=deformed.n_steps, seconds=seconds, details=graph.facts | own)
             is_stopped = watch.round_done(record)
             K = found.scale * deformed.between(columns)[np.ix_(column, column)]
-            labeler = Labeler(problem, kernel_rows(K, Formula("precomputed")), watch, is_labeled)
-            box = self.C * problem.weight[is_labeled] * costs.price(codes)
-            labeler.solve(codes, box, max_iter=0 if is_stopped else None)
+            labeler = Labeler(labeled, kernel_rows(K, Formula("precomputed")), watch)
+            labeler.solve(codes, self.C * weight * price, max_iter=0 if is_stopped else None)
             if is_stopped:
                 labeler.end(Status.STOPPED)
-        fits = labeler.fits([record, *labeler.records()], np.where(is_labeled, 0, -1))
+        fits = labeler.fits([record, *labeler.records()])
         fits = [_over_all_rows(fit, found, column, nodes, problem.weight) for fit in fits]
         return MethodFit(fits, formula, labeler.scheme, warnings=graph.warnings(deformed))
 
@@ -227,7 +227,8 @@ class LaplacianSVC(BaseSVC):
         distinct = nodes.merge(problem)
         link = link_nearest_by_kernel if problem.kernel.is_precomputed else link_nearest
         links = link(distinct.X, self.n_neighbors, self.graph_weights)
-        powers = AUTO_POWERS if self.power == "auto" and self.C_intrinsic == "auto" else (self._power,)
+        power = 1 if self.power == "auto" else int(self.power)
+        powers = AUTO_POWERS if self.power == self.C_intrinsic == "auto" else (power,)
         is_normalized = self.laplacian == "normalized"
         L = {
             power: graph_laplacian(links, distinct.weight, is_normalized=is_normalized, power=power) for power in powers
@@ -237,17 +238,6 @@ class LaplacianSVC(BaseSVC):
         n_parts = int(connected_components(links)[0])
         facts = {"nodes": distinct.n_rows, "links": links.nnz // 2, "components": n_parts}
         return _Graph(kernel, L, budget_bytes(self.cache_size), tol, facts)
-
-    @property
-    def _power(self) -> int:
-        return 1 if self.power == "auto" else int(self.power)
-
-    def _penalize(self, graph: _Graph, columns, column, codes, weight, price) -> _Penalized:
-        """The kernel that the machine is trained in."""
-        if self.C_intrinsic == "auto":
-            return _choose(graph, columns, column, codes, weight, price)
-        given = float(self.C_intrinsic)
-        return _Penalized(given, self._power, graph.deform(given, self._power, columns))
 
 
 @dataclass(frozen=True)
@@ -319,12 +309,8 @@ def _choose(graph: _Graph, columns, column, codes, weight, price) -> _Penalized:
 def _over_all_rows(
     fit: BinaryFit, found: _Penalized, column: np.ndarray, nodes: EqualRows, weight: np.ndarray
 ) -> BinaryFit:
-    """A fit on the labeled rows in the deformed kernel, as a fit on all rows in the kernel itself.
-
-    The coefficient of a node is divided among its rows by their weights.
-    """
+    """A fit on the labeled rows in the deformed kernel, as a fit on all rows in the kernel itself."""
     deformed = found.deformed
     beta = found.scale * np.bincount(column, fit.row_beta, minlength=deformed.values.shape[1])
-    share = weight / nodes.total(weight)[nodes.group]
-    row_beta = share * (deformed.coefficients @ beta)[nodes.group]
-    return replace(fit, row_beta=row_beta, scores=(deformed.values @ beta)[nodes.group] + fit.bias)
+    of_nodes = replace(fit, row_beta=deformed.coefficients @ beta, scores=deformed.values @ beta + fit.bias)
+    return nodes.expand(of_nodes, weight)

@@ -46,21 +46,6 @@ SPARSE_ROWS = 5_000
 
 
 @dataclass(frozen=True)
-class Form:
-    """What the user asks for: `solver` and `loss`; once settled, solver is "dual" or "primal"."""
-
-    solver: Solver = "dual"
-    loss: Loss = "hinge"
-
-    @property
-    def is_primal(self) -> bool:
-        return self.solver == "primal"
-
-
-DUAL_FORM = Form()
-
-
-@dataclass(frozen=True)
 class LinearRows:
     """Rows in the primal form, in the place that kernel rows have in the dual form."""
 
@@ -72,27 +57,25 @@ class LinearRows:
         return self.rows.n_rows
 
 
-def settle_form(asked: Form, kernel: Any, X: Any, *, reason_against: str | None, device: str) -> Form:
+def settle_solver(
+    solver: Solver, loss: Loss, kernel: Any, X: Any, *, reason_against: str | None, device: str
+) -> Literal["dual", "primal"]:
     """The form of a fit; `reason_against` says why a method has no primal form here, None where it has one."""
-    if asked.solver == "dual":
-        if asked.loss != "hinge":
+    if solver == "dual":
+        if loss != "hinge":
             raise ValueError("solver='dual' has the hinge loss only; use solver='primal' for loss='squared_hinge'.")
-        return asked
-    is_linear = isinstance(kernel, str) and kernel == "linear"
-    if not is_linear:
+        return solver
+    if not (isinstance(kernel, str) and kernel == "linear"):
         reason_against = f"needs kernel='linear', and kernel={kernel!r} was given"
-    is_asked_for = asked.solver == "primal" or asked.loss != "hinge"
-    if reason_against is not None:
-        if is_asked_for:
-            words = "solver='primal'" if asked.solver == "primal" else f"loss={asked.loss!r}"
-            raise ValueError(f"{words} {reason_against}.")
-        return Form("dual", asked.loss)
+    is_asked_for = solver == "primal" or loss != "hinge"
+    if is_asked_for and reason_against is not None:
+        words = "solver='primal'" if solver == "primal" else f"loss={loss!r}"
+        raise ValueError(f"{words} {reason_against}.")
     if is_asked_for:
-        return Form("primal", asked.loss)
-    solver = (
-        choose_solver(*X.shape, is_sparse=not isinstance(X, np.ndarray))[0] if device in ("auto", "cpu") else "dual"
-    )
-    return Form(solver, asked.loss)
+        return "primal"
+    if reason_against is not None or device not in ("auto", "cpu"):
+        return "dual"
+    return choose_solver(*X.shape, is_sparse=is_sparse_matrix(X))[0]
 
 
 def choose_solver(n_rows: int, n_features: int, *, is_sparse: bool) -> tuple[Literal["dual", "primal"], str]:
@@ -213,7 +196,13 @@ class TrainingProblem:
     limits: Limits
     progress: Progress
     random_sample: np.ndarray | None = None
-    form: Form = DUAL_FORM
+    solver: Solver = "dual"
+    loss: Loss = "hinge"
+
+    @property
+    def is_primal(self) -> bool:
+        """Whether the form is primal; known once it is settled."""
+        return self.solver == "primal"
 
     @property
     def n_rows(self) -> int:
@@ -248,14 +237,13 @@ class TrainingProblem:
         """The same problem in the form that suits its rows; `reason_against`: why the method has no primal form."""
         if reason_against is None and self.costs.matrix is not None:
             reason_against = "has no form for a cost matrix of more than two classes; use a dictionary of costs"
-        form = settle_form(
-            self.form, self.kernel.kernel, self.X, reason_against=reason_against, device=self.limits.device
-        )
-        if self.form == Form("auto") and self.kernel.is_linear and self.is_verbose:
-            solver, reason = choose_solver(*self.X.shape, is_sparse=is_sparse_matrix(self.X))
-            if solver == form.solver:
+        asked, device = (self.solver, self.loss, self.kernel.kernel, self.X), self.limits.device
+        solver = settle_solver(*asked, reason_against=reason_against, device=device)
+        if (self.solver, self.loss) == ("auto", "hinge") and self.kernel.is_linear and self.is_verbose:
+            usual, reason = choose_solver(*self.X.shape, is_sparse=is_sparse_matrix(self.X))
+            if usual == solver:
                 print(f"[form] {reason}", flush=True)
-        return replace(self, form=form)
+        return replace(self, solver=solver)
 
     @property
     def is_verbose(self) -> bool:
@@ -275,8 +263,8 @@ class TrainingProblem:
 
     def kernel_rows(self, formula: Formula, *, is_frugal: bool = False, few_rows: int = FEW_ROWS) -> Any:
         """Rows of the kernel matrix of X, `is_frugal` where they serve one solve only; in the primal form, X itself."""
-        if self.form.is_primal:
-            return LinearRows(MemoryRows(self.X), self.form.loss)
+        if self.is_primal:
+            return LinearRows(MemoryRows(self.X), self.loss)
         limits = self.limits
         is_rough = limits.tol >= FLOAT32_SUFFICES and self.n_rows > few_rows
         dtype = np.float32 if is_rough and not needs_float64(formula, self.X) else np.float64

@@ -18,7 +18,7 @@ Scores of all rows, in use or not, come with each solution: choosing and resetti
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -187,7 +187,7 @@ class ProgressiveSVC(BaseSVC):
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         rounds, guesses = Rounds(task), Guesses(task.sign)
-        end, n_rounds, n_one_sided = None, 0, 0
+        end = None
         n_unlabeled = int((task.sign == 0).sum())
         most_rounds = 4 * n_unlabeled + 10 if self.max_rounds is None else self.max_rounds
         loose = max(JOINING_TOL, rounds.tol)
@@ -201,13 +201,12 @@ class ProgressiveSVC(BaseSVC):
                     end = "max_rounds"
                     break
                 positive, negative, one_sided = self._choose(candidates, rounds.decision_values)
-                guesses.label(positive, negative)
+                guesses.sign[positive], guesses.sign[negative] = +1, -1
                 share = self._share(guesses.n_labeled, n_unlabeled)
                 rounds.solve(self._problem(task, guesses.sign, share), tol=loose)
                 rounds.label(np.concatenate([positive, negative]))
                 reset = guesses.reset_wrong(rounds.decision_values)
                 rounds.labeled_in[reset] = -1
-                n_rounds, n_one_sided = n_rounds + 1, n_one_sided + one_sided
                 n_labeled = len(positive) + len(negative)
                 rounds.done(candidates=len(candidates), labeled=n_labeled, reset=len(reset), one_sided=one_sided)
                 if guesses.came_back():
@@ -215,7 +214,7 @@ class ProgressiveSVC(BaseSVC):
                     break
             rounds.solve(self._problem(task, guesses.sign))
             rounds.done(end=end, labeled=guesses.n_labeled, reset=int(guesses.n_resets_of.sum()))
-        return rounds.fit(ended=end, outcome=RoundCounts(n_rounds, n_one_sided))
+        return rounds.fit(ended=end)
 
     def _problem(self, task: BinaryTask, sign: np.ndarray, share: float = 1.0) -> DualProblem:
         """The machine of the labels so far, rows labeled on the way at this share of their price."""
@@ -243,8 +242,9 @@ class ProgressiveSVC(BaseSVC):
         return positive, negative, one_sided
 
     def _warn(self, found: MethodFit) -> Iterator[Warning]:
-        counts = [fit.outcome for fit in found.fits if fit.outcome is not None]
-        n_rounds, n_one_sided = sum(c.n_rounds for c in counts), sum(c.n_one_sided for c in counts)
+        details = [record.details for fit in found.fits for record in fit.history]
+        one_sided = [own["one_sided"] for own in details if "one_sided" in own]
+        n_rounds, n_one_sided = len(one_sided), sum(one_sided)
         if 2 * n_one_sided > n_rounds:
             yield UserWarning(
                 f"{n_one_sided} of {n_rounds} rounds of {type(self).__name__} had candidates on one side of the "
@@ -260,14 +260,6 @@ class ProgressiveSVC(BaseSVC):
             )
 
 
-@dataclass(frozen=True)
-class RoundCounts:
-    """How many rounds labeled a row, and in how many of them all candidates were on one side of the boundary."""
-
-    n_rounds: int
-    n_one_sided: int
-
-
 class Guesses:
     """The labels given so far: `sign` is the user's where there is one, 0 where a row is still unlabeled."""
 
@@ -275,7 +267,7 @@ class Guesses:
         self.is_given = given != 0
         self.sign = given.astype(np.float64)
         self.n_resets_of = np.zeros(len(given), dtype=np.intp)
-        self._seen = {self._state()}
+        self._seen = {hash(self.sign.tobytes())}
 
     @property
     def n_labeled(self) -> int:
@@ -286,9 +278,6 @@ class Guesses:
         is_candidate = (self.sign == 0) & (np.abs(decision_values) < 1) & (decision_values != 0)
         return np.flatnonzero(is_candidate & (self.n_resets_of <= max_resets))
 
-    def label(self, positive: np.ndarray, negative: np.ndarray) -> None:
-        self.sign[positive], self.sign[negative] = +1, -1
-
     def reset_wrong(self, decision_values: np.ndarray) -> np.ndarray:
         """Take back the labels that the sign of f now contradicts; return their rows."""
         wrong = np.flatnonzero((self.sign * decision_values < 0) & ~self.is_given)
@@ -298,13 +287,10 @@ class Guesses:
 
     def came_back(self) -> bool:
         """Note these labels; tell whether the same ones were there after an earlier round."""
-        state = self._state()
+        state = hash(self.sign.tobytes())
         is_known = state in self._seen
         self._seen.add(state)
         return is_known
-
-    def _state(self) -> int:
-        return hash(self.sign.astype(np.int8).tobytes())
 
 
 def _make_rows(kernel: Any, candidates: np.ndarray) -> None:

@@ -228,7 +228,7 @@ class Rounds:
             found,
             self.history,
             bias=bias,
-            scores=found.scores[:n] + bias,
+            scores=found.scores[:n] + bias if n else np.empty(0),  # rows out of memory have none
             n_iter=self.n_iter,
             gap=found.gap if math.isfinite(found.gap) else 0.0,
             status=self.ended_by or found.status,
@@ -249,13 +249,12 @@ class Labeler:
     n_iter   solver steps so far, over all tasks
     """
 
-    def __init__(self, problem: TrainingProblem, kernel: Any, watch: Watch, rows: np.ndarray | None = None):
-        """`rows`, a mask, says which of the problem's rows the kernel has; by default all."""
-        matrix, n_classes = problem.costs.matrix, problem.labels.n_classes
-        rows = np.ones(problem.n_rows, dtype=bool) if rows is None else rows
-        all_tasks = pairs(n_classes, problem.multi_class) if matrix is None else one_sided(matrix)
+    def __init__(self, problem: TrainingProblem, kernel: Any, watch: Watch):
         self.problem, self.kernel, self.watch = problem, kernel, watch
-        self.tasks: list[Pair | OneSided] = [task.of_rows(rows) for task in all_tasks]
+        matrix, n_classes = problem.costs.matrix, problem.labels.n_classes
+        self.tasks: Sequence[Pair | OneSided] = (
+            pairs(n_classes, problem.multi_class) if matrix is None else one_sided(matrix)
+        )
         self.scheme = problem.scheme
         self.found: list[Any] = []
         self.n_iter = 0

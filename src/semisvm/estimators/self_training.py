@@ -152,77 +152,51 @@ class SelfTrainingSVC(BaseSVC):
 
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         problem, formula = problem.with_auto_scheme("ovo").settle_form(), problem.formula()
+        labeled_in, history = np.where(problem.labels.is_labeled, 0, -1), list[RoundRecord]()
         with problem.progress.whole_fit("self-training") as watch:
-            training = _Training(Labeler(problem, problem.kernel_rows(formula), watch), self.C)
-            ended = self._self_train(training)
-        fits = training.labeler.fits(training.history, training.labeled_in, ended)
-        return MethodFit(fits, formula, training.labeler.scheme, warnings=self._warn(ended, training))
+            labeler = Labeler(problem, problem.kernel_rows(formula), watch)
+            ended = self._self_train(labeler, labeled_in, history)
+        fits = labeler.fits(history, labeled_in, ended)
+        return MethodFit(fits, formula, labeler.scheme, warnings=self._warn(ended, history))
 
-    def _self_train(self, training: "_Training") -> str | None:
+    def _self_train(self, labeler: Labeler, labeled_in: np.ndarray, history: list[RoundRecord]) -> str | None:
         """Algorithm 1; return why it ended, None where the solver did not converge."""
-        if training.ends_after(training.guess):
-            return None
-        if training.n_unlabeled == 0:
-            return str(Status.CONVERGED)
-        seen = {training.guess.tobytes()}
-        for _ in range(self.max_rounds):
-            if training.ends_after(training.guess):
+        labels, weight, costs = labeler.problem.labels, labeler.problem.weight, labeler.problem.costs
+        guess, is_open, seen = labels.codes, ~labels.is_labeled, set[bytes]()
+        began = time.perf_counter()
+        for number in range(1, self.max_rounds + 2):
+            labeler.solve(guess, self.C * weight * costs.price(guess))
+            before, guess = guess, np.where(is_open, labeler.codes, labels.codes)
+            changed = guess != before
+            labeled_in[changed] = number
+            record = RoundRecord(
+                problem=labeler.watch.name,
+                round=number,
+                n_iter=labeler.n_iter,
+                gap=max(solution.gap for solution in labeler.found),
+                seconds=time.perf_counter() - began,
+                objective=sum(solution.objective for solution in labeler.found),
+                details={"n_changed": int(changed.sum())},
+            )
+            history.append(record)
+            if labeler.watch.round_done(record):
+                labeler.end(Status.STOPPED)
+            if labeler.status is not Status.CONVERGED:
                 return None
-            if training.share_changed <= self.delta:
+            is_first = number == 1  # no row had a guess before
+            if not is_open.any() or (not is_first and weight[changed].sum() / weight[is_open].sum() <= self.delta):
                 return str(Status.CONVERGED)
-            labeling = training.guess.tobytes()
-            if labeling in seen:
+            if guess.tobytes() in seen:
                 return "cycle"
-            seen.add(labeling)
+            seen.add(guess.tobytes())
         return "max_rounds"
 
-    def _warn(self, ended: str | None, training: "_Training") -> tuple[Warning, ...]:
+    def _warn(self, ended: str | None, history: list[RoundRecord]) -> tuple[Warning, ...]:
         if ended != "max_rounds":
             return ()
-        n_changed = training.history[-1].details["n_changed"]
         return (
             ConvergenceWarning(
-                f"{type(self).__name__} ended after max_rounds={self.max_rounds} with {n_changed} labels still "
-                "changing. Raise max_rounds or delta."
+                f"{type(self).__name__} ended after max_rounds={self.max_rounds} with "
+                f"{history[-1].details['n_changed']} labels still changing. Raise max_rounds or delta."
             ),
-        )
-
-
-class _Training:
-    """The labeling that the current classifier gives, and how it came about."""
-
-    def __init__(self, labeler: Labeler, C: float):
-        labels = labeler.problem.labels
-        self.labeler, self.C = labeler, C
-        self.guess, self.labeled_in = labels.codes, np.where(labels.is_labeled, 0, -1)
-        self.n_unlabeled = len(labels.codes) - labels.n_labeled
-        self.share_changed = 0.0
-        self.history: list[RoundRecord] = []
-        self.began = time.perf_counter()
-
-    def ends_after(self, codes: np.ndarray) -> bool:
-        """One round: train on a labeling, relabel the unlabeled rows; true when the fit must end here."""
-        labeler, problem = self.labeler, self.labeler.problem
-        labeler.solve(codes, self.C * problem.weight * problem.costs.price(codes))
-        guess = np.where(problem.labels.is_labeled, problem.labels.codes, labeler.codes)
-        changed = guess != self.guess
-        self.guess = guess
-        self.labeled_in[changed] = len(self.history) + 1
-        if self.n_unlabeled:
-            self.share_changed = problem.weight[changed].sum() / problem.weight[~problem.labels.is_labeled].sum()
-        self.history.append(self._record(int(changed.sum())))
-        if labeler.watch.round_done(self.history[-1]):
-            labeler.end(Status.STOPPED)
-        return labeler.status is not Status.CONVERGED
-
-    def _record(self, n_changed: int) -> RoundRecord:
-        found = self.labeler.found
-        return RoundRecord(
-            problem=self.labeler.watch.name,
-            round=len(self.history) + 1,
-            n_iter=self.labeler.n_iter,
-            gap=max(solution.gap for solution in found),
-            seconds=time.perf_counter() - self.began,
-            objective=sum(solution.objective for solution in found),
-            details={"n_changed": n_changed},
         )

@@ -22,16 +22,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.errors import RowsLostError, UndefinedError
-from semisvm.estimators.binary import BinaryFit, MethodFit, Pair, pairs
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, Pair, each_task, pairs
 from semisvm.estimators.classifier import check_class_counts, check_codes, widened
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.problem import Form, Limits, settle_form
-from semisvm.estimators.progress import Progress, RoundRecord, Watch
-from semisvm.estimators.rounds import fit_of
+from semisvm.estimators.problem import Limits, settle_solver
+from semisvm.estimators.progress import Progress, Watch
+from semisvm.estimators.rounds import Rounds
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode
 from semisvm.matrices import stack_rows
-from semisvm.primal import ClassPrices, FileRows, MemoryRows, PrimalProblem, PrimalSolution, RowPart, Rows, solve_primal
+from semisvm.primal import FileRows, MemoryRows, PrimalProblem, PrimalSolution, RowPart, Rows
 from semisvm.primal.dask_rows import is_dask, map_lazily, read_dask
 from semisvm.primal.problem import Loss
 from semisvm.primal.ranks import count_classes, count_open, score_part, take_labeled, take_some
@@ -64,9 +64,16 @@ class StreamProblem:
     unfinished: dict[str, PrimalSolution] = field(default_factory=dict)
     reached: dict[str, PrimalSolution] = field(default_factory=dict)
 
-    def tasks(self, auto: str) -> list[Pair]:
-        """The binary problems; `auto` is what multi_class="auto" means for the method."""
-        return pairs(self.labels.n_classes, auto if self.multi_class == "auto" else self.multi_class)
+    def fit_pairs(self, auto: str, fit_pair: Callable[[Pair, StreamRounds], BinaryFit]) -> MethodFit:
+        """Fit each pair of classes; `auto` is what multi_class="auto" means for the method."""
+        scheme = auto if self.multi_class == "auto" else self.multi_class
+        tasks = pairs(self.labels.n_classes, scheme)
+        fits: list[BinaryFit] = []
+        for number, watch in each_task(tasks, self.labels.classes, self.progress, fits):
+            fits.append(fit_pair(tasks[number], StreamRounds(self, watch)))
+        one_row = np.zeros((1, self.rows.n_features))  # models keep the name of the kernel
+        formula = make_formula("linear", one_row, gamma="auto", coef0=0.0, degree=1, weight=np.ones(1))
+        return MethodFit(fits, formula, scheme)
 
     def labeled_rows(self) -> Rows:
         """The labeled rows, in memory where they are few."""
@@ -79,27 +86,26 @@ class StreamProblem:
             self.gathered = MemoryRows(X, codes, weight)
         return self.gathered
 
-    def solve(
-        self,
-        prices: Any,
-        watch: Watch,
-        start: Any = None,
-        *,
-        rows: Rows | None = None,
-        n_iter: int = 0,
-        tol: float = 0.0,
-    ) -> PrimalSolution:
-        """Solve one primal problem within what is left of the limits."""
-        limits = self.limits.of_solve(n_iter, callback=watch.look)
-        own = {name: limits[name] for name in ("max_iter", "time_limit", "callback")}
-        problem = PrimalProblem(self.rows if rows is None else rows, prices, self.loss)
-        start = self.unfinished.pop(watch.name, None) if start is None else start
+
+class StreamRounds(Rounds):
+    """A sequence of solves on rows that are not in memory: there is no entry per row."""
+
+    def __init__(self, problem: StreamProblem, watch: Watch):
+        nothing = np.empty(0)
+        super().__init__(BinaryTask(problem.rows, nothing, nothing, {}, nothing, problem.limits, watch))
+        self.problem = problem
+
+    def solve_prices(self, prices: Any, rows: Rows | None = None, *, tol: float = 0.0) -> Any:
+        """Solve the primal problem of these prices, of all rows or of some."""
+        problem, name = self.problem, self.task.watch.name
+        machine = PrimalProblem(problem.rows if rows is None else rows, prices, problem.loss)
+        begun = problem.unfinished.pop(name, None) if self._solution is None else None
         try:
-            found = self.reached[watch.name] = solve_primal(problem, start, tol=max(tol, limits["tol"]), **own)
+            found = problem.reached[name] = self.solve(machine, tol=max(tol, self.tol), start=begun)
             return found
         except RowsLostError as lost:
             if isinstance(lost.solution, PrimalSolution):
-                self.unfinished[watch.name] = lost.solution
+                problem.unfinished[name] = lost.solution
             raise
 
 
@@ -115,8 +121,8 @@ def fit_stream(estimator: Any, X: Any, y: Any, sample_weight: Any, sample_cost: 
         )
     if sample_cost is not None:
         raise ValueError("Rows that are not in memory take costs of classes, not of rows: leave sample_cost out.")
-    asked = Form("primal" if estimator.solver == "auto" else estimator.solver, estimator.loss)
-    if not settle_form(asked, estimator.kernel, None, reason_against=None, device="cpu").is_primal:
+    solver: Any = "primal" if estimator.solver == "auto" else estimator.solver
+    if settle_solver(solver, estimator.loss, estimator.kernel, None, reason_against=None, device="cpu") != "primal":
         raise ValueError("Rows that are not in memory need solver='primal' or 'auto'.")
     rows, labels = read_streamed(X, y, sample_weight, estimator.unlabeled)
     n_of_class = rows.sum_over(count_classes, labels.n_classes)
@@ -207,30 +213,24 @@ def read_streamed(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[R
         return read_dask(X, y, sample_weight, unlabeled)
     if sample_weight is not None:
         raise ValueError("Rows in files bring their weights: leave sample_weight out.")
-    rows, labels = _with_codes(X, y, unlabeled)
-    if isinstance(rows, FileRows | MemoryRows):
-        check_codes(rows.codes, rows.weight, labels.n_classes)
-    return rows, labels
-
-
-def _with_codes(rows: Rows, y: Any, unlabeled: Any) -> tuple[Rows, Labels]:
-    """The rows with class codes, and the classes."""
-    if y is not None:
+    rows: Rows = X
+    if y is None and rows.classes is None:
+        raise ValueError(
+            "y is None, and the rows have no classes of their own: pass y, or rows with codes and classes."
+        )
+    if y is None:
+        classes = np.asarray(rows.classes)
+    else:
         found = encode(y, unlabeled=unlabeled, n_rows=rows.n_rows)
-        codes = found.codes.astype(np.int32)
+        classes, codes = found.classes, found.codes.astype(np.int32)
         if isinstance(rows, FileRows):
-            rows = FileRows(rows.path, codes, rows.weight, found.classes, rows.feature_names)
+            rows = FileRows(rows.path, codes, rows.weight, classes, rows.feature_names)
         elif isinstance(rows, MemoryRows):
             rows = MemoryRows(rows.X, codes, rows.weight)
         else:
             raise ValueError(f"{type(rows).__name__} bring their class codes: leave y out.")
-        classes = found.classes
-    elif rows.classes is None:
-        raise ValueError(
-            "y is None, and the rows have no classes of their own: pass y, or rows with codes and classes."
-        )
-    else:
-        classes = np.asarray(rows.classes)
+    if isinstance(rows, FileRows | MemoryRows):
+        check_codes(rows.codes, rows.weight, len(classes))
     return rows, Labels(classes, np.arange(len(classes)))
 
 
@@ -244,25 +244,6 @@ def _price_of_classes(estimator: Any, labels: Labels, n_of_class: np.ndarray) ->
     if costs.matrix is not None:
         raise ValueError("Rows that are not in memory take a dictionary of costs, not a matrix for several classes.")
     return np.asarray(costs.by_class(type(estimator).__name__).price(labels.codes), dtype=np.float64)
-
-
-def fit_supervised(problem: StreamProblem, C: float) -> list[BinaryFit]:
-    """The supervised machine of each pair of classes."""
-    fits: list[BinaryFit] = []
-    tasks = problem.tasks("ovo")
-    with problem.progress.whole_fit("fit", max_subtasks=len(tasks)):
-        for pair in tasks:
-            with problem.progress.one_problem(pair.name(problem.labels.classes)) as watch:
-                prices = ClassPrices(pair.positive, pair.negative, C * problem.price)
-                found = problem.solve(prices, watch, rows=problem.labeled_rows())
-                record = RoundRecord(watch.name, 0, found.n_iter, found.gap, found.seconds, found.objective)
-                fits.append(fit_of(found, [record], scores=np.empty(0)))
-    return fits
-
-
-def stream_formula(rows: Rows) -> Any:
-    """The linear kernel, of which models keep the name."""
-    return make_formula("linear", np.zeros((1, rows.n_features)), gamma="auto", coef0=0.0, degree=1, weight=np.ones(1))
 
 
 def scores_of_rows(estimator: Any, rows: Rows) -> np.ndarray:

@@ -12,13 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
-from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, Pair, fit_pairs, spread
 from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
 from semisvm.estimators.equal_rows import are_copies_alike, find_repeats
 from semisvm.estimators.problem import Loss, Solver, TrainingProblem, prepare_solve, solver_of_many
 from semisvm.estimators.rounds import Labeler, fit_of, hinge_problem, record_of
-from semisvm.estimators.streams import StreamProblem, fit_supervised, stream_formula
+from semisvm.estimators.streams import StreamProblem, StreamRounds
 from semisvm.kernels import Formula, KernelRows
+from semisvm.primal import ClassPrices
 from semisvm.shared_docs import with_shared_docs
 
 
@@ -153,8 +154,14 @@ class SupervisedSVC(GuardedMixin, BaseSVC):
         if self.guard and self.costs is not None:
             raise ValueError("guard=True needs the labeled rows in memory.")
         self._constant, self.guard_ = None, None
-        scheme = "ovo" if self.multi_class == "auto" else self.multi_class
-        return MethodFit(fit_supervised(problem, self.C), stream_formula(problem.rows), scheme)
+        return problem.fit_pairs("ovo", partial(self._fit_stream_pair, problem))
+
+    def _fit_stream_pair(self, problem: StreamProblem, pair: Pair, rounds: StreamRounds) -> BinaryFit:
+        with rounds.until_stopped():
+            prices = ClassPrices(pair.positive, pair.negative, self.C * problem.price)
+            rounds.solve_prices(prices, problem.labeled_rows())
+        rounds.history.append(record_of(rounds.task.watch.name, rounds.solution))
+        return rounds.fit()
 
     def _fit_labeled(self, problem: TrainingProblem, formula: Formula, kernel: KernelRows | None) -> list[BinaryFit]:
         """Solve for the distinct rows where many repeat, and deal the coefficients out to the copies."""

@@ -20,9 +20,9 @@ from sklearn.pipeline import Pipeline
 
 from semisvm.campaign import ThresholdClassifier
 from semisvm.estimators.auto import AutoSVC
-from semisvm.estimators.auto.average import KernelAverage
 from semisvm.estimators.auto.geometry import EXTENDED_BELOW, SMALLEST_LINK, GraphFunctions
 from semisvm.estimators.auto.library import FLOOR, POWER, KernelLibrary
+from semisvm.estimators.auto.members import KernelAverage
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.mixture import MixtureClassifier
 from semisvm.estimators.preference import PreferenceClassifier

@@ -176,7 +176,8 @@ def scores_of_new_rows(
 
 def _score_short_rows(X, support_vectors, coefficients, gamma: float, scores: np.ndarray) -> None:
     """Score rows of few features in one compiled pass, on every core; a part of the rows is dense at a time."""
-    from semisvm.kernels.compiled import PANEL_WIDTH, rbf_scores
+    from semisvm.kernels.compiled import rbf_scores
+    from semisvm.kernels.intrinsics import PANEL_WIDTH
 
     n_rows, Z = X.shape[0], _dense(support_vectors)
     share = min(PANEL_WIDTH * max(1, -(-n_rows // (PANEL_WIDTH * n_threads()))), SHORT_ROWS_AT_ONCE)

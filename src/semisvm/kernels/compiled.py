@@ -14,12 +14,11 @@ from numba.extending import overload
 from numpy import float32
 
 from semisvm.kernels.formula import DOT_FORMULAS
-from semisvm.kernels.intrinsics import bits_of, larger, next_piece, provide, smaller
+from semisvm.kernels.intrinsics import PANEL_WIDTH, bits_of, larger, next_piece, provide, smaller
 from semisvm.kernels.threads import jit, jit_part
 
 SCANNED_ROWS = 256  # rows per piece of a pass over the data
 LARGE_PAGE = 1 << 21  # bytes that the system may provide at once where memory is written for the first time
-PANEL_WIDTH = 128  # rows side by side: a whole number of vector registers on every machine
 _RBF, _POLY, _SIGMOID = (DOT_FORMULAS.index(name) for name in ("rbf", "poly", "sigmoid"))
 
 _LOG2_E = 1.4426950408889634

@@ -1,7 +1,7 @@
 """Compiled products of sparse rows and short dense rows, by panels, on every thread of a team.
 
 A panel holds PANEL_WIDTH data rows side by side, feature by feature, so that one number of another row is multiplied
-with PANEL_WIDTH adjacent numbers (`compiled_dots`). Kernel values are finished, and used, while they are in the
+with PANEL_WIDTH adjacent numbers. Kernel values are finished, and used, while they are in the
 first-level cache. The data, `source` below, is a tuple:
 
     indptr, indices, data   the rows in CSR form: of numbers, or of words that are the bytes of four features
@@ -16,18 +16,123 @@ and the memory of a thread, `scratch`, another (`PanelSource` makes it):
     sums                    (2, PANEL_WIDTH), of a pair of rows
     total, part             (width,) and (PANEL_WIDTH,) in float64, the change of some columns
     tile                    (TILE_HEIGHT, PANEL_WIDTH), a part of a Gram matrix
+
+Wanted rows are taken in pairs, so that a number of the panel is loaded once for both: a pair has the terms of both
+rows, in the order of the features, with 0 where one of them has none. A term of 0 changes no sum. Each dot product is
+summed in an order that depends on the two rows alone, never on the batch they came in, so that a row made twice is the
+same row. The pairs are a tuple, filled by `pair_terms`:
+
+    starts, stops     the terms of pair p are those from starts[p] to stops[p]
+    features          of each term,
+    factors           (n_terms, 2), and what it is multiplied with, for the first row and for the second
+    offsets           (n_pairs, 2), what each sum begins with
+
+Many data are whole multiples of one number: pixels, counts, percentages, columns of 0 and 1. In units of it they are
+bytes, and the bytes of four adjacent features are a word. A word is then what a number is otherwise: rows in CSR form
+have words in place of numbers, a panel has a word for each of its rows, and one instruction adds the four products of
+a word with a word, for 16 rows of the panel. Sums are whole numbers of 32 bits, so they are exact in any order.
+
+The instruction takes bytes without sign, those of the wanted row, and bytes with sign, those of the panel. So numbers
+z of the panel are stored as z - 128, where nothing is too, and a sum begins with 128 times the sum of the wanted row.
 """
 
 import numpy as np
 
-from semisvm.kernels.compiled import PANEL_WIDTH, add_stored, finish_dots, provide_rows
-from semisvm.kernels.compiled_dots import dots_of_pair, nothing_in
-from semisvm.kernels.intrinsics import larger, next_piece, smaller
+from semisvm.kernels.compiled import SCANNED_ROWS, add_stored, finish_dots, provide_rows
+from semisvm.kernels.intrinsics import (
+    LOWER_BY_128,
+    PANEL_WIDTH,
+    as_factor,
+    larger,
+    next_piece,
+    nothing_in,
+    offset_of,
+    smaller,
+    sum_terms,
+)
 from semisvm.kernels.threads import jit, jit_part
 
 GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
 WORTH_FILLING = 8  # from one number in so many on, setting a whole panel to 0 is faster than its numbers one by one
 TILE_HEIGHT = 64  # of which so many at a time are written, from the first-level cache
+PAIRS_PER_PIECE = 16  # pairs of rows whose terms are merged
+NO_FEATURE = np.int32(2**31 - 1)
+ROUNDING_OF_MULTIPLES = 2.0**-22  # relative: a multiple and the unit are each known to 2^-24
+
+
+@jit
+def count_words(counter, n_words, indptr, indices, data, unit):
+    """n_words[i] = words of row i; -1 if one of its numbers is not a whole multiple of the unit from 1 to 255."""
+    n = n_words.shape[0]
+    start = SCANNED_ROWS * next_piece(counter)
+    while start < n:
+        for i in range(start, smaller(start + SCANNED_ROWS, n)):
+            count, last, is_whole = 0, -1, True
+            for k in range(indptr[i], indptr[i + 1]):
+                multiple = np.float64(data[k]) / unit
+                whole = np.floor(multiple + 0.5)
+                is_whole &= 1.0 <= whole <= 255.0 and abs(multiple - whole) <= ROUNDING_OF_MULTIPLES * whole
+                word = indices[k] >> 2
+                count += 1 if word != last else 0
+                last = word
+            n_words[i] = count if is_whole else -1
+        start = SCANNED_ROWS * next_piece(counter)
+
+
+@jit
+def fill_words(counter, starts, places, words, squares, indptr, indices, data, unit):
+    """Write row i in words from starts[i] on, lowered for the panel, and its squared norm in units."""
+    n = squares.shape[0]
+    start = SCANNED_ROWS * next_piece(counter)
+    while start < n:
+        for i in range(start, smaller(start + SCANNED_ROWS, n)):
+            at, square, k, end = starts[i], 0, indptr[i], indptr[i + 1]
+            while k < end:
+                place, word = indices[k] >> 2, LOWER_BY_128
+                while k < end and indices[k] >> 2 == place:
+                    whole = int(np.float64(data[k]) / unit + 0.5)
+                    word ^= whole << 8 * (indices[k] & 3)
+                    square += whole * whole
+                    k += 1
+                places[at], words[at] = place, word
+                at += 1
+            squares[i] = square
+        start = SCANNED_ROWS * next_piece(counter)
+
+
+@jit
+def pair_terms(counter, pairs, rows, source):
+    """Write the terms of rows[2 p] and rows[2 p + 1] from starts[p] on, and stops[p]; of an odd last row, its own."""
+    starts, stops, features, factors, offsets = pairs
+    indptr, indices, data = source[0], source[1], source[2]
+    first = PAIRS_PER_PIECE * next_piece(counter)
+    while first < starts.shape[0]:
+        for p in range(first, smaller(first + PAIRS_PER_PIECE, starts.shape[0])):
+            at, k, k_end = starts[p], indptr[rows[2 * p]], indptr[rows[2 * p] + 1]
+            m = m_end = indptr[0]
+            offsets[p, 0] = offsets[p, 1] = 0
+            if 2 * p + 1 < rows.shape[0]:
+                m, m_end = indptr[rows[2 * p + 1]], indptr[rows[2 * p + 1] + 1]
+            while k < k_end or m < m_end:
+                left = indices[k] if k < k_end else NO_FEATURE
+                right = indices[m] if m < m_end else NO_FEATURE
+                features[at] = smaller(left, right)
+                factors[at, 0] = as_factor(data[k]) if left <= right else 0
+                factors[at, 1] = as_factor(data[m]) if right <= left else 0
+                offsets[p, 0] += offset_of(factors[at, 0])
+                offsets[p, 1] += offset_of(factors[at, 1])
+                k += 1 if left <= right else 0
+                m += 1 if right <= left else 0
+                at += 1
+            stops[p] = at
+        first = PAIRS_PER_PIECE * next_piece(counter)
+
+
+@jit_part
+def dots_of_pair(sums, panel, pairs, p):
+    """sums[r, b] = the dot product of row r of pair p with column b of the panel."""
+    starts, stops, features, factors, offsets = pairs
+    sum_terms(sums, panel, features, factors, offsets, p, starts[p], stops[p])
 
 
 @jit

@@ -55,24 +55,12 @@ LINK_WEIGHTS = ("connectivity", "heat")
 
 @dataclass(frozen=True)
 class Deformed:
-    """What a machine on m of the n rows needs of the deformed kernel.
+    """What a machine on m of the n rows needs of the deformed kernel; symbols as in the module's docstring."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (n, m)
-        Z: coefficients beta of the m rows are coefficients Z @ beta of all rows in k itself.
-    values : ndarray of shape (n, m)
-        K Z, the deformed kernel between all rows and the m rows.
-    n_steps : int
-        Steps of conjugate gradients; 0 if solved directly.
-    residual : float
-        The largest |r|_K over the m columns, relative to that of the identity; 0 if solved directly.
-    """
-
-    coefficients: np.ndarray
-    values: np.ndarray
-    n_steps: int
-    residual: float
+    coefficients: np.ndarray  # (n, m), Z: beta of the m rows is Z @ beta of all rows in k itself
+    values: np.ndarray  # (n, m), K Z: the deformed kernel between all rows and the m rows
+    n_steps: int  # of conjugate gradients; 0 if solved directly
+    residual: float  # the largest |r|_K over the m columns, relative to that of the identity; 0 if solved directly
 
     def between(self, columns: np.ndarray) -> np.ndarray:
         """Return the deformed kernel matrix of the m rows, shape (m, m), exactly symmetric."""
@@ -83,23 +71,7 @@ class Deformed:
 def deform(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarray, *, budget: int, tol: float) -> Deformed:
     """Solve for the columns of the deformed kernel.
 
-    Parameters
-    ----------
-    kernel : KernelRows
-        The rows of K.
-    penalty : sparse matrix of shape (n, n)
-        Symmetric and positive semi-definite.
-    columns : ndarray of int of shape (m,)
-        The rows that a machine will be trained on.
-    budget : int
-        Bytes of memory for matrices of n^2 numbers.
-    tol : float
-        The residual that conjugate gradients must reach.
-
-    Returns
-    -------
-    Deformed
-        The columns, and the residual that was reached.
+    `budget` is the memory, in bytes, for matrices of n^2 numbers; conjugate gradients must reach the residual `tol`.
     """
     n, m = kernel.n_rows, len(columns)
     fits = 16 * n * n <= budget
@@ -221,17 +193,10 @@ def _linked(search: NearestNeighbors, X: Any, n_neighbors: int, weights: str) ->
     n_rows = X.shape[0]
     if n_rows == 1:  # there is no other node
         return sparse.csr_matrix((1, 1))
-    search.fit(X)
-    distances = search.kneighbors_graph(n_neighbors=min(n_neighbors, n_rows - 1), mode="distance")
-    return _symmetric(distances, weights)
-
-
-def _symmetric(distances: sparse.csr_matrix, weights: str) -> sparse.csr_matrix:
-    """Weights from the distances of linked nodes; a link that one side asked for holds for both."""
-    links = distances.copy()
-    if weights == "connectivity":
+    links = search.fit(X).kneighbors_graph(n_neighbors=min(n_neighbors, n_rows - 1), mode="distance")
+    width = links.data.mean()
+    if weights == "connectivity" or width == 0:
         links.data[:] = 1.0
     else:
-        width = distances.data.mean()
-        links.data = np.exp(-0.5 * (distances.data / width) ** 2) if width > 0 else np.ones_like(links.data)
-    return sparse.csr_matrix(links.maximum(links.T))
+        links.data = np.exp(-0.5 * (links.data / width) ** 2)
+    return sparse.csr_matrix(links.maximum(links.T))  # a link that one side asked for holds for both

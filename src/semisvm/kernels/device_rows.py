@@ -1,12 +1,15 @@
 """Rows of the kernel matrix in a device's memory: the whole matrix if it fits, otherwise made as they are needed.
 
-The solver for devices reads `DeviceRows.stored` (all of K, if `is_whole`) or asks `make` for the rows of its block. The
+The solver for devices reads `DeviceRows.stored` (all of K, if `is_whole`) or has `device_source` make its rows. The
 rest of the library uses them as any `KernelRows`.
 """
 
 from typing import Any, cast
 
 import numpy as np
+import torch
+import triton
+import triton.language as tl
 
 from semisvm.device import budget_bytes, free_bytes
 from semisvm.kernels.formula import Formula
@@ -21,7 +24,6 @@ from semisvm.kernels.torch_source import (
     torch_device,
 )
 from semisvm.kernels.virtual import VirtualRows
-from semisvm.shared_docs import with_shared_docs
 
 SHARE_OF_DEVICE_MEMORY = 0.8  # of what is free: products and solvers need the rest
 DEVICE_ROWS_PER_WRITE = 512
@@ -29,30 +31,11 @@ STRIDE_MULTIPLE = 32  # numbers
 ROWS_OF_PROGRAM, COLUMNS_OF_PROGRAM = 32, 128  # kernel values that a program of `add_rows_on_device` works on at a time
 
 
-@with_shared_docs
 class DeviceRows:
-    """Kernel rows in the memory of a device; implements `KernelRows`.
+    """Kernel rows in the memory of a device; implements `KernelRows`, and to the host all rows look present.
 
-    Parameters
-    ----------
-    device_source : TorchDataSource or TorchMatrixSource
-        Makes the rows.
-    dtype : data-type
-        Float type of the kernel values.
-    device : torch.device
-        The device.
-    cache_size : float, default=None
-        Memory for kernel rows in megabytes; by default most of what is free on the device.
-
-    Attributes
-    ----------
-    n_rows, capacity : int
-        Number of data rows, n: to the host all of them look present.
-    %(kernel_values)s
-    home : str
-        Name of the device.
-    stored : tensor of shape (n_rows, stride) or None
-        K in its first n_rows columns, or None if it does not fit.
+    `stored` is a tensor of shape (n_rows, stride) with K in its first n_rows columns, or None if that does not fit
+    `cache_size` megabytes, by default most of what is free on the device.
     """
 
     def __init__(
@@ -78,24 +61,14 @@ class DeviceRows:
 
     def tensor(self, values: np.ndarray) -> Any:
         """Copy an array of the host to the device."""
-        import torch
-
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.device)
 
     def empty(self, n_rows: int) -> Any:
         """Allocate memory for kernel rows on the device."""
-        import torch
-
         return torch.empty((n_rows, self.stride), dtype=getattr(torch, self.dtype.name), device=self.device)
-
-    def make(self, rows: Any, out: Any) -> None:
-        """out[i, :n] = K[rows[i]], for a tensor of rows."""
-        self.device_source.write(rows, out)
 
     def add_times(self, coefficients: Any, scores: Any) -> None:
         """scores[b] += K @ coefficients[b] in float64, for tensors of shape (n_problems, n) on the device."""
-        import torch
-
         n_problems, rows = len(coefficients), self.each_row
         if self.is_whole and n_problems > 1:  # one launch, in which rows with coefficient 0 are not read
             state = torch.zeros(n_problems, dtype=torch.int32, device=self.device)
@@ -112,7 +85,7 @@ class DeviceRows:
                 if block is None:
                     stored, place = self.stored, rows[part]
                 else:
-                    self.make(part, block[: len(part)])
+                    self.device_source.write(part, block[: len(part)])
                     stored, place = block, rows[: len(part)]
                 self.add_to_scores(stored, place, own[part], sums, state, 1)
 
@@ -120,8 +93,6 @@ class DeviceRows:
         self, stored: Any, place: Any, coefficients: Any, scores: Any, state: Any, n_problems: int
     ) -> None:
         """scores[b] += coefficients[b] @ stored[place[b]] for each problem b."""
-        from semisvm.kernels.device_kernel import add_rows_on_device
-
         length = place.shape[-1]
         grid = (-(-self.n_rows // COLUMNS_OF_PROGRAM), n_problems)
         add_rows_on_device[grid](
@@ -142,14 +113,12 @@ class DeviceRows:
             part = index[start : start + DEVICE_ROWS_PER_WRITE]
             block = self.empty(len(part))
             with current_device(self.device):
-                self.make(part, block)
+                self.device_source.write(part, block)
             out[start : start + len(part)] = block[:, : self.n_rows].cpu().numpy()
         return out
 
     def times(self, coefficients: np.ndarray) -> np.ndarray:
         """Return K @ coefficients in float64, as an array of the host."""
-        import torch
-
         scores = torch.zeros((1, self.n_rows), dtype=torch.float64, device=self.device)
         with current_device(self.device):
             self.add_times(self.tensor(np.asarray(coefficients, dtype=np.float64)[None]), scores)
@@ -161,8 +130,6 @@ class DeviceRows:
 
     def _whole_matrix(self, cache_size: float | None) -> Any:
         """All of K, or None if it is larger than the budget or than what the device can give."""
-        import torch
-
         n_bytes = self.n_rows * self.stride * self.dtype.itemsize
         if n_bytes > _device_budget_bytes(self.device, cache_size):
             return None
@@ -175,12 +142,36 @@ class DeviceRows:
         return stored
 
 
+@triton.jit
+def add_rows_on_device(
+    stored, place, coefficients, scores, state,
+    n, stride, length,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """scores[b] += sum_k coefficients[b, k] stored[place[b, k]] in float64; rows with coefficient 0 are not read.
+
+    One program handles a segment of the columns of one problem b; problems with state[b] != 0 are skipped.
+    """
+    b = tl.program_id(1).to(tl.int64)
+    if tl.load(state + b) == 0:
+        j = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+        there = j < n
+        sums = tl.zeros((ROWS, COLUMNS), dtype=tl.float64)
+        for start in range(0, length, ROWS):
+            k = start + tl.arange(0, ROWS)
+            coefficient = tl.load(coefficients + b * length + k, mask=k < length, other=0.0)
+            at = tl.load(place + b * length + k, mask=k < length, other=0).to(tl.int64)
+            read = (coefficient != 0)[:, None] & there[None, :]
+            values = tl.load(stored + at[:, None] * stride + j[None, :], mask=read, other=0.0)
+            sums += coefficient[:, None] * values.to(tl.float64)
+        at = scores + b * n + j
+        tl.store(at, tl.load(at, mask=there, other=0.0) + tl.sum(sums, axis=0), mask=there)
+
+
 def device_rows(
     X: Any, formula: Formula, *, device: str, cache_size: float | None = None, dtype: Any = np.float32
 ) -> DeviceRows:
     """Return the rows of the kernel matrix of X on a device that `semisvm.device.resolve` has accepted."""
-    import torch
-
     place = torch_device(device)
     try:
         with current_device(place):
@@ -238,8 +229,6 @@ def _extended_on_device(kernel: VirtualRows) -> DeviceRows:
 
 
 def _device_budget_bytes(device: Any, cache_size: float | None) -> int:
-    import torch
-
     if cache_size is not None:
         return budget_bytes(cache_size)
     if device.type != "cuda":

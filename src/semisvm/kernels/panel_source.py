@@ -15,7 +15,7 @@ from semisvm.kernels.sources import (
     spread_rows,
     threads_worth,
 )
-from semisvm.kernels.threads import new_counter, team
+from semisvm.kernels.threads import in_pieces
 
 # Beyond this size the dense panel of data rows does not fit the caches, and SciPy's sparse product is faster.
 LARGEST_PANEL_BYTES = 32_000_000
@@ -51,7 +51,7 @@ class PanelSource(KernelSource):
     @property
     def fits_panels(self):
         """Whether there are few enough features for panels."""
-        from semisvm.kernels.compiled import PANEL_WIDTH
+        from semisvm.kernels.intrinsics import PANEL_WIDTH
 
         return self.X.shape[1] * PANEL_WIDTH * self.dtype.itemsize <= LARGEST_PANEL_BYTES
 
@@ -65,31 +65,27 @@ class PanelSource(KernelSource):
             return
         from semisvm.kernels.compiled_panels import make_kernel_rows
 
-        counter, n_values, pairs = new_counter(), len(rows) * self.n_rows, self._pairs(rows)
-        team().run(
-            lambda: make_kernel_rows(counter, values, slots, rows, pairs, self.arrays, self._scratch()),
-            threads_worth(n_values),
-        )
+        wanted, most = (rows, self._pairs(rows)), threads_worth(len(rows) * self.n_rows)
+        in_pieces(make_kernel_rows, values, slots, *wanted, self.arrays, most=most, memory=self._scratch)
 
     def _pairs(self, rows: np.ndarray) -> tuple[np.ndarray, ...]:
         """The terms of wanted rows, two and two, as compiled products take them."""
-        from semisvm.kernels.compiled_dots import pair_terms
+        from semisvm.kernels.compiled_panels import pair_terms
 
         indptr, data = self.arrays[0], self.arrays[2]
         n_terms = indptr[rows + 1] - indptr[rows]
         most = np.add.reduceat(n_terms, np.arange(0, len(rows), 2)) if len(rows) else np.empty(0, np.int64)
-        starts, counter = np.append(0, np.cumsum(most)), new_counter()
+        starts = np.append(0, np.cumsum(most))
         features, factors = np.empty(starts[-1], dtype=np.int32), np.empty((starts[-1], 2), dtype=data.dtype)
         offsets = np.empty((len(most), 2), dtype=np.int32)
         pairs = starts[:-1], np.empty(len(most), dtype=np.int64), features, factors, offsets
-        team().run(lambda: pair_terms(counter, pairs, rows, self.arrays), threads_worth(4 * len(features)))
+        in_pieces(pair_terms, pairs, rows, self.arrays, most=threads_worth(4 * len(features)))
         return pairs
 
     def _scratch(self) -> tuple[np.ndarray, ...]:
         """The memory that a thread needs for compiled products."""
-        from semisvm.kernels.compiled import PANEL_WIDTH
-        from semisvm.kernels.compiled_dots import LOWER_BY_128
         from semisvm.kernels.compiled_panels import TILE_HEIGHT
+        from semisvm.kernels.intrinsics import LOWER_BY_128, PANEL_WIDTH
 
         data, n_features = self.arrays[2], self.arrays[6]
         nothing = LOWER_BY_128 if data.dtype == np.int32 else 0
@@ -105,11 +101,8 @@ class PanelSource(KernelSource):
             return
         from semisvm.kernels.compiled_panels import fill_gram
 
-        counter, n_values, pairs = new_counter(), len(order) * (len(order) - n_known), self._pairs(row[order])
-        team().run(
-            lambda: fill_gram(counter, G, order, n_known, row, pairs, self.arrays, self._scratch()),
-            threads_worth(n_values),
-        )
+        wanted, most = (row, self._pairs(row[order])), threads_worth(len(order) * (len(order) - n_known))
+        in_pieces(fill_gram, G, order, n_known, *wanted, self.arrays, most=most, memory=self._scratch)
 
     def spread(self, change, values, stored, stored_moves, slots, rows, moves):
         if not self.fits_panels:
@@ -120,14 +113,9 @@ class PanelSource(KernelSource):
             return
         from semisvm.kernels.compiled_panels import spread_moves
 
-        counter, pairs = new_counter(), self._pairs(rows)
-        made = slots, rows, moves
-        team().run(
-            lambda: spread_moves(
-                counter, change, values, stored, stored_moves, *made, pairs, self.arrays, self._scratch()
-            ),
-            threads_worth((len(stored) // 4 + len(rows)) * self.n_rows),
-        )
+        most = threads_worth((len(stored) // 4 + len(rows)) * self.n_rows)
+        moved, made = (stored, stored_moves), (slots, rows, moves, self._pairs(rows))
+        in_pieces(spread_moves, change, values, *moved, *made, self.arrays, most=most, memory=self._scratch)
 
     def between(self, rows, columns):
         dots = np.asarray((self.X[rows] @ self.X[columns].T).toarray(), dtype=self.dtype)
@@ -158,8 +146,7 @@ def _csr_of_dense(X, dtype, counts: np.ndarray):
     from semisvm.kernels.compiled import SCANNED_ROWS, fill_csr
 
     indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=dtype)
-    X, counter = np.ascontiguousarray(X), new_counter()
-    team().run(lambda: fill_csr(counter, X, indptr, indices, data), -(-len(X) // SCANNED_ROWS))
+    in_pieces(fill_csr, np.ascontiguousarray(X), indptr, indices, data, most=-(-len(X) // SCANNED_ROWS))
     return sparse.csr_matrix((data, indices, indptr), shape=X.shape)
 
 
@@ -173,18 +160,19 @@ def _in_words(arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
     if not (0 < unit and data.max(initial=0) < 256 * unit and n_features <= MOST_FEATURES_OF_WORDS):
         return None
     from semisvm.kernels.compiled import SCANNED_ROWS
-    from semisvm.kernels.compiled_dots import count_words, fill_words, has_products_of_bytes
+    from semisvm.kernels.compiled_panels import count_words, fill_words
+    from semisvm.kernels.intrinsics import has_products_of_bytes
 
     if not has_products_of_bytes():
         return None
     rows, n_pieces = (indptr, indices, data, unit), -(-len(squares) // SCANNED_ROWS)
-    n_words, counter = np.empty_like(indptr[1:]), new_counter()
-    team().run(lambda: count_words(counter, n_words, *rows), n_pieces)
+    n_words = np.empty_like(indptr[1:])
+    in_pieces(count_words, n_words, *rows, most=n_pieces)
     if n_words.min(initial=0) < 0:
         return None
-    starts, in_units, counter = np.append(0, np.cumsum(n_words)), np.empty_like(squares), new_counter()
+    starts, in_units = np.append(0, np.cumsum(n_words)), np.empty_like(squares)
     places, words = (np.empty(starts[-1], dtype=np.int32) for _ in range(2))
-    team().run(lambda: fill_words(counter, starts, places, words, in_units, *rows), n_pieces)
+    in_pieces(fill_words, starts, places, words, in_units, *rows, most=n_pieces)
     kind, gamma, *others = formula
     return starts, places, words, in_units, diagonal, np.array([kind, gamma * unit**2, *others]), -(-n_features // 4)
 
@@ -197,8 +185,8 @@ def _squares(indptr: np.ndarray, data: np.ndarray) -> np.ndarray:
         return np.bincount(row, np.square(data, dtype=np.float64), n_rows).astype(data.dtype)
     from semisvm.kernels.compiled import SCANNED_ROWS, fill_squares
 
-    squares, counter = np.empty(n_rows, dtype=data.dtype), new_counter()
-    team().run(lambda: fill_squares(counter, squares, indptr, data), -(-len(squares) // SCANNED_ROWS))
+    squares = np.empty(n_rows, dtype=data.dtype)
+    in_pieces(fill_squares, squares, indptr, data, most=-(-len(squares) // SCANNED_ROWS))
     return squares
 
 
@@ -211,6 +199,5 @@ def scan_dense(X) -> tuple[np.ndarray, np.ndarray, float]:
 
     n, n_pieces = len(X), -(-len(X) // SCANNED_ROWS)
     counts, sums, squares = np.empty(n, dtype=np.int64), np.zeros((n_pieces, X.shape[1])), np.zeros(n_pieces)
-    X, counter = np.ascontiguousarray(X), new_counter()
-    team().run(lambda: scan_rows(counter, X, counts, sums, squares), n_pieces)
+    in_pieces(scan_rows, np.ascontiguousarray(X), counts, sums, squares, most=n_pieces)
     return counts, sums.sum(axis=0) / max(n, 1), float(squares.sum()) / max(n, 1)

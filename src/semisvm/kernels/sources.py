@@ -13,12 +13,13 @@ A source knows n data rows and writes rows of the kernel matrix K between all of
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from semisvm.kernels.formula import Formula
-from semisvm.kernels.threads import new_counter, team
+from semisvm.kernels.threads import in_pieces
 
 TILE_BYTES = 8_000_000  # dense rows made at a time, so that the exponential finds the products in the cache
 BYTES_PER_PRODUCT = 64_000_000  # of rows that are made for one product and not kept
@@ -97,14 +98,12 @@ def gather_gram(
     G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray, between: Callable[..., np.ndarray]
 ) -> None:
     """Put the kernel values between new positions and all positions of `order` into a Gram matrix, on both sides."""
-    from semisvm.kernels.compiled import PANEL_WIDTH
     from semisvm.kernels.compiled_panels import TILE_HEIGHT, write_gram
+    from semisvm.kernels.intrinsics import PANEL_WIDTH
 
-    block, counter = np.asarray(between(row[order[n_known:]], row[order]), dtype=G.dtype), new_counter()
-    team().run(
-        lambda: write_gram(counter, G, block, order, n_known, np.empty((TILE_HEIGHT, PANEL_WIDTH), G.dtype)),
-        threads_worth(block.size),
-    )
+    block = np.asarray(between(row[order[n_known:]], row[order]), dtype=G.dtype)
+    tile = partial(np.empty, (TILE_HEIGHT, PANEL_WIDTH), G.dtype)
+    in_pieces(write_gram, G, block, order, n_known, most=threads_worth(block.size), memory=tile)
 
 
 def spread_rows(change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves: np.ndarray) -> None:
@@ -114,11 +113,8 @@ def spread_rows(change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves
         return
     from semisvm.kernels.compiled import spread_stored
 
-    counter = new_counter()
-    team().run(
-        lambda: spread_stored(counter, change, values, slots, moves, np.empty(columns_per_piece(len(change)))),
-        threads_worth(len(slots) * len(change) // 4),
-    )
+    most, total = threads_worth(len(slots) * len(change) // 4), partial(np.empty, columns_per_piece(len(change)))
+    in_pieces(spread_stored, change, values, slots, moves, most=most, memory=total)
 
 
 def columns_per_piece(n_rows: int) -> int:
@@ -209,7 +205,8 @@ class CallableSource(KernelSource):
 def cross_kernel(formula: Formula, left, right) -> np.ndarray:
     """Return the kernel values between two blocks of rows, in the precision of the data."""
     if formula.function is None:
-        return pairwise_kernels(left, right, **formula.as_pairwise())
+        parameters = {"gamma": formula.gamma, "coef0": formula.coef0, "degree": formula.degree}
+        return pairwise_kernels(left, right, metric=formula.name, filter_params=True, **parameters)
     values = np.asarray(formula.function(left, right))
     wanted = (left.shape[0], right.shape[0])
     if values.shape != wanted:
@@ -229,5 +226,4 @@ def apply_formula(formula, dots, squares_left, squares):
         return
     from semisvm.kernels.compiled import rbf_of_dot_rows
 
-    counter = new_counter()
-    team().run(lambda: rbf_of_dot_rows(counter, dots, squares_left, squares, formula.gamma), threads_worth(dots.size))
+    in_pieces(rbf_of_dot_rows, dots, squares_left, squares, formula.gamma, most=threads_worth(dots.size))

@@ -9,8 +9,7 @@ its work queue aborts the process if two Python threads enter it, and OpenMP doe
 the team are started once and live as long as the process. A parallel part is a *region*: every thread calls the same
 function, which takes pieces of the work from a counter until none is left.
 
-    counter = new_counter()
-    team().run(lambda: compiled(counter, ...))
+    in_pieces(compiled, ...)
 
     @jit
     def compiled(counter, ...):
@@ -63,11 +62,6 @@ def jit(function: Callable[..., Any], **more: Any) -> Any:
         return njit(**options)(function)
 
 
-def jit_allocating(function: Callable[..., Any]) -> Any:
-    """Like `jit`, for a function that allocates arrays, which takes longer to compile."""
-    return jit(function, _nrt=True)
-
-
 def jit_part(function: Callable[..., Any]) -> Any:
     """Compile a function that only compiled functions call: it becomes part of their machine code."""
     from numba import njit
@@ -76,16 +70,16 @@ def jit_part(function: Callable[..., Any]) -> Any:
 
 
 class jit_late:
-    """Like `jit_allocating`, for a module that is used without its compiled functions too, made when one is called."""
+    """Like `jit`, made when it is called, for modules that are used without it too; it may allocate if `_nrt`."""
 
-    def __init__(self, function: Callable[..., Any]):
-        self.function = function
+    def __init__(self, function: Callable[..., Any], **more: Any):
+        self.function, self.options = function, {"_nrt": True} | more
 
     def __call__(self, *arguments: Any) -> Any:
         names = self.function.__globals__
         for name, one in list(names.items()):  # all of them, because they call each other
             if isinstance(one, jit_late):
-                names[name] = jit_allocating(one.function)
+                names[name] = jit(one.function, **one.options)
         return names[self.function.__name__](*arguments)
 
 
@@ -106,9 +100,7 @@ def n_threads() -> int:
     return max(1, min(allowed))
 
 
-@cache
-def _n_cores() -> int:
-    return cpu_count()  # reads several system files, so it is asked once
+_n_cores = cache(cpu_count)  # it reads several system files, so it is asked once
 
 
 @cache
@@ -171,13 +163,7 @@ def _is_alone() -> bool:
 
 
 class Team:
-    """Threads that wait for regions of work; `team` returns the one of this process.
-
-    Parameters
-    ----------
-    size : int
-        How many threads work on a region, the caller among them.
-    """
+    """Threads that wait for regions: `size` work on one, the caller among them. `team` returns that of the process."""
 
     def __init__(self, size: int):
         self.size = size
@@ -192,14 +178,9 @@ class Team:
             self._n_started += 1
 
     def run(self, function: Callable[[], Any], most: int | None = None) -> None:
-        """Call a function on all threads, the calling one included, and return when all calls have ended.
+        """Call a function on all threads, or at most so many, and return when all calls have ended.
 
-        Parameters
-        ----------
-        function : callable
-            Takes pieces of the work until none is left. An error in any thread is raised here.
-        most : int, default=None
-            How many threads are worth waking, the calling one included; all of them by default.
+        It takes pieces of the work until none is left. An error in any thread is raised here.
         """
         n_others = self._n_started if most is None else min(self._n_started, most - 1)
         if n_others < 1 or _is_alone() or not self._is_busy.acquire(blocking=False):
@@ -305,6 +286,14 @@ if hasattr(os, "register_at_fork"):
 def new_counter() -> np.ndarray:
     """Return the counter of a region, from which its threads take the numbers of pieces."""
     return np.zeros(1, dtype=np.int64)
+
+
+def in_pieces(
+    function: Callable[..., Any], *arguments: Any, most: int | None = None, memory: Callable[[], Any] | None = None
+) -> None:
+    """Call ``function(counter, *arguments)`` on up to `most` threads, each with its own `memory()` as last argument."""
+    counter = new_counter()
+    team().run(lambda: function(counter, *arguments, *([] if memory is None else [memory()])), most)
 
 
 def for_each(function: Callable[..., Any], pieces: Iterable[Any]) -> None:

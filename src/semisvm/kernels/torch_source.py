@@ -1,4 +1,4 @@
-"""What torch makes on a device: kernel rows, and eigenvectors.
+"""What torch makes on a device: kernel rows, and eigenvectors. Imported only where a device is used.
 
 The data is copied there, and rows of K are made by matrix products.
 
@@ -25,6 +25,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import torch
+import triton
+import triton.language as tl
 
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula
 from semisvm.kernels.sources import cross_kernel
@@ -41,8 +44,6 @@ BOUND_STEPS = 20
 
 def as_tensor(X: Any, dtype, device) -> Any:
     """Return rows as a dense tensor on the device, from NumPy, SciPy, torch or CuPy; device data stays there."""
-    import torch
-
     kind = getattr(torch, np.dtype(dtype).name)
     if isinstance(X, torch.Tensor):
         return X.detach().to(device=device, dtype=kind)
@@ -55,8 +56,6 @@ def as_tensor(X: Any, dtype, device) -> Any:
 
 def _dense_tensor(X, kind, device):
     """Lay a CSR matrix out dense on the device; only its non-zeros are transferred."""
-    import torch
-
     n_rows, n_columns = X.shape
     # They are widened or narrowed on the device: on the host that wakes all threads of torch.
     parts = (part if part.flags.writeable else part.copy() for part in (X.indptr, X.indices, X.data))
@@ -69,8 +68,6 @@ def _dense_tensor(X, kind, device):
 
 def torch_device(name: str) -> Any:
     """Return the torch device of a name that `semisvm.device.resolve` has accepted."""
-    import torch
-
     if name == "cuda":
         return torch.device("cuda", torch.cuda.current_device())
     return torch.device("cpu" if name == "interpreter" else name)
@@ -78,16 +75,12 @@ def torch_device(name: str) -> Any:
 
 def current_device(device: Any) -> contextlib.AbstractContextManager[Any]:
     """Make a device the current one inside a block: Triton launches there."""
-    import torch
-
     return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def full_precision() -> Iterator[None]:
     """Compute products in full float32, whatever the user allows torch elsewhere."""
-    import torch
-
     allowed = torch.get_float32_matmul_precision()
     if allowed == "highest":
         yield
@@ -101,8 +94,6 @@ def full_precision() -> Iterator[None]:
 
 def scores_on_device(X, support_vectors, coefficients: np.ndarray, formula: Formula, device: str) -> np.ndarray:
     """Score rows as `predict.scores_of_new_rows` does: kernel values in float32, weighted and summed in float64."""
-    import torch
-
     place = torch_device(device)
     scores = np.empty((X.shape[0], len(coefficients)))
     with current_device(place):
@@ -119,8 +110,6 @@ def scores_on_device(X, support_vectors, coefficients: np.ndarray, formula: Form
 
 def _staged(X: PickedRows, most: int, place: Any) -> Callable[[slice], Any]:
     """What returns parts of X on the device, one after the other: torch keeps memory that the device reads directly."""
-    import torch
-
     if place.type != "cuda" or is_sparse_matrix(X.X) or not is_plain_float(X.X) or X.X.dtype != np.float32:
         return X.__getitem__
     stage = torch.empty((most, X.shape[1]), dtype=torch.float32, pin_memory=True)
@@ -153,8 +142,6 @@ class TorchDataSource:
 
     def write_all(self, out) -> None:
         """out[:n, :n] = K."""
-        import torch
-
         n = self.n_rows
         for start in range(0, n, BAND):
             stop = min(start + BAND, n)
@@ -165,8 +152,6 @@ class TorchDataSource:
 
     def between(self, new) -> Any:
         """Return the kernel values between new rows (a tensor of their data) and these, shape (n_new, n)."""
-        import torch
-
         new = new if self.center is None else new - self.center
         values = new.new_empty((len(new), self.n_rows))
         self._product(new, values)
@@ -175,41 +160,46 @@ class TorchDataSource:
         return values
 
     def _product(self, left, out, start: int = 0) -> None:
-        import torch
-
         with full_precision():
             torch.mm(left, self.X[start:].T, out=out)
 
     def _finish(self, dots, rows, first: int, squares=None) -> None:
         """Turn dot products with the data rows from `first` on into kernel values, in place."""
-        import torch
-
         formula, n_columns = self.formula, self.n_rows - first
         if formula.name == "rbf":
-            from semisvm.kernels.device_kernel import rbf_on_device
-
             grid = (-(-n_columns // EXPONENTIAL_COLUMNS), len(rows))
             squares = self.squares[rows] if squares is None else squares, self.squares[first:]
             rbf_on_device[grid](
-                dots,
-                *squares,
-                rows,
-                self.gamma,
-                first,
-                n_columns,
-                dots.stride(0),
-                COLUMNS=EXPONENTIAL_COLUMNS,
-                num_warps=4,
-            )
+                dots, *squares, rows, self.gamma, first, n_columns, dots.stride(0),
+                COLUMNS=EXPONENTIAL_COLUMNS, num_warps=4,
+            )  # fmt: skip
         elif formula.name in ("poly", "sigmoid"):
             dots.mul_(formula.gamma).add_(formula.coef0)
             torch.pow(dots, formula.degree, out=dots) if formula.name == "poly" else torch.tanh(dots, out=dots)
 
 
+@triton.jit
+def rbf_on_device(
+    dots, squares_left, squares_right, rows, gamma,
+    first, n_columns, stride,
+    COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """dots[i, j] <- exp(-gamma |x_rows[i] - x_first+j|^2) in place; one program per segment of a row.
+
+    k(x, x) is exactly 1, whatever the rounding of |x|^2 + |x|^2 - 2<x, x>.
+    """
+    i = tl.program_id(1)
+    j = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    there = j < n_columns
+    at = dots + i.to(tl.int64) * stride + j
+    square = tl.load(squares_left + i) + tl.load(squares_right + j, mask=there, other=0.0)
+    distance = tl.maximum(square - 2.0 * tl.load(at, mask=there, other=0.0), 0.0)
+    distance = tl.where(first + j == tl.load(rows + i), 0.0, distance)
+    tl.store(at, tl.exp(-tl.load(gamma) * distance), mask=there)
+
+
 def _mean_if_far(X):
     """Return the mean if rows are far from the origin for their spread, else None (`sources` says why)."""
-    import torch
-
     mean = X.mean(dim=0, dtype=torch.float64)
     spread = (X * X).mean(dim=0, dtype=torch.float64).sum() - mean @ mean
     return mean.to(X.dtype) if bool(mean @ mean > FAR_FROM_ORIGIN * spread) else None
@@ -247,8 +237,6 @@ def make_torch_source(X, formula: Formula, dtype, device) -> TorchDataSource | T
 
 def eigenpairs_on_device(matrix: Any, n_vectors: int, device: str) -> tuple[np.ndarray, np.ndarray] | None:
     """What `spectrum.largest_eigenpairs` returns; None where no filter separates them, as hundreds of equal ones."""
-    import torch
-
     place, n = torch_device(device), matrix.shape[0]
     width = n_vectors + max(10, n_vectors // 4)
     if n <= max(LAPACK_ROWS, 2 * width):
@@ -272,8 +260,6 @@ def _first(values: Any, vectors: Any, count: int) -> tuple[np.ndarray, np.ndarra
 
 
 def _sparse_tensor(matrix: Any, place: Any) -> Any:
-    import torch
-
     rows = matrix.tocsr().astype(np.float64)
     parts = (torch.from_numpy(np.asarray(part)) for part in (rows.indptr, rows.indices, rows.data))
     with warnings.catch_warnings():
@@ -283,8 +269,6 @@ def _sparse_tensor(matrix: Any, place: Any) -> Any:
 
 def _lower_bound(A: Any, vector: Any) -> float:
     """A number below all eigenvalues: a few steps of Lanczos, and what they may have missed."""
-    import torch
-
     basis, alpha, beta = [vector / torch.linalg.vector_norm(vector)], [], []
     for _ in range(BOUND_STEPS):
         following = (A @ basis[-1][:, None])[:, 0]
@@ -303,8 +287,6 @@ def _lower_bound(A: Any, vector: Any) -> float:
 
 def _ritz_pairs(A: Any, block: Any) -> tuple[Any, Any]:
     """The eigenvalues in the space of a block, largest first, and their vectors, orthonormal."""
-    import torch
-
     basis = torch.linalg.qr(block)[0]
     product = basis.T @ (A @ basis)
     values, turn = torch.linalg.eigh((product + product.T) / 2)

@@ -32,7 +32,7 @@ from sklearn.utils import check_random_state
 from semisvm.kernels.threads import one_blas_thread
 from semisvm.labels import UNLABELED_CODE, encode
 from semisvm.matrices import is_sparse_matrix
-from semisvm.model_selection.cross_fit import assign_folds, list_folds
+from semisvm.model_selection.cross_fit import assign_folds, cross_fit, list_folds
 from semisvm.sklearn_private import num_samples, safe_indexing
 
 FAIR_LEVEL = 0.01
@@ -258,15 +258,8 @@ def random_fold_scores(
     array([0.5, 1.5, 2.5, 3.5, 4.5, nan])
     """
     fold_of = check_random_state(random_state).randint(len(folds), size=len(others))
-    scores: np.ndarray | None = None
-    for number, (train, test) in enumerate(folds):
-        rows = np.concatenate([test, others[fold_of == number]])
-        own = np.asarray(fit_and_score(train, rows), dtype=np.float64)
-        if scores is None:
-            scores = np.full((n_rows, *own.shape[1:]), np.nan)
-        scores[rows] = own
-    assert scores is not None
-    return scores
+    parts = [(train, np.concatenate([test, others[fold_of == k]])) for k, (train, test) in enumerate(folds)]
+    return cross_fit(parts, fit_and_score, n_rows).scores
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a variance that is not finite is no variance

@@ -11,16 +11,15 @@ The smoothed loss itself is alpha s - conjugate.
 
 import numpy as np
 
-from semisvm.kernels.threads import jit, jit_allocating
+from semisvm.kernels.threads import jit
 
 # Places in the vector of scalars
 LOSS, SMOOTH, TOTAL, CONJUGATE, N_CURVED, N_SCALARS = 0, 1, 2, 4, 6, 7
 
 
-@jit_allocating
-def add_pieces(f, p, q, mu, alpha, curvature):
-    """Fill alpha (2, m) and curvature (m,); return losses, sums of alpha and of conjugates."""
-    scalars = np.zeros(N_SCALARS)
+@jit
+def add_pieces(f, p, q, mu, alpha, curvature, scalars):
+    """Fill alpha (2, m) and curvature (m,), and add losses, alpha and conjugates to scalars (N_SCALARS,)."""
     for i in range(len(f)):
         alpha[0, i] = alpha[1, i] = curvature[i] = 0.0
         for side in range(2):
@@ -46,7 +45,6 @@ def add_pieces(f, p, q, mu, alpha, curvature):
             scalars[SMOOTH] += a * s - conjugate
             scalars[TOTAL + side] += a
             scalars[CONJUGATE + side] += conjugate
-    return scalars
 
 
 @jit

@@ -119,18 +119,9 @@ class _CoordinateDescent:
             while True:
                 shuffle(order, n_active, rng.random(n_active))
                 n_active = run_epoch(
-                    order,
-                    n_active,
-                    self.row,
-                    self.side,
-                    self.price,
-                    self.soft,
-                    self.alpha,
-                    self.square,
-                    *self.arrays,
-                    self.w,
-                    state,
-                )
+                    order, n_active, self.row, self.side, self.price, self.soft, self.alpha, self.square,
+                    *self.arrays, self.w, state,
+                )  # fmt: skip
                 watcher.n_iter += 1
                 epochs += 1
                 violation = state[HIGHEST] - state[LOWEST]

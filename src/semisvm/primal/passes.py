@@ -141,7 +141,8 @@ def sum_scored(
     alpha, curved = np.empty((2, m)), np.empty(m)
     size = {NOTHING: 0, DIAGONAL: d + 1, FULL: (d + 1) ** 2}[curvature]
     packed = np.empty(N_SCALARS + 2 * d + size)
-    packed[:N_SCALARS] = add_pieces(f, p, q, mu, alpha, curved)
+    packed[:N_SCALARS] = 0.0
+    add_pieces(f, p, q, mu, alpha, curved, packed[:N_SCALARS])
     sums, rest = packed[N_SCALARS : N_SCALARS + 2 * d].reshape(2, d), packed[N_SCALARS + 2 * d :]
     if not isinstance(X, np.ndarray):
         packed[N_SCALARS:] = 0.0
@@ -173,7 +174,7 @@ def curvature_times(
 ) -> np.ndarray:
     """H direction over one part, for rows that are not in memory."""
     alpha, curved = np.empty((2, part.X.shape[0])), np.empty(part.X.shape[0])
-    add_pieces(part.scores(w) + bias, *prices(part), mu, alpha, curved)
+    add_pieces(part.scores(w) + bias, *prices(part), mu, alpha, curved, np.zeros(N_SCALARS))
     return _times_curved(part, curved, direction)
 
 

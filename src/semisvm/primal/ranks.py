@@ -44,7 +44,7 @@ class RankPrices:
         p, q = self.labeled(part)
         assert part.codes is not None
         is_open, is_positive = part.codes < 0, part.scores(self.w) + self.bias >= self.line
-        weight = np.ones(len(p)) if part.weight is None else part.weight
+        weight = _weight_of(part)
         p = np.where(is_open & is_positive, self.price_positive * weight, p)
         return p, np.where(is_open & ~is_positive, self.price_negative * weight, q)
 

@@ -4,10 +4,9 @@ Both are functions of a `semisvm.tables.summary.FitSummary`; the Displays also r
 imported when one is drawn.
 """
 
-from semisvm.report.curve import CampaignDisplay, OperatingPointDisplay
 from semisvm.report.page import render_page, write_page, write_report
-from semisvm.report.scores import ScoresDisplay
-from semisvm.report.steps import AuditDisplay, RoundsDisplay
+from semisvm.report.scores import OperatingPointDisplay, ScoresDisplay
+from semisvm.report.steps import AuditDisplay, CampaignDisplay, RoundsDisplay
 
 __all__ = [
     "AuditDisplay",

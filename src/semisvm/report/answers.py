@@ -1,10 +1,12 @@
-"""What the page says about one class: the finding, the audit, the curve, the distribution of the scores.
+"""What the page says about one class: what the template can't read off the summary itself.
 
 With two classes there is one answer, for the positive class; with more there is one per class. Each is a dictionary for
-the template. Under "drawn" it has the numbers that the charts are drawn from; None, with a reason beside it, where the
+the template. Under "drawn" it has the numbers that the charts are drawn from, as plain JSON values; None where the
 summary does not have them.
 
-`describe_campaign` says what came of labeling until certified.
+Where only positives are labeled, the page says first what all of it assumes, and never a precision of its own: recall
+and lift are measured; the share of positives among the unlabeled rows, the prior, has an upper bound. Precision is the
+prior times the lift: it is listed for several priors, and claimed for none that the user did not give.
 """
 
 from __future__ import annotations
@@ -14,21 +16,28 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from semisvm.campaign import CampaignSummary
-from semisvm.campaign.verdict import more_labels
-from semisvm.decision import SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED, Estimate, OperatingPoint, Target
+from semisvm.decision import (
+    PROMISES,
+    SUPERVISED,
+    SUPERVISED_THRESHOLD,
+    WITH_UNLABELED,
+    Estimate,
+    OperatingPoint,
+    PositiveUnlabeledPoint,
+    Target,
+)
 from semisvm.decision import changed_by_unlabeled as is_changed
 from semisvm.decision.target import f_name
-from semisvm.report.charts import UsableScores, bin_scores, tabulate
+from semisvm.report.charts import ThresholdTable, UsableScores, bin_scores, tabulate
 from semisvm.report.wording import (
-    NO_AUDIT_OF_POSITIVES,
-    describe_positives,
+    BASIS,
+    DASH,
+    HEADLINES,
+    NOT_CERTIFIED,
+    Verdict,
     interval,
     percent,
-    price_left,
     rate,
-    short_rule,
-    signed,
     signed_rate,
     verdict,
     whole,
@@ -37,16 +46,29 @@ from semisvm.tables.summary import ErrorCosts, FitSummary
 
 DEFAULT_CONFIDENCE = 0.9  # of intervals, where there is no operating point that has its own
 N_CURVE_LINES = 12  # of the table beside the chart
-CURVE_MEASURES = ("precision", "recall", "f_score")
 STEP_NAMES = {
     SUPERVISED: "Supervised, threshold 0",
     SUPERVISED_THRESHOLD: "Supervised + threshold",
     WITH_UNLABELED: "+ unlabeled rows",
 }
-NO_SPREAD = "There are no scores to count, or they are all the same."
-NO_AUDIT = "No audit was stored with this model: how much the threshold and the unlabeled rows gain is not known."
 NOTHING_CHANGES = "The last step changes nothing: the unlabeled rows do not help here."
 OVERLAP = "Where intervals overlap, the labels are too few to tell the steps apart."
+ASSUMED = (
+    "All of this assumes that the labeled positives are a random sample of all positives. Where those that were found "
+    "first are the easy ones, recall is lower than it says here."
+)
+CHECK = (
+    "To check the assumption, draw 100 to 300 unlabeled rows at random, have somebody label them, and compare the "
+    "scores of the positives among them with those of the labeled positives (out_of_fold_scores_, by a rank test): "
+    "clearly lower scores mean that the assumption is wrong. The share of positives among the drawn rows is an "
+    "estimate of the prior that needs no assumption."
+)
+PROVE = (
+    "To know the precision, label accepted rows: semisvm certify start with a minimum precision, or "
+    "model.campaign(X_pool, min_precision=...) in Python, draws them at random and says when they prove it."
+)
+SHARES_OF_BOUND = (0.1, 0.25, 0.5, 0.75, 1.0)
+SUPPOSED = (0.001, 0.01, 0.05, 0.1, 0.25)
 
 
 def describe_answers(summary: FitSummary) -> list[dict[str, Any]]:
@@ -57,97 +79,84 @@ def describe_answers(summary: FitSummary) -> list[dict[str, Any]]:
 
 
 def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
-    point = summary.operating_points.get(name)
-    target = Target() if point is None else point.target
-    confidence = DEFAULT_CONFIDENCE if point is None else point.confidence
-    audit = _audit(summary.audits.get(name, {}), f_name(target.beta))
-    explorer = _explorer(UsableScores.of(summary.scores.get(name)), point, target, confidence)
-    if name in summary.scores:
-        explorer["level"] = summary.scores[name].level
+    point, sample = summary.operating_points.get(name), summary.scores.get(name)
+    target, chosen, confidence, level = Target(), None, DEFAULT_CONFIDENCE, ""
+    if point is not None:
+        target, chosen, confidence, level = point.target, point.threshold, point.confidence, point.level
+    scores = UsableScores.of(sample)
+    table = None if scores.missing else tabulate(scores, confidence=confidence, beta=target.beta, chosen=chosen)
+    bins = bin_scores(scores, chosen)
+    steps = summary.audits.get(name, {})
+    measures = {"precision": "Precision", "recall": "Recall", "f_score": f_name(target.beta)}
+    if steps and all(step.cost is not None for step in steps.values()):
+        measures["cost"] = "Cost per row"
+    names = [STEP_NAMES.get(step, step) for step in steps]
     answer = {
-        "key": key,
         "name": name or "the positive class",
         "verdict": verdict(point),
-        "measures": [] if point is None else _measures(point, name),
+        "tiles": [] if point is None else _tiles(point, name),
         "confidence": percent(confidence),
-        "f_label": f_name(target.beta),
-        "audit": audit,
-        "explorer": explorer,
-        "drawn": {
-            "f": f_name(target.beta),
-            "asked": {"precision": target.min_precision, "recall": target.min_recall},
-            "audit": audit.pop("drawn"),
-            "costs": _costs(summary.costs, target),
-            "curve": explorer.pop("curve"),
-            "bins": explorer["bins"],
-        },
+        "steps": list(zip(names, steps.values(), strict=True)),
+        "measures": measures,
+        "audit_sentence": _audit_sentence(steps, measures),
+        "scores": scores,
+        "level": level if sample is None else sample.level,
+        "table": table,
+        "listed": [] if table is None else _listed_thresholds(table),
+        "bins": bins,
+        "alt": {"curve": "" if table is None else _curve_alt(table), "bins": _bins_alt(scores)},
         "priors": None,
+    }
+    drawn = {
+        "f": measures["f_score"],
+        "asked": {"precision": target.min_precision, "recall": target.min_recall},
+        "audit": {
+            "steps": names,
+            "measures": [
+                {"name": one, "title": title, "estimates": [plain_ends(getattr(p, one)) for p in steps.values()]}
+                for one, title in measures.items()
+            ],
+        },
+        "costs": _costs(summary.costs, target),
+        "curve": None if table is None else table.columns | {"chosen": table.chosen, "start": table.start},
+        "bins": bins,
+        "key": key,
     }
     if summary.positives_only is not None:
         answer |= describe_positives(summary.positives_only, name)
-        audit["missing"] = NO_AUDIT_OF_POSITIVES
-    return answer
+    return answer | {"drawn": drawn}
 
 
-def _measures(point: OperatingPoint, name: str) -> list[dict[str, str]]:
+def _tiles(point: OperatingPoint, name: str) -> list[dict[str, str]]:
     """Return the figures at the top, each with its interval and its meaning."""
     what = f"“{name}”" if name else "positive"
-    rows = [
-        ("Precision", point.precision, point.target.min_precision, f"of the accepted rows, the share that is {what}"),
-        ("Recall", point.recall, point.target.min_recall, f"of all rows that are {what}, the share that is accepted"),
-        (f_name(point.target.beta), point.f_score, None, "precision and recall in one number"),
+    asked = point.target
+    tiles = [
+        tile("Precision", point.precision, f"of the accepted rows, the share that is {what}", asked.min_precision),
+        tile("Recall", point.recall, f"of all rows that are {what}, the share that is accepted", asked.min_recall),
+        tile(f_name(asked.beta), point.f_score, "precision and recall in one number"),
     ]
     if point.cost is not None:
-        rows.append(("Cost", point.cost, None, "expected cost per row"))
-    found = [
-        {
-            "label": label,
-            "value": rate(estimate.value),
-            "interval": interval(estimate),
-            "asked": "" if least is None else f"asked: at least {least:.3g}",
-            "meaning": meaning,
-        }
-        for label, estimate, least, meaning in rows
-    ]
+        tiles.append(tile("Cost", point.cost, "expected cost per row"))
     if not math.isnan(point.share_accepted):
-        found.append(
-            {
-                "label": "Accepted",
-                "value": f"{100 * point.share_accepted:.1f}%",
-                "interval": "",
-                "asked": "",
-                "meaning": f"of the labeled rows are called {what}",
-            }
-        )
-    return found
+        share = f"{100 * point.share_accepted:.1f}%"
+        tiles.append(plain_tile("Accepted", share, f"of the labeled rows are called {what}"))
+    return tiles
 
 
-def _audit(steps: Mapping[str, OperatingPoint], f_label: str) -> dict[str, Any]:
-    """Return where the gain comes from, for the table and, under "drawn", for the charts."""
-    measures = {"precision": "Precision", "recall": "Recall", "f_score": f_label}
-    if steps and all(point.cost is not None for point in steps.values()):
-        measures["cost"] = "Cost per row"
-    names = [STEP_NAMES.get(step, step) for step in steps]
-    return {
-        "titles": list(measures.values()),
-        "rows": [
-            {
-                "step": name,
-                "threshold": short_rule(point.threshold),
-                "cells": [_cell(getattr(point, measure)) for measure in measures],
-            }
-            for name, point in zip(names, steps.values(), strict=True)
-        ],
-        "sentence": _audit_sentence(steps, measures),
-        "missing": "" if steps else NO_AUDIT,
-        "drawn": {
-            "steps": names,
-            "measures": [
-                {"name": name, "title": title, "estimates": [plain_ends(getattr(p, name)) for p in steps.values()]}
-                for name, title in measures.items()
-            ],
-        },
-    }
+def tile(
+    label: str, found: Estimate, meaning: str, least: float | None = None, *, is_promised: bool = False
+) -> dict[str, str]:
+    """Return a figure at the top of the page; of a promise only the lower end is said. `least` is what was asked."""
+    asked = "" if least is None else f"asked: at least {least:.3g}"
+    if is_promised:
+        return plain_tile(label, f"at least {rate(found.low)}", meaning, asked=asked)
+    return plain_tile(label, rate(found.value), meaning, interval(found), asked)
+
+
+def plain_tile(label: str, value: str, meaning: str, ends: str = "", asked: str = "") -> dict[str, str]:
+    """Return a figure that is in words already."""
+    return {"label": label, "value": value, "interval": ends, "asked": asked, "meaning": meaning}
 
 
 def _audit_sentence(steps: Mapping[str, OperatingPoint], measures: Mapping[str, str]) -> str:
@@ -161,70 +170,15 @@ def _audit_sentence(steps: Mapping[str, OperatingPoint], measures: Mapping[str, 
     return f"{title}: {rate(values[0])}, {', '.join(gains)}. {NOTHING_CHANGES if is_idle else OVERLAP}"
 
 
-def _cell(estimate: Estimate) -> dict[str, str]:
-    return {"value": rate(estimate.value), "interval": interval(estimate)}
-
-
 def plain_ends(estimate: Estimate) -> list[float | None]:
     """Return [value, low, high] as JSON has it: None for NaN and infinite ends."""
     return [float(end) if math.isfinite(end) else None for end in estimate]
 
 
-def _explorer(scores: UsableScores, point: OperatingPoint | None, target: Target, confidence: float) -> dict[str, Any]:
-    """Return the curve with its slider and the bins, and a short table of the same for those who prefer to read."""
-    chosen = None if point is None else point.threshold
-    bins = bin_scores(scores, chosen)
-    found: dict[str, Any] = {
-        "missing": scores.missing,
-        "curve": None,
-        "bins": bins,
-        "bins_missing": "" if bins else NO_SPREAD,
-        "spread": _spread_alt(scores),
-        "level": "" if point is None else point.level,
-    }
-    if scores.missing:
-        return found
-    table = tabulate(scores, confidence=confidence, beta=target.beta, chosen=chosen)
-    last = len(table.columns["cut"]) - 1
-    start = (last + 1) // 2 if table.chosen is None else table.chosen
-    return found | {
-        "curve": table.columns | {"chosen": table.chosen, "start": start},
-        "last": last,
-        "start": start,
-        "n_labeled": whole(scores.labeled.size),
-        "n_positive": whole((scores.sign == 1).sum().item()),
-        "n_unlabeled": whole(scores.n_unlabeled),
-        "has_unlabeled": bool(scores.unlabeled.size),
-        "is_sample": scores.is_sample,
-        "n_sampled": whole(scores.unlabeled.size),
-        "has_chosen": table.chosen is not None,
-        "alt": _curve_alt(table.columns, start, table.chosen is not None),
-        "table": _curve_rows(table.columns, table.chosen),
-    }
-
-
-def _curve_rows(columns: Mapping[str, list[Any]], chosen: int | None) -> list[dict[str, Any]]:
-    """Return about a dozen thresholds of the curve, the chosen one among them."""
-    last = len(columns["cut"]) - 1
-    kept = {round(k * last / (N_CURVE_LINES - 1)) for k in range(N_CURVE_LINES)} | (
-        {chosen} if chosen is not None else set()
-    )
-    return [
-        {
-            "is_chosen": k == chosen,
-            "threshold": short_rule(float(columns["cut"][k])),
-            "accepted": whole(columns["tp"][k] + columns["fp"][k]),
-            "unlabeled": whole(columns["unlabeled"][k]),
-            "cells": [
-                {
-                    "value": rate(columns[measure][k]),
-                    "interval": f"{rate(columns[measure + '_low'][k])} to {rate(columns[measure + '_high'][k])}",
-                }
-                for measure in CURVE_MEASURES
-            ],
-        }
-        for k in sorted(kept)
-    ]
+def _listed_thresholds(table: ThresholdTable) -> list[int]:
+    """Return the places of about a dozen thresholds of the curve, the chosen one among them."""
+    kept = {round(k * table.last / (N_CURVE_LINES - 1)) for k in range(N_CURVE_LINES)}
+    return sorted(kept if table.chosen is None else kept | {table.chosen})
 
 
 def _costs(costs: ErrorCosts | None, target: Target) -> dict[str, Any]:
@@ -235,15 +189,16 @@ def _costs(costs: ErrorCosts | None, target: Target) -> dict[str, Any]:
     return {"missed": missed, "accepted": accepted, "known": target.costs is not None}
 
 
-def _curve_alt(columns: Mapping[str, list[Any]], k: int, has_chosen: bool) -> str:
-    where = "At the chosen threshold" if has_chosen else "In the middle"
+def _curve_alt(table: ThresholdTable) -> str:
+    where = "In the middle" if table.chosen is None else "At the chosen threshold"
+    columns, k = table.columns, table.start
     return (
         f"Precision against recall over {len(columns['cut'])} thresholds. {where} precision is "
         f"{rate(columns['precision'][k])} and recall is {rate(columns['recall'][k])}."
     )
 
 
-def _spread_alt(scores: UsableScores) -> str:
+def _bins_alt(scores: UsableScores) -> str:
     parts = [
         f"{whole(rows.size)} {name}, median score {float(sorted(rows)[rows.size // 2]):.3g}"
         for name, rows in (
@@ -256,62 +211,58 @@ def _spread_alt(scores: UsableScores) -> str:
     return "Histogram of scores: " + "; ".join(parts) + "." if parts else "No scores."
 
 
-# ---- campaigns ----
+# ---- only positives are labeled ----
 
 
-def describe_campaign(found: CampaignSummary) -> dict[str, Any]:
-    """Return what the page of the report shows of a campaign, and, under "drawn", what its charts draw."""
-    share = f"{found.n_labels / max(found.n_rows, 1):.1%}"
-    tiles = [
-        ("Rows of the pool", whole(found.n_rows), "had no label when the campaign began"),
-        ("Labels", whole(found.n_labels), f"{share} of the pool, drawn at random"),
-        ("Positive", whole(found.n_positive), f"of these answers were {found.positive}"),
-        ("Don't know", whole(found.n_unknown), "answers; they count as the campaign was told to"),
-        ("Corrected", whole(found.n_corrections), "answers were changed afterwards"),
-        ("Risk so far", percent(found.total_risk), _ledger(found.campaign)),
-    ]
-    lines = [
-        {
-            "threshold": signed(line["threshold"]),
-            "accepted": whole(line["n_accepted"]),
-            "predicted": ", ".join(f"{name} {rate(value)}" for name, value in line["predicted"].items()),
-            "answers": f"{line['positives']} of {line['n_read']}",
-            "price": price_left(line),
-            "at": "" if done is None else f"after {done} labels",
-            "is_certified": line["is_certified"],
-        }
-        for line, done in zip(found.thresholds, found.certified_at, strict=True)
-    ]
-    next_step = "" if found.forecast is None else f"About {more_labels(found.forecast)} for the next certificate."
+def describe_positives(point: PositiveUnlabeledPoint, name: str) -> dict[str, Any]:
+    """The parts of an answer that differ where only positives are labeled."""
     return {
-        "claim": found.claim,
-        "target": f"{found.target} for {found.positive}",
-        "status": "certified" if found.status in ("certified", "known") else "missed",
-        "reason": found.reason,
-        "next": next_step,
-        "tiles": tiles,
-        "lines": lines,
-        "alt": _campaign_alt(found),
-        "drawn": {
-            "labels": list(found.labels),
-            "paths": [list(path) for path in found.paths],
-            "certified_at": list(found.certified_at),
-            "prices": [
-                {"name": f"{line['n_accepted']:,} rows", "need": line["forecast"], "is_certified": line["is_certified"]}
-                for line in found.thresholds
-            ],
-        },
+        "verdict": _verdict_of_positives(point),
+        "tiles": _tiles_of_positives(point, name),
+        "confidence": percent(point.confidence),
+        "priors": _precisions(point),
     }
 
 
-def _ledger(number: int) -> str:
-    if number == 1:
-        return "the chance, at most, that the promise is wrong"
-    return f"the chance, at most, that any of the {number} campaigns so far is wrong"
+def _verdict_of_positives(point: PositiveUnlabeledPoint) -> Verdict:
+    asked = point.asked[:1].lower() + point.asked[1:]
+    is_uncertified = point.status == "missed" and point.level in PROMISES
+    headline = (NOT_CERTIFIED if is_uncertified else HEADLINES[point.status]).format(asked)
+    counts = point.counts
+    basis = (
+        f"Measured on {whole(counts.positives)} labeled positives and {whole(counts.unlabeled)} unlabeled rows "
+        f"({BASIS[point.level]})."
+    )
+    return Verdict(point.status, headline, " ".join(filter(None, [ASSUMED, point.reason])), basis, f"{CHECK} {PROVE}")
 
 
-def _campaign_alt(found: CampaignSummary) -> str:
-    done = [n for n in found.certified_at if n is not None]
-    told = f"{len(done)} of {len(found.thresholds)} thresholds were certified"
-    first = f", the first after {min(done)} labels" if done else ""
-    return f"Evidence of each threshold against the number of labels: {told}{first}. The table below holds the figures."
+def _tiles_of_positives(point: PositiveUnlabeledPoint, name: str) -> list[dict[str, str]]:
+    """The figures at the top: recall, rows accepted, lift, the bound of the prior, and a precision if it is known."""
+    what = f"“{name}”" if name else "positive"
+    is_promised = point.level in PROMISES
+    recall = f"of all rows that are {what}, the share that is accepted"
+    lift = f"how many times richer in {what} the accepted rows are than the pool"
+    bound = DASH if math.isnan(point.prior_bound) else f"at most {point.prior_bound:.1%}"
+    tiles = [
+        tile("Recall", point.recall, recall, point.min_recall, is_promised=is_promised),
+        tile("Accepted", point.share_accepted, "of the unlabeled rows"),
+        tile("Lift", point.lift, lift, is_promised=is_promised),
+        plain_tile("Prior", bound, f"of the unlabeled rows are {what}"),
+    ]
+    if point.precision is not None:
+        meaning = f"of the accepted rows, the share that is {what}, if the prior is as given"
+        tiles.append(tile("Precision", point.precision, meaning, is_promised=is_promised))
+    return tiles
+
+
+def _precisions(point: PositiveUnlabeledPoint) -> list[tuple[str, str]]:
+    """Priors, and the precision that each would give."""
+    if math.isnan(point.lift.value):
+        return []
+    if point.prior is not None:
+        supposed = sorted(set(point.prior))
+    elif math.isnan(point.prior_bound):
+        supposed = list(SUPPOSED)
+    else:
+        supposed = [share * min(point.prior_bound, 0.999) for share in SHARES_OF_BOUND]
+    return [(f"{prior:.2%}", rate(point.precision_at(prior))) for prior in supposed]

@@ -1,4 +1,4 @@
-"""What the charts draw, computed beforehand: the page that moves a slider over thresholds does no statistics.
+"""What charts draw, computed beforehand, and where they get their scores: the page itself does no statistics.
 
 For every threshold (`tabulate`, `bin_scores`)
 
@@ -12,9 +12,15 @@ For every threshold (`tabulate`, `bin_scores`)
 Intervals are exact for a threshold fixed beforehand. Of more than 400 thresholds 400 are kept, evenly spaced in rank;
 the chosen one is always among them, with its exact value.
 
-And what each round of a fit did (`describe_rounds`); or, where a fit tried several ways to use the unlabeled rows, the
-result of each, or the members of an average. Such records are known by their details ("candidate", "belief"). They are
-listed but not drawn, since no line leads from one to the next.
+For Displays (`score_estimator`, `read_scores`)
+
+    scores     (n,)  of labeled rows, on the scale of `threshold`
+    sign       (n,)  +1 on rows of the class, -1 on other labeled rows
+    unlabeled  (m,)  scores of the unlabeled rows; empty where X was not given
+
+From an estimator without X and y, these are the scores on which it chose its operating point (`calibration_scores_`);
+with X and y, its decision function on those rows, where the threshold in use is 0. The estimator may be the last step
+of a Pipeline.
 """
 
 from __future__ import annotations
@@ -26,11 +32,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from semisvm.decision import Counts, binomial_interval, count_all, estimate_f, precision, recall
+from semisvm.decision import Counts, OperatingPoint, binomial_interval, count_all, estimate_f, precision, recall
 from semisvm.estimators.progress import RoundRecord
-from semisvm.report.wording import table_cell
-from semisvm.tables.summary import ScoreSample
+from semisvm.labels import encode
+from semisvm.tables.summary import FitSummary, ScoreSample
 
 MOST_THRESHOLDS = 400
 N_BINS = 32
@@ -46,6 +53,16 @@ class ThresholdTable:
 
     columns: dict[str, list[Any]]
     chosen: int | None
+
+    @property
+    def last(self) -> int:
+        """The place of the last threshold."""
+        return len(self.columns["cut"]) - 1
+
+    @property
+    def start(self) -> int:
+        """Where the slider begins: at the chosen threshold, or in the middle."""
+        return (self.last + 1) // 2 if self.chosen is None else self.chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,112 +170,12 @@ def _rounded(values: NDArray[np.float64]) -> list[float | None]:
     return [None if np.isnan(value) else round(float(value), DIGITS) for value in values]
 
 
-MOST_LISTED = 400
-MOST_DRAWN = 8
+# ---- rounds ----
+
 # Not drawn: a running number, and what describes the solver rather than the learning.
 NOT_DRAWN = ("round", "n_iter", "gap", "seconds")
-TITLES = {"n_iter": "iterations"}
-NO_ROUNDS = "This method has no rounds: it is trained once."
-
-
-@dataclass(frozen=True)
-class Listing:
-    """How records that do not follow each other are listed: what they are, and which of their figures are shown."""
-
-    title: str
-    unit: str
-    about: str
-    columns: dict[str, str]
-
-
-# By the detail that tells such records. The place of a record in the order of trying says nothing.
-LISTINGS = {
-    "candidate": Listing(
-        "Ways to use the unlabeled rows",
-        "ways",
-        "Each line is one way to train on unlabeled rows with guessed labels, at a fraction of a labeled row's weight. "
-        "All were tried on the same folds as the supervised model. The gain is over that model, in the measure that "
-        "was asked for. A way is used only if its gain is larger than one and a half standard errors; otherwise the "
-        "labels alone decide.",
-        {
-            "problem": "problem",
-            "candidate": "way",
-            "chosen": "chosen",
-            "gain": "gain",
-            "gain_error": "its standard error",
-            "adjusted_precision": "precision",
-            "adjusted_recall": "recall",
-            "adjusted_f_score": "F",
-            "threshold": "threshold",
-            "soft_positive": "guessed positive",
-            "soft_negative": "guessed negative",
-        },
-    ),
-    "belief": Listing(
-        "What the model rests on",
-        "members",
-        "The model is an average of the members below: kernels that see the rows in different ways, and forests. Each "
-        "was judged on every labeled row as if that row had no label. Those that err little get the weight; with few "
-        "labels, so do those that fit the structure of all rows (the belief).",
-        {
-            "problem": "member",
-            "weight": "share of the weight",
-            "loo_error": "wrong labels, each row left out",
-            "objective": "its mean squared error",
-            "belief": "belief before labels",
-        },
-    ),
-}
 
 RoundLines = dict[str, list[tuple[int, float]]]
-
-
-def listing_of(records: Sequence[RoundRecord]) -> Listing | None:
-    """How to list records that are no rounds that followed each other; None for rounds."""
-    return next((found for name, found in LISTINGS.items() if any(name in one.details for one in records)), None)
-
-
-def describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
-    """Return a table of the records, and the columns of numbers that change, for small charts."""
-    listing = listing_of(records)
-    if listing is not None and "weight" in listing.columns:
-        records = sorted(records, key=lambda record: -(_finite(record.details.get("weight")) or 0.0))
-    shown = [record.as_dict() for record in records[:MOST_LISTED]]
-    if listing is not None:
-        known = {name for record in shown for name in record}
-        titles = {name: title for name, title in listing.columns.items() if name in known}
-    else:
-        titles = {name: column_title(name) for name in _columns_in_use(shown)}
-    changing = changing_columns(records) if listing is None else {}
-    return {
-        "title": "What each round did" if listing is None else listing.title,
-        "unit": "rounds" if listing is None else listing.unit,
-        "about": "" if listing is None else listing.about,
-        "names": list(titles.values()),
-        "lines": [[table_cell(record.get(name)) for name in titles] for record in shown],
-        "problems": list(dict.fromkeys(problem for lines in changing.values() for problem in lines)),
-        "drawn": [
-            {"name": column_title(name), "lines": list(lines.items())}
-            for name, lines in list(changing.items())[:MOST_DRAWN]
-        ],
-        "left_out": len(records) - len(shown),
-        "missing": "" if records else NO_ROUNDS,
-    }
-
-
-def column_title(name: str) -> str:
-    """Return the name of a column for people."""
-    return TITLES.get(name, name.replace("_", " "))
-
-
-def _columns_in_use(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the columns that hold something in at least one record."""
-    names = dict.fromkeys(name for record in records for name in record)
-    return [name for name in names if any(_holds_something(record.get(name)) for record in records)]
-
-
-def _holds_something(value: Any) -> bool:
-    return value not in (None, "") and not (isinstance(value, float) and math.isnan(value))
 
 
 def changing_columns(records: Sequence[RoundRecord]) -> dict[str, RoundLines]:
@@ -268,7 +185,7 @@ def changing_columns(records: Sequence[RoundRecord]) -> dict[str, RoundLines]:
     for record in records:
         lengths[record.problem] = lengths.get(record.problem, 0) + 1
         for name, value in record.as_dict().items():
-            number = None if name in NOT_DRAWN else _finite(value)
+            number = None if name in NOT_DRAWN else finite_or_none(value)
             if number is not None:
                 columns.setdefault(name, {}).setdefault(record.problem, []).append((lengths[record.problem], number))
     return {name: lines for name, lines in columns.items() if _changes(lines)}
@@ -278,7 +195,7 @@ def _changes(lines: RoundLines) -> bool:
     return any(len({value for _, value in points}) > 1 for points in lines.values())
 
 
-def _finite(value: Any) -> float | None:
+def finite_or_none(value: Any) -> float | None:
     """Return a detail as a finite float, or None where it is something else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
@@ -286,3 +203,92 @@ def _finite(value: Any) -> float | None:
         return float(value) if math.isfinite(value) else None
     except OverflowError:
         return None
+
+
+# ---- where scores come from ----
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """See above; `point` is the operating point where the scores are those that it was chosen on."""
+
+    scores: NDArray[np.float64]
+    sign: NDArray[Any]
+    unlabeled: NDArray[np.float64]
+    threshold: float
+    point: OperatingPoint | None
+    name: str
+
+
+def last_step(estimator: Any) -> Any:
+    """Return the estimator itself, or the last step of a pipeline."""
+    return estimator[-1] if hasattr(estimator, "steps") else estimator
+
+
+def score_estimator(estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None) -> ScoredRows:
+    """Return the scores for one class: of the rows of X, or of those that the operating point was chosen on."""
+    check_is_fitted(estimator)
+    if (X is None) != (y is None):
+        raise ValueError("X and y go together: pass both, or neither to see what the estimator was calibrated on.")
+    final = last_step(estimator)
+    index = _class_index(final, positive)
+    name = f"{type(final).__name__}, {final.classes_[index]}"
+    return _calibration(final, index, name) if X is None else _on_rows(estimator, final, X, y, index, name)
+
+
+def read_scores(summary: FitSummary, positive: str | None = None) -> ScoredRows:
+    """Return the scores for one class that a summary holds."""
+    name = pick_class(summary.scores, positive, "scores")
+    usable, point = UsableScores.of(summary.scores[name]), summary.operating_points.get(name)
+    threshold = 0.0 if point is None else point.threshold
+    title = f"{summary.method.name}, {name}"
+    return ScoredRows(usable.labeled, usable.sign, usable.unlabeled, threshold, point, title)
+
+
+def pick_class(part: Mapping[Any, Any], positive: Any, what: str) -> Any:
+    """Return the class to draw: the one named, or the only one there is."""
+    if not part:
+        raise ValueError(f"No {what} were stored: there is nothing to draw.")
+    if positive is None and len(part) == 1:
+        return next(iter(part))
+    if positive not in part:
+        raise ValueError(f"positive must name one of the classes {list(part)}, got {positive!r}.")
+    return positive
+
+
+def _class_index(final: Any, positive: Any) -> int:
+    classes = list(final.classes_)
+    if positive is None:
+        if len(classes) == 2:
+            return 1
+        raise ValueError(f"positive must name one of the {len(classes)} classes, for example {classes[0]!r}.")
+    if positive not in classes:
+        raise ValueError(f"positive={positive!r} is not a class of this estimator; its classes are {classes}.")
+    return classes.index(positive)
+
+
+def _calibration(final: Any, index: int, name: str) -> ScoredRows:
+    if not hasattr(final, "calibration_scores_"):
+        raise ValueError(
+            f"{type(final).__name__} keeps no calibration scores: pass X and y of labeled rows it was not trained on."
+        )
+    label = final.classes_[index]
+    if label not in final.operating_points_:
+        raise ValueError(f"the operating point is that of {final.classes_[1]!r}: pass X and y to see the other class.")
+    point = final.operating_points_[label]
+    if point is None:
+        raise ValueError(f"the fit was stopped before it chose an operating point of {label!r}: fit again.")
+    scores = np.asarray(final.calibration_scores_[label], dtype=np.float64)
+    return ScoredRows(scores, final.calibration_sign_[label], np.empty(0), point.threshold, point, name)
+
+
+def _on_rows(estimator: Any, final: Any, X: Any, y: Any, index: int, name: str) -> ScoredRows:
+    values = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    if values.ndim == 2:
+        values = values[:, index]
+    elif index == 0:
+        values = -values
+    labels = encode(y, unlabeled=getattr(final, "unlabeled", -1), n_rows=len(values))
+    known = labels.is_labeled
+    is_positive = np.asarray(labels.decode(labels.codes[known])) == final.classes_[index]
+    return ScoredRows(values[known], np.where(is_positive, 1, -1), values[~known], 0.0, None, name)

@@ -14,39 +14,35 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
-from semisvm.decision import Estimate
-from semisvm.report.answers import describe_answers, describe_campaign, plain_ends
-from semisvm.report.charts import describe_rounds
-from semisvm.report.wording import (
-    DASH,
-    duration,
-    interval,
-    rate,
-    signed,
-    signed_interval,
-    signed_rate,
-    table_cell,
-    text,
-    whole,
-)
+from semisvm.campaign import CampaignSummary
+from semisvm.campaign.verdict import more_labels
+from semisvm.estimators.progress import RoundRecord
+from semisvm.report import wording
+from semisvm.report.answers import describe_answers, plain_ends
+from semisvm.report.charts import changing_columns, finite_or_none
+from semisvm.report.wording import column_title, listing_of, table_cell
 from semisvm.tables.disk import whole_file
 from semisvm.tables.evaluate import summarize_estimator
 from semisvm.tables.first_screen import first_screen
-from semisvm.tables.summary import ComparisonSummary, DataSummary, FitSummary, Suggestion
+from semisvm.tables.summary import ComparisonSummary, FitSummary
 
 SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
 MOST_SUGGESTED = 50
+MOST_LISTED = 400  # rounds
+MOST_DRAWN = 8  # numbers of rounds
+NO_ROUNDS = "This method has no rounds: it is trained once."
 MOST_COLUMNS = 8
 MOST_FEATURES = 500
-NO_SUGGESTIONS = "No rows were picked for labeling when this report was made."
 # Control characters and code points that are no characters: HTML forbids them, and UTF-8 has no half surrogate pair.
 _NO_CHARACTERS = "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
 _FORBIDDEN = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_NO_CHARACTERS}]")
@@ -139,11 +135,32 @@ def render_page(summary: FitSummary, model: str = "MODEL") -> str:
     str
         The page.
     """
-    page = _describe(summary, model)
+    answers, rounds, compared = describe_answers(summary), _describe_rounds(summary.rounds), summary.comparison
+    said = " ".join(answer["verdict"].sentence for answer in answers)
+    columns = list(dict.fromkeys(name for row in summary.suggestions for name in row.values))
+    drawn = {
+        "answers": [answer["drawn"] for answer in answers],
+        "rounds": rounds["drawn"],
+        "problems": rounds["problems"],
+        "comparison": [] if compared is None else _draw_comparison(compared),
+        "campaign": None if summary.campaign is None else _draw_campaign(summary.campaign),
+    }
     scripts = [_asset(name) for name in SCRIPTS]
     return _template().render(
-        page=page,
-        drawn=_embed(_drawn(page)),
+        title=summary.title or "Report on a classifier",
+        summary=summary,
+        first=first_screen(summary, model),
+        notes=[note for note in summary.notes if note and note not in said],
+        answers=answers,
+        rounds=rounds,
+        compared=compared,
+        campaign=summary.campaign,
+        campaign_alt="" if summary.campaign is None else _campaign_alt(summary.campaign),
+        suggested=summary.suggestions[:MOST_SUGGESTED],
+        columns=columns[:MOST_COLUMNS],
+        n_left_out=(max(0, len(summary.suggestions) - MOST_SUGGESTED), max(0, len(columns) - MOST_COLUMNS)),
+        features=summary.data.features[:MOST_FEATURES],
+        drawn=_embed(drawn),
         style=_asset("page.css"),
         scripts=scripts,
         policy=_policy(scripts),
@@ -151,122 +168,72 @@ def render_page(summary: FitSummary, model: str = "MODEL") -> str:
     )
 
 
-def _describe(summary: FitSummary, model: str) -> dict[str, Any]:
-    """Return everything that the template shows."""
-    answers = describe_answers(summary)
-    said = " ".join(answer["verdict"].sentence for answer in answers)
+def _draw_comparison(found: ComparisonSummary) -> list[dict[str, Any]]:
+    """Return what the chart of the methods draws."""
+    return [
+        {"name": method.name, "last": method.name == found.chosen}
+        | dict(zip(("value", "low", "high"), plain_ends(found.shown(method)), strict=True))
+        for method in found.methods
+    ]
+
+
+def _draw_campaign(found: CampaignSummary) -> dict[str, Any]:
+    """Return what the charts of a campaign draw."""
+    prices = [
+        {"name": f"{line['n_accepted']:,} rows", "need": line["forecast"], "is_certified": line["is_certified"]}
+        for line in found.thresholds
+    ]
+    return {"labels": found.labels, "paths": found.paths, "certified_at": found.certified_at, "prices": prices}
+
+
+def _campaign_alt(found: CampaignSummary) -> str:
+    done = [n for n in found.certified_at if n is not None]
+    told = f"{len(done)} of {len(found.thresholds)} thresholds were certified"
+    first = f", the first after {min(done)} labels" if done else ""
+    return f"Evidence of each threshold against the number of labels: {told}{first}. The table below holds the figures."
+
+
+def _describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
+    """Return a table of the records, and the columns of numbers that change, for small charts."""
+    listing = listing_of(records)
+    if listing is not None and "weight" in listing.columns:
+        records = sorted(records, key=lambda record: -(finite_or_none(record.details.get("weight")) or 0.0))
+    shown = [record.as_dict() for record in records[:MOST_LISTED]]
+    if listing is not None:
+        known = {name for record in shown for name in record}
+        titles = {name: title for name, title in listing.columns.items() if name in known}
+    else:
+        titles = {name: column_title(name) for name in _columns_in_use(shown)}
+    changing = changing_columns(records) if listing is None else {}
     return {
-        "title": summary.title or "Report on a classifier",
-        "created": summary.created,
-        "summary": ", ".join(filter(None, [summary.data.name, _sizes(summary.data)])),
-        "first": first_screen(summary, model),
-        "notes": [note for note in summary.notes if note and note not in said],
-        "answers": answers,
-        "rounds": describe_rounds(summary.rounds),
-        "campaign": None if summary.campaign is None else describe_campaign(summary.campaign),
-        "comparison": None if summary.comparison is None else _comparison(summary.comparison),
-        "suggest": _suggestions(summary.suggestions),
-        "guard": _pairs(summary.guard or {}),
-        "card": _card(summary),
-    }
-
-
-def _drawn(page: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the charts draw, as plain JSON values."""
-    return {
-        "answers": [answer["drawn"] | {"key": answer["key"]} for answer in page["answers"]],
-        "rounds": page["rounds"]["drawn"],
-        "problems": page["rounds"]["problems"],
-        "comparison": [] if page["comparison"] is None else page["comparison"]["drawn"],
-        "campaign": None if page["campaign"] is None else page["campaign"]["drawn"],
-    }
-
-
-def _sizes(data: DataSummary) -> str:
-    return f"{whole(data.rows)} rows: {whole(data.labeled)} labeled, {whole(data.unlabeled)} unlabeled"
-
-
-def _comparison(found: ComparisonSummary) -> dict[str, Any]:
-    """Return every method that was tried, beside the supervised one."""
-    lines, drawn = [], []
-    for method in found.methods:
-        merit = _with_sign_turned(method.merit) if found.measure == "cost" else method.merit
-        is_chosen, is_baseline = method.name == found.chosen, method.name == found.baseline
-        remarks = ["chosen"] * is_chosen + ["target not reached"] * (not method.reaches_target)
-        gap = method.difference
-        lines.append(
-            {
-                "name": method.name,
-                "is_chosen": is_chosen,
-                "merit": {"value": rate(merit.value), "interval": interval(merit)},
-                "gap": {
-                    "value": DASH if is_baseline else signed_rate(gap.value),
-                    "interval": "" if is_baseline else signed_interval(gap),
-                },
-                "seconds": f"{method.seconds:.2f}",
-                "remark": ", ".join(remarks),
-            }
-        )
-        ends = dict(zip(("value", "low", "high"), plain_ends(merit), strict=True))
-        drawn.append({"name": method.name, "last": is_chosen} | ends)
-    return {
-        "measure": found.measure[:1].upper() + found.measure[1:],
-        "baseline": found.baseline,
-        "verdict": found.verdict,
-        "lines": lines,
-        "drawn": drawn,
-        "left_out": _pairs(found.left_out),
-    }
-
-
-def _with_sign_turned(estimate: Estimate) -> Estimate:
-    """Return the cost whose negative is stored as a merit."""
-    return Estimate(-estimate.value, -estimate.high, -estimate.low)
-
-
-def _suggestions(rows: tuple[Suggestion, ...]) -> dict[str, Any]:
-    """Return the rows to label next, with their first few values."""
-    names = list(dict.fromkeys(name for row in rows for name in row.values))
-    shown = names[:MOST_COLUMNS]
-    return {
-        "names": shown,
-        "lines": [
-            [text(row.row), signed(row.score), row.label or DASH, *(table_cell(row.values.get(name)) for name in shown)]
-            for row in rows[:MOST_SUGGESTED]
+        "title": "What each round did" if listing is None else listing.title,
+        "unit": "rounds" if listing is None else listing.unit,
+        "about": "" if listing is None else listing.about,
+        "names": list(titles.values()),
+        "lines": [[table_cell(record.get(name)) for name in titles] for record in shown],
+        "problems": list(dict.fromkeys(problem for lines in changing.values() for problem in lines)),
+        "drawn": [
+            {"name": column_title(name), "lines": list(lines.items())}
+            for name, lines in list(changing.items())[:MOST_DRAWN]
         ],
-        "left_out": max(0, len(rows) - MOST_SUGGESTED),
-        "columns_left_out": len(names) - len(shown),
-        "missing": "" if rows else NO_SUGGESTIONS,
+        "left_out": len(records) - len(shown),
+        "missing": "" if records else NO_ROUNDS,
     }
 
 
-def _card(summary: FitSummary) -> dict[str, Any]:
-    data, method = summary.data, summary.method
-    told = {
-        "Data": data.name,
-        "Target": data.target,
-        "Rows": _sizes(data),
-        "Classes": ", ".join(summary.classes),
-        "Positive class": summary.positive or "",
-        "Method": method.name,
-        "In the literature": method.paper_name,
-        "Why this method": method.why,
-        "Time to train": duration(summary.seconds),
-        "Made": summary.created,
-    }
-    return {
-        "told": [(name, value) for name, value in told.items() if value],
-        "features": [(feature.name, feature.type) for feature in data.features[:MOST_FEATURES]],
-        "n_features": len(data.features),
-        "parameters": _pairs(method.parameters),
-        "versions": _pairs(summary.versions),
-        "machine": _pairs(summary.machine),
-    }
+def _columns_in_use(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the columns that hold something in at least one record."""
+    names = dict.fromkeys(name for record in records for name in record)
+    return [name for name in names if any(_holds_something(record.get(name)) for record in records)]
 
 
-def _pairs(part: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _holds_something(value: Any) -> bool:
+    return value not in (None, "") and not (isinstance(value, float) and math.isnan(value))
+
+
+def _pairs(part: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return names and values as text; "none" for an empty value."""
-    return [(name.replace("_", " "), text(value) or "none") for name, value in part.items()]
+    return [(name.replace("_", " "), wording.text(value) or "none") for name, value in (part or {}).items()]
 
 
 @cache
@@ -280,6 +247,8 @@ def _template() -> Any:
         lstrip_blocks=True,
         finalize=lambda value: _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value,
     )
+    environment.filters |= {name: one for name, one in vars(wording).items() if isfunction(one)}
+    environment.filters |= {"more_labels": more_labels, "pairs": _pairs}
     return environment.from_string(_asset("page.html.jinja"))
 
 

@@ -1,12 +1,4 @@
-"""Where the Displays get their scores and what they draw on; and how the scores are distributed.
-
-    scores     (n,)  of labeled rows, on the scale of `threshold`
-    sign       (n,)  +1 on rows of the class, -1 on other labeled rows
-    unlabeled  (m,)  scores of the unlabeled rows; empty where X was not given
-
-From an estimator without X and y, these are the scores on which it chose its operating point (`calibration_scores_`);
-with X and y, its decision function on those rows, where the threshold in use is 0. The estimator may be the last step
-of a Pipeline.
+"""Pictures of scores: how they are distributed, and precision against recall over all thresholds.
 
 The colors are those of Okabe and Ito, which people with any kind of color vision can tell apart.
 """
@@ -14,109 +6,21 @@ The colors are those of Okabe and Ito, which people with any kind of color visio
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
-from semisvm.decision import OperatingPoint
+from semisvm.decision import OperatingPoint, Target, binomial_interval, count_all, measure, precision, recall
 from semisvm.decision.checks import check_scores, check_scores_and_sign
-from semisvm.labels import encode
-from semisvm.report.charts import UsableScores
+from semisvm.report.charts import ScoredRows, read_scores, score_estimator
+from semisvm.report.wording import verdict
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.summary import FitSummary
 
 BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#7F7F7F", "#1A2027"
 NO_MATPLOTLIB = 'matplotlib is not installed; get it with: pip install "semisvm[plots]"'
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredRows:
-    """See above; `point` is the operating point where the scores are those that it was chosen on."""
-
-    scores: NDArray[np.float64]
-    sign: NDArray[Any]
-    unlabeled: NDArray[np.float64]
-    threshold: float
-    point: OperatingPoint | None
-    name: str
-
-
-def last_step(estimator: Any) -> Any:
-    """Return the estimator itself, or the last step of a pipeline."""
-    return estimator[-1] if hasattr(estimator, "steps") else estimator
-
-
-def score_estimator(estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None) -> ScoredRows:
-    """Return the scores for one class: of the rows of X, or of those that the operating point was chosen on."""
-    check_is_fitted(estimator)
-    if (X is None) != (y is None):
-        raise ValueError("X and y go together: pass both, or neither to see what the estimator was calibrated on.")
-    final = last_step(estimator)
-    index = _class_index(final, positive)
-    name = f"{type(final).__name__}, {final.classes_[index]}"
-    return _calibration(final, index, name) if X is None else _on_rows(estimator, final, X, y, index, name)
-
-
-def read_scores(summary: FitSummary, positive: str | None = None) -> ScoredRows:
-    """Return the scores for one class that a summary holds."""
-    name = pick_class(summary.scores, positive, "scores")
-    usable, point = UsableScores.of(summary.scores[name]), summary.operating_points.get(name)
-    threshold = 0.0 if point is None else point.threshold
-    title = f"{summary.method.name}, {name}"
-    return ScoredRows(usable.labeled, usable.sign, usable.unlabeled, threshold, point, title)
-
-
-def pick_class(part: Mapping[Any, Any], positive: Any, what: str) -> Any:
-    """Return the class to draw: the one named, or the only one there is."""
-    if not part:
-        raise ValueError(f"No {what} were stored: there is nothing to draw.")
-    if positive is None and len(part) == 1:
-        return next(iter(part))
-    if positive not in part:
-        raise ValueError(f"positive must name one of the classes {list(part)}, got {positive!r}.")
-    return positive
-
-
-def _class_index(final: Any, positive: Any) -> int:
-    classes = list(final.classes_)
-    if positive is None:
-        if len(classes) == 2:
-            return 1
-        raise ValueError(f"positive must name one of the {len(classes)} classes, for example {classes[0]!r}.")
-    if positive not in classes:
-        raise ValueError(f"positive={positive!r} is not a class of this estimator; its classes are {classes}.")
-    return classes.index(positive)
-
-
-def _calibration(final: Any, index: int, name: str) -> ScoredRows:
-    if not hasattr(final, "calibration_scores_"):
-        raise ValueError(
-            f"{type(final).__name__} keeps no calibration scores: pass X and y of labeled rows it was not trained on."
-        )
-    label = final.classes_[index]
-    if label not in final.operating_points_:
-        raise ValueError(f"the operating point is that of {final.classes_[1]!r}: pass X and y to see the other class.")
-    point = final.operating_points_[label]
-    if point is None:
-        raise ValueError(f"the fit was stopped before it chose an operating point of {label!r}: fit again.")
-    scores = np.asarray(final.calibration_scores_[label], dtype=np.float64)
-    return ScoredRows(scores, final.calibration_sign_[label], np.empty(0), point.threshold, point, name)
-
-
-def _on_rows(estimator: Any, final: Any, X: Any, y: Any, index: int, name: str) -> ScoredRows:
-    values = np.asarray(estimator.decision_function(X), dtype=np.float64)
-    if values.ndim == 2:
-        values = values[:, index]
-    elif index == 0:
-        values = -values
-    labels = encode(y, unlabeled=getattr(final, "unlabeled", -1), n_rows=len(values))
-    known = labels.is_labeled
-    is_positive = np.asarray(labels.decode(labels.codes[known])) == final.classes_[index]
-    return ScoredRows(values[known], np.where(is_positive, 1, -1), values[~known], 0.0, None, name)
 
 
 def pyplot() -> Any:
@@ -133,8 +37,56 @@ def axes_to_draw_on(ax: Any) -> Any:
     return pyplot().subplots()[1] if ax is None else ax
 
 
+class DisplayOfScores(ABC):
+    """A picture of scores of one class, wherever they come from."""
+
+    @classmethod
+    @abstractmethod
+    def _from_rows(cls, rows: ScoredRows, ax: Any, **style: Any) -> Self: ...
+
+    @classmethod
+    @with_shared_docs
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: Any = None, **style: Any
+    ) -> Self:
+        """Draw from a fitted estimator: on the rows it was calibrated on, or on X and y.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted `PreferenceSVC`, another classifier with a decision function, or a Pipeline that ends in one.
+        X, y : array-like, optional
+            Rows and labels. By default the rows the operating point was chosen on.
+        %(drawn_class)s
+        %(axes)s
+        **style : dict
+            As for `plot`.
+
+        %(drawn_display)s
+        """
+        return cls._from_rows(score_estimator(estimator, X, y, positive=positive), ax, **style)
+
+    @classmethod
+    @with_shared_docs
+    def from_summary(cls, summary: FitSummary, *, positive: str | None = None, ax: Any = None, **style: Any) -> Self:
+        """Draw from the summary of a fit.
+
+        Parameters
+        ----------
+        summary : FitSummary
+            With scores.
+        %(drawn_class)s
+        %(axes)s
+        **style : dict
+            As for `plot`.
+
+        %(drawn_display)s
+        """
+        return cls._from_rows(read_scores(summary, positive), ax, **style)
+
+
 @with_shared_docs
-class ScoresDisplay:
+class ScoresDisplay(DisplayOfScores):
     """Histograms of scores, each group as shares of its own rows; made by the `from_...` methods.
 
     Parameters
@@ -170,7 +122,7 @@ class ScoresDisplay:
         name: str = "",
         ax: Any = None,
         bins: int = 30,
-    ) -> ScoresDisplay:
+    ) -> Self:
         """Draw from scores and true signs of labeled rows, and scores of unlabeled rows.
 
         Parameters
@@ -186,10 +138,7 @@ class ScoresDisplay:
         %(axes)s
         %(bins)s
 
-        Returns
-        -------
-        ScoresDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         vector, is_positive = check_scores_and_sign(scores, sign)
         pool = np.empty(0) if unlabeled is None or not np.size(unlabeled) else check_scores(unlabeled, "unlabeled")
@@ -197,58 +146,13 @@ class ScoresDisplay:
         return cls(**groups, threshold=threshold, name=name).plot(ax, bins=bins)
 
     @classmethod
-    @with_shared_docs
-    def from_estimator(
-        cls, estimator: Any, X: Any = None, y: Any = None, *, positive: Any = None, ax: Any = None, bins: int = 30
-    ) -> ScoresDisplay:
-        """Draw from a fitted estimator: on the rows it was calibrated on, or on X and y, unlabeled rows included.
-
-        Parameters
-        ----------
-        estimator : estimator
-            As for `OperatingPointDisplay.from_estimator`.
-        X, y : array-like, optional
-            Rows and labels. By default the rows the operating point was chosen on.
-        %(drawn_class)s
-        %(axes)s
-        %(bins)s
-
-        Returns
-        -------
-        ScoresDisplay
-            The display, drawn.
-        """
-        return cls._from_rows(score_estimator(estimator, X, y, positive=positive), ax, bins)
-
-    @classmethod
-    @with_shared_docs
-    def from_summary(
-        cls, summary: FitSummary, *, positive: str | None = None, ax: Any = None, bins: int = 30
-    ) -> ScoresDisplay:
-        """Draw from the summary of a fit.
-
-        Parameters
-        ----------
-        %(summary_with_scores)s
-        %(drawn_class)s
-        %(axes)s
-        %(bins)s
-
-        Returns
-        -------
-        ScoresDisplay
-            The display, drawn.
-        """
-        return cls._from_rows(read_scores(summary, positive), ax, bins)
-
-    @classmethod
-    def _from_rows(cls, rows: ScoredRows, ax: Any, bins: int) -> ScoresDisplay:
+    def _from_rows(cls, rows: ScoredRows, ax: Any, **style: Any) -> Self:
         return cls.from_scores(
-            rows.scores, rows.sign, rows.unlabeled, threshold=rows.threshold, name=rows.name, ax=ax, bins=bins
+            rows.scores, rows.sign, rows.unlabeled, threshold=rows.threshold, name=rows.name, ax=ax, **style
         )
 
     @with_shared_docs
-    def plot(self, ax: Any = None, *, bins: int = 30) -> ScoresDisplay:
+    def plot(self, ax: Any = None, *, bins: int = 30) -> Self:
         """Draw the histograms and the threshold.
 
         Parameters
@@ -256,10 +160,7 @@ class ScoresDisplay:
         %(axes)s
         %(bins)s
 
-        Returns
-        -------
-        ScoresDisplay
-            The display itself.
+        %(drawn_display)s
         """
         ax = axes_to_draw_on(ax)
         outline = {"histtype": "step", "linewidth": 2}
@@ -280,3 +181,134 @@ class ScoresDisplay:
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+@with_shared_docs
+class OperatingPointDisplay(DisplayOfScores):
+    """Precision against recall, with the operating point; made by `from_estimator`, `from_summary` or `from_scores`.
+
+    Parameters
+    ----------
+    precision, recall : ndarray of shape (k,)
+        The curve, one entry per threshold.
+    low, high : ndarray of shape (k,)
+        The exact interval of precision at each threshold.
+    point : OperatingPoint
+        The threshold in use, with its target.
+    name : str, default=""
+        For the legend.
+
+    Attributes
+    ----------
+    %(figure)s
+    line_ : matplotlib.lines.Line2D
+        The curve.
+    point_ : matplotlib.container.ErrorbarContainer or None
+        The operating point with its intervals; None where its precision is undefined.
+    """
+
+    def __init__(self, *, precision, recall, low, high, point: OperatingPoint, name: str = "") -> None:
+        self.precision = precision
+        self.recall = recall
+        self.low = low
+        self.high = high
+        self.point = point
+        self.name = name
+
+    @classmethod
+    @with_shared_docs
+    def from_scores(
+        cls,
+        scores: ArrayLike,
+        sign: ArrayLike,
+        *,
+        point: OperatingPoint | None = None,
+        threshold: float = 0.0,
+        target: Target | None = None,
+        confidence: float = 0.9,
+        name: str = "",
+        ax: Any = None,
+        **line: Any,
+    ) -> Self:
+        """Draw from scores and true signs.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Scores of labeled rows.
+        sign : array-like of shape (n,)
+            Their true classes, +1 or -1.
+        point : OperatingPoint, optional
+            The operating point to mark. By default `threshold` is measured on these rows.
+        threshold : float, default=0.0
+            The threshold in use.
+        target : Target, optional
+            What it is judged by; by default F1.
+        confidence : float, default=0.9
+            Of the intervals.
+        name : str, default=""
+            For the legend.
+        %(axes)s
+        %(line_options)s
+
+        %(drawn_display)s
+        """
+        curve = count_all(scores, sign)
+        point = point or measure(scores, sign, threshold, target=target, confidence=confidence)
+        accepts_some = curve.counts.accepted > 0
+        low, high = binomial_interval(curve.counts.tp, curve.counts.accepted, point.confidence)
+        display = cls(
+            precision=precision(curve.counts)[accepts_some],
+            recall=recall(curve.counts)[accepts_some],
+            low=low[accepts_some],
+            high=high[accepts_some],
+            point=point,
+            name=name,
+        )
+        return display.plot(ax, **line)
+
+    @classmethod
+    def _from_rows(cls, rows: ScoredRows, ax: Any, **style: Any) -> Self:
+        return cls.from_scores(
+            rows.scores, rows.sign, point=rows.point, threshold=rows.threshold, name=rows.name, ax=ax, **style
+        )
+
+    @with_shared_docs
+    def plot(self, ax: Any = None, *, name: str | None = None, **line: Any) -> Self:
+        """Draw the curve and the operating point.
+
+        Parameters
+        ----------
+        %(axes)s
+        name : str, optional
+            For the legend; by default the display's own.
+        %(line_options)s
+
+        %(drawn_display)s
+        """
+        ax = axes_to_draw_on(ax)
+        style = {"color": BLUE, "linewidth": 2, "label": (self.name if name is None else name) or None} | line
+        (self.line_,) = ax.plot(self.recall, self.precision, **style)
+        share = f"{self.point.confidence:.3g}"
+        ax.fill_between(
+            self.recall, self.low, self.high, color=style["color"], alpha=0.13, linewidth=0, label=f"interval ({share})"
+        )
+        for least, draw in ((self.point.target.min_precision, ax.axhline), (self.point.target.min_recall, ax.axvline)):
+            if least is not None:
+                draw(least, color=GREY, linestyle="--", linewidth=1.2)
+        self.point_ = None
+        if not math.isnan(self.point.precision.value):
+            self.point_ = self._mark(ax)
+        ax.set(xlabel="recall", ylabel="precision", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        ax.legend(loc="lower left")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _mark(self, ax: Any) -> Any:
+        """Draw the operating point as a cross as wide and high as its intervals."""
+        found = (self.point.recall, self.point.precision)
+        wings = [np.maximum(0, [[e.value - e.low], [e.high - e.value]]) for e in found]
+        label = verdict(self.point).headline if self.point.target.is_constrained else "threshold in use"
+        return ax.errorbar(
+            found[0].value, found[1].value, xerr=wings[0], yerr=wings[1], fmt="o", color=ORANGE, capsize=3, label=label
+        )

@@ -1,4 +1,4 @@
-"""Where the gain comes from, step by step, and what each round of a fit did."""
+"""What happened step by step: where the gain comes from, what each round did, how the evidence of a campaign grew."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from semisvm.campaign import Campaign, CampaignSummary, summarize_campaign
 from semisvm.decision import OperatingPoint
 from semisvm.estimators.progress import RoundRecord
-from semisvm.report.charts import changing_columns, column_title, listing_of
-from semisvm.report.scores import BLUE, GREY, last_step, pick_class, pyplot
+from semisvm.report.charts import changing_columns, last_step, pick_class
+from semisvm.report.scores import BLUE, GREY, INK, pyplot
+from semisvm.report.wording import column_title, listing_of, price_left
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.summary import FitSummary
 
 AUDIT_MEASURES = ("precision", "recall", "f_score")
+EVIDENCE_TITLE = "Evidence, relative to what certifies"
+PRICE_TITLE = "Labels that are still needed, about"
 
 
 @with_shared_docs
@@ -47,10 +51,7 @@ class AuditDisplay:
         %(drawn_class)s
         %(axes_of_charts)s
 
-        Returns
-        -------
-        AuditDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         check_is_fitted(estimator)
         final = last_step(estimator)
@@ -71,10 +72,7 @@ class AuditDisplay:
         %(drawn_class)s
         %(axes_of_charts)s
 
-        Returns
-        -------
-        AuditDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         return cls(summary.audits[pick_class(summary.audits, positive, "audits")]).plot(axes)
 
@@ -86,10 +84,7 @@ class AuditDisplay:
         ----------
         %(axes_of_charts)s
 
-        Returns
-        -------
-        AuditDisplay
-            The display itself.
+        %(drawn_display)s
         """
         if axes is None:
             axes = pyplot().subplots(1, 3, sharey=True, figsize=(9, 2.4), layout="constrained")[1]
@@ -146,10 +141,7 @@ class RoundsDisplay:
         %(axes_of_charts)s
         %(line_options)s
 
-        Returns
-        -------
-        RoundsDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         check_is_fitted(estimator)
         final = last_step(estimator)
@@ -172,10 +164,7 @@ class RoundsDisplay:
         %(axes_of_charts)s
         %(line_options)s
 
-        Returns
-        -------
-        RoundsDisplay
-            The display, drawn.
+        %(drawn_display)s
         """
         return cls(summary.rounds).plot(columns=columns, axes=axes, **line)
 
@@ -189,10 +178,7 @@ class RoundsDisplay:
         %(axes_of_charts)s
         %(line_options)s
 
-        Returns
-        -------
-        RoundsDisplay
-            The display itself.
+        %(drawn_display)s
         """
         names = list(self.columns) if columns is None else list(columns)
         unknown = [name for name in names if name not in self.columns]
@@ -225,3 +211,89 @@ def _new_axes(number: int) -> Any:
     for spare in axes[number:]:
         spare.remove()
     return axes[:number]
+
+
+@with_shared_docs
+class CampaignDisplay:
+    """Evidence against labels, and the price of each threshold; made by `from_campaign` or `from_summary`.
+
+    Parameters
+    ----------
+    campaign : CampaignSummary
+        What came of a campaign.
+
+    Attributes
+    ----------
+    %(figure_of_charts)s
+    """
+
+    def __init__(self, campaign: CampaignSummary) -> None:
+        self.campaign = campaign
+
+    @classmethod
+    @with_shared_docs
+    def from_campaign(cls, campaign: Campaign, *, axes: Any = None) -> CampaignDisplay:
+        """Draw a campaign.
+
+        Parameters
+        ----------
+        campaign : Campaign
+            The campaign.
+        %(axes_of_charts)s
+
+        %(drawn_display)s
+        """
+        return cls(summarize_campaign(campaign)).plot(axes)
+
+    @classmethod
+    @with_shared_docs
+    def from_summary(cls, summary: FitSummary, *, axes: Any = None) -> CampaignDisplay:
+        """Draw the campaign that the summary of a model holds.
+
+        Parameters
+        ----------
+        summary : FitSummary
+            Of a model that `semisvm certify apply` wrote.
+        %(axes_of_charts)s
+
+        %(drawn_display)s
+        """
+        if summary.campaign is None:
+            raise ValueError("The summary holds no campaign: semisvm certify apply writes a model that has one.")
+        return cls(summary.campaign).plot(axes)
+
+    @with_shared_docs
+    def plot(self, axes: Any = None) -> CampaignDisplay:
+        """Draw the evidence and the prices.
+
+        Parameters
+        ----------
+        %(axes_of_charts)s
+
+        %(drawn_display)s
+        """
+        if axes is None:
+            axes = pyplot().subplots(1, 2, figsize=(9, 3.2), layout="constrained")[1]
+        self.axes_ = np.atleast_1d(axes)
+        if self.axes_.size != 2:
+            raise ValueError(f"axes must be 2 axes, evidence and prices, got {self.axes_.size}.")
+        found, (left, right) = self.campaign, self.axes_
+        for path, done in zip(found.paths, found.certified_at, strict=True):
+            look = {"color": GREY, "linewidth": 1.0} if done is None else {"color": BLUE, "linewidth": 1.8}
+            left.plot(found.labels, 10.0 ** np.array(path), drawstyle="steps-post", **look)
+            if done is not None:
+                left.plot(done, 10.0 ** path[found.labels.index(done)], "o", color=BLUE, markersize=4)
+        left.axhline(1, color=INK, linestyle="--", linewidth=1.2)
+        left.set(yscale="log", xlabel="labels", title=EVIDENCE_TITLE)
+        needs = [0 if line["is_certified"] else line["forecast"] for line in found.thresholds]
+        places = np.arange(len(needs))
+        colors = [BLUE if line["is_certified"] else GREY for line in found.thresholds]
+        right.barh(places, [need or 0 for need in needs], color=colors)
+        for place, (line, need) in enumerate(zip(found.thresholds, needs, strict=True)):
+            right.text(need or 0, place, f" {price_left(line)}", va="center", fontsize=8)
+        names = [f"{line['n_accepted']:,}" for line in found.thresholds]
+        right.set(yticks=places, yticklabels=names, ylabel="rows accepted", title=PRICE_TITLE)
+        right.set_xlim(0, 1.35 * max([need or 0 for need in needs] + [1]))
+        right.invert_yaxis()
+        self.figure_ = left.figure
+        return self

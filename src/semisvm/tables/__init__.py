@@ -2,7 +2,8 @@
 
 from semisvm.tables.files import load, save
 from semisvm.tables.model import Model
-from semisvm.tables.read_whole import read_dataset, read_frame, rows_on_disk
+from semisvm.tables.partition_rows import rows_on_disk
+from semisvm.tables.read import read_dataset, read_frame
 from semisvm.tables.summary import FitSummary
 
 __all__ = ["FitSummary", "Model", "load", "read_dataset", "read_frame", "rows_on_disk", "save"]

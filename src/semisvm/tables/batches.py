@@ -28,7 +28,7 @@ import json
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
@@ -43,6 +43,7 @@ from semisvm.tables.delimited import open_delimited
 from semisvm.tables.disk import check_can_write, read_bytes, whole_file
 from semisvm.tables.training import BY_CAMPAIGN, name_drawn_column
 
+AnyPath = str | Path
 BatchFormat = Literal["csv", "label-studio", "argilla"]
 DONT_KNOW = "?"
 CONTROL, OBJECT = "label", "cells"  # names in the labeling configuration of Label Studio
@@ -51,12 +52,11 @@ NOBODY = "00000000-0000-0000-0000-000000000000"  # Argilla wants to know who ans
 
 @dataclass(frozen=True)
 class BatchRow:
-    """A row in a file for people: its number in the data file (from 1), its cells, how it was drawn, its answer."""
+    """A row in a file for people: its number in the data file (from 1), its cells, its answer or ""."""
 
     number: int
     cells: dict[str, Any]
-    drawn: str
-    label: str = ""
+    label: str
 
 
 def as_json_text(rows: Sequence[BatchRow], target: str, format: BatchFormat) -> str:
@@ -69,17 +69,17 @@ def _task(row: BatchRow) -> dict[str, Any]:
     result = {"from_name": CONTROL, "to_name": OBJECT, "type": "choices", "value": {"choices": [row.label]}}
     cells = {name: plain_cell(cell) for name, cell in row.cells.items()}
     return {
-        "data": {"row": row.number, "drawn": row.drawn, "cells": cells},
+        "data": {"row": row.number, "drawn": BY_CAMPAIGN, "cells": cells},
         "annotations": [{"result": [result], "was_cancelled": False}] if row.label else [],
     }
 
 
 def _record(row: BatchRow, target: str) -> dict[str, Any]:
-    fields = {argilla_name(name): str(_or_empty(plain_cell(cell))) for name, cell in row.cells.items()}
+    cells = {argilla_name(name): plain_cell(cell) for name, cell in row.cells.items()}
     return {
         "id": str(row.number),
-        "fields": fields,
-        "metadata": {"row": row.number, "drawn": row.drawn},
+        "fields": {name: "" if cell is None else str(cell) for name, cell in cells.items()},
+        "metadata": {"row": row.number, "drawn": BY_CAMPAIGN},
         "suggestions": {},
         "responses": {argilla_name(target): [{"value": row.label, "user_id": NOBODY}]} if row.label else {},
         "vectors": {},
@@ -89,10 +89,6 @@ def _record(row: BatchRow, target: str) -> dict[str, Any]:
 def argilla_name(name: str) -> str:
     """Return the name of a field or question as Argilla allows it: lower-case letters, digits, "_" and "-"."""
     return re.sub(r"[^a-z0-9_-]+", "_", name.lower()).strip("_") or "column"
-
-
-def _or_empty(cell: Any) -> Any:
-    return "" if cell is None else cell
 
 
 def setup_for(format: BatchFormat, classes: Sequence[str], target: str, columns: Sequence[str]) -> str:
@@ -110,8 +106,8 @@ def setup_for(format: BatchFormat, classes: Sequence[str], target: str, columns:
     return f"rg.Settings(fields=[{fields}], questions=[{question}])"
 
 
-def read_json_answers(path: str | Path, target: str) -> Iterator[tuple[str, str]]:
-    """Yield (row number, answer) as written in an export of either tool; the answer is "" where there is none.
+def _json_answers(path: AnyPath, target: str) -> Iterator[tuple[None, str, str]]:
+    """Yield (no line, row number, answer) of an export of either tool; the answer is "" where there is none.
 
     A row with several answers occurs several times. `target` is the label column, and so Argilla's question.
     """
@@ -131,7 +127,7 @@ def read_json_answers(path: str | Path, target: str) -> Iterator[tuple[str, str]
             reason = f"entry {number} is neither a task of Label Studio nor a record of Argilla with its row number"
             raise fault(path, reason, "Use the file that the campaign wrote, and export all of its data") from None
         for answer in answers or [""]:
-            yield str(row), answer
+            yield None, str(row), answer
 
 
 def _answers_of_task(task: Mapping[str, Any]) -> list[str]:
@@ -161,9 +157,9 @@ class Told:
 def write_batch(
     campaign: Campaign,
     n: int,
-    out: str | Path,
+    out: AnyPath,
     *,
-    data: str | Path | None = None,
+    data: AnyPath | None = None,
     format: BatchFormat = "csv",
     force: bool,
 ) -> int:
@@ -173,16 +169,16 @@ def write_batch(
     format   a CSV file, or the JSON of a labeling tool
     """
     check_can_write(out, force=force)
-    rows = _batch_rows(campaign, campaign.draw(n), data)
-    random.SystemRandom().shuffle(rows)
-    return _write_rows(campaign, rows, out, format, force)
+    drawn = campaign.draw(n)
+    shuffled = random.SystemRandom().sample(drawn, len(drawn))
+    return _write_rows(campaign, dict.fromkeys(shuffled, ""), out, data, format, force)
 
 
 def write_answers(
     campaign: Campaign,
-    out: str | Path,
+    out: AnyPath,
     *,
-    data: str | Path | None = None,
+    data: AnyPath | None = None,
     format: BatchFormat = "csv",
     force: bool,
 ) -> int:
@@ -192,46 +188,43 @@ def write_answers(
     the CSV file, which `semisvm fit` reads. The rows are marked as drawn "by campaign". Returns how many there are.
     """
     check_can_write(out, force=force)
-    rows = _batch_rows(campaign, list(campaign.labels), data)
     unknown = "" if format == "csv" else DONT_KNOW
-    said = [unknown if label is None else str(label) for label in campaign.labels.values()]
-    labeled = [replace(row, label=label) for row, label in zip(rows, said, strict=True)]
-    return _write_rows(campaign, labeled, out, format, force)
+    labels = {place: unknown if label is None else str(label) for place, label in campaign.labels.items()}
+    return _write_rows(campaign, labels, out, data, format, force)
 
 
-def _batch_rows(campaign: Campaign, places: list[int], data: str | Path | None) -> list[BatchRow]:
-    """Return rows of the pool with their cells; a data file that has changed is refused."""
-    source = Path(campaign.about["data"] if data is None else data)
-    require_data(campaign, source)
-    numbers = file_rows(campaign)[np.array(places, dtype=np.intp)]
-    cells = read_cells(load_model(campaign.about["model"]), source, numbers) if places else []
-    return [BatchRow(number + 1, own, BY_CAMPAIGN) for number, own in zip(numbers.tolist(), cells, strict=True)]
-
-
-def _write_rows(campaign: Campaign, rows: list[BatchRow], out: str | Path, format: BatchFormat, force: bool) -> int:
-    if not rows:
-        return 0
+def _write_rows(
+    campaign: Campaign, labels: dict[int, str], out: AnyPath, data: AnyPath | None, format: BatchFormat, force: bool
+) -> int:
+    """Write rows of the pool with their cells and these labels; a data file that has changed is refused."""
     import pandas
 
+    source = Path(campaign.about["data"] if data is None else data)
+    require_data(campaign, source)
+    if not labels:
+        return 0
+    model = load_model(campaign.about["model"])
+    numbers = file_rows(campaign)[list(labels)]
+    cells = read_cells(model, source, numbers)
+    rows = list(map(BatchRow, (numbers + 1).tolist(), cells, labels.values()))
     target, name = campaign.about["target"], campaign.about["row_column"]
     with whole_file(out, force=force) as unfinished:
         if format == "csv":
-            model = load_model(campaign.about["model"])
             drawn = name_drawn_column(getattr(model.encoder, "names", ()))
-            lines = [{name: row.number, **row.cells, drawn: row.drawn, target: row.label} for row in rows]
+            lines = [{name: row.number, **row.cells, drawn: BY_CAMPAIGN, target: row.label} for row in rows]
             pandas.DataFrame(lines).to_csv(unfinished, index=False)
         else:
             unfinished.write_text(as_json_text(rows, target, format), encoding="utf-8")
     return len(rows)
 
 
-def read_answers(campaign: Campaign, path: str | Path) -> Told:
+def read_answers(campaign: Campaign, path: AnyPath) -> Told:
     """Read a filled-in file and tell the campaign; a cell that can't be understood is an error with its line.
 
     `path` is a CSV file with the columns of a batch (others are ignored), or a .json export of Label Studio or Argilla.
     """
     is_json = Path(path).suffix.lower() == ".json"
-    found = _json_answers(campaign, path) if is_json else _csv_answers(campaign, path)
+    found = _json_answers(path, campaign.about["target"]) if is_json else _csv_answers(campaign, path)
     numbers = file_rows(campaign) + 1
     classes = campaign.classes or []
     answers: dict[int, str | None] = {}
@@ -254,7 +247,7 @@ def read_answers(campaign: Campaign, path: str | Path) -> Told:
     return Told(campaign.n_labels - n_before, len(campaign.corrections) - n_corrected, n_empty)
 
 
-def _csv_answers(campaign: Campaign, path: str | Path) -> Iterator[tuple[int | None, str, str]]:
+def _csv_answers(campaign: Campaign, path: AnyPath) -> Iterator[tuple[int, str, str]]:
     """Yield (line, row number, answer) of a CSV file; the answer is "" where there is none."""
     text = open_delimited(path)
     target, name = campaign.about["target"], campaign.about["row_column"]
@@ -267,20 +260,13 @@ def _csv_answers(campaign: Campaign, path: str | Path) -> Iterator[tuple[int | N
         yield line, cells[at_row].strip(), cells[at_label].strip()
 
 
-def _json_answers(campaign: Campaign, path: str | Path) -> Iterator[tuple[int | None, str, str]]:
-    for number, answer in read_json_answers(path, campaign.about["target"]):
-        yield None, number, answer
-
-
-def _row_number(path: str | Path, cell: str, numbers: np.ndarray, line: int | None) -> int:
+def _row_number(path: AnyPath, cell: str, numbers: np.ndarray, line: int | None) -> int:
     """Return the place in the pool of a row whose number in the file is given; `numbers` are those of the pool."""
-    try:
-        number = int(cell.strip())
-    except ValueError:
-        reason = f"{shorten(cell)} is not a row number"
-        raise fault(path, reason, "Leave the column of row numbers as the campaign wrote it", line=line) from None
+    number = int(cell) if cell.strip().isdecimal() else -1
     place = int(np.searchsorted(numbers, number))
-    if place == len(numbers) or numbers[place] != number:
-        reason = f"row {number} is not one of the {len(numbers)} rows of the data file that had no label"
-        raise fault(path, reason, "Leave the column of row numbers as the campaign wrote it", line=line)
-    return place
+    if place < len(numbers) and numbers[place] == number:
+        return place
+    reason = f"row {number} is not one of the {len(numbers)} rows of the data file that had no label"
+    if number < 0:
+        reason = f"{shorten(cell)} is not a row number"
+    raise fault(path, reason, "Leave the column of row numbers as the campaign wrote it", line=line)

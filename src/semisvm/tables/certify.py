@@ -23,7 +23,7 @@ from semisvm.campaign.model import scores_for_class
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import fault, suggest
 from semisvm.tables.disk import check_can_write
-from semisvm.tables.files import load, model_digest, replace_summary, save
+from semisvm.tables.files import load, model_digest, replace_summary
 from semisvm.tables.folders import folder_digest
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, read_codes
@@ -194,14 +194,6 @@ def certified_model(campaign: Campaign, *, model_path: str | Path | None = None)
 
 def _from_new_line(shown: tuple[float, ...], old: float, new: float) -> tuple[float, ...]:
     return tuple(scores_beyond(undo_beyond(np.array(shown), old), new).tolist())
-
-
-def save_certified_model(
-    campaign: Campaign, out: str | Path, *, model_path: str | Path | None = None, force: bool = False
-) -> Path:
-    """Write the model with the certified threshold; see `certified_model`."""
-    check_can_write(out, force=force)
-    return save(certified_model(campaign, model_path=model_path), out, force=force)
 
 
 def file_digest(path: str | Path) -> str:

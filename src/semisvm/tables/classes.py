@@ -30,18 +30,10 @@ SEEM_EMPTY = frozenset({"?", "-", "--", "unlabeled", "unknown", "none", "todo", 
 
 @dataclass(frozen=True)
 class Classes:
-    """The names of the classes in their order; of two, the second is the positive one.
+    """The names of the classes in their order; of two, the second is the positive one."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The labels as text.
-    are_numbers : bool
-        Whether all labels are numbers; then "1.0" and "1" are the same class.
-    """
-
-    names: tuple[str, ...]
-    are_numbers: bool
+    names: tuple[str, ...]  # the labels as text
+    are_numbers: bool  # whether all labels are numbers; then "1.0" and "1" are the same class
 
     def codes_of(self, texts: Sequence[str]) -> np.ndarray:
         """Return the place of each label among the names: -1 for no label, -2 for a label that is no class here.

@@ -9,6 +9,7 @@ Numbers may be written with thousands separators, a currency or a unit: `looks_l
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -226,9 +227,11 @@ def _formats_of(words: pandas.Series) -> list[str]:
 # ---- numbers as people write them ----
 
 
-def looks_like_numbers(words: pandas.Series) -> bool:
+def looks_like_numbers(words: Sequence[str]) -> bool:
     """Whether nearly all words are digits with separators, a currency or a unit, and not codes."""
-    sample = words.head(1000)
+    import pandas
+
+    sample = pandas.Series(words, dtype="str")
     has_mark = sample.str.contains(r"[^\d\s+-]", regex=True)
     return len(sample) > 0 and bool(
         sample.str.fullmatch(_LIKE_NUMBER).mean() >= SHARE_LIKE_NUMBERS

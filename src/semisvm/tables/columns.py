@@ -104,7 +104,7 @@ def decide(name: str, facts: ColumnFacts, wanted: Type | None = None, decimal: s
         return Column(name, wanted)
     column: Column | Unused | None = None
     if wanted in (None, "number") and decimal is not None and len(facts.odd) <= STRAY_SPELLINGS:
-        column = Column(name, "number", decimal, tuple(facts.odd)) if looks_like_numbers(_sample(facts)) else None
+        column = Column(name, "number", decimal, tuple(facts.odd)) if looks_like_numbers(facts.sample) else None
     if wanted in (None, "number") and column is None:
         column = _as_number(name, facts, wanted)
     if column is not None:
@@ -186,19 +186,13 @@ def remark_on(column: Column, facts: ColumnFacts) -> str:
         return f"{', '.join(map(repr, column.strays))} counts as an empty cell"
     if column.type in ("category", "text") and _nearly_numbers(facts):
         return f"{_nearly_numbers(facts)}: correct these cells, or empty them, if it is a measurement"
-    if column.type in ("category", "text") and facts.kind == TEXT and looks_like_numbers(_sample(facts)):
+    if column.type in ("category", "text") and facts.kind == TEXT and looks_like_numbers(facts.sample):
         shown = repr(facts.sample[0])
         return f"looks like numbers, for example {shown}: say which mark ends the whole part (`decimal`)"
     is_plain = column.type == "number" and not column.format and facts.n_numbers == facts.n > FEWEST_KEYS
     if is_plain and facts.are_whole and facts.ascending:
         return "is a different whole number in every row: leave it out (`drop`) if it is an identifier"
     return ""
-
-
-def _sample(facts: ColumnFacts) -> pandas.Series:
-    import pandas
-
-    return pandas.Series(facts.sample, dtype="str")
 
 
 # ---- cells as values ----

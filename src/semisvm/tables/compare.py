@@ -13,48 +13,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Estimate, OperatingPoint
-from semisvm.estimators import NAMES, Method, find_method
+from semisvm.decision import Estimate
+from semisvm.errors import DataError, fault
+from semisvm.estimators import METHODS, NAMES, find_method
 from semisvm.tables.encode import STANDARD
 from semisvm.tables.held_out import (
-    ACCURACY,
-    COST,
+    BASELINE,
     MERIT_CONFIDENCE,
     MOST_UNLABELED,
-    RANKING,
     Bench,
-    HeldOutScores,
-    Merit,
-    judge,
-    judge_ranking,
-    score_held_out,
+    MethodTrial,
+    make_bench,
     small_bench,
+    try_method,
 )
-from semisvm.tables.methods import Settings, StoppedError, Tell, say_nothing, sets_thresholds, settings_to_try, why_not
-from semisvm.tables.operating import place_thresholds, predict_codes
+from semisvm.tables.methods import (
+    Settings,
+    StoppedError,
+    Tell,
+    say_nothing,
+    settings_to_try,
+    why_not,
+    with_usual_kernel,
+)
+from semisvm.tables.positives_only import compare_positives
 from semisvm.tables.summary import ComparisonSummary, MethodResult
-from semisvm.tables.training import training_of
-
-BASELINE = "supervised"
-
-
-@dataclass(frozen=True)
-class MethodTrial:
-    """One method on the folds, with its operating points by class."""
-
-    method: Method
-    held_out: HeldOutScores
-    merit: Merit
-    points: dict[str, OperatingPoint]
-
-    @property
-    def reaches(self) -> bool:
-        return all(point.reached for point in self.points.values())
+from semisvm.tables.training import Training, training_of
 
 
 @dataclass
@@ -154,8 +142,8 @@ class Comparison:
                     standard_error=entry.merit.error,
                     difference=self.difference(entry),
                     reaches_target=entry.reaches,
-                    seconds=entry.held_out.seconds,
-                    complaints=entry.held_out.complaints,
+                    seconds=entry.seconds,
+                    complaints=entry.complaints,
                 )
                 for entry in self.entries
             ),
@@ -171,16 +159,16 @@ def compare_methods(
 ) -> Comparison:
     """Compare the named methods; the supervised baseline comes first, whether it is named or not."""
     n_unlabeled = int((bench.codes < 0).sum())
-    comparison = Comparison(measure_for(bench, settings), n_unlabeled=n_unlabeled, preferred=preferred)
+    comparison = Comparison(bench.measure_for(settings), n_unlabeled=n_unlabeled, preferred=preferred)
     names = [BASELINE, *(name for name in methods if name != BASELINE)]
-    for number, method in enumerate(map(find_method, names)):
-        tell_of_it = partial(_tell_with, tell, f" (method {number + 1} of {len(names)})")
+    for number, method in enumerate(map(find_method, names), 1):
+        place = f" (method {number} of {len(names)})"
         reason = why_not(method, bench.views.form(settings.view), settings)
         if reason:
             comparison.left_out[method.name] = reason
             continue
         try:
-            comparison.entries.append(try_method(method, settings, bench, tell_of_it))
+            comparison.entries.append(try_method(method, settings, bench, _tell_of(tell, place)))
         except (StoppedError, KeyboardInterrupt):
             if not comparison.entries:
                 raise KeyboardInterrupt from None
@@ -193,28 +181,8 @@ def compare_methods(
     return comparison
 
 
-def measure_for(bench: Bench, settings: Settings) -> str:
-    """Return what methods are compared by."""
-    if settings.costs is not None:
-        return COST
-    return RANKING if len(bench.classes) == 2 else ACCURACY
-
-
-def try_method(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> MethodTrial:
-    """Cross-fit one method and judge its predictions."""
-    found = score_held_out(method, settings, bench, tell)
-    codes = bench.codes[found.rows]
-    may_move = not sets_thresholds(method, settings)
-    points = place_thresholds(found.scores, codes, settings, bench.classes, may_move=may_move)
-    if measure_for(bench, settings) == RANKING:
-        return MethodTrial(method, found, judge_ranking(found.scores, codes), points)
-    threshold = points[bench.classes[1]].threshold if len(bench.classes) == 2 else 0.0
-    merit = judge(predict_codes(found.scores, threshold), codes, bench.classes, settings.costs)
-    return MethodTrial(method, found, merit, points)
-
-
-def _tell_with(tell: Tell, more: str, what: str, *progress: Any) -> None:
-    tell(what + more, *progress)
+def _tell_of(tell: Tell, place: str) -> Tell:
+    return lambda what, *progress: tell(what + place, *progress)
 
 
 # ---- tuning ----
@@ -256,7 +224,40 @@ def _is_clearly_better(one: MethodTrial, other: MethodTrial) -> bool:
     return one.merit.mean - other.merit.mean > one.merit.error_of_gap(other.merit)
 
 
-# ---- rows in memory ----
+# ---- all of it ----
+
+
+def compare_on(
+    training: Training,
+    settings: Settings,
+    methods: Sequence[str] = (),
+    *,
+    most_unlabeled: int = MOST_UNLABELED,
+    tune: bool = False,
+    tell: Tell = say_nothing,
+) -> ComparisonSummary:
+    """Compare methods (all by default) on the training rows; the parameters are those of `fit.fit_model`."""
+    for name in methods:
+        if name == "auto":
+            raise DataError("'auto' is no method but a choice among all of them: leave `method` out to compare them.")
+        find_method(name)
+    views = training.views()
+    if training.has_positives_only:
+        settings = with_usual_kernel(settings, views.form(settings.view))
+        return compare_positives(training, views.form(), settings, methods, most_unlabeled=most_unlabeled, tell=tell)
+    try:
+        bench = make_bench(views, training.labels, seed=settings.seed, most=most_unlabeled, measures=training.measures)
+    except ValueError as error:
+        raise fault(training.name, str(error), "Label at least two rows of each class") from None
+    if tune:
+        settings = tune_settings(bench, settings, tell)
+    settings = with_usual_kernel(settings, views.form(settings.view))
+    if not methods and not training.n_unlabeled:
+        methods = [BASELINE]
+    elif not methods:  # methods that need a target are compared only if there is one
+        fitting = [one for one in METHODS if not one.for_one_class and (settings.has_target or not one.sets_threshold)]
+        methods = [one.name for one in fitting]
+    return compare_methods(bench, settings, methods, tell).summary()
 
 
 def compare(
@@ -319,9 +320,7 @@ def compare(
     >>> found.measure
     'ranking'
     """
-    from semisvm.tables.fit import compare_on
-
     training = training_of(X, y, pos_label=pos_label, unlabeled=unlabeled)
     by_name = None if costs is None else {str(label): cost for label, cost in dict(costs).items()}
     settings = Settings(costs=by_name, seed=random_state)
-    return compare_on(training, settings, methods, most_unlabeled=max_unlabeled, tune=tune).summary()
+    return compare_on(training, settings, methods, most_unlabeled=max_unlabeled, tune=tune)

@@ -1,9 +1,9 @@
-"""Tables under a header: delimited text (CSV, TSV, ARFF) line by line, and spreadsheets.
+"""Delimited text, CSV, TSV and ARFF, as frames of named columns.
 
-Python's csv reader splits the rows of text, so quoted cells may hold delimiters and line breaks, and the line of each
-row in the file is known. Each row must have one cell for each name; blank lines don't count. This is slow and holds the
-whole text in memory. `semisvm.tables.read` uses it only for files that Arrow can't read as they are: to say what is
-wrong and in which line, or to write the rows again in the plain form that Arrow reads (`clean`).
+Arrow parses text, some thousands of rows at a time. Where it refuses a file, or would read it differently (spaces
+before quotes, a header of several lines, ARFF), Python's csv reader splits the rows: quoted cells may hold delimiters
+and line breaks, and the line of each row in the file is known, so it can be said what is wrong and where. Each row must
+have one cell for each name; blank lines don't count. This is slow and holds the whole text in memory.
 
 ARFF is Weka's format: a header that declares the columns, then rows of cells.
 
@@ -15,32 +15,36 @@ ARFF is Weka's format: a header that declares the columns, then rows of cells.
     18.0, ?
 
 A "?" is a missing cell. What a declared type promises is not checked.
-
-Of a spreadsheet the first sheet is read, whole; its first row names the columns.
 """
 
 from __future__ import annotations
 
 import csv
+import lzma
 import re
-from collections.abc import Collection, Iterator, Sequence
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from importlib.util import find_spec
-from io import BytesIO, StringIO
-from itertools import chain
-from math import isfinite
+from io import StringIO, TextIOWrapper
+from itertools import chain, islice
+from math import isfinite, nan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from semisvm.errors import DataError, fault, shorten
-from semisvm.tables.columns import as_read
-from semisvm.tables.disk import read_bytes, read_text
+from semisvm.tables.disk import COMPRESSIONS, FOREIGN_MARKS, open_stream, read_text
 
 if TYPE_CHECKING:
     import pandas
 
+ROWS_AT_A_TIME = 65_536
+BYTES_AT_A_TIME = 1_000_000  # of text that Arrow parses at a time
+BYTES_LOOKED_AT = 65_536  # of the beginning of a file, to decide whether Arrow reads it as it is, and to guess rows
+UNREADABLE = (OSError, EOFError, ValueError, csv.Error, zlib.error, lzma.LZMAError)
 # How R, NumPy, pandas and databases write "nothing here"; an empty cell is the plainest.
 MISSING_SPELLINGS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})
 
@@ -51,27 +55,123 @@ _ESCAPED = re.compile(r"\\(.)")
 
 @dataclass(frozen=True)
 class DelimitedText:
-    """Text of rows under known column names; `first_line` is the line of the file where that text begins."""
+    """A file of rows under known column names; `first_line` is the line of the file where the rows begin."""
 
     path: Path
     names: tuple[str, ...]
-    body: str
     first_line: int
     delimiter: str
+    is_arff: bool = False
     quote: str = '"'
-    escape: str | None = None
-    missing: frozenset[str] = MISSING_SPELLINGS
+
+    # ---- columns ----
+
+    def frames(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[tuple[int, pandas.DataFrame]]:
+        """Yield (rows that come before, `wanted` columns): those in `numbers` as float64, all others as text."""
+        import pyarrow
+
+        n_given = 0
+        if self.suits_arrow():
+            try:
+                for frame in self.frames_by_arrow(numbers, wanted):
+                    yield n_given, frame
+                    n_given += len(frame)
+            except (pyarrow.ArrowException, *UNREADABLE):
+                pass  # the other reader goes on, or says what is wrong
+            else:
+                if n_given:
+                    return
+        for frame in self.frames_by_line(numbers, wanted, skip=n_given):
+            yield n_given, frame
+            n_given += len(frame)
+
+    def guess_rows(self, n_first: int) -> int | None:
+        """Estimate how many rows there are, of which the first frame has `n_first`; None where that is not possible."""
+        if self.is_arff or self.path.suffix.lower() in COMPRESSIONS:
+            return None
+        size = self.path.stat().st_size
+        if size <= BYTES_LOOKED_AT:
+            return n_first
+        with open(self.path, "rb") as stream:
+            return round(size * stream.read(BYTES_LOOKED_AT).count(b"\n") / BYTES_LOOKED_AT)
+
+    def suits_arrow(self) -> bool:
+        """Whether Arrow reads the file as it is: UTF-8, a header of one line, quotes only right after delimiters."""
+        if self.is_arff:
+            return False
+        try:
+            with closing(open_stream(self.path)) as stream:
+                beginning = stream.read(BYTES_LOOKED_AT)
+        except UNREADABLE:
+            return False
+        mark = re.escape(self.delimiter.encode())
+        # inside a quoted cell a quote is doubled, or ends the cell; this one begins a cell, after a space
+        has_spaced_quote = re.search(mark + b' +"[^"\r\n' + mark + b"]", beginning) is not None
+        is_foreign = b"\0" in beginning or any(beginning.startswith(foreign) for foreign in FOREIGN_MARKS)
+        header = beginning.split(b"\n", 1)[0]
+        is_one_line = bool(header.strip()) and header.count(b'"') % 2 == 0 and b"\r" not in header[:-1]
+        return is_one_line and not has_spaced_quote and not is_foreign
+
+    def frames_by_arrow(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[pandas.DataFrame]:
+        """Let Arrow read the file as it is; an error of Arrow's, or a ValueError, where it can't."""
+        import pyarrow
+        from pyarrow import csv as arrow_csv
+
+        types = {name: pyarrow.float64() if name in numbers else pyarrow.string() for name in self.names}
+        read = arrow_csv.ReadOptions(column_names=list(self.names), skip_rows=1, block_size=BYTES_AT_A_TIME)
+        parse = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        convert = arrow_csv.ConvertOptions(
+            column_types=types, null_values=sorted(MISSING_SPELLINGS), strings_can_be_null=True, include_columns=wanted
+        )
+        with (
+            closing(open_stream(self.path)) as stream,
+            arrow_csv.open_csv(stream, read, parse, convert) as batches,
+        ):
+            for batch in batches:
+                frame = batch.to_pandas()
+                if any(np.isinf(frame[name].to_numpy()).any() for name in wanted if name in numbers):
+                    raise ValueError("an infinite number")
+                if len(frame):
+                    yield frame
+
+    def frames_by_line(self, numbers: frozenset[str], wanted: list[str], skip: int = 0) -> Iterator[pandas.DataFrame]:
+        """Check every row, and yield those after the first `skip`."""
+        import pandas
+
+        rows = self.rows()
+        n_rows = sum(1 for _ in islice(rows, skip))
+        places = {name: i for i, name in enumerate(self.names) if name in wanted}
+        while part := [cells for _, cells in islice(rows, ROWS_AT_A_TIME)]:
+            n_rows += len(part)
+            columns = {name: self._column([row[i] for row in part], name, numbers) for name, i in places.items()}
+            yield pandas.DataFrame(columns, index=range(len(part)))
+        if not n_rows:
+            raise fault(self.path, "a header and no rows", "Add rows below the header", line=self.first_line - 1)
+
+    def _column(self, cells: list[str], name: str, numbers: frozenset[str]) -> Any:
+        import pyarrow
+
+        if name not in numbers:
+            given = [None if self._is_missing(cell) else cell for cell in cells]
+            return pyarrow.array(given, pyarrow.string()).to_pandas()
+        values = [nan if self._is_missing(cell) else parse_number(cell) for cell in cells]
+        if None in values:
+            self.refuse_wrong_number(numbers, may_be_empty=True)
+        return np.array(values, dtype=np.float64)
+
+    def _is_missing(self, cell: str) -> bool:
+        word = cell.strip()
+        return word in MISSING_SPELLINGS or (self.is_arff and word == "?")
+
+    # ---- lines ----
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield (line, cells) of each row that is not blank; a row with too few or too many cells is a fault."""
-        _allow_long_cells(len(self.body))
-        reader = csv.reader(
-            StringIO(self.body),
-            delimiter=self.delimiter,
-            quotechar=self.quote,
-            escapechar=self.escape,
-            skipinitialspace=True,
-            strict=True,  # otherwise a quote that is never closed swallows the rest of the file without an error
+        text = read_text(self.path)
+        lines: Iterable[str] = islice(StringIO(text), self.first_line - 1, None)
+        escape = "\\" if self.is_arff else None
+        reader = _split(
+            self._without_comments(lines) if self.is_arff else lines, len(text), self.delimiter, self.quote, escape
         )
         line = self.first_line
         try:
@@ -79,54 +179,43 @@ class DelimitedText:
                 if len(cells) == len(self.names):
                     yield line, cells
                 elif len(cells) > 1 or any(cell.strip() for cell in cells):
-                    raise self._ragged(line, cells)
+                    reason = f"the row has {len(cells)} cells where the header has {len(self.names)}"
+                    remedy = "Add or remove cells, or quote those with a delimiter"
+                    raise fault(self.path, reason, remedy, line=line)
                 line = self.first_line + reader.line_num
         except csv.Error as error:
             raise _misquoted(self.path, line, error) from None
 
-    def clean(self, skip: int = 0) -> tuple[BytesIO, int]:
-        """Write the rows after the first `skip` ones in the plainest form: comma, double quotes, empty where missing.
+    def _without_comments(self, lines: Iterable[str]) -> Iterator[str]:
+        """The lines of ARFF rows, with blank ones for comments, so that lines keep their numbers."""
+        for number, line in enumerate(lines, self.first_line):
+            if line.lstrip().startswith("{"):
+                reason = "a sparse row ({index value, ...})"
+                raise fault(self.path, reason, "Save the file as dense ARFF, CSV or LIBSVM text", line=number)
+            yield "\n" if line.lstrip().startswith("%") else line
 
-        Returns the text and the number of characters in its longest row.
-        """
-        text = StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        n_rows = longest = 0
-        for n_rows, (_, cells) in enumerate(self.rows(), start=1):
-            if n_rows > skip:
-                written = writer.writerow(["" if cell.strip() in self.missing else cell for cell in cells])
-                longest = max(longest, written)
-        if n_rows == 0:
-            reason, remedy = "a header and no rows", "Add rows below the header"
-            raise fault(self.path, reason, remedy, line=self.first_line - 1)
-        return BytesIO(text.getvalue().encode()), longest
-
-    def find_wrong_number(self, columns: Collection[str], *, may_be_empty: bool) -> DataError | None:
-        """Describe the first cell of these columns that is not a finite number; None where all of them are."""
+    def refuse_wrong_number(self, columns: Collection[str], *, may_be_empty: bool) -> None:
+        """Raise a fault that names the first cell of these columns that is not a finite number, if there is one."""
         places = [i for i, name in enumerate(self.names) if name in columns]
         for line, cells in self.rows():
             for i in places:
-                is_empty = cells[i].strip() in self.missing
-                if not (is_empty and may_be_empty) and (is_empty or parse_number(cells[i]) is None):
-                    return self._wrong_number(line, self.names[i], cells[i], may_be_empty)
-        return None
+                reason, remedy = self._wrong_number(cells[i], may_be_empty)
+                if reason:
+                    raise fault(self.path, f"column {self.names[i]!r} {reason}", remedy, line=line)
 
-    def _wrong_number(self, line: int, name: str, cell: str, may_be_empty: bool) -> DataError:
-        if cell.strip() in self.missing:
-            reason = f"column {name!r} has no value ({shorten(cell)})"
-            return fault(self.path, reason, "Fill it in, or leave the row or the column out", line=line)
-        reason = f"column {name!r} holds {shorten(cell)} where a finite number is expected"
+    def _wrong_number(self, cell: str, may_be_empty: bool) -> tuple[str, str]:
+        """What is wrong with a cell that should be a number, and the remedy; "" where it is one."""
+        is_empty = self._is_missing(cell)
+        if is_empty and not may_be_empty:
+            return f"has no value ({shorten(cell)})", "Fill it in, or leave the row or the column out"
+        if is_empty or parse_number(cell) is not None:
+            return "", ""
+        remedy = "Write a number, or leave the row or the column out"
         if parse_number(cell.replace(",", ".")) is not None:
             remedy = "Write decimals with a point, not a comma"
         elif may_be_empty:
             remedy = "Write a number with a decimal point, or leave the cell empty"
-        else:
-            remedy = "Write a number, or leave the row or the column out"
-        return fault(self.path, reason, remedy, line=line)
-
-    def _ragged(self, line: int, cells: list[str]) -> DataError:
-        reason = f"the row has {len(cells)} cells where the header has {len(self.names)}"
-        return fault(self.path, reason, "Add or remove cells, or quote those with a delimiter", line=line)
+        return f"holds {shorten(cell)} where a finite number is expected", remedy
 
 
 def parse_number(text: str) -> float | None:
@@ -139,34 +228,46 @@ def parse_number(text: str) -> float | None:
 
 
 def open_delimited(path: str | Path, *, delimiter: str | None = None) -> DelimitedText:
-    """Read a file's text and the names in its header line.
+    """Read the names in the header of a file.
 
     Without a `delimiter` the header tells: a comma if it has one, else a semicolon, else a tab.
     """
     path = Path(path)
+    try:
+        with TextIOWrapper(open_stream(path), "utf-8-sig") as lines:
+            found = _read_header(path, lines, 0, delimiter)
+        if all(name.isprintable() for name in found.names):
+            return found
+    except UNREADABLE:
+        pass  # the whole text tells what is wrong, and where
     text = read_text(path)
-    stream = StringIO(text)
-    blank = 0
-    for opening in stream:
-        if opening.strip():
-            break
-        blank += 1
-    else:
+    return _read_header(path, StringIO(text), len(text), delimiter)
+
+
+def _read_header(path: Path, lines: Iterator[str], size: int, delimiter: str | None) -> DelimitedText:
+    """Read the first line that is not blank: names that are all different, and not all of them numbers."""
+    line, opening = next(((line, text) for line, text in enumerate(lines, start=1) if text.strip()), (0, ""))
+    if not line:
         raise fault(path, "nothing but blank lines", "Write the table again, or point to another file")
-    delimiter = delimiter or guess_delimiter(opening)
-    _allow_long_cells(len(text))
-    reader = csv.reader(chain([opening], stream), delimiter=delimiter, skipinitialspace=True, strict=True)
-    names = _header(path, reader, blank + 1)
-    return DelimitedText(path, names, stream.read(), blank + reader.line_num + 1, delimiter)
-
-
-def guess_delimiter(header: str) -> str:
-    """Return what separates the cells of a header line."""
-    return next((mark for mark in ",;\t" if mark in header), ",")
+    delimiter = delimiter or next((mark for mark in ",;\t" if mark in opening), ",")
+    reader = _split(chain([opening], lines), size, delimiter)
+    try:
+        names = tuple(name.strip() for name in next(reader))
+    except csv.Error as error:
+        raise _misquoted(path, line, error) from None
+    if all(_spells_float(name) for name in names):
+        remedy = "Add a header line that names the columns"
+        raise fault(path, "numbers where the column names belong", remedy, line=line)
+    if "" in names:
+        reason = f"column {names.index('') + 1} has no name"
+        remedy = "Name it, or leave the column out (in pandas: to_csv(..., index=False))"
+        raise fault(path, reason, remedy, line=line)
+    require_different(path, names, line)
+    return DelimitedText(path, names, line + reader.line_num, delimiter)
 
 
 def open_arff(path: str | Path) -> DelimitedText:
-    """Read the declarations of an ARFF file, and the text of the rows below them."""
+    """Read the declarations of an ARFF file."""
     path = Path(path)
     lines = read_text(path).split("\n")
     names: list[str] = []
@@ -184,36 +285,16 @@ def open_arff(path: str | Path) -> DelimitedText:
     if not names:
         raise fault(path, "no @attribute is declared before @data", "Declare one for each column", line=number)
     require_different(path, names)
-    body = _arff_body(path, lines[number:], number + 1)
     # ARFF allows both quotes and Weka writes the single one: that one, if there is any
-    quote = "'" if "'" in body else '"'
-    return DelimitedText(path, tuple(names), body, number + 1, ",", quote, "\\", MISSING_SPELLINGS | {"?"})
+    has_single = any("'" in line and not line.lstrip().startswith("%") for line in lines[number:])
+    return DelimitedText(path, tuple(names), number + 1, ",", is_arff=True, quote="'" if has_single else '"')
 
 
 def require_different(path: Path, names: Sequence[str], line: int | None = None) -> None:
     """Refuse a table in which two columns have the same name."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
+    for name, n in Counter(names).items():
+        if n > 1:
             raise fault(path, f"two columns are called {name!r}", "Rename one of them", line=line)
-        seen.add(name)
-
-
-def _header(path: Path, reader: Iterator[list[str]], line: int) -> tuple[str, ...]:
-    """Return the names in a header row, which must be there, all different, and not numbers."""
-    try:
-        names = tuple(name.strip() for name in next(reader))
-    except csv.Error as error:
-        raise _misquoted(path, line, error) from None
-    if all(_spells_float(name) for name in names):
-        remedy = "Add a header line that names the columns"
-        raise fault(path, "numbers where the column names belong", remedy, line=line)
-    if "" in names:
-        reason = f"column {names.index('') + 1} has no name"
-        remedy = "Name it, or leave the column out (in pandas: to_csv(..., index=False))"
-        raise fault(path, reason, remedy, line=line)
-    require_different(path, names, line)
-    return names
 
 
 def _declared_name(path: Path, line: str, number: int) -> str:
@@ -225,25 +306,18 @@ def _declared_name(path: Path, line: str, number: int) -> str:
     return bare if bare is not None else _ESCAPED.sub(r"\1", single if single is not None else double)
 
 
-def _arff_body(path: Path, lines: list[str], first_line: int) -> str:
-    """Return the rows as delimited text; comments become blank lines, so that lines keep their numbers."""
-    for i, line in enumerate(lines):
-        if line.lstrip().startswith("{"):
-            reason = "a sparse row ({index value, ...})"
-            raise fault(path, reason, "Save the file as dense ARFF, CSV or LIBSVM text", line=first_line + i)
-        if line.lstrip().startswith("%"):
-            lines[i] = ""
-    return "\n".join(lines)
+def _split(lines: Iterable[str], size: int, delimiter: str, quote: str = '"', escape: str | None = None) -> Any:
+    """Split lines of text into cells; none of them is longer than `size`, if that is beyond what csv allows."""
+    csv.field_size_limit(max(csv.field_size_limit(), size))
+    # strict: otherwise a quote that is never closed swallows the rest of the file without an error
+    return csv.reader(
+        lines, delimiter=delimiter, quotechar=quote, escapechar=escape, skipinitialspace=True, strict=True
+    )
 
 
 def _misquoted(path: Path, line: int, error: csv.Error) -> DataError:
     remedy = "Look for a quote that is never closed, or for text right after a closing quote"
     return fault(path, f"the row can't be split into cells ({error})", remedy, line=line)
-
-
-def _allow_long_cells(size: int) -> None:
-    """Raise the csv module's limit on cells; it protects memory, but here the whole text is in memory already."""
-    csv.field_size_limit(max(csv.field_size_limit(), size))
 
 
 def _spells_float(text: str) -> bool:
@@ -252,49 +326,3 @@ def _spells_float(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-# ---- spreadsheets ----
-
-SHEET_ENGINES = {"xlsx": ("openpyxl", "openpyxl"), "ods": ("odf", "odfpy")}  # pandas' engine, and its package
-
-
-def read_sheet(path: Path, kind: str) -> pandas.DataFrame:
-    """Read the first sheet of a spreadsheet; its first row names the columns."""
-    import pandas
-
-    if not path.is_file() or path.stat().st_size == 0:
-        read_bytes(path)  # says what is wrong with it
-    engine, package = SHEET_ENGINES[kind]
-    if find_spec(engine) is None:
-        reason = f"reading .{kind} files needs the package {package}, which is not installed"
-        raise fault(path, reason, f"Install it (pip install {package}), or save the sheet as CSV")
-    try:
-        frame = pandas.read_excel(path, engine=engine, sheet_name=0)  # type: ignore[call-overload]
-    except Exception as error:  # the engines raise many unrelated types on bad bytes
-        complaint = (str(error).splitlines() or [type(error).__name__])[0]
-        raise fault(path, f"can't be read as a spreadsheet ({complaint})", "Copy or write it again") from None
-    unnamed = [number for number, name in enumerate(frame.columns, 1) if str(name).startswith("Unnamed:")]
-    if unnamed:
-        raise fault(path, f"column {unnamed[0]} has no name", "Name it in the first row, or delete the column", line=1)
-    if not len(frame):
-        raise fault(path, "no rows in the first sheet", "Add rows below the names of the columns")
-    return frame.rename(columns=lambda name: str(name).strip())
-
-
-def sheet_columns(path: Path, frame: pandas.DataFrame, numbers: frozenset[str], start: int) -> pandas.DataFrame:
-    """Return the columns of a sheet, each of one kind; columns in `numbers` must be numbers."""
-    import pandas
-
-    found = {}
-    for name in frame.columns:
-        cells = as_read(frame[name])
-        if name in numbers and cells.dtype.kind != "f":
-            plain = pandas.to_numeric(cells, errors="coerce")
-            wrong = np.flatnonzero((plain.isna() & cells.notna()).to_numpy())
-            if len(wrong):
-                reason = f"column {name!r} holds {str(cells.iloc[wrong[0]])!r} in row {start + int(wrong[0]) + 1}"
-                raise fault(path, f"{reason}, where numbers are expected", "Correct the cell, or leave it empty")
-            cells = plain.astype("float64")
-        found[name] = cells
-    return pandas.DataFrame(found)

@@ -114,6 +114,11 @@ def read_text(path: str | Path) -> str:
     return text
 
 
+def first_line(error: Exception) -> str:
+    """Return what a library says about bytes that it can't read."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 def _missing(path: Path) -> DataError:
     folder = path.parent
     if not folder.is_dir():
@@ -179,7 +184,8 @@ def whole_file(path: str | Path, *, force: bool) -> Iterator[Path]:
         else:
             _move_to_new(unfinished, path)
     except OSError as error:
-        raise _not_written(path, error) from None
+        reason = f"can't be written ({error.strerror or error})"
+        raise fault(path, reason, "Free some space, or choose a folder that can be written to") from None
     finally:
         with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
@@ -214,13 +220,6 @@ def _link(unfinished: Path, path: Path) -> None:
         os.replace(unfinished, path)
 
 
-def _not_written(path: Path, error: OSError) -> DataError:
-    if isinstance(error, DataError):
-        return error
-    reason = f"can't be written ({error.strerror or error})"
-    return fault(path, reason, "Free some space, or choose a folder that can be written to")
-
-
 def _clear_left_behind(path: Path) -> None:
     """Delete unfinished files of processes that are no longer alive."""
     with contextlib.suppress(OSError):
@@ -237,8 +236,8 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:
-        return True
+    except OSError:  # of another user
+        pass
     return True
 
 

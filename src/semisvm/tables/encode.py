@@ -109,8 +109,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self : object
             The fitted encoder.
         """
-        from sklearn.compose import ColumnTransformer
-
         from semisvm.estimators.auto.preparation import with_plain_vocabulary
 
         if self.view not in (STANDARD, QUANTILES, LETTERS, LATENT):
@@ -122,9 +120,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.columns_, unused = settle_columns({name: facts_of(as_read(frame[name])) for name in frame.columns})
             self.left_out_ = {one.name: one.why for one in unused}
         self.n_features_in_ = frame.shape[1]
-        self.transformer_ = ColumnTransformer(
-            self._parts(len(frame)), sparse_threshold=SPARSE_BELOW, transformer_weights={"date": WEIGHT_OF_DATE_PARTS}
-        ).fit(self._typed(frame))
+        self.transformer_ = self._transformer(len(frame)).fit(self._typed(frame))
         for vectorizer in _vectorizers(self.transformer_):
             with_plain_vocabulary(vectorizer)
         return self
@@ -188,7 +184,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Names of the columns in use."""
         return tuple(column.name for column in self.columns_)
 
-    def _parts(self, n_rows: int) -> list[tuple[str, Any, Any]]:
+    def _transformer(self, n_rows: int) -> Any:
+        """A ColumnTransformer for so many rows that is not fitted yet."""
+        from sklearn.compose import ColumnTransformer
         from sklearn.impute import SimpleImputer
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import OneHotEncoder
@@ -208,7 +206,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for column in self.columns_:
             if column.type == "text":
                 parts.append((f"text {column.name}", _text_part(self.view, n_rows), column.name))
-        return [part for part in parts if part[2]]
+        parts = [part for part in parts if part[2]]
+        weights = {"date": WEIGHT_OF_DATE_PARTS}
+        return ColumnTransformer(parts, sparse_threshold=SPARSE_BELOW, transformer_weights=weights)
 
     def _typed(self, frame: pandas.DataFrame) -> pandas.DataFrame:
         import pandas

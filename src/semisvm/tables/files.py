@@ -21,13 +21,13 @@ import io
 import json
 import typing
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from semisvm.errors import DataError, fault
-from semisvm.tables.disk import read_bytes, whole_file
+from semisvm.tables.disk import first_line, read_bytes, whole_file
 from semisvm.tables.loaded import from_the_line, move_types, name_classes, read_plain_parts
 from semisvm.tables.summary import FitSummary
 
@@ -58,7 +58,7 @@ PARTS_OF_MODELS = (
     "semisvm.decision.PositiveUnlabeledPoint",
     "semisvm.decision.guard.Guard",
     "semisvm.dual.Status",
-    "semisvm.estimators.auto.average.KernelAverage",
+    "semisvm.estimators.auto.members.KernelAverage",
     "semisvm.estimators.auto.families.FamilyAverage",
     "semisvm.estimators.auto.kernel.FamiliesKernel",
     "semisvm.estimators.auto.kernel.StackedKernel",
@@ -124,19 +124,20 @@ def load(path: str | Path) -> Any:
             content = move_types(content, trusted_types())
         loaded = read_plain_parts(content, trusted_types)
         loaded = _read_by_skops(path, content) if loaded is None else loaded
-        from semisvm.tables.model import check_types, undefined_number
+        from semisvm.tables.model import Model, undefined_number
 
         if (name := undefined_number(loaded)) is not None:
             raise fault(path, f"{name} holds a number that is not finite", "Fit the model again: it can't predict")
         if manifest["kind"] != "model":
             return loaded
         read = FitSummary.from_json(summary)
-        check_types(read, FitSummary, "summary")
-        return _to_model(loaded, read, manifest["format"])
+        if manifest["format"] == 1:
+            loaded, read = name_classes(loaded), from_the_line(read)
+        return Model(**loaded, summary=read)
     except DataError:
         raise
     except Exception as error:  # skops and zipfile raise many unrelated types on bad content
-        reason = f"can't be read as a model of semisvm {manifest.get('semisvm', '')} ({_first_line(error)})"
+        reason = f"can't be read as a model of semisvm {manifest.get('semisvm', '')} ({first_line(error)})"
         raise fault(path, reason, "Fit the model again with this version") from None
 
 
@@ -215,18 +216,7 @@ def to_bytes(model: Any) -> bytes:
 
 
 def model_digest(path: str | Path) -> str:
-    """Return a digest of what a model computes: of everything in its file but the summary.
-
-    Parameters
-    ----------
-    path : path
-        The model file.
-
-    Returns
-    -------
-    str
-        The same before and after `replace_summary`.
-    """
+    """Return a digest of everything in a model's file but the summary: `replace_summary` does not change it."""
     content = read_bytes(Path(path))
     _check_content(Path(path), content)
     digest = hashlib.sha256()
@@ -237,15 +227,7 @@ def model_digest(path: str | Path) -> str:
 
 
 def replace_summary(path: str | Path, summary: FitSummary) -> None:
-    """Write another summary into a model file and leave everything else in it as it is.
-
-    Parameters
-    ----------
-    path : path
-        The model file.
-    summary : FitSummary
-        What it should hold.
-    """
+    """Write another summary into a model file and leave everything else in it as it is."""
     path = Path(path)
     content = read_bytes(path)
     manifest, _ = _check_content(path, content)
@@ -270,14 +252,6 @@ def _state(model: Any) -> dict[str, Any]:
     for name in ABOUT_TRAINING_ROWS:
         vars(estimator).pop(name, None)
     return {name: value for name, value in vars(model).items() if name != "summary"} | {"estimator": estimator}
-
-
-def _to_model(state: Any, summary: FitSummary, format_version: int) -> Any:
-    from semisvm.tables.model import Model
-
-    if format_version == 1:
-        state, summary = name_classes(state), from_the_line(summary)
-    return Model(**state, summary=summary)
 
 
 def _check_content(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
@@ -311,17 +285,7 @@ def _check_content(path: Path, content: bytes) -> tuple[dict[str, Any], bytes]:
 
 def _digest(archive: zipfile.ZipFile) -> str:
     digest = hashlib.sha256()
-    for part in _parts(archive):
-        digest.update(len(part).to_bytes(8, "big"))
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _parts(archive: zipfile.ZipFile) -> Iterator[bytes]:
     for name in sorted(set(archive.namelist()) - {DIGEST}):
-        yield name.encode()
-        yield archive.read(name)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+        for part in (name.encode(), archive.read(name)):
+            digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from semisvm.decision import OperatingPoint, changed_by_unlabeled
-from semisvm.tables.held_out import INSISTED, REFUSED, share_below
+from semisvm.tables.held_out import share_below
 from semisvm.tables.summary import FitSummary
 
 MOST_WORDS_SHOWN = 120
@@ -26,6 +26,14 @@ MUCH_MORE = 4.0  # if the positive class is so many times rarer
 CLEAR_GAP = 3.0  # standard errors between the shares accepted, from which on they are said to differ
 LARGE_RATIO = 1.5
 SAID_OF_MANY_ROWS = "Many rows: it fits a weighted sum of the columns, in time that grows only with the rows."
+REFUSED = (
+    "No certificate is given: it would rest on labeled rows that do not look like a random sample. If you know that "
+    "they are one, say so (`trust_labels`)."
+)
+INSISTED = (
+    "The certificate was asked for all the same. It rests on your word that the labeled rows are a random sample of "
+    "the pool, which the check contradicts."
+)
 
 
 @dataclass(frozen=True)

@@ -15,25 +15,18 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from semisvm.errors import DataError, fault
+from semisvm.errors import DataError
 from semisvm.estimators import METHODS, Method, find_method
 from semisvm.matrices import is_sparse_matrix
+from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample, labeled_fold_scores
 from semisvm.tables.checkpoint import Checkpoint, open_checkpoint
-from semisvm.tables.compare import (
-    BASELINE,
-    Comparison,
-    MethodTrial,
-    compare_methods,
-    try_method,
-    tune_settings,
-)
+from semisvm.tables.compare import Comparison, compare_methods, tune_settings
 from semisvm.tables.encode import STANDARD
 from semisvm.tables.findings import (
     Findings,
@@ -45,7 +38,8 @@ from semisvm.tables.findings import (
     summarize,
     without_repeats,
 )
-from semisvm.tables.held_out import MOST_UNLABELED, Bench, check_sample, make_bench, may_certify
+from semisvm.tables.first_screen import INSISTED, REFUSED
+from semisvm.tables.held_out import BASELINE, MOST_UNLABELED, Bench, MethodTrial, make_bench, try_method
 from semisvm.tables.methods import (
     Settings,
     StoppedError,
@@ -53,19 +47,15 @@ from semisvm.tables.methods import (
     fit_quietly,
     make_estimator,
     say_nothing,
+    score_rows,
     sets_thresholds,
+    shape_for,
     takes_columns,
     why_not,
     with_usual_kernel,
 )
 from semisvm.tables.model import Model
-from semisvm.tables.positives_only import (
-    FOR_POSITIVES,
-    RankComparison,
-    check_positives_only,
-    compare_positives,
-    describe_positives_only,
-)
+from semisvm.tables.positives_only import FOR_POSITIVES, check_positives_only, describe_positives_only
 from semisvm.tables.summary import MethodSummary
 from semisvm.tables.training import RowForms, Training
 
@@ -289,33 +279,41 @@ def fit_model(
     return Fitted(model, has_target, work.was_stopped, store, was_refused)
 
 
-def compare_on(
-    training: Training,
-    settings: Settings,
-    methods: Sequence[str] = (),
-    *,
-    most_unlabeled: int = MOST_UNLABELED,
-    tune: bool = False,
-    tell: Tell = say_nothing,
-) -> Comparison | RankComparison:
-    """Compare methods (all by default) on the training rows; the parameters are those of `fit_model`."""
-    for name in methods:
-        if name == AUTO:
-            raise DataError("'auto' is no method but a choice among all of them: leave `method` out to compare them.")
-        find_method(name)
-    views = training.views()
-    if training.has_positives_only:
-        settings = with_usual_kernel(settings, views.form(settings.view))
-        return compare_positives(training, views.form(), settings, methods, most_unlabeled=most_unlabeled, tell=tell)
-    work = Stages(training, views, settings, most_unlabeled, tell)
-    if work.bench is None:
-        raise fault(training.name, work.why_no_bench, "Label at least two rows of each class")
-    work.tune(tune)
-    if not training.n_unlabeled and not methods:
-        methods = [BASELINE]
-    # Methods that need a target are compared only if there is one.
-    fitting = [one for one in METHODS if not one.for_one_class and (settings.has_target or not one.sets_threshold)]
-    return compare_methods(work.bench, work.settings, methods or [one.name for one in fitting], tell)
+def check_sample(
+    X: Any, labels: Any, measures: np.ndarray, settings: Settings, tell: Tell = say_nothing
+) -> FairSampleCheck | None:
+    """Check whether the rows that count as a random sample look like all others; None without unlabeled rows.
+
+    X          (n, d) the encoded rows
+    labels     pandas Categorical of length n, missing where a row is unlabeled
+    measures   (n,) mask: the labeled rows that count as a random sample
+    settings   kernel and parameters of the supervised method that scores the rows
+    """
+    codes = np.asarray(labels.codes, dtype=np.intp)
+    if not (codes < 0).any() or not measures.any():
+        return None
+    tell("Checking whether the labeled rows are a random sample")
+    baseline = find_method(BASELINE)
+    rows = shape_for(baseline, X)
+
+    def fit_and_score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+        estimator = make_estimator(baseline, settings)
+        fit_quietly(estimator, rows[train], labels[train], say_nothing, "")
+        return score_rows(estimator, rows[test])
+
+    # Rows chosen by doubt belong to the others: they were in the pool that the random sample was drawn from. For the
+    # same reason they do not train here, so that they are scored as the other rows are.
+    scores = labeled_fold_scores(fit_and_score, codes, measures, random_state=settings.seed)
+    return check_fair_sample(X, measures, scores, random_state=settings.seed)
+
+
+def may_certify(found: FairSampleCheck | None, settings: Settings) -> tuple[bool, list[str]]:
+    """Return whether a held-out certificate may be given, and notes that say what the check found."""
+    if found is None or found.is_fair:
+        return True, []
+    if settings.confidence is None:
+        return True, [found.sentence]
+    return settings.trust_labels, [found.sentence, INSISTED if settings.trust_labels else REFUSED]
 
 
 def _fit_digest(X: Any, training: Training, settings: Settings, asked: list[Any]) -> str:

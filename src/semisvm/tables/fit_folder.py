@@ -14,7 +14,7 @@ what they weighed where the method was chosen.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,17 +27,16 @@ from semisvm.estimators import Method, find_method
 from semisvm.primal import PrimalSolution
 from semisvm.tables.classes import label_texts, one_spelling, settle_classes
 from semisvm.tables.column_facts import ColumnFacts
-from semisvm.tables.columns import parse_types
-from semisvm.tables.compare import BASELINE, compare_methods
+from semisvm.tables.compare import compare_methods
 from semisvm.tables.disk import whole_file
-from semisvm.tables.encode import TableEncoder
 from semisvm.tables.fit import AUTO, Fitted, Stages, fit_model
-from semisvm.tables.folders import Survey, SurveyPlan, files_of, survey_file
+from semisvm.tables.folders import Survey, SurveyPlan, files_of, survey_file, with_kinds
+from semisvm.tables.held_out import BASELINE
 from semisvm.tables.methods import Settings, StoppedError, Tell, fit_quietly, make_estimator, say_nothing
-from semisvm.tables.partition_encoder import count_file, make_encoder, spans_around_medians
-from semisvm.tables.partition_rows import Here, OnCluster, Pool
+from semisvm.tables.partition_encoder import blank_encoder, count_file, make_encoder, spans_around_medians
+from semisvm.tables.partition_rows import Here, OnCluster, Pool, RowCoder
 from semisvm.tables.read import open_rows
-from semisvm.tables.read_training import settle_features
+from semisvm.tables.read_training import check_request, printable_name, settle_features
 from semisvm.tables.training import DRAWN_COLUMNS, WAYS, FolderTraining, read_ways
 
 MOST_LABELED_KEPT = 20_000
@@ -67,89 +66,61 @@ def read_folder(
     A file without the target has unlabeled rows only. `workers` read the files; the other parameters are those of
     `read_training`.
     """
-    workers = workers or Here()
-    files = [file.resolve() for file in files_of(Path(folder))]
-    names = _feature_names(Path(folder), files, target, drop, types or {})
-    assert target is not None
+    workers, path = workers or Here(), Path(folder)
+    files = [file.resolve() for file in files_of(path)]
+    readers = [open_rows(file) for file in files]
+    first = readers[0]
+    if first.names is None:
+        raise fault(first.path, "a file without named columns is read alone", "Give the path of this file")
+    if target is not None and not any(target in (reader.names or ()) for reader in readers):
+        first.require(target)
+    target = check_request(first, path, target, drop, types or {}, decimal)
+    names = tuple(name for name in first.names if name not in {target, *drop})
     plan = SurveyPlan(target, unlabeled, names, files[0], decimal, MOST_LABELED_KEPT, MOST_UNLABELED_KEPT)
     found: Survey = workers.gather(survey_file, files, plan, tell=tell, what="Looking through the files")
-    same = one_spelling(found.labels, Path(folder), target, spelling)
-    labels = found.labels + Counter({"": found.unlabeled.n})
-    classes = settle_classes(
-        Counter({same.get(text, text): 0 for text in labels}) + _renamed(labels, same),
-        Path(folder),
-        target,
-        positive=positive,
-        mark=unlabeled,
-        may_be_one_class=True,
-    )
+    same = one_spelling(found.labels, path, target, spelling)
+    labels = Counter({"": found.unlabeled.n})
+    for text, n in found.labels.items():
+        labels[same.get(text, text)] += n
+    classes = settle_classes(labels, path, target, positive=positive, mark=unlabeled, may_be_one_class=True)
     ways = _column_of_ways(found.facts, drawn, {*drop, *(types or {})})
     if drawn is not None and ways is None:
         reason = f"the column {drawn!r} does not say how rows were drawn"
         raise fault(folder, reason, f"It may hold {', '.join(map(repr, WAYS))}, or nothing")
     of_features = {name: facts for name, facts in found.facts.items() if name != ways}
-    columns, about = settle_features(Path(folder), of_features, parse_types(types or {}), decimal, drop)
-    frame, texts, weight = _gathered(found, [name for name, _ in found.files])
-    blank = TableEncoder(columns)
-    blank.columns_ = columns
-    typed, groups = blank.typed(frame)
+    columns, about = settle_features(path, of_features, types or {}, decimal, drop)
+    frame, drawn_rows = _gathered(found)
+    typed, groups = blank_encoder(columns).typed(frame)
     X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
-    spans = spans_around_medians(X, weight)
+    spans = spans_around_medians(X, drawn_rows["weight"].to_numpy())
     counts = workers.gather(count_file, files, columns, spans, tell=tell, what="Learning how to encode the columns")
-    is_whole = len(frame) == found.n_rows
-    medians = np.array([np.nanmedian(x) if (~np.isnan(x)).any() else np.nan for x in X.T]) if is_whole else None
-    encoder = make_encoder(columns, counts, counts.medians(spans) if medians is None else medians)
+    medians = counts.medians(spans)
+    if len(frame) == found.n_rows:
+        medians = np.array([np.nanmedian(x) if (~np.isnan(x)).any() else np.nan for x in X.T])
+    encoder = make_encoder(columns, counts, medians)
     if found.n_without_target:
         about["notes"].append(
             f"{found.n_without_target} files have no column {target!r}: their rows count as unlabeled."
         )
-    at_random = None
-    if ways is not None:
-        at_random = read_ways(Path(folder), ways, label_texts(frame[ways]), must_be=True)
+    at_random = None if ways is None else read_ways(path, ways, label_texts(frame[ways]), must_be=True)
     heights = dict(found.files)
-    pool = Pool(files, [heights[file.name] for file in files], encoder, classes, target, unlabeled, same, workers)
-    per_class = np.zeros(len(classes.names))
-    for text, code in zip(found.labels, classes.codes_of([same.get(one, one) for one in found.labels]), strict=True):
-        per_class[code] += found.labels[text]
+    coder = RowCoder(encoder, classes, target, unlabeled, same)
+    del labels[""]
+    codes = classes.codes_of(list(labels))
     return FolderTraining(
-        name=Path(folder).resolve().name,
+        name=printable_name(path.resolve()),
         target=target,
         rows=frame[[column.name for column in columns]],
-        codes=classes.codes_of([same.get(text, text) for text in texts]),
+        codes=classes.codes_of([same.get(text, text) for text in drawn_rows["text"]]),
         classes=classes,
         columns=columns,
         at_random=at_random,
         **about,
         encoder=encoder,
-        counts=per_class,
+        counts=np.bincount(codes, list(labels.values()), len(classes.names)),
         n_rows=found.n_rows,
-        pool=pool,
+        pool=Pool(files, [heights[file.name] for file in files], coder, workers),
     )
-
-
-def _renamed(labels: Counter[str], same: Mapping[str, str]) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for text, n in labels.items():
-        found[same.get(text, text)] += n
-    return found
-
-
-def _feature_names(
-    folder: Path, files: list[Path], target: str | None, drop: Sequence[str], types: Collection[str]
-) -> tuple[str, ...]:
-    readers = [open_rows(file) for file in files]
-    first = readers[0]
-    if first.names is None:
-        raise fault(first.path, "a file without named columns is read alone", "Give the path of this file")
-    if target is None:
-        raise fault(folder, "the column of the labels is not named", "Set `target` to its name")
-    if not any(target in (reader.names or ()) for reader in readers):
-        first.require(target)
-    for column in (*drop, *types):
-        first.require(column)
-    if target in drop:
-        raise fault(folder, f"the column {target!r} is the target and can't be left out", "Drop another column")
-    return tuple(name for name in first.names if name not in {target, *drop})
 
 
 def _column_of_ways(facts: Mapping[str, ColumnFacts], asked: str | None, not_these: set[str]) -> str | None:
@@ -161,22 +132,16 @@ def _column_of_ways(facts: Mapping[str, ColumnFacts], asked: str | None, not_the
     return None
 
 
-def _gathered(found: Survey, order: list[str]) -> tuple[Any, list[str], np.ndarray]:
-    """The sampled rows in the order of the files, their labels, and how many rows each of them stands for."""
+def _gathered(found: Survey) -> tuple[Any, Any]:
+    """The sampled rows in the order of the files, and what is known of each: its label, how many rows it stands for."""
     import pandas
 
-    parts = [one for one in (found.labeled, found.unlabeled) if len(one.key)]
-    frame = pandas.concat([one.frame for one in parts], ignore_index=True)
-    for name, (kind, _) in found.kinds.items():
-        wanted: Any = {"numbers": "float64", "dates": "datetime64[us]"}.get(kind, "str")
-        if frame[name].dtype != wanted:
-            frame[name] = frame[name].astype(wanted)
-    number = {name: place for place, name in enumerate(order)}
-    places = [(number[name], row) for one in parts for name, row in one.place]
-    texts = [text for one in parts for text in one.texts]
-    weight = np.concatenate([np.full(len(one.key), one.n / len(one.key)) for one in parts])
-    rows = sorted(range(len(places)), key=places.__getitem__)
-    return frame.iloc[rows].reset_index(drop=True), [texts[row] for row in rows], weight[rows]
+    parts = [one for one in (found.labeled, found.unlabeled) if len(one.about)]
+    frame = with_kinds(pandas.concat([one.frame for one in parts], ignore_index=True), found.kinds)
+    about = pandas.concat([one.about.assign(weight=one.n / len(one.about)) for one in parts], ignore_index=True)
+    number = {name: place for place, (name, _) in enumerate(found.files)}
+    order = np.lexsort((about["row"], about["file"].map(number)))
+    return frame.iloc[order].reset_index(drop=True), about.iloc[order]
 
 
 # ---- fitting ----
@@ -269,7 +234,7 @@ def fit_folder(training: FolderTraining, settings: Settings, *, method: str | No
             "out, or set `method` to auto-kernel or preference, which learn from a sample, or give the files one by "
             "one if they fit into memory."
         )
-    if training.pool is not None and training.pool.is_sparse and asked in (AUTO, *STREAMED):
+    if training.pool is not None and training.pool.coder.is_sparse and asked in (AUTO, *STREAMED):
         settings = replace(settings, loss="squared_hinge")
         training.notes.append(SQUARED)
     fitted = fit_model(training, settings, method=method, make_stages=FolderStages, **options)

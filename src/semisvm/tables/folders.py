@@ -17,6 +17,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,28 +93,22 @@ class FolderReader(RowReader):
     files: tuple[RowReader, ...] = ()
     ends: list[int] = field(default_factory=list)  # rows up to the end of each file that was read so far
 
-    def chunks(self, numbers: frozenset[str] = frozenset(), only: frozenset[str] | None = None) -> Iterator[Chunk]:
-        assert self.names is not None
-        wanted = [name for name in self.names if only is None or name in only]
+    def frames(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[tuple[int, pandas.DataFrame]]:
         known: dict[str, tuple[str, Path]] = {}
         self.ends.clear()
-        start = 0
         for file in self.files:
             for name in wanted:
                 require_column(file, name, self.files[0].path)
+            start = self.ends[-1] if self.ends else 0
             self.ends.append(start)
-            for chunk in file.chunks(numbers, frozenset(wanted)):
-                assert chunk.frame is not None
+            for before, frame in file.frames(numbers, wanted):
                 for name in wanted:
-                    if (kind := kind_of(chunk.frame[name])) is not None:
+                    if (kind := kind_of(frame[name])) is not None:
                         require_kind(file.path, name, kind, known)
-                frame = _with_kinds(chunk.frame[wanted], known)
-                yield replace(chunk, start=start + chunk.start, frame=frame)
-                self.ends[-1] = start + chunk.start + len(chunk)
-            start = self.ends[-1]
+                yield start + before, with_kinds(frame[wanted], known)
+                self.ends[-1] = start + before + len(frame)
 
     def place(self, row: int) -> tuple[Path, int]:
-        """Return the file of a row, and the row's number in it, both counted from 0."""
         at = min(bisect_right(self.ends[:-1], row), len(self.files) - 1)
         return self.files[at].path, row - (self.ends[at - 1] if at else 0)
 
@@ -125,13 +120,11 @@ def require_column(file: RowReader, name: str, first: Path) -> None:
         raise fault(file.path, reason, "Write all files of a folder with the same columns")
 
 
-def _with_kinds(frame: pandas.DataFrame, known: dict[str, tuple[str, Path]]) -> pandas.DataFrame:
+def with_kinds(frame: pandas.DataFrame, known: dict[str, tuple[str, Path]]) -> pandas.DataFrame:
     """Give columns that are empty here the kind that they have in other files."""
-    types: dict[str, Any] = {NUMBERS: "float64", DATES: "datetime64[us]"}
-    for name, (kind, _) in known.items():
-        if kind in types and KIND_OF_LETTER.get(frame[name].dtype.kind, TEXT) != kind:
-            frame = frame.assign(**{name: frame[name].astype(types[kind])})
-    return frame
+    types: dict[str, Any] = {NUMBERS: "float64", DATES: "datetime64[us]", TEXT: "str"}
+    other = {name: types[kind] for name, (kind, _) in known.items() if frame[name].dtype != types[kind]}
+    return frame.astype(other) if other else frame
 
 
 def open_folder(path: Path) -> FolderReader:
@@ -169,34 +162,29 @@ class SurveyPlan:
     most_unlabeled: int
 
 
-@dataclass
+@dataclass(frozen=True)
 class Sample:
-    """Rows drawn at random: the `most` with the smallest keys. `place` orders them: (file, row) as one number."""
+    """Rows drawn at random from `n`: the `most` with the smallest keys.
+
+    about   per row its key, its place (file, row), and its label as text
+    """
 
     most: int
-    n: int = 0
-    frame: Any = None
-    texts: list[str] = field(default_factory=list)
-    key: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
-    place: list[tuple[str, int]] = field(default_factory=list)
+    n: int
+    frame: pandas.DataFrame
+    about: pandas.DataFrame
 
     def merged(self, other: Sample) -> Sample:
         """Return a sample of the rows of both."""
         import pandas
 
-        frames = [one.frame for one in (self, other) if one.frame is not None and len(one.frame)]
-        key = np.concatenate([self.key, other.key])
-        kept = np.arange(len(key)) if len(key) <= self.most else np.sort(np.argsort(key, kind="stable")[: self.most])
-        frame = pandas.concat(frames, ignore_index=True) if frames else None
-        texts, place = self.texts + other.texts, self.place + other.place
-        return Sample(
-            self.most,
-            self.n + other.n,
-            None if frame is None else frame.iloc[kept].reset_index(drop=True),
-            [texts[at] for at in kept],
-            key[kept],
-            [place[at] for at in kept],
-        )
+        parts = [one for one in (self, other) if len(one.about)] or [self]
+        frame = pandas.concat([one.frame for one in parts], ignore_index=True)
+        about = pandas.concat([one.about for one in parts], ignore_index=True)
+        if len(about) > self.most:
+            kept = np.sort(np.argsort(about["key"].to_numpy(), kind="stable")[: self.most])
+            frame, about = (one.iloc[kept].reset_index(drop=True) for one in (frame, about))
+        return Sample(self.most, self.n + other.n, frame, about)
 
 
 @dataclass
@@ -236,46 +224,52 @@ def survey_file(path: Path, plan: SurveyPlan) -> Survey:
     rows = open_rows(path)
     for name in plan.names:
         require_column(rows, name, plan.first)
+    chunks = rows.chunks(only=frozenset({*plan.names, plan.target}))
+    found = reduce(Survey.merged, (_survey_chunk(path, chunk, plan) for chunk in chunks))
     has_target = plan.target in (rows.names or ())
-    nothing = Sample(plan.most_labeled), Sample(plan.most_unlabeled)
-    found = Survey([(path.name, 0)], Counter(), {name: ColumnFacts() for name in plan.names}, {}, *nothing)
-    found.n_without_target = int(not has_target)
-    for chunk in rows.chunks(only=frozenset({*plan.names, plan.target})):
-        assert chunk.frame is not None
-        frame = chunk.frame
-        texts = unmark(label_texts(frame[plan.target]), plan.unlabeled) if has_target else [""] * len(frame)
-        found.labels = most_frequent(found.labels + Counter(filter(None, texts)))
-        for name in plan.names:
-            cells = frame[name].set_axis(range(chunk.start, chunk.start + len(frame)))
-            if (kind := kind_of(cells)) is None:
-                continue
-            require_kind(path, name, kind, found.kinds)
-            own = facts_of(cells, plan.decimal)
-            try:
-                refuse_large(name, own)
-            except ValueError as error:
-                raise fault(path, str(error), "Correct the cell, or leave the column out (`drop`)") from None
-            found.facts[name] = found.facts[name].merged(own)
-        is_labeled = np.array([bool(text) for text in texts])
-        key = _row_keys(path.name, chunk.start, len(frame))
-        for sample, mask in (("labeled", is_labeled), ("unlabeled", ~is_labeled)):
-            old = getattr(found, sample)
-            setattr(found, sample, old.merged(_draw(old.most, path.name, chunk, plan, texts, key, mask)))
-    found.files = [(path.name, found.n_rows)]
-    return found
+    return replace(found, files=[(path.name, found.n_rows)], n_without_target=int(not has_target))
 
 
-def _draw(
-    most: int, name: str, chunk: Chunk, plan: SurveyPlan, texts: list[str], key: np.ndarray, mask: np.ndarray
-) -> Sample:
-    at = np.flatnonzero(mask)
-    n = len(at)
-    if n > most:
-        at = np.sort(at[np.argpartition(key[at], most)[:most]])
-    assert chunk.frame is not None
-    frame = chunk.frame[list(plan.names)].iloc[at].reset_index(drop=True)
-    places = [(name, chunk.start + int(row)) for row in at]
-    return Sample(most, n, frame, [texts[row] for row in at], key[at], places)
+def _survey_chunk(path: Path, chunk: Chunk, plan: SurveyPlan) -> Survey:
+    import pandas
+
+    frame = chunk.frame
+    assert frame is not None
+    texts = np.array(texts_of_labels(frame, plan.target, plan.unlabeled), dtype=object)
+    facts = {name: ColumnFacts() for name in plan.names}
+    kinds: dict[str, tuple[str, Path]] = {}
+    for name in plan.names:
+        if (kind := kind_of(frame[name])) is None:
+            continue
+        kinds[name] = kind, path
+        cells = frame[name].set_axis(range(chunk.start, chunk.start + len(frame)))
+        facts[name] = facts_of(cells, plan.decimal)
+        try:
+            refuse_large(name, facts[name])
+        except ValueError as error:
+            raise fault(path, str(error), "Correct the cell, or leave the column out (`drop`)") from None
+    key, features = _row_keys(path.name, chunk.start, len(frame)), frame[list(plan.names)]
+
+    def draw(most: int, rows: np.ndarray) -> Sample:
+        n = len(rows)
+        if n > most:
+            rows = np.sort(rows[np.argpartition(key[rows], most)[:most]])
+        about = {"key": key[rows], "file": path.name, "row": chunk.start + rows, "text": texts[rows]}
+        return Sample(most, n, features.iloc[rows].reset_index(drop=True), pandas.DataFrame(about))
+
+    return Survey(
+        files=[],
+        labels=Counter(filter(None, texts)),
+        facts=facts,
+        kinds=kinds,
+        labeled=draw(plan.most_labeled, np.flatnonzero(texts != "")),
+        unlabeled=draw(plan.most_unlabeled, np.flatnonzero(texts == "")),
+    )
+
+
+def texts_of_labels(frame: pandas.DataFrame, target: str, unlabeled: str | None) -> list[str]:
+    """Return the labels as texts, "" for unlabeled rows; a file without the target has only such rows."""
+    return unmark(label_texts(frame[target]), unlabeled) if target in frame.columns else [""] * len(frame)
 
 
 def _row_keys(name: str, start: int, n: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Files of bare numbers, LIBSVM text and NumPy's .npz archives -> X, y; and the columns of Parquet files.
+"""Files of bare numbers, LIBSVM text and NumPy's .npz archives -> X, y; Parquet files and spreadsheets -> frames.
 
 A row of LIBSVM (or SVMlight) text is a label and the features that are not zero, counted from 1, in increasing order:
 
@@ -13,16 +13,18 @@ objects are refused: opening a data file must never run code.
     numpy.savez_compressed("rows.npz", X=X, y=y)
 
 A column of a Parquet file is float64, datetime64 or text. Truth values and categories are text as well; a column of
-lists, of records or of bytes can't be a feature and is refused.
+lists, of records or of bytes can't be a feature and is refused. Of a spreadsheet the first sheet is read, whole; its
+first row names the columns.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +32,12 @@ from scipy.sparse import csr_matrix
 
 from semisvm.datasets.dataset import Dataset, NumberedNames
 from semisvm.errors import DataError, fault, shorten, suggest
-from semisvm.tables.disk import read_bytes, read_text
+from semisvm.tables.columns import as_read
+from semisvm.tables.delimited import ROWS_AT_A_TIME, parse_number
+from semisvm.tables.disk import first_line, read_bytes, read_text
+
+if TYPE_CHECKING:
+    import pandas
 
 LARGEST_INDEX, LARGEST_INDEX_SETTING = 10_000_000, "SEMISVM_MOST_FEATURES"
 INT32_MAX = 2**31 - 1
@@ -50,21 +57,11 @@ def whole_if_possible(y: NDArray[np.floating]) -> NDArray:
 
 
 def read_libsvm(path: str | Path, *, n_features: int | None = None) -> Dataset:
-    """Read LIBSVM or SVMlight text, plain or compressed.
+    """Read LIBSVM or SVMlight text, plain or compressed; ``qid:`` entries are skipped.
 
-    Parameters
-    ----------
-    path : str or Path
-        Rows of ``label index:value ...``, indices from 1; ``qid:`` entries are skipped.
-    n_features : int, optional
-        The number of features; by default the largest index. Give it for a file whose last features may be zero in
-        every row. Without it, indices up to the environment variable SEMISVM_MOST_FEATURES, or ten million, are
-        accepted: one wrong index would otherwise take gigabytes.
-
-    Returns
-    -------
-    data : Dataset
-        X is a CSR matrix.
+    The number of features is by default the largest index; give it for a file whose last features may be zero in every
+    row. Without it, indices up to the environment variable SEMISVM_MOST_FEATURES, or ten million, are accepted: one
+    wrong index would otherwise take gigabytes.
     """
     path = Path(path)
     words = os.environ.get(LARGEST_INDEX_SETTING, "")
@@ -106,8 +103,9 @@ def _explain(path: Path, n_features: int | None, complaint: str, most_features: 
     if_larger = "Check the number of features"
     if n_features is None:
         if_larger = f"Correct it, or set {LARGEST_INDEX_SETTING} to allow more features"
-    for line, (label, *pairs) in _lines(read_text(path)):
-        if not _is_float(label) or float(label) in (np.inf, -np.inf):
+    for line, text in enumerate(read_text(path).split("\n"), start=1):
+        label, *pairs = text.partition("#")[0].split() or ["0"]
+        if parse_number(label) is None and label.lower() != "nan":
             reason = f"the label {shorten(label)} is not a finite number"
             return fault(path, reason, "Begin each row with a number: label index:value ...", line=line)
         flaw = _flaw(pairs, most, if_larger)
@@ -115,13 +113,6 @@ def _explain(path: Path, n_features: int | None, complaint: str, most_features: 
             reason, remedy = flaw
             return fault(path, reason, remedy, line=line)
     return fault(path, f"can't be read as LIBSVM text ({complaint})", "Check the format")
-
-
-def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    for line, content in enumerate(text.split("\n"), start=1):
-        parts = content.split("#", 1)[0].split()
-        if parts:
-            yield line, parts
 
 
 def _flaw(pairs: list[str], most: int, if_larger: str) -> tuple[str, str] | None:
@@ -142,71 +133,40 @@ def _flaw(pairs: list[str], most: int, if_larger: str) -> tuple[str, str] | None
             return f"the index {shorten(name)} is past the last feature, {most}", if_larger
         if index <= previous:
             return f"the index {index} comes after {previous}", "Sort the features of each row, each once"
-        if not _is_float(value) or not np.isfinite(float(value)):
+        if parse_number(value) is None:
             return f"feature {index} is {shorten(value)}, not a finite number", "Replace it, or leave it out"
         previous = index
     return None
 
 
-def _is_float(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
-
-
 # ---- npz ----
 
 
-def has_labels(path: Path) -> bool:
-    """Whether an .npz archive has labels: rows to predict need none. True for a file that can't be read."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return "y" in archive.files
-    except Exception:  # of many unrelated types: `read_npz` says what is wrong
-        return True
+def read_npz(path: str | Path, *, target: str = "y", needs_labels: bool = True) -> Dataset:
+    """Read the arrays X and `target` of an .npz file; X is float32 where that holds its numbers exactly, else float64.
 
-
-def read_npz(path: str | Path, *, target: str | None = "y") -> Dataset:
-    """Read the arrays X and `target` of an .npz file; target=None reads X alone.
-
-    Parameters
-    ----------
-    path : str or Path
-        The archive.
-    target : str or None, default="y"
-        The array of the labels.
-
-    Returns
-    -------
-    data : Dataset
-        X is float32 where that holds its numbers exactly, float64 otherwise.
+    Where labels are not needed and there are none, every row is unlabeled.
     """
     path = Path(path)
-    wanted = ["X"] if target is None else ["X", target]
-    members = _members(path, wanted)
-    X = _features(path, members["X"])
-    y = np.full(len(X), np.nan) if target is None else _array_labels(path, members[target], len(X))
-    return Dataset(path.name, X, y, NumberedNames(X.shape[1]), target, source=str(path))
-
-
-def _members(path: Path, wanted: list[str]) -> dict[str, NDArray]:
     content = read_bytes(path)
     # np.load, zipfile and zlib raise a dozen unrelated types on bad bytes: all mean the same here
     try:
         archive = np.load(BytesIO(content), allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise fault(path, "one bare array, not an archive of X and y", AS_WRITTEN)
-        for name in wanted:
+        has_labels = needs_labels or target in archive.files
+        for name in ["X", target] if has_labels else ["X"]:
             if name not in archive.files:
                 raise _absent(path, name, archive.files)
-        return {name: np.asarray(archive[name]) for name in wanted}
+        X, y = np.asarray(archive["X"]), np.asarray(archive[target]) if has_labels else None
     except DataError:
         raise
     except Exception as error:
         reason = f"can't be read as an .npz archive of plain arrays ({error})"
         raise fault(path, reason, "Copy it again. " + AS_WRITTEN) from None
+    X = _features(path, X)
+    y = np.full(len(X), np.nan) if y is None else _array_labels(path, y, len(X))
+    return Dataset(path.name, X, y, NumberedNames(X.shape[1]), target, source=str(path))
 
 
 def _absent(path: Path, name: str, there: list[str]) -> DataError:
@@ -269,34 +229,29 @@ def _is_utf8(path: Path) -> bool:
         return False
 
 
-def read_parquet_columns(
-    path: Path, wanted: list[str], numbers: frozenset[str], rows_at_a_time: int
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (rows of the file that come before, columns); columns in `numbers` must be numbers or truth values."""
+def parquet_frames(path: Path, numbers: frozenset[str], wanted: list[str]) -> Iterator[tuple[int, pandas.DataFrame]]:
+    """Yield (rows that come before, `wanted` columns); those in `numbers` must be numbers or truth values."""
+    import pandas
+
     start = 0
-    for batch in _batches(path, wanted, rows_at_a_time):
-        named = zip(batch.schema.names, batch.columns, strict=True)
-        columns = {name: _plain_column(path, name, column, start, name in numbers) for name, column in named}
-        if len(batch):
-            yield start, columns
-        start += len(batch)
-    if start == 0:
-        raise fault(path, "no rows in the table", "Write a table with at least one row")
-
-
-def _batches(path: Path, wanted: list[str], rows_at_a_time: int) -> Iterator[Any]:
     # pyarrow raises many unrelated types on bad bytes: all mean the same here
     try:
-        yield from open_parquet(path).iter_batches(batch_size=rows_at_a_time, columns=wanted)
+        for batch in open_parquet(path).iter_batches(batch_size=ROWS_AT_A_TIME, columns=wanted):
+            named = zip(batch.schema.names, batch.columns, strict=True)
+            columns = {name: _plain_column(path, name, column, start, name in numbers) for name, column in named}
+            if len(batch):
+                yield start, pandas.DataFrame(columns)
+            start += len(batch)
     except DataError:
         raise
     except Exception as error:
         raise _not_parquet(path, error) from None
+    if start == 0:
+        raise fault(path, "no rows in the table", "Write a table with at least one row")
 
 
 def _not_parquet(path: Path, error: Exception) -> DataError:
-    complaint = (str(error).splitlines() or [type(error).__name__])[0]
-    return fault(path, f"can't be read as a Parquet file ({complaint})", "Copy or write it again")
+    return fault(path, f"can't be read as a Parquet file ({first_line(error)})", "Copy or write it again")
 
 
 def _plain_column(path: Path, name: str, column: Any, start: int, is_number: bool) -> Any:
@@ -325,3 +280,51 @@ def _plain_column(path: Path, name: str, column: Any, start: int, is_number: boo
         reason = f"column {name!r} holds {kind}, which is neither numbers, text nor dates"
         raise fault(path, reason, "Turn the column into one of these, or leave it out")
     return column.to_pandas()
+
+
+# ---- spreadsheets ----
+
+SHEET_ENGINES = {"xlsx": ("openpyxl", "openpyxl"), "ods": ("odf", "odfpy")}  # pandas' engine, and its package
+
+
+def read_sheet(path: Path, kind: str) -> pandas.DataFrame:
+    """Read the first sheet of a spreadsheet; its first row names the columns."""
+    import pandas
+
+    if not path.is_file() or path.stat().st_size == 0:
+        read_bytes(path)  # says what is wrong with it
+    engine, package = SHEET_ENGINES[kind]
+    if find_spec(engine) is None:
+        reason = f"reading .{kind} files needs the package {package}, which is not installed"
+        raise fault(path, reason, f"Install it (pip install {package}), or save the sheet as CSV")
+    try:
+        frame = pandas.read_excel(path, engine=engine, sheet_name=0)  # type: ignore[call-overload]
+    except Exception as error:  # the engines raise many unrelated types on bad bytes
+        raise fault(path, f"can't be read as a spreadsheet ({first_line(error)})", "Copy or write it again") from None
+    unnamed = [number for number, name in enumerate(frame.columns, 1) if str(name).startswith("Unnamed:")]
+    if unnamed:
+        raise fault(path, f"column {unnamed[0]} has no name", "Name it in the first row, or delete the column", line=1)
+    if not len(frame):
+        raise fault(path, "no rows in the first sheet", "Add rows below the names of the columns")
+    return frame.rename(columns=lambda name: str(name).strip())
+
+
+def sheet_frames(
+    path: Path, sheet: pandas.DataFrame, numbers: frozenset[str], wanted: list[str]
+) -> Iterator[tuple[int, pandas.DataFrame]]:
+    """Yield (rows that come before, `wanted` columns), each of one kind; those in `numbers` must be numbers."""
+    import pandas
+
+    for start in range(0, len(sheet), ROWS_AT_A_TIME):
+        found = {}
+        for name in wanted:
+            cells = as_read(sheet[name].iloc[start : start + ROWS_AT_A_TIME]).reset_index(drop=True)
+            if name in numbers and cells.dtype.kind != "f":
+                plain = pandas.to_numeric(cells, errors="coerce")
+                wrong = np.flatnonzero((plain.isna() & cells.notna()).to_numpy())
+                if len(wrong):
+                    reason = f"column {name!r} holds {str(cells[wrong[0]])!r} in row {start + int(wrong[0]) + 1}"
+                    raise fault(path, f"{reason}, where numbers are expected", "Correct the cell, or leave it empty")
+                cells = plain.astype("float64")
+            found[name] = cells
+        yield start, pandas.DataFrame(found)

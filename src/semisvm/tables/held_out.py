@@ -20,8 +20,6 @@ A merit is a weighted mean over rows:
 A weighted mean has a standard error within each class, and so has the difference of two methods on the same rows. For
 the standard error each class gets two more rows, half the span of its values above and below its mean: with few
 labels, a method that made no error yet is not a method without errors.
-
-`check_sample` asks whether the labels that are taken for a random sample look like one: held-out results rest on that.
 """
 
 from __future__ import annotations
@@ -35,12 +33,12 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.base import clone
 
-from semisvm.decision import Estimate
-from semisvm.estimators import Method, find_method
+from semisvm.decision import Estimate, OperatingPoint
+from semisvm.estimators import Method
 from semisvm.estimators.costs import cost_matrix
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit
-from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample, labeled_fold_scores
-from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows, shape_for
+from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows, sets_thresholds
+from semisvm.tables.operating import place_thresholds, predict_codes
 from semisvm.tables.training import RowForms, take_rows
 
 N_COMPARISON_FOLDS = 5
@@ -50,16 +48,7 @@ MOST_TUNED = 400  # labeled rows that settings are tuned on: the same
 MOST_LEARNED = 2_000  # rows that views to try are learned from: the same
 MERIT_CONFIDENCE = 0.9
 RANKING, ACCURACY, COST = "ranking", "balanced accuracy", "cost"
-
-
-REFUSED = (
-    "No certificate is given: it would rest on labeled rows that do not look like a random sample. If you know that "
-    "they are one, say so (`trust_labels`)."
-)
-INSISTED = (
-    "The certificate was asked for all the same. It rests on your word that the labeled rows are a random sample of "
-    "the pool, which the check contradicts."
-)
+BASELINE = "supervised"
 
 
 @dataclass(frozen=True)
@@ -90,19 +79,15 @@ class Bench:
         """The numbers of the labeled rows that are tested."""
         return np.flatnonzero(self.measures)
 
-
-@dataclass(frozen=True)
-class HeldOutScores:
-    """Out-of-fold scores of one method on the labeled rows `rows`; `complaints` are its warnings, each once."""
-
-    rows: np.ndarray
-    scores: np.ndarray
-    seconds: float
-    complaints: tuple[str, ...] = ()
+    def measure_for(self, settings: Settings) -> str:
+        """Return what methods are compared by."""
+        if settings.costs is not None:
+            return COST
+        return RANKING if len(self.classes) == 2 else ACCURACY
 
 
 def make_bench(
-    X: Any,
+    views: RowForms,
     labels: Any,
     *,
     seed: int = 0,
@@ -112,10 +97,8 @@ def make_bench(
 ) -> Bench:
     """Draw the unlabeled rows and the folds; ValueError if a class has fewer than two labeled rows to measure on.
 
-    X          the rows: `RowForms`, or a matrix
-    measures   (n,) mask: labels that are a random sample; None: all of them
+    `measures` is a mask of labels that are a random sample; None: all of them.
     """
-    views = X if isinstance(X, RowForms) else RowForms.of_matrix(X)
     codes = np.asarray(labels.codes, dtype=np.intp)
     measures = codes >= 0 if measures is None else measures & (codes >= 0)
     unlabeled = np.flatnonzero(codes < 0)
@@ -159,8 +142,24 @@ def small_bench(bench: Bench, seed: int) -> Bench:
         return bench
 
 
-def score_held_out(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> HeldOutScores:
-    """Fit a method once per fold and score the rows held out."""
+@dataclass(frozen=True)
+class MethodTrial:
+    """One method on the folds: out-of-fold scores of `bench.labeled`, operating points by class, warnings each once."""
+
+    method: Method
+    scores: np.ndarray
+    merit: Merit
+    points: dict[str, OperatingPoint]
+    seconds: float = 0.0
+    complaints: tuple[str, ...] = ()
+
+    @property
+    def reaches(self) -> bool:
+        return all(point.reached for point in self.points.values())
+
+
+def try_method(method: Method, settings: Settings, bench: Bench, tell: Tell = say_nothing) -> MethodTrial:
+    """Fit a method once per fold, score the rows held out, and judge its predictions of them."""
     began = time.perf_counter()
     X = bench.views.for_method(method, settings)
     most = min(max(MOST_IN_KERNELS, 2 * len(bench.labeled)), 3 * MOST_IN_KERNELS)
@@ -178,7 +177,15 @@ def score_held_out(method: Method, settings: Settings, bench: Bench, tell: Tell 
         return score_rows(fold, take_rows(X, test))
 
     scores = cross_fit(bench.folds, fit_and_score, len(bench.labels)).scores[bench.labeled]
-    return HeldOutScores(bench.labeled, scores, time.perf_counter() - began, tuple(dict.fromkeys(complaints)))
+    seconds = time.perf_counter() - began
+    codes, classes = bench.codes[bench.labeled], bench.classes
+    points = place_thresholds(scores, codes, settings, classes, may_move=not sets_thresholds(method, settings))
+    if bench.measure_for(settings) == RANKING:
+        merit = judge_ranking(scores, codes)
+    else:
+        threshold = points[classes[1]].threshold if len(classes) == 2 else 0.0
+        merit = judge(predict_codes(scores, threshold), codes, classes, settings.costs)
+    return MethodTrial(method, scores, merit, points, seconds, tuple(dict.fromkeys(complaints)))
 
 
 # ---- merit ----
@@ -186,13 +193,17 @@ def score_held_out(method: Method, settings: Settings, bench: Bench, tell: Tell 
 
 @dataclass(frozen=True)
 class Merit:
-    """Values, weights and classes of m held-out rows; `span` (k,) is the best minus the worst value per class."""
+    """Values, weights and classes of m held-out rows; `span` (k,) is the best minus the worst value per class.
+
+    `n_added` are the rows that each class gets for the standard error; -1, with a span of 0, is the usual variance.
+    """
 
     name: str
     values: np.ndarray
     weights: np.ndarray
     codes: np.ndarray
     span: np.ndarray
+    n_added: int = 2
 
     @property
     def mean(self) -> float:
@@ -201,7 +212,7 @@ class Merit:
     @property
     def error(self) -> float:
         """The standard error of the mean."""
-        return _standard_error(self.values, self.weights, self.codes, self.span)
+        return self._error_of(self.values)
 
     def estimate(self) -> Estimate:
         """Return the mean and its interval, cut at the worst and best possible values."""
@@ -223,7 +234,17 @@ class Merit:
 
     def error_of_gap(self, other: Merit) -> float:
         """Return the standard error of the difference of two methods on the same rows."""
-        return _standard_error(self.values - other.values, self.weights, self.codes, self.span)
+        return self._error_of(self.values - other.values)
+
+    def _error_of(self, values: np.ndarray) -> float:
+        # the squares of huge costs overflow
+        total, unit = 0.0, max(float(np.abs(values).max()), float(self.span.max())) or 1.0
+        for code in np.unique(self.codes):
+            mine = self.codes == code
+            n, own = int(mine.sum()), values[mine] / unit
+            variance = (((own - own.mean()) ** 2).sum() + (self.span[code] / unit) ** 2 / 2) / (n + self.n_added)
+            total += self.weights[mine].sum() ** 2 * variance / n
+        return unit * float(np.sqrt(total))
 
 
 def judge(predicted: np.ndarray, codes: np.ndarray, classes: tuple[str, ...], costs: Any = None) -> Merit:
@@ -239,13 +260,23 @@ def judge(predicted: np.ndarray, codes: np.ndarray, classes: tuple[str, ...], co
 
 def judge_ranking(scores: np.ndarray, codes: np.ndarray) -> Merit:
     """Return how well scores (m,) rank the rows of the second class above those of the first."""
+    return merit_of_placements(place_among_others(scores, codes), codes, span=1.0)
+
+
+def place_among_others(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return for each row the share of the other class, of two, that its score is on the right side of."""
     negative, positive = (scores[codes == code] for code in (0, 1))
     values = np.empty(len(scores))
     values[codes == 1] = share_below(positive, negative)
     values[codes == 0] = 1 - share_below(negative, positive)
-    values[codes == 0] -= values[codes == 0].mean()
+    return values
+
+
+def merit_of_placements(values: np.ndarray, codes: np.ndarray, *, span: float, n_added: int = 2) -> Merit:
+    """Return the area under the ROC curve, the mean of the placements of either class, with its standard error."""
+    values = np.where(codes == 0, values - values[codes == 0].mean(), values)
     sizes = np.bincount(codes, minlength=2)
-    return Merit(RANKING, values, 1 / sizes[codes], codes, np.ones(2))
+    return Merit(RANKING, values, 1 / sizes[codes], codes, np.full(2, span), n_added)
 
 
 def share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -255,56 +286,6 @@ def share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     return twice / (2 * len(others))
 
 
-def _standard_error(values: np.ndarray, weights: np.ndarray, codes: np.ndarray, span: np.ndarray) -> float:
-    total, unit = 0.0, max(float(np.abs(values).max()), float(span.max())) or 1.0  # the squares of huge costs overflow
-    for code in np.unique(codes):
-        mine = codes == code
-        n, own = int(mine.sum()), values[mine] / unit
-        variance = (((own - own.mean()) ** 2).sum() + (span[code] / unit) ** 2 / 2) / (n + 2)
-        total += weights[mine].sum() ** 2 * variance / n
-    return unit * float(np.sqrt(total))
-
-
 def _interval(mean: float, error: float) -> Estimate:
     reach = float(ndtri(0.5 + MERIT_CONFIDENCE / 2)) * error
     return Estimate(mean, mean - reach, mean + reach)
-
-
-# ---- is the sample fair? ----
-
-
-def check_sample(
-    X: Any, labels: Any, measures: np.ndarray, settings: Settings, tell: Tell = say_nothing
-) -> FairSampleCheck | None:
-    """Check whether the rows that count as a random sample look like all others; None without unlabeled rows.
-
-    X          (n, d) the encoded rows
-    labels     pandas Categorical of length n, missing where a row is unlabeled
-    measures   (n,) mask: the labeled rows that count as a random sample
-    settings   kernel and parameters of the supervised method that scores the rows
-    """
-    codes = np.asarray(labels.codes, dtype=np.intp)
-    if not (codes < 0).any() or not measures.any():
-        return None
-    tell("Checking whether the labeled rows are a random sample")
-    baseline = find_method("supervised")
-    rows = shape_for(baseline, X)
-
-    def fit_and_score(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-        estimator = make_estimator(baseline, settings)
-        fit_quietly(estimator, rows[train], labels[train], say_nothing, "")
-        return score_rows(estimator, rows[test])
-
-    # Rows chosen by doubt belong to the others: they were in the pool that the random sample was drawn from. For the
-    # same reason they do not train here, so that they are scored as the other rows are.
-    scores = labeled_fold_scores(fit_and_score, codes, measures, random_state=settings.seed)
-    return check_fair_sample(X, measures, scores, random_state=settings.seed)
-
-
-def may_certify(found: FairSampleCheck | None, settings: Settings) -> tuple[bool, list[str]]:
-    """Return whether a held-out certificate may be given, and notes that say what the check found."""
-    if found is None or found.is_fair:
-        return True, []
-    if settings.confidence is None:
-        return True, [found.sentence]
-    return settings.trust_labels, [found.sentence, INSISTED if settings.trust_labels else REFUSED]

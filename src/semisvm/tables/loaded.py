@@ -1,20 +1,12 @@
 """What a model file holds: objects made of plain parts, and files of version 0.1 in the form that this version reads.
 
-`read_plain_parts`: the parts of nearly all models are arrays, text, numbers, and objects of this library and of a dozen
-transformers of scikit-learn. They are read here, in the same way as by skops, which imports all of scikit-learn to know
-all types it trusts. Whatever holds anything else is left to skops.
+The parts of nearly all models are arrays, text, numbers, and objects of this library and of a dozen transformers of
+scikit-learn. They are read here, in the same way as by skops, which imports all of scikit-learn to know all types it
+trusts. Whatever holds anything else is left to skops.
 
-`upgrade_facts`: the summary of the fit, called "facts". The operating point, the audit and the scores of two classes
-stood alone, and those of more classes under their names. A step of the audit held its measures only. Its counts follow
-from them: recall is tp / positives and precision is tp / (tp + fp), where the labeled rows are those of the operating
-point. A precision of 0 does not tell how many rows were accepted, so the count of such a step is 0.
-
-`move_types`: classes have moved to other modules since; their names are the same.
-
-`from_the_line`: the summary held scores of the estimator, while `predict` wrote them minus the threshold.
-
-`name_classes`: estimators were fitted on codes from 0 upward, and the model translated them to class names. What they
-had learned of two classes stood alone, and that of more classes under their codes; records of rounds were dictionaries.
+In version 0.1 estimators were fitted on codes from 0 upward, and the model translated them to class names. What was
+learned of two classes stood alone, and that of more classes under their codes or names; records of rounds were
+dictionaries. The summary, called "facts", held scores of the estimator, while `predict` wrote them minus the threshold.
 """
 
 from __future__ import annotations
@@ -197,7 +189,7 @@ def upgrade_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
             if name in points
         },
         "scores": _per_class(facts["scores"], positive),
-        "rounds": [{"n_iter": record.get("steps"), **_without(record, "steps")} for record in facts["rounds"]],
+        "rounds": [_renamed_steps(record) for record in facts["rounds"]],
         "suggestions": facts["suggest"],
         "method": facts["method"] | {"name": RENAMED_METHODS.get(facts["method"]["name"], facts["method"]["name"])},
     }
@@ -210,7 +202,11 @@ def _per_class(part: Any, positive: str | None) -> dict[str, Any]:
 
 
 def _step(line: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
-    """A step of the audit as a whole operating point, with the target, the level and the labels of `point`."""
+    """A step of the audit as a whole operating point, with the target, the level and the labels of `point`.
+
+    It held its measures only. Its counts follow from them: recall is tp / positives and precision is tp / (tp + fp). A
+    precision of 0 does not tell how many rows were accepted, so the count of such a step is 0.
+    """
     asked = point["target"]
     values = {name: (line[name] or {}).get("value") or 0.0 for name in ("precision", "recall")}
     n_positive = point["counts"]["tp"] + point["counts"]["fn"]
@@ -226,31 +222,28 @@ def _step(line: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _without(record: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if key != name}
+def _renamed_steps(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {"n_iter" if name == "steps" else name: value for name, value in record.items()}
 
 
 def move_types(content: bytes, known: Iterable[str]) -> bytes:
-    """Return a model file with the types of this library at the place where they are now; `known` are their paths."""
-    place: dict[str, str] = {}
-    for path in known:
-        module, _, name = path.rpartition(".")
-        place[name] = module
+    """Return a model file with the types of this library in the modules where they are now; `known` are their paths."""
+    place = {path.rpartition(".")[2]: path.rpartition(".")[0] for path in known}
+
+    def moved(node: dict[str, Any]) -> dict[str, Any]:
+        """A node of a skops schema names the class of an object and its module."""
+        if str(node.get("__module__", "")).startswith("semisvm.") and node.get("__class__") in place:
+            node["__module__"] = place[node["__class__"]]
+        return node
+
     source, stream = zipfile.ZipFile(io.BytesIO(content)), io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name in source.namelist():
             part = source.read(name)
             if name == SCHEMA:
-                part = json.dumps(json.loads(part, object_hook=lambda node: _moved(node, place))).encode()
+                part = json.dumps(json.loads(part, object_hook=moved)).encode()
             archive.writestr(name, part)
     return stream.getvalue()
-
-
-def _moved(node: dict[str, Any], place: Mapping[str, str]) -> dict[str, Any]:
-    """A node of a skops schema names the class of an object and its module."""
-    if str(node.get("__module__", "")).startswith("semisvm.") and node.get("__class__") in place:
-        node["__module__"] = place[node["__class__"]]
-    return node
 
 
 def name_classes(state: dict[str, Any]) -> dict[str, Any]:
@@ -305,7 +298,5 @@ def _replace_renamed_attributes(estimator: Any, names: Sequence[str]) -> None:
             learned[new] = {names[int(code)]: one for code, one in by_code.items()}
     if isinstance(records := learned.get("history_"), list):
         learned["history_"] = [
-            RoundRecord.from_dict({"n_iter": one.get("steps"), **_without(one, "steps")})
-            for one in records
-            if isinstance(one, Mapping)
+            RoundRecord.from_dict(_renamed_steps(one)) for one in records if isinstance(one, Mapping)
         ]

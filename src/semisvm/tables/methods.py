@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -37,60 +37,26 @@ def say_nothing(what: str, done: int | None = None, total: int | None = None, un
 
 @dataclass(frozen=True)
 class Settings:
-    """What every method is asked for.
+    """What every method is asked for; None leaves it to the method, unless something else is said."""
 
-    Attributes
-    ----------
-    kernel : str or None
-        None: linear where the encoded rows are sparse, rbf elsewhere.
-    C, gamma : float
-        The price of an error on a label, and the width of the kernel.
-    costs : dict of {str: float}, ndarray of shape (n_classes, n_classes), or None
-        What errors cost, by true class, or by true class (rows) and predicted class (columns).
-    class_weight : "balanced" or None
-        Whether errors on the rarer class count more while training.
-    min_precision, min_recall : float or None
-        The target for the positive class; with more than two classes, for each class.
-    best_f1 : bool
-        With a precision (recall) to keep: take the best F1 that keeps it, not the highest recall (precision).
-    confidence : float or None
-        With 0.9, the target is certified with a confidence of 90%; None: no certificate.
-    trust_labels : bool
-        Whether a certificate is given even if the labeled rows do not look like a random sample.
-    seed : int
-        Makes every random choice repeatable.
-    device : str
-        "auto", "cpu" or "cuda".
-    time_limit, cache_size : float or None
-        Seconds per fit, and megabytes for kernel rows.
-    view : str
-        How the columns are prepared (`semisvm.tables.encode`).
-    columns : dict of {str: list of str} or None
-        Names of the columns by kind, for a method that prepares them itself.
-    max_rows : int or None
-        Most rows that kernels are made from, for a method that bounds them.
-    loss : str or None
-        "squared_hinge" for methods that know it; None: their own.
-    """
-
-    kernel: str | None = None
-    C: float = 1.0
-    gamma: str | float | None = None
-    costs: Any = None
-    class_weight: str | None = None
-    min_precision: float | None = None
+    kernel: str | None = None  # None: linear where the encoded rows are sparse, rbf elsewhere
+    C: float = 1.0  # the price of an error on a label
+    gamma: str | float | None = None  # the width of the kernel
+    costs: Any = None  # of errors, {class: cost}, or a matrix by true class (rows) and predicted class (columns)
+    class_weight: str | None = None  # "balanced": errors on the rarer class count more while training
+    min_precision: float | None = None  # the target for the positive class; of more than two classes, for each
     min_recall: float | None = None
-    best_f1: bool = False
-    confidence: float | None = None
-    trust_labels: bool = False
-    seed: int = 0
-    device: str = "auto"
-    time_limit: float | None = None
-    cache_size: float | None = None
-    view: str = STANDARD
-    columns: Any = None
-    max_rows: int | None = None
-    loss: str | None = None
+    best_f1: bool = False  # with a target: take the best F1 that keeps it, not the highest recall or precision
+    confidence: float | None = None  # with 0.9 the target is certified with a confidence of 90%; None: no certificate
+    trust_labels: bool = False  # certify even if the labeled rows do not look like a random sample
+    seed: int = 0  # makes every random choice repeatable
+    device: str = "auto"  # "auto", "cpu" or "cuda"
+    time_limit: float | None = None  # seconds per fit
+    cache_size: float | None = None  # megabytes for kernel rows
+    view: str = STANDARD  # how the columns are prepared (`semisvm.tables.encode`)
+    columns: Any = None  # names of the columns by kind, for a method that prepares them itself
+    max_rows: int | None = None  # most rows that kernels are made from, for a method that bounds them
+    loss: str | None = None  # "squared_hinge" for methods that know it
 
     @property
     def has_target(self) -> bool:
@@ -99,29 +65,14 @@ class Settings:
 
 def make_estimator(method: Method, settings: Settings) -> Any:
     """Return the method's estimator, not yet fitted."""
-    known = method.estimator_class._get_param_names()
-    wanted = {
-        "kernel": settings.kernel,
-        "C": settings.C,
-        "gamma": settings.gamma,
-        "costs": settings.costs,
-        "class_weight": settings.class_weight,
-        "confidence": settings.confidence,
-        "columns": settings.columns,
-        "max_rows": settings.max_rows,
-        "loss": settings.loss,
-        "unlabeled": LABEL_MISSING,
-        "random_state": settings.seed,
-        "device": settings.device,
-        "time_limit": settings.time_limit,
-        "cache_size": settings.cache_size,
-    }
-    if sets_thresholds(method, settings):
-        wanted |= {"min_precision": settings.min_precision, "min_recall": settings.min_recall}
+    wanted = {one.name: getattr(settings, one.name) for one in fields(settings)}
+    wanted |= {"unlabeled": LABEL_MISSING, "random_state": settings.seed}
+    if not sets_thresholds(method, settings):
+        del wanted["min_precision"], wanted["min_recall"]
     if not method.sets_threshold:  # its threshold is chosen here, on held-out scores
-        known = [name for name in known if name not in ("min_precision", "min_recall", "confidence")]
-    given = {name: value for name, value in wanted.items() if value is not None and name in known}
-    return method.estimator_class(**given)
+        del wanted["confidence"]
+    known = method.estimator_class._get_param_names()
+    return method.estimator_class(**{k: value for k, value in wanted.items() if value is not None and k in known})
 
 
 def sets_thresholds(method: Method, settings: Settings) -> bool:

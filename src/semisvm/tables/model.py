@@ -9,11 +9,7 @@ for the support vectors; what is known about the fit is in `summary`.
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import numbers
-import types
-import typing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +18,7 @@ import numpy as np
 
 from semisvm.campaign import ThresholdClassifier
 from semisvm.decision.operating_point import scores_beyond
-from semisvm.errors import DataError, UndefinedError, fault, shorten, suggest
+from semisvm.errors import DataError, UndefinedError, fault, suggest
 from semisvm.estimators import find_method
 from semisvm.matrices import is_sparse_matrix
 from semisvm.shared_docs import with_shared_docs
@@ -288,39 +284,3 @@ def try_empty_row(path: str | Path, model: Any) -> None:
     n_scores = scores.shape[1] if scores.ndim == 2 else 2
     if not np.isfinite(scores).all() or n_scores != len(model.classes.names) or len(scores) != 1:
         raise fault(path, "it has no score for a row of empty cells", "Fit the model again")
-
-
-def check_types(value: Any, hint: Any, where: str) -> None:
-    """Refuse, by a ValueError, a value that is not of the type that its dataclass says, all its parts included."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        hint = next((one for one in inner if _is_of(value, one)), inner[0])
-        origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if not _is_of(value, hint):
-        raise ValueError(f"{where} is {shorten(str(value))}, which is not of its type")
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for name, own in typing.get_type_hints(type(value)).items():
-            if hasattr(value, name):
-                check_types(getattr(value, name), own, f"{where}.{name}")
-    elif origin is tuple and inner:
-        for one in value:
-            check_types(one, inner[0], where)
-    elif origin is dict:
-        for key, one in value.items():
-            check_types(key, inner[0], where)
-            check_types(one, inner[1], where)
-
-
-def _is_of(value: Any, hint: Any) -> bool:
-    kind = typing.get_origin(hint) or hint
-    if kind is typing.Literal:
-        return value in typing.get_args(hint)
-    if kind in (typing.Union, types.UnionType):
-        return any(_is_of(value, one) for one in typing.get_args(hint))
-    if kind is typing.Any or not isinstance(kind, type):
-        return True
-    if kind is int:
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and abs(int(value)) < 2**62
-    if kind is float:
-        return isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return isinstance(value, kind)

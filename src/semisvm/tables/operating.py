@@ -61,13 +61,11 @@ def place_thresholds(
 ) -> dict[str, OperatingPoint]:
     """Return the operating point per class (of two classes: of the second) from out-of-fold scores."""
     target = target_from(settings, classes)
-    if len(classes) == 2 and may_move and target.costs is None:
+    if len(classes) == 2 and may_move and (target.is_constrained or target.costs is None):
         sign = np.where(codes == 1, 1, -1)
         if target.is_constrained:
             return {classes[1]: choose_for(target, scores, sign, level="cross-fitted")}
         return {classes[1]: measure(scores, sign, balance(scores, sign), target=Target(), level="cross-fitted")}
-    if len(classes) == 2 and may_move and target.is_constrained:
-        return {classes[1]: choose_for(target, scores, np.where(codes == 1, 1, -1), level="cross-fitted")}
     return {
         name: measure(own, sign, 0.0, target=target, level="cross-fitted")
         for name, own, sign in scores_per_class(scores, codes, classes)

@@ -14,16 +14,15 @@ and their frequencies, which no few rows can have, are set.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from semisvm.errors import DataError, fault
-from semisvm.primal.passes import WIDEST_HESSIAN
 from semisvm.tables.columns import CellError, Column
 from semisvm.tables.encode import (
     DATE_PARTS,
@@ -31,7 +30,6 @@ from semisvm.tables.encode import (
     MOST_CATEGORIES,
     MOST_WORDS,
     SPARSE_BELOW,
-    WEIGHT_OF_DATE_PARTS,
     WORD,
     TableEncoder,
 )
@@ -71,14 +69,10 @@ class TableCounts:
         n = self.n + other.n
         share = other.n / np.maximum(n, 1)
         apart = other.mean - self.mean
-        counters = [
-            {name: most_frequent(own + theirs[name]) for name, own in ours.items()}
-            for ours, theirs in (
-                (self.categories, other.categories),
-                (self.terms, other.terms),
-                (self.documents, other.documents),
-            )
-        ]
+        counters = (
+            {name: most_frequent(own + getattr(other, kind)[name]) for name, own in getattr(self, kind).items()}
+            for kind in ("categories", "terms", "documents")
+        )
         return TableCounts(
             self.n_rows + other.n_rows,
             n,
@@ -155,15 +149,13 @@ def _count_words(cells: pandas.Series) -> tuple[Counter[str], Counter[str]]:
         return Counter(), Counter()
     names = vectorizer.get_feature_names_out().tolist()
     terms, documents = np.asarray(X.sum(axis=0)).ravel(), np.bincount(X.indices, minlength=X.shape[1])
-    return Counter(dict(zip(names, terms.tolist(), strict=True))), Counter(
-        dict(zip(names, documents.tolist(), strict=True))
-    )
+    of_terms, of_documents = (Counter(dict(zip(names, found.tolist(), strict=True))) for found in (terms, documents))
+    return of_terms, of_documents
 
 
 def count_file(path: Path, columns: list[Column], spans: np.ndarray) -> TableCounts:
     """Count the rows of one file."""
-    encoder = TableEncoder(columns)
-    encoder.columns_ = columns
+    encoder = blank_encoder(columns)
     found: TableCounts | None = None
     for chunk in open_rows(path).chunks(encoder.plain_numbers, frozenset(encoder.names)):
         assert chunk.frame is not None
@@ -194,74 +186,79 @@ def spans_around_medians(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return spans
 
 
-def make_encoder(columns: list[Column], counts: TableCounts, medians: np.ndarray) -> TableEncoder:
-    """Return the encoder that `TableEncoder(columns).fit` gives on all rows."""
+def blank_encoder(columns: list[Column]) -> TableEncoder:
+    """Return an encoder that knows the columns, and nothing of their values: it gives cells as values (`typed`)."""
     encoder = TableEncoder(columns)
     encoder.columns_, encoder.left_out_, encoder.n_features_in_ = columns, {}, len(columns)
-    parts = [(name, clone(part), names) for name, part, names in encoder._parts(counts.n_rows)]
-    fitted: list[tuple[str, Any, Any]] = []
-    widths: dict[str, int] = {}
-    # the columns of numbers that `TableEncoder.typed` gives, in its order: a date is several of them
-    kinds = np.array([c.type for c in columns for _ in range({"number": 1, "date": len(DATE_PARTS)}.get(c.type, 0))])
-    n_nonzero, has_sparse = 0, False
-    for name, part, names in parts:
-        if name in ("number", "date"):
-            part = _fitted_numbers(part, names, counts, medians, np.flatnonzero(kinds == name))
-            widths[name] = part[-1].n_features_in_
-            n_nonzero += counts.n_rows * widths[name]
-        elif name == "category":
-            part = part.fit(_few_rows([counts.categories[one] for one in names], names))
-            widths[name] = part.transform(_few_rows([counts.categories[one] for one in names], names)[:1]).shape[1]
-            n_nonzero, has_sparse = n_nonzero + counts.n_rows * len(names), True
-        else:
-            part, used = _fitted_words(part, counts.terms[names], counts.documents[names], counts.n_rows, names)
-            widths[name] = len(part.vocabulary_)
-            n_nonzero, has_sparse = n_nonzero + used, True
-        fitted.append((name, part, names))
-    encoder.transformer_ = _column_transformer(encoder, parts)
-    ends = np.cumsum([0, *widths.values()]).tolist()
-    encoder.transformer_.transformers_ = fitted
-    encoder.transformer_.output_indices_ = {
-        name: slice(first, last) for name, first, last in zip(widths, ends, ends[1:], strict=False)
-    } | {"remainder": slice(0, 0)}
-    share = n_nonzero / max(counts.n_rows * ends[-1], 1)
-    encoder.transformer_.sparse_output_ = has_sparse and share < SPARSE_BELOW
     return encoder
 
 
-def _column_transformer(encoder: TableEncoder, parts: list[tuple[str, Any, Any]]) -> Any:
-    """A ColumnTransformer that knows the columns, and nothing of their values."""
+def make_encoder(columns: list[Column], counts: TableCounts, medians: np.ndarray) -> TableEncoder:
+    """Return the encoder that `TableEncoder(columns).fit` gives on all rows."""
+    encoder = blank_encoder(columns)
+    # the columns of numbers that `TableEncoder.typed` gives, in its order: a date is several of them
+    kinds = np.array([c.type for c in columns for _ in range({"number": 1, "date": len(DATE_PARTS)}.get(c.type, 0))])
+    numbers = zip(medians[kinds == "number"], counts.n[kinds == "number"] < counts.n_rows, strict=True)
+    made = encoder._transformer(counts.n_rows).fit(_few_rows(columns, numbers, counts.categories))
+    widths: dict[str, int] = {}
+    n_nonzero, has_sparse = 0, False
+    for name, part, names in made.transformers_:
+        if name in ("number", "date"):
+            widths[name] = _set_scales(part, counts, medians, np.flatnonzero(kinds == name))
+            n_nonzero += counts.n_rows * widths[name]
+            continue
+        has_sparse = True
+        if name == "category":
+            widths[name] = made.output_indices_[name].stop - made.output_indices_[name].start
+            n_nonzero += counts.n_rows * len(names)
+        else:
+            n_nonzero += _set_words(part, counts.terms[names], counts.documents[names], counts.n_rows, names)
+            widths[name] = len(part.vocabulary_)
+    ends = np.cumsum([0, *widths.values()]).tolist()
+    made.output_indices_ = {name: slice(*span) for name, span in zip(widths, pairwise(ends), strict=True)}
+    made.output_indices_["remainder"] = slice(0, 0)
+    made.sparse_output_ = has_sparse and n_nonzero / max(counts.n_rows * ends[-1], 1) < SPARSE_BELOW
+    encoder.transformer_ = made
+    return encoder
+
+
+def _few_rows(
+    columns: list[Column], numbers: Iterator[tuple[float, bool]], categories: dict[str, Counter[str]]
+) -> pandas.DataFrame:
+    """A frame with the `numbers`, (median, whether some are missing), and with categories in their order of frequency.
+
+    Of that order only what is above, at and below the rarest category that is kept counts.
+    """
     import pandas
-    from sklearn.compose import ColumnTransformer
 
-    samples: dict[str, Any] = {
-        "number": [0.0, 1.0],
-        "date": np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[us]"),
-        "category": ["a", "b"],
-        "text": ["word", "word"],
-    }
-    frame = pandas.DataFrame({column.name: samples[column.type] for column in encoder.columns_})
-    blank = [(name, clone(part), names) for name, part, names in parts]
-    found = ColumnTransformer(
-        blank, sparse_threshold=SPARSE_BELOW, transformer_weights={"date": WEIGHT_OF_DATE_PARTS}
-    ).fit(frame)
-    found.transformers = [(name, clone(part), names) for name, part, names in parts]
-    return found
+    found: dict[str, tuple[Any, Any]] = {}  # cells, and what fills them up to the length of the longest
+    for column in columns:
+        if column.type == "number":
+            median, has_gaps = next(numbers)
+            found[column.name] = [median, np.nan if has_gaps else median], median
+        elif column.type == "category":
+            own = categories[column.name]
+            distinct = sorted(own)
+            frequency = np.array([own[one] for one in distinct])
+            order = np.argsort(frequency, kind="stable")
+            edge = frequency[order[-min(MOST_CATEGORIES - 1, len(order))]]
+            cells = np.repeat(np.array(distinct, dtype=object), 2 + np.sign(frequency - edge))
+            found[column.name] = list(cells), distinct[order[-1]]
+        else:
+            found[column.name] = [], "word" if column.type == "text" else np.datetime64("2024-01-01", "us")
+    most = max(2, *(len(cells) for cells, _ in found.values()))
+    padded = {name: cells + [last] * (most - len(cells)) for name, (cells, last) in found.items()}
+    words = {column.name: object for column in columns if column.type in ("category", "text")}  # as `typed` gives them
+    return pandas.DataFrame(padded).astype(words)
 
 
-def _fitted_numbers(part: Any, names: list[str], counts: TableCounts, medians: np.ndarray, at: np.ndarray) -> Any:
-    """A pipeline of (dates to numbers,) imputer and scaler."""
-    import pandas
-
+def _set_scales(part: Any, counts: TableCounts, medians: np.ndarray, at: np.ndarray) -> int:
+    """Give a pipeline of (dates to numbers,) imputer and scaler the values of all rows; return its width."""
+    *first, imputer, scaler = [step for _, step in part.steps]
     n, median = counts.n[at], medians[at]
     missing = counts.n_rows - n
-    rows = np.vstack([median, np.where(missing > 0, np.nan, median)])
-    *first, imputer, scaler = [step for _, step in part.steps]
-    is_date = bool(first)
-    for step in first:
-        step.n_features_in_ = len(names)
-        step.feature_names_in_ = np.array(names, dtype=object)
-    imputer.fit(rows if is_date else pandas.DataFrame(rows, columns=names))
+    if first:  # no few dates have these medians of their parts
+        imputer.fit(np.vstack([median, np.where(missing > 0, np.nan, median)]))
     filled = np.where(n > 0, median, 0.0)
     mean = (counts.mean[at] * n + filled * missing) / counts.n_rows
     around = counts.spread[at] + n * (counts.mean[at] - mean) ** 2 + missing * (filled - mean) ** 2
@@ -272,34 +269,11 @@ def _fitted_numbers(part: Any, names: list[str], counts: TableCounts, medians: n
     eps = np.finfo(np.float64).eps
     is_constant = variance <= counts.n_rows * eps * variance + (counts.n_rows * mean * eps) ** 2
     scaler.scale_ = np.where(is_constant, 1.0, np.sqrt(variance))
-    return part
+    return len(mean)
 
 
-def _few_rows(counts: Sequence[Counter[str]], names: list[str]) -> Any:
-    """A frame whose categories are as frequent, compared with each other, as in all rows.
-
-    Only the order of the frequencies counts, and there only what is above, at and below the rarest that is kept.
-    """
-    import pandas
-
-    columns = []
-    for own in counts:
-        distinct = sorted(own)
-        frequency = np.array([own[one] for one in distinct])
-        order = np.argsort(frequency, kind="stable")
-        edge = frequency[order[-min(MOST_CATEGORIES - 1, len(order))]]
-        level = 2 + np.sign(frequency - edge)
-        columns.append((np.repeat(np.array(distinct, dtype=object), level), distinct[order[-1]]))
-    most = max(len(cells) for cells, _ in columns)
-    padded = {
-        name: np.concatenate([cells, np.full(most - len(cells), last, dtype=object)])
-        for name, (cells, last) in zip(names, columns, strict=True)
-    }
-    return pandas.DataFrame(padded, dtype=object)
-
-
-def _fitted_words(part: Any, terms: Counter[str], documents: Counter[str], n_rows: int, column: str) -> tuple[Any, int]:
-    """TF-IDF of words, and how many entries of its matrix are not zero."""
+def _set_words(part: Any, terms: Counter[str], documents: Counter[str], n_rows: int, column: str) -> int:
+    """Give TF-IDF the words of all rows; return how many entries of its matrix are not zero."""
     names = sorted(documents)
     found, total = (np.array([counter[name] for name in names], dtype=np.int64) for counter in (documents, terms))
     kept = np.flatnonzero(found >= (1 if n_rows < FEW_TEXTS else 2))
@@ -307,16 +281,8 @@ def _fitted_words(part: Any, terms: Counter[str], documents: Counter[str], n_row
         raise DataError(f"Column {column!r} is text, and no word of it occurs twice. Leave it out (`drop`).")
     if len(kept) > MOST_WORDS:
         kept = np.sort(kept[np.argsort(-total[kept])[:MOST_WORDS]])
-    part.vocabulary_ = {names[place]: number for number, place in enumerate(kept.tolist())}
+    words = [names[place] for place in kept]
+    part.fit([" ".join(words)] * 2)
+    part.vocabulary_ = {word: number for number, word in enumerate(words)}
     part.idf_ = np.log((n_rows + 1.0) / (found[kept] + 1.0)) + 1.0
-    return part, int(found[kept].sum())
-
-
-def width_of(encoder: TableEncoder) -> int:
-    """Return the number of encoded columns."""
-    return max(one.stop for one in encoder.transformer_.output_indices_.values())
-
-
-def is_kept_sparse(encoder: TableEncoder) -> bool:
-    """Whether encoded rows stay sparse; see `Pool.is_sparse`."""
-    return bool(encoder.transformer_.sparse_output_) and width_of(encoder) > WIDEST_HESSIAN
+    return int(found[kept].sum())

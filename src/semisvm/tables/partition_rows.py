@@ -1,34 +1,43 @@
-"""Who reads the files of a folder, and all of their rows as machines take them.
+"""Who reads the files of a folder, and all of their rows as machines take them: not held in memory.
 
 readers   `Here`: this process, one file after the other;  `OnCluster`: the workers of a Dask client, each the files
 that the scheduler gives it. A file that was read by a worker that died is read again by another.
 rows      encoded once into a scratch file here; on a cluster kept by the workers, where they fit into half of their
 memory, and otherwise read and encoded again in every pass
+
+`rows_on_disk` does the same for a table of numbers that needs no encoder: decoding Parquet takes six times as long as
+reading the scratch file, and text much longer, so it is not done in every pass of a fit.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from semisvm.errors import DataError, fault
-from semisvm.matrices import is_sparse_matrix, stack_rows
-from semisvm.primal import DaskRows, Rows, ScratchWriter
+from semisvm.errors import DataError, fault, shorten
+from semisvm.labels import encode
+from semisvm.matrices import as_dense, stack_rows
+from semisvm.primal import DaskRows, FileRows, Rows, ScratchWriter
 from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
 from semisvm.primal.files import CsrScratchWriter
-from semisvm.tables.classes import Classes, label_texts, unmark
+from semisvm.tables.classes import Classes
 from semisvm.tables.encode import TableEncoder
+from semisvm.tables.folders import texts_of_labels
 from semisvm.tables.methods import Tell, say_nothing
-from semisvm.tables.partition_encoder import is_kept_sparse, width_of
-from semisvm.tables.read import Chunk, open_rows
+from semisvm.tables.read import RowReader, label_spellings, labels_from_text, open_rows
+
+if TYPE_CHECKING:
+    import pandas
+
+LARGEST_STORED = float(np.finfo(np.float32).max)
 
 
 class Here:
@@ -126,95 +135,172 @@ def _connect(distributed: Any, address: str) -> Any:
 # ---- all rows ----
 
 
-@dataclass
-class Pool:
-    """All rows of a folder as machines take them."""
+@dataclass(frozen=True)
+class RowCoder:
+    """Makes numbers of the rows of a file: features as float32, and class codes."""
 
-    files: list[Path]
-    heights: list[int]
     encoder: TableEncoder
     classes: Classes
     target: str
     unlabeled: str | None
-    same: dict[str, str]
-    workers: Here | OnCluster
+    same: dict[str, str]  # what some labels are to be replaced by
 
     @property
     def width(self) -> int:
-        """Return the number of encoded columns."""
-        return width_of(self.encoder)
+        """The number of encoded columns."""
+        return max(one.stop for one in self.encoder.transformer_.output_indices_.values())
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the rows are kept sparse: where a matrix of products of all columns would be too large."""
-        return is_kept_sparse(self.encoder)
+        """Whether encoded rows stay sparse: where a matrix of products of all columns would be too large."""
+        from semisvm.primal.passes import WIDEST_HESSIAN  # with the compiler, which `semisvm predict` does not load
+
+        return bool(self.encoder.transformer_.sparse_output_) and self.width > WIDEST_HESSIAN
+
+    def parts(self, file: Path) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield (features, class codes) of a file, part by part."""
+        for chunk in open_rows(file).chunks(self.encoder.plain_numbers, frozenset((*self.encoder.names, self.target))):
+            assert chunk.frame is not None
+            X = self.encoder.transform(chunk.frame)
+            yield (X if self.is_sparse else as_dense(X)).astype(np.float32), self._codes(chunk.frame)
+
+    def features(self, file: Path) -> Any:
+        """A task: all rows of a file."""
+        return stack_rows([X for X, _ in self.parts(file)])
+
+    def codes(self, file: Path, n_rows: int) -> np.ndarray:
+        """A task: the class codes of a file; its other columns are not read."""
+        reader = open_rows(file)
+        if self.target not in (reader.names or ()):
+            return np.full(n_rows, -1, dtype=np.int8)
+        return np.concatenate([self._codes(chunk.frame) for chunk in reader.chunks(only=frozenset([self.target]))])
+
+    def _codes(self, frame: Any) -> np.ndarray:
+        texts = texts_of_labels(frame, self.target, self.unlabeled)
+        return self.classes.codes_of([self.same.get(text, text) for text in texts]).astype(np.int8)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """All rows of a folder as machines take them; `heights` are the numbers of rows in the files."""
+
+    files: list[Path]
+    heights: list[int]
+    coder: RowCoder
+    workers: Here | OnCluster
 
     def rows(self, tell: Tell = say_nothing) -> Rows:
         """Encode all rows: into a scratch file here, or where the workers are."""
-        names = np.array(self.classes.names)
-        how = (self.encoder, self.classes, self.target, self.unlabeled, self.same)
+        names = np.array(self.coder.classes.names)
         if isinstance(self.workers, OnCluster):
-            rows: Rows = _rows_on_cluster(self.files, self.heights, how, self.width, self.is_sparse)
-            rows.classes = names
-            return rows
-        writer: Any = CsrScratchWriter(self.width) if self.is_sparse else ScratchWriter(self.width)
+            there = self._rows_on_cluster()
+            there.classes = names
+            return there
+        width = self.coder.width
+        writer: Any = CsrScratchWriter(width) if self.coder.is_sparse else ScratchWriter(width)
         codes = []
         for number, file in enumerate(self.files, 1):
-            for X, own in encoded_chunks(file, *how):
+            for X, own in self.coder.parts(file):
                 writer.write(X)
                 codes.append(own)
             tell("Encoding", number, len(self.files), "files")
         found: Rows = writer.rows(codes=np.concatenate(codes), classes=names)
         return found
 
+    def _rows_on_cluster(self) -> DaskRows:
+        import dask.array as da
+        from dask import delayed
 
-def encoded_chunks(
-    file: Path, encoder: TableEncoder, classes: Classes, target: str, unlabeled: str | None, same: Mapping[str, str]
-) -> Any:
-    """Yield (rows as float32, class codes) of a file, part by part."""
-    for chunk in open_rows(file).chunks(encoder.plain_numbers, frozenset((*encoder.names, target))):
-        codes = _codes_of(chunk, classes, target, unlabeled, same)
+        shared = delayed(self.coder, pure=False)  # one task that holds it: it is sent once per worker
+        encode_file, look = delayed(RowCoder.features, pure=False), delayed(RowCoder.codes, pure=False)
+        width = self.coder.width
+        empty = np.empty((0, width), np.float32)
+        meta: Any = sparse.csr_matrix(empty) if self.coder.is_sparse else empty
+        blocks, codes = [], []
+        for file, height in zip(self.files, self.heights, strict=True):
+            X, own = encode_file(shared, file), look(shared, file, height)
+            blocks.append(da.from_delayed(X, (height, width), dtype=np.float32, meta=meta))
+            codes.append(da.from_delayed(own, (height,), dtype=np.int8))
+        return DaskRows(da.concatenate(blocks), da.concatenate(codes))
+
+
+# ---- tables of numbers ----
+
+
+def rows_on_disk(
+    path: str | Path,
+    *,
+    target: str | None = None,
+    features: Sequence[str] | None = None,
+    scratch_folder: str | Path | None = None,
+) -> FileRows:
+    r"""Decode a table of numbers, or a folder of them, into rows for fits that do not hold them in memory.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .csv, .tsv, .arff or .parquet file, or a folder of such files with the same columns.
+    target : str, default=None
+        The column of the classes; empty cells are rows without a label.
+    features : sequence of str, default=None
+        The columns to use; by default all but the target. Each cell must be a finite number.
+    scratch_folder : str or Path, default=None
+        Where the decoded rows go, four bytes per number; by default the folder for temporary files.
+
+    Returns
+    -------
+    FileRows
+        The rows, with their class codes, classes and feature names: ``SupervisedSVC(kernel="linear").fit(rows, None)``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from semisvm.tables import rows_on_disk
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(os.path.join(folder, "a.csv"), "w") as file:
+    ...         _ = file.write("x,y,kind\n1,2,spam\n3,4,\n5,6,ham\n")
+    ...     rows = rows_on_disk(folder, target="kind")
+    >>> rows.n_rows, rows.classes.tolist(), rows.codes.tolist()
+    (3, ['ham', 'spam'], [1, -1, 0])
+    """
+    import pandas
+
+    reader = open_rows(path)
+    if reader.names is None:
+        raise fault(path, "a file without named columns is read whole", "Write it by numpy.save and use FileRows")
+    names = [name for name in reader.names if name != target] if features is None else list(features)
+    named = frozenset(names) if target is None else frozenset([*names, target])
+    for name in named:
+        reader.require(name)
+    writer = ScratchWriter(len(names), scratch_folder)
+    labels = []
+    for chunk in reader.chunks(frozenset(names), named):
         assert chunk.frame is not None
-        X = encoder.transform(chunk.frame)
-        yield (X.toarray() if is_sparse_matrix(X) and not is_kept_sparse(encoder) else X).astype(np.float32), codes
+        writer.write(_storable(reader, chunk.start, chunk.frame[names]))
+        if target is not None:
+            labels.append(pandas.Categorical(label_spellings(chunk.frame[target])))
+    about = _classes(pandas.api.types.union_categoricals(labels)) if labels else {}
+    return writer.rows(**about, feature_names=np.array(names, dtype=object))
 
 
-def _codes_of(chunk: Chunk, classes: Classes, target: str, unlabeled: str | None, same: Mapping[str, str]) -> Any:
-    assert chunk.frame is not None
-    has_target = target in chunk.frame.columns
-    texts = unmark(label_texts(chunk.frame[target]), unlabeled) if has_target else [""] * len(chunk)
-    return classes.codes_of([same.get(text, text) for text in texts]).astype(np.int8)
+def _storable(reader: RowReader, start: int, frame: pandas.DataFrame) -> np.ndarray:
+    """Numbers that are finite in float32; `start` rows come before them."""
+    X = frame.to_numpy(dtype=np.float64)
+    is_bad = ~(np.abs(X) <= LARGEST_STORED)
+    if is_bad.any():
+        row, column = (int(place[0]) for place in np.nonzero(is_bad))
+        value, (path, place) = X[row, column], reader.place(start + row)
+        what = f"the number {value:g}, too large for float32," if np.isfinite(value) else "no finite number"
+        reason = f"column {frame.columns[column]!r} has {what} in row {place + 1}"
+        raise fault(path, reason, "Fill it in, leave the row out, or leave the column out of features")
+    return X
 
 
-def encode_file(file: Path, *how: Any) -> Any:
-    """A task: all rows of a file."""
-    found = [X for X, _ in encoded_chunks(file, *how)]
-    return stack_rows(found)
-
-
-def codes_of_file(file: Path, n_rows: int, target: str, *how: Any) -> np.ndarray:
-    """A task: the class codes of a file; its other columns are not read."""
-    reader = open_rows(file)
-    if target not in (reader.names or ()):
-        return np.full(n_rows, -1, dtype=np.int8)
-    return np.concatenate(
-        [_codes_of(chunk, how[0], target, *how[1:]) for chunk in reader.chunks(only=frozenset([target]))]
-    )
-
-
-def _rows_on_cluster(files: list[Path], heights: list[int], how: Any, width: int, is_sparse: bool) -> DaskRows:
-    import dask.array as da
-    from dask import delayed
-
-    encoder, classes, target, unlabeled, same = how
-    shared = delayed(encoder, pure=False)  # one task that holds it: it is sent once per worker
-    read, look = delayed(encode_file, pure=False), delayed(codes_of_file, pure=False)
-    empty = np.empty((0, width), np.float32)
-    meta: Any = sparse.csr_matrix(empty) if is_sparse else empty
-    blocks, codes = [], []
-    for file, height in zip(files, heights, strict=True):
-        X = read(file, shared, classes, target, unlabeled, same)
-        blocks.append(da.from_delayed(X, (height, width), dtype=np.float32, meta=meta))
-        own = look(file, height, target, classes, unlabeled, same)
-        codes.append(da.from_delayed(own, (height,), dtype=np.int8))
-    return DaskRows(da.concatenate(blocks), da.concatenate(codes))
+def _classes(spelled: pandas.Categorical) -> dict[str, np.ndarray]:
+    """The classes, and the class code of each row in as few bytes as hold it."""
+    labels = encode(labels_from_text(spelled.categories), unlabeled=None)
+    if len(labels.classes) > 1000:
+        example = shorten(spelled.categories[0])
+        raise ValueError(f"The target has {len(labels.classes)} different values, such as {example}: is it a class?")
+    kind = np.int8 if len(labels.classes) <= 127 else np.int16
+    return {"classes": labels.classes, "codes": labels.codes.astype(kind)[spelled.codes]}

@@ -13,14 +13,11 @@ DeLong, DeLong and Clarke-Pearson (1988): the variances of both kinds of placeme
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
@@ -28,14 +25,21 @@ from semisvm.decision import Estimate
 from semisvm.errors import DataError, fault
 from semisvm.estimators import METHODS
 from semisvm.model_selection import PositiveUnlabeledKFold, cross_fit_scores
-from semisvm.tables.findings import Findings, sample_scores
-from semisvm.tables.held_out import MERIT_CONFIDENCE, MOST_UNLABELED, N_COMPARISON_FOLDS, share_below
+from semisvm.tables.findings import Findings, rows_to_score, sample_scores
+from semisvm.tables.held_out import (
+    MOST_UNLABELED,
+    N_COMPARISON_FOLDS,
+    Merit,
+    merit_of_placements,
+    place_among_others,
+)
 from semisvm.tables.methods import Settings, StoppedError, Tell, make_estimator, say_nothing, score_rows, shape_for
 from semisvm.tables.summary import ComparisonSummary, MethodResult
 from semisvm.tables.training import Training
 
 PU_MEASURE = "AUC of positives against unlabeled rows"
 FOR_POSITIVES = next(method for method in METHODS if method.for_one_class)
+SAME_AUC = 1e-12
 LOGISTIC, MACHINE = "balanced logistic regression", "balanced SVC"
 
 
@@ -45,10 +49,10 @@ def describe_positives_only(estimator: Any, X: Any, training: Training, seed: in
     lines = [" ".join(line.split()) for line in str(point).splitlines()]
     *known, assumption = lines
     notes = [assumption, *(line[0].upper() + line[1:].removesuffix(".") + "." for line in known)]
-    is_unlabeled, scores = training.codes < 0, estimator.out_of_fold_scores_
-    own = scores[~is_unlabeled & np.isfinite(scores)]
-    pool = score_rows(estimator, shape_for(FOR_POSITIVES, X)[is_unlabeled])
-    sample = sample_scores(own, np.ones(len(own)), point.level, pool, seed)
+    scores = estimator.out_of_fold_scores_
+    own = scores[(training.codes >= 0) & np.isfinite(scores)]
+    pool = score_rows(estimator, shape_for(FOR_POSITIVES, X)[rows_to_score(training, seed)])
+    sample = sample_scores(own, np.ones(len(own)), point.level, pool, training.n_unlabeled)
     return Findings(notes=notes, positives_only=point, scores={training.classes.names[1]: sample})
 
 
@@ -68,84 +72,6 @@ def check_positives_only(training: Training, settings: Settings, method: str | N
     return FOR_POSITIVES.name, f"{only}, and the other rows are unlabeled: it learns from positives and unlabeled rows."
 
 
-@dataclass(frozen=True)
-class RankTrial:
-    """One method on the folds: the placements of the positives and of the unlabeled rows, and the seconds it took."""
-
-    name: str
-    of_positives: np.ndarray
-    of_unlabeled: np.ndarray
-    seconds: float
-
-    def auc(self) -> Estimate:
-        """The AUC with its interval."""
-        return _interval(self.of_positives, self.of_unlabeled, 0.0, 1.0)
-
-    def minus(self, other: RankTrial) -> Estimate:
-        """How much larger the AUC is than that of another method on the same rows."""
-        return _interval(self.of_positives - other.of_positives, self.of_unlabeled - other.of_unlabeled, -1.0, 1.0)
-
-    @property
-    def error(self) -> float:
-        return _standard_error(self.of_positives, self.of_unlabeled)
-
-
-def _standard_error(of_positives: np.ndarray, of_unlabeled: np.ndarray) -> float:
-    parts = [np.var(values, ddof=1) / len(values) for values in (of_positives, of_unlabeled) if len(values) > 1]
-    return math.sqrt(sum(parts))
-
-
-def _interval(of_positives: np.ndarray, of_unlabeled: np.ndarray, least: float, most: float) -> Estimate:
-    value = float(of_positives.mean())
-    reach = float(ndtri((1 + MERIT_CONFIDENCE) / 2)) * _standard_error(of_positives, of_unlabeled)
-    return Estimate(value, max(least, value - reach), min(most, value + reach))
-
-
-@dataclass
-class RankComparison:
-    """Methods by the AUC of positives against unlabeled rows; `left_out` is {method: reason}."""
-
-    entries: list[RankTrial]
-    left_out: dict[str, str]
-    was_stopped: bool = False
-
-    def verdict(self) -> str:
-        """Say which method ranks best, and what ranking leaves open."""
-        told = ", ".join(f"{entry.name} {entry.auc().value:.3f}" for entry in self.entries)
-        best = max(self.entries, key=lambda entry: entry.auc().value)
-        ours = next((entry for entry in self.entries if entry.name == FOR_POSITIVES.name), None)
-        seen = f"Out of fold, the AUC of positives against unlabeled rows is: {told}."
-        if ours is not None and best is not ours and best.minus(ours).low > 0:
-            seen += f" The {best.name} ranks better than {ours.name} by more than chance."
-        return (
-            f"{seen} This is how well each ranks. Errors can't be counted where only positives are labeled: no method "
-            "here has a precision."
-        )
-
-    def summary(self) -> ComparisonSummary:
-        """Return the result as plain values."""
-        baseline = self.entries[0]
-        return ComparisonSummary(
-            measure=PU_MEASURE,
-            methods=tuple(
-                MethodResult(
-                    name=entry.name,
-                    merit=entry.auc(),
-                    standard_error=entry.error,
-                    difference=entry.minus(baseline),
-                    reaches_target=True,
-                    seconds=entry.seconds,
-                )
-                for entry in self.entries
-            ),
-            left_out=dict(self.left_out),
-            chosen=FOR_POSITIVES.name,
-            verdict=self.verdict(),
-            was_stopped=self.was_stopped,
-            baseline=baseline.name,
-        )
-
-
 def compare_positives(
     training: Training,
     X: Any,
@@ -154,7 +80,7 @@ def compare_positives(
     *,
     most_unlabeled: int = MOST_UNLABELED,
     tell: Tell = say_nothing,
-) -> RankComparison:
+) -> ComparisonSummary:
     """Rank labeled positives against unlabeled rows by our method and by the two that most people would try first.
 
     These take unlabeled rows for negatives. At most `most_unlabeled` unlabeled rows, drawn at random, take part.
@@ -173,23 +99,65 @@ def compare_positives(
     if n_folds < 2:
         raise fault(training.name, "comparing takes two labeled positives and two unlabeled rows", "Label more rows")
     cv = PositiveUnlabeledKFold(n_folds, shuffle=True, random_state=settings.seed)
-    found = RankComparison([], {})
     part = shape_for(FOR_POSITIVES, X)[rows]
+    merits: dict[str, Merit] = {}
+    results: list[MethodResult] = []
+    left_out: dict[str, str] = {}
+    was_stopped = False
     for name, estimator in _contestants(settings).items():
-        tell(f"Comparing: {name}", len(found.entries), 3, "methods")
+        tell(f"Comparing: {name}", len(merits), 3, "methods")
+        began = time.perf_counter()
         try:
-            found.entries.append(_try(name, estimator, part, y, cv))
+            scores = cross_fit_scores(estimator, part, y, cv=cv)
         except (StoppedError, KeyboardInterrupt):
-            if not found.entries:
+            if not merits:
                 raise KeyboardInterrupt from None
-            found.was_stopped = True
+            was_stopped = True
             break
         except (ValueError, MemoryError) as error:
-            found.left_out[name] = str(error).split("\n")[0]
-    if not found.entries:
-        told = "; ".join(f"{name}: {why}" for name, why in found.left_out.items())
+            left_out[name] = str(error).split("\n")[0]
+            continue
+        merit = merits[name] = rank_in_folds(scores, y, [test for _, test in cv.split(part, y)])
+        gap = merit.minus(next(iter(merits.values())))
+        value = gap.value if abs(gap.value) > SAME_AUC else 0.0
+        difference = Estimate(value, max(gap.low, -1.0), min(gap.high, 1.0))
+        seconds = time.perf_counter() - began
+        results.append(MethodResult(name, merit.estimate(), merit.error, difference, True, seconds))
+    if not merits:
+        told = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise fault(training.name, f"no method could be fitted ({told})", "Correct the table")
-    return found
+    return ComparisonSummary(
+        measure=PU_MEASURE,
+        methods=tuple(results),
+        left_out=left_out,
+        chosen=FOR_POSITIVES.name,
+        verdict=_verdict(merits),
+        was_stopped=was_stopped,
+        baseline=results[0].name,
+    )
+
+
+def rank_in_folds(scores: np.ndarray, y: np.ndarray, folds: Sequence[np.ndarray]) -> Merit:
+    """Return the AUC of positives, y = 1, against the unlabeled rows of their fold."""
+    is_positive = (y == 1).astype(np.intp)
+    placement = np.empty(len(y))
+    for test in folds:
+        placement[test] = place_among_others(scores[test], is_positive[test])
+    return merit_of_placements(placement, is_positive, span=0.0, n_added=-1)
+
+
+def _verdict(merits: dict[str, Merit]) -> str:
+    """Say which method ranks best, and what ranking leaves open."""
+    told = ", ".join(f"{name} {merit.mean:.3f}" for name, merit in merits.items())
+    best = max(merits, key=lambda name: merits[name].mean)
+    ours = FOR_POSITIVES.name
+    seen = f"Out of fold, the AUC of positives against unlabeled rows is: {told}."
+    if ours in merits and best != ours and merits[best].minus(merits[ours]).low > 0:
+        seen += f" The {best} ranks better than {ours} by more than chance."
+    return (
+        f"{seen} This is how well each ranks. Errors can't be counted where only positives are labeled: no method "
+        "here has a precision."
+    )
 
 
 def _contestants(settings: Settings) -> dict[str, Any]:
@@ -203,16 +171,3 @@ def _contestants(settings: Settings) -> dict[str, Any]:
     )
     logistic = LogisticRegression(C=settings.C, class_weight="balanced", max_iter=1000)
     return {LOGISTIC: logistic, MACHINE: machine, FOR_POSITIVES.name: ours}
-
-
-def _try(name: str, estimator: Any, X: Any, y: np.ndarray, cv: Any) -> RankTrial:
-    began = time.perf_counter()
-    scores = cross_fit_scores(estimator, X, y, cv=cv)
-    seconds = time.perf_counter() - began
-    placement = np.empty(len(y))
-    for _, test in cv.split(X, y):
-        is_positive = y[test] == 1
-        own, pool = test[is_positive], test[~is_positive]
-        placement[own] = share_below(scores[own], scores[pool])
-        placement[pool] = 1 - share_below(scores[pool], scores[own])
-    return RankTrial(name, placement[y == 1], placement[y != 1], seconds)

@@ -1,4 +1,4 @@
-"""Rows of a file, some thousands at a time, so that `predict` reads ten million rows in the memory of a few chunks.
+"""Files of rows: whole, or some thousands at a time, so that ten million rows take the memory of a few chunks.
 
 A table gives pandas frames whose columns are of three kinds, whatever the file's format:
 
@@ -8,48 +8,53 @@ A table gives pandas frames whose columns are of three kinds, whatever the file'
 
 Files of bare numbers (LIBSVM, npz) are read whole and give matrices, with the labels that they carry.
 
-Delimited text is parsed by Arrow. Where Arrow refuses a file, or would read it differently (spaces before quotes, a
-header of several lines, ARFF), `semisvm.tables.delimited` says what is wrong and in which line, or writes the rows in a
-form that Arrow reads.
+For Python, `read_dataset` reads a whole file of numbers, and `read_frame` one with columns of any kind. The labels of a
+target column become integers where all of them are whole numbers, floats where all of them are numbers, and stay text
+otherwise. A row without a label is kept, as NaN (so whole numbers become floats when a label is missing) or "". Nothing
+else is read into a label: "-1" is the number -1, whatever it may mean to the author of the file.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import lzma
-import re
-import zlib
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from semisvm.datasets.dataset import Dataset
 from semisvm.errors import fault, suggest
 from semisvm.tables.delimited import (
     MISSING_SPELLINGS,
-    SHEET_ENGINES,
+    ROWS_AT_A_TIME,
     DelimitedText,
-    guess_delimiter,
     open_arff,
     open_delimited,
-    read_sheet,
+    parse_number,
     require_different,
-    sheet_columns,
 )
-from semisvm.tables.disk import COMPRESSIONS, FOREIGN_MARKS, file_format, open_stream
-from semisvm.tables.formats import has_labels, open_parquet, read_libsvm, read_npz, read_parquet_columns
+from semisvm.tables.disk import file_format
+from semisvm.tables.formats import (
+    EXACT_IN_FLOAT,
+    SHEET_ENGINES,
+    open_parquet,
+    parquet_frames,
+    read_libsvm,
+    read_npz,
+    read_sheet,
+    sheet_frames,
+    whole_if_possible,
+)
 
 if TYPE_CHECKING:
     import pandas
 
-ROWS_AT_A_TIME = 65_536
-BYTES_AT_A_TIME = 1_000_000  # of text that Arrow parses at a time
-BYTES_LOOKED_AT = 65_536  # of the beginning of a file, to decide whether Arrow reads it as it is
-UNREADABLE = (OSError, EOFError, ValueError, csv.Error, zlib.error, lzma.LZMAError)
+    Frames = Iterator[tuple[int, pandas.DataFrame]]  # rows of the file that come before, and columns of the next ones
+
+LONGEST_LABEL = 1000  # characters; a longer one is a text, and NumPy would reserve its length for every row
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,12 @@ class RowReader:
 
     def chunks(self, numbers: frozenset[str] = frozenset(), only: frozenset[str] | None = None) -> Iterator[Chunk]:
         """Yield the rows; columns in `numbers` as float64. Where `only` is given, other columns are left out."""
+        wanted = [name for name in self.names or () if only is None or name in only]
+        for start, frame in self.frames(numbers, wanted):
+            yield Chunk(start, frame=frame)
+
+    def frames(self, numbers: frozenset[str], wanted: list[str]) -> Frames:
+        """Yield the rows of a file with named columns."""
         raise NotImplementedError
 
     def guess_rows(self, chunk: Chunk) -> int | None:
@@ -93,23 +104,62 @@ class RowReader:
         return column
 
 
+@dataclass(frozen=True)
+class TextReader(RowReader):
+    """A CSV, TSV or ARFF file."""
+
+    text: DelimitedText
+
+    def frames(self, numbers: frozenset[str], wanted: list[str]) -> Frames:
+        return self.text.frames(numbers, wanted)
+
+    def guess_rows(self, chunk: Chunk) -> int | None:
+        return self.text.guess_rows(len(chunk))
+
+
+@dataclass(frozen=True)
+class ParquetReader(RowReader):
+    """A Parquet file; about one row group is in memory at a time."""
+
+    n_rows: int
+
+    def frames(self, numbers: frozenset[str], wanted: list[str]) -> Frames:
+        return parquet_frames(self.path, numbers, wanted)
+
+    def guess_rows(self, chunk: Chunk) -> int | None:
+        return self.n_rows
+
+
+@dataclass(frozen=True)
+class SheetReader(RowReader):
+    """The first sheet of a spreadsheet, which is read whole."""
+
+    sheet: pandas.DataFrame
+
+    def frames(self, numbers: frozenset[str], wanted: list[str]) -> Frames:
+        return sheet_frames(self.path, self.sheet, numbers, wanted)
+
+
+@dataclass(frozen=True)
+class MatrixReader(RowReader):
+    """LIBSVM text or an npz archive."""
+
+    n_features: int | None
+    kind: str
+
+    def chunks(self, numbers: frozenset[str] = frozenset(), only: frozenset[str] | None = None) -> Iterator[Chunk]:
+        is_npz = self.kind == "npz"
+        data = read_npz(self.path, needs_labels=False) if is_npz else read_libsvm(self.path, n_features=self.n_features)
+        for start in range(0, data.X.shape[0], ROWS_AT_A_TIME):
+            part = slice(start, start + ROWS_AT_A_TIME)
+            yield Chunk(start, X=data.X[part], y=data.y[part])
+
+
 def open_rows(path: str | Path, *, n_features: int | None = None, format: str | None = None) -> RowReader:
-    """Open a file and read its header.
+    """Open a file, or a folder of files that are one table, and read its header; `chunks` yields the rows.
 
-    Parameters
-    ----------
-    path : str or Path
-        A .csv, .tsv, .arff, .parquet, .xlsx, .ods, .libsvm or .npz file; text may be compressed (.gz, .bz2, .xz). A
-        folder of .csv, .tsv, .arff or .parquet files is one table.
-    n_features : int, optional
-        The number of features of LIBSVM text, whose rows do not tell it.
-    format : str, optional
-        Overrules the suffix.
-
-    Returns
-    -------
-    rows : RowReader
-        `rows.chunks()` yields the rows.
+    n_features   the number of features of LIBSVM text, whose rows do not tell it
+    format       overrules the suffix
     """
     path = Path(path)
     if path.is_dir():
@@ -118,205 +168,152 @@ def open_rows(path: str | Path, *, n_features: int | None = None, format: str | 
         return open_folder(path)
     kind = file_format(path, format)
     if kind in ("libsvm", "npz"):
-        return MatrixReader(path, None, kind, n_features)
+        return MatrixReader(path, None, n_features, kind)
     if kind == "parquet":
-        names = tuple(map(str, open_parquet(path).schema_arrow.names))
+        file = open_parquet(path)
+        names = tuple(map(str, file.schema_arrow.names))
         require_different(path, names)
-        return ParquetReader(path, names)
+        return ParquetReader(path, names, int(file.metadata.num_rows))
     if kind in SHEET_ENGINES:
-        frame = read_sheet(path, kind)
-        require_different(path, tuple(frame.columns), line=1)
-        return SheetReader(path, tuple(frame.columns), frame)
-    if kind == "arff":
-        return TextReader(path, open_arff(path).names, is_arff=True)
-    names, delimiter = _read_header(path, "\t" if kind == "tsv" else None)
-    return TextReader(path, names, delimiter)
+        sheet = read_sheet(path, kind)
+        require_different(path, tuple(sheet.columns), line=1)
+        return SheetReader(path, tuple(sheet.columns), sheet)
+    text = open_arff(path) if kind == "arff" else open_delimited(path, delimiter="\t" if kind == "tsv" else None)
+    return TextReader(path, text.names, text)
 
 
-# ---- delimited text ----
+# ---- whole files ----
 
 
-@dataclass(frozen=True)
-class TextReader(RowReader):
-    """A CSV, TSV or ARFF file."""
+def read_dataset(path: str | Path, *, target: str | None = None, format: str | None = None) -> Dataset:
+    """Read a file of numbers into X and y.
 
-    delimiter: str = ","
-    is_arff: bool = False
+    Parameters
+    ----------
+    path : str or Path
+        .csv, .tsv, .libsvm/.svmlight/.dat, .npz, .parquet or .arff; text also as .gz, .bz2 or .xz.
+    target : str, optional
+        The column (in .npz: the array, "y" by default) that holds the labels. Without it a table has features only and
+        every row is unlabeled; LIBSVM rows carry their label.
+    format : {"csv", "tsv", "libsvm", "npz", "parquet", "arff"}, optional
+        Overrules the suffix.
 
-    def chunks(self, numbers: frozenset[str] = frozenset(), only: frozenset[str] | None = None) -> Iterator[Chunk]:
-        n_given = 0
-        if self.suits_arrow():
+    Returns
+    -------
+    data : Dataset
+        X holds finite numbers. Columns that are not numbers are refused.
+
+    Raises
+    ------
+    DataError
+        With the file, the line, the reason and the remedy.
+    """
+    path = Path(path)
+    kind = file_format(path, format)
+    if kind == "npz":
+        return read_npz(path, target=target or "y")
+    if kind == "libsvm":
+        if target is not None:
+            reason = f"a target {target!r} was named, but LIBSVM rows begin with their label"
+            raise fault(path, reason, "Leave the target out")
+        return read_libsvm(path)
+    reader = open_rows(path, format=kind)
+    if target is not None:
+        reader.require(target)
+    features = [name for name in reader.names or () if name != target]
+    if not features:
+        raise fault(path, "no column is left for the features", "Add at least one")
+    frame = _join(reader, frozenset(features))
+    X = frame[features].to_numpy(dtype=np.float64)
+    _refuse_empty_cells(reader, features, X)
+    y = np.full(len(X), np.nan) if target is None else _read_labels(reader, target, frame[target])
+    return Dataset(path.name, X, y, tuple(features), target, source=str(path))
+
+
+def read_frame(path: str | Path, *, format: str | None = None) -> pandas.DataFrame:
+    """Read a table with columns of any kind into a pandas DataFrame.
+
+    Parameters
+    ----------
+    path : str or Path
+        .csv, .tsv, .parquet or .arff; text also as .gz, .bz2 or .xz.
+    format : {"csv", "tsv", "parquet", "arff"}, optional
+        Overrules the suffix.
+
+    Returns
+    -------
+    frame : DataFrame
+        Columns of numbers are float64, dates of Parquet files datetime64, all others text; empty cells are missing.
+
+    Raises
+    ------
+    DataError
+        With the file, the line, the reason and the remedy.
+    """
+    import pandas
+
+    path = Path(path)
+    reader = open_rows(path, format=format)
+    if reader.names is None:
+        reason = f"a {file_format(path, format)} file has no named columns"
+        raise fault(path, reason, "Read it with semisvm.tables.read_dataset")
+    frame = _join(reader, frozenset())
+    for name in frame.columns:
+        if frame[name].dtype.kind not in "fM":
             try:
-                for chunk in self.chunks_as_written(numbers, only):
-                    yield chunk
-                    n_given += len(chunk)
-            except _ArrowComplaintError:
-                pass
-            else:
-                if n_given:
-                    return
-        yield from self.chunks_cleaned(numbers, only, skip=n_given)
-
-    def guess_rows(self, chunk: Chunk) -> int | None:
-        if self.is_arff or self.path.suffix.lower() in COMPRESSIONS:
-            return None
-        size = self.path.stat().st_size
-        return len(chunk) if size <= BYTES_AT_A_TIME else round(len(chunk) * size / BYTES_AT_A_TIME)
-
-    def open_lines(self) -> DelimitedText:
-        """Read the whole text, in which the line of each row is known."""
-        return open_arff(self.path) if self.is_arff else open_delimited(self.path, delimiter=self.delimiter)
-
-    def suits_arrow(self) -> bool:
-        """Whether Arrow reads the file as it is: UTF-8, a header of one line, quotes only right after delimiters."""
-        if self.is_arff:
-            return False
-        try:
-            with closing(open_stream(self.path)) as stream:
-                beginning = stream.read(BYTES_LOOKED_AT)
-        except UNREADABLE:
-            return False
-        mark = re.escape(self.delimiter.encode())
-        # inside a quoted cell a quote is doubled, or ends the cell; this one begins a cell, after a space
-        has_spaced_quote = re.search(mark + b' +"[^"\r\n' + mark + b"]", beginning) is not None
-        is_foreign = b"\0" in beginning or any(beginning.startswith(foreign) for foreign in FOREIGN_MARKS)
-        header = beginning.split(b"\n", 1)[0]
-        is_one_line = bool(header.strip()) and header.count(b'"') % 2 == 0 and b"\r" not in header[:-1]
-        return is_one_line and not has_spaced_quote and not is_foreign
-
-    def chunks_as_written(self, numbers: frozenset[str], only: frozenset[str] | None) -> Iterator[Chunk]:
-        """Let Arrow read the file as it is."""
-        try:
-            with closing(open_stream(self.path)) as stream:
-                yield from self._parse(stream, numbers, only, self.delimiter, skip_lines=1)
-        except UNREADABLE as error:
-            raise _ArrowComplaintError(str(error)) from error
-
-    def chunks_cleaned(self, numbers: frozenset[str], only: frozenset[str] | None, skip: int) -> Iterator[Chunk]:
-        """Check every row and write it in plain form, then let Arrow read that; `skip` rows were given already."""
-        lines = self.open_lines()
-        stream, longest = lines.clean(skip)
-        try:
-            yield from self._parse(
-                stream, numbers, only, ",", start=skip, block_bytes=max(BYTES_AT_A_TIME, 2 * longest)
-            )
-        except _ArrowComplaintError as complaint:
-            error = lines.find_wrong_number(numbers, may_be_empty=True)
-            raise error or fault(self.path, f"can't be read as a table ({complaint})", "Check its cells") from None
-
-    def _parse(
-        self,
-        stream: IO[bytes],
-        numbers: frozenset[str],
-        only: frozenset[str] | None,
-        delimiter: str,
-        *,
-        start: int = 0,
-        skip_lines: int = 0,
-        block_bytes: int | None = None,
-    ) -> Iterator[Chunk]:
-        """Parse delimited text by Arrow."""
-        import pyarrow
-        from pyarrow import csv as arrow_csv
-
-        assert self.names is not None
-        wanted = [name for name in self.names if only is None or name in only]
-        types = {name: pyarrow.float64() if name in numbers else pyarrow.string() for name in self.names}
-        block = block_bytes or BYTES_AT_A_TIME
-        read = arrow_csv.ReadOptions(column_names=list(self.names), skip_rows=skip_lines, block_size=block)
-        parse = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        convert = arrow_csv.ConvertOptions(
-            column_types=types, null_values=sorted(MISSING_SPELLINGS), strings_can_be_null=True, include_columns=wanted
-        )
-        try:
-            with arrow_csv.open_csv(stream, read, parse, convert) as batches:
-                for batch in batches:
-                    frame = batch.to_pandas()
-                    if any(np.isinf(frame[name].to_numpy()).any() for name in wanted if name in numbers):
-                        raise _ArrowComplaintError("an infinite number")
-                    if len(frame):
-                        yield Chunk(start, frame=frame)
-                    start += len(frame)
-        except pyarrow.ArrowException as error:
-            raise _ArrowComplaintError(str(error)) from error
+                frame[name] = pandas.to_numeric(frame[name]).astype(np.float64)
+            except (ValueError, TypeError, OverflowError):
+                continue
+    return frame
 
 
-class _ArrowComplaintError(Exception):
-    """Arrow can't read on: the text has to be read line by line."""
+def _join(reader: RowReader, numbers: frozenset[str]) -> pandas.DataFrame:
+    import pandas
+
+    return pandas.concat([chunk.frame for chunk in reader.chunks(numbers)], ignore_index=True)
 
 
-def _read_header(path: Path, delimiter: str | None) -> tuple[tuple[str, ...], str]:
-    """Return the column names and the delimiter from the first line, or from the whole text where that line is odd."""
-    try:
-        with io.TextIOWrapper(open_stream(path), "utf-8-sig") as lines:
-            line = next((line for line in lines if line.strip()), "")
-        mark = delimiter or guess_delimiter(line)
-        reader = csv.reader([line], delimiter=mark, skipinitialspace=True, strict=True)
-        names = tuple(name.strip() for name in next(reader, []))
-        if _is_plain(names):
-            return names, mark
-    except UNREADABLE:
-        pass
-    table = open_delimited(path, delimiter=delimiter)
-    return table.names, table.delimiter
+def _refuse_empty_cells(reader: RowReader, features: list[str], X: NDArray) -> None:
+    """Name the first cell without a value, if there is one."""
+    if np.isfinite(X).all():
+        return
+    if isinstance(reader, TextReader):
+        reader.text.refuse_wrong_number(features, may_be_empty=False)
+    row, column = (int(place[0]) for place in np.nonzero(~np.isfinite(X)))
+    reason = f"column {features[column]!r} holds {X[row, column]} in row {row + 1}, not a finite number"
+    raise fault(reader.path, reason, "Fill it in, or leave the row or the column out")
 
 
-def _is_plain(names: tuple[str, ...]) -> bool:
-    """Whether there is nothing to object to: all different, none empty, not all of them numbers."""
-    are_words = all(name and name.isprintable() for name in names) and any(name[0].isalpha() for name in names)
-    return are_words and len(names) == len(set(names))
+def _read_labels(reader: RowReader, target: str, cells: pandas.Series) -> NDArray:
+    if cells.dtype.kind == "f":
+        return whole_if_possible(cells.to_numpy())
+    texts = label_spellings(cells)
+    long = np.flatnonzero(texts.str.len() > LONGEST_LABEL)
+    if len(long):
+        row = int(long[0])
+        reason = f"column {target!r} holds a text of {len(texts[row])} characters, which is no class label"
+        lines = reader.text.rows() if isinstance(reader, TextReader) else iter(())
+        line = next((line for line, _ in islice(lines, row, None)), None)
+        raise fault(reader.path, reason, "Name the column that holds the classes as target", line=line)
+    return labels_from_text(texts)
 
 
-# ---- Parquet ----
+def label_spellings(cells: pandas.Series) -> pandas.Series:
+    """Return the cells of a target column as text, "" where they are missing."""
+    return cells.map(str, na_action="ignore").astype("str").fillna("")
 
 
-@dataclass(frozen=True)
-class ParquetReader(RowReader):
-    """A Parquet file; about one row group is in memory at a time."""
+def labels_from_text(cells: Any) -> NDArray:
+    """Turn the cells of a target column into y; cells such as "" and "NA" are rows without a label.
 
-    def chunks(self, numbers: frozenset[str] = frozenset(), only: frozenset[str] | None = None) -> Iterator[Chunk]:
-        import pandas
+    Only the distinct spellings are interpreted, so a million rows cost a million look-ups and no more.
+    """
+    import pandas
 
-        assert self.names is not None
-        wanted = [name for name in self.names if only is None or name in only]
-        for start, columns in read_parquet_columns(self.path, wanted, numbers, ROWS_AT_A_TIME):
-            yield Chunk(start, frame=pandas.DataFrame(columns))
-
-    def guess_rows(self, chunk: Chunk) -> int | None:
-        return int(open_parquet(self.path).metadata.num_rows)
-
-
-# ---- spreadsheets ----
-
-
-@dataclass(frozen=True)
-class SheetReader(RowReader):
-    """The first sheet of a spreadsheet, which is read whole."""
-
-    sheet: Any = None
-
-    def chunks(self, numbers: frozenset[str] = frozenset(), only: frozenset[str] | None = None) -> Iterator[Chunk]:
-        frame = self.sheet[[name for name in self.sheet.columns if only is None or name in only]]
-        for start in range(0, len(frame), ROWS_AT_A_TIME):
-            part = frame.iloc[start : start + ROWS_AT_A_TIME]
-            yield Chunk(start, frame=sheet_columns(self.path, part, numbers, start).reset_index(drop=True))
-
-
-# ---- bare numbers ----
-
-
-@dataclass(frozen=True)
-class MatrixReader(RowReader):
-    """LIBSVM text or an npz archive."""
-
-    kind: str = "npz"
-    n_features: int | None = None
-
-    def chunks(self, numbers: frozenset[str] = frozenset(), only: frozenset[str] | None = None) -> Iterator[Chunk]:
-        if self.kind == "npz":
-            data = read_npz(self.path, target="y" if has_labels(self.path) else None)
-        else:
-            data = read_libsvm(self.path, n_features=self.n_features)
-        for start in range(0, data.X.shape[0], ROWS_AT_A_TIME):
-            part = slice(start, start + ROWS_AT_A_TIME)
-            yield Chunk(start, X=data.X[part], y=data.y[part])
+    code, distinct = pandas.factorize(np.asarray(cells, dtype=object))
+    spellings = ["" if (text := cell.strip()) in MISSING_SPELLINGS else text for cell in distinct]
+    numbers = [parse_number(text) if text else np.nan for text in spellings]
+    # an identifier too long for a float stays text
+    if all(number is not None and not abs(number) >= EXACT_IN_FLOAT for number in numbers):
+        return whole_if_possible(np.array(numbers, dtype=np.float64)[code])
+    return np.array(spellings)[code]

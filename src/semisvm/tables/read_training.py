@@ -40,89 +40,98 @@ def read_training(
     decimal: str | None = None,
     spelling: str = "ask",
 ) -> Training:
-    """Read the rows to learn from.
+    """Read the rows to learn from; all files make one table.
 
-    Parameters
-    ----------
-    paths : sequence of path
-        The files; all of them make one table.
-    target : str or None
-        The column of the labels; LIBSVM and npz files need none.
-    unlabeled : str, optional
-        The marker of unlabeled rows, besides empty cells.
-    unlabeled_data : sequence of path
-        Files of further rows, all unlabeled.
-    positive : str, optional
-        Of two classes, the positive one; by default the one with fewer labels.
-    drop : sequence of str
-        Columns to leave out.
-    types : mapping of {str: str}, optional
-        What columns are: "number", "category", "date" or "text".
-    drawn : str, optional
-        The column that says how labeled rows were drawn: "at random" (or empty), "by doubt" or "by campaign". By
-        default a column called "drawn" that has only these words.
-    decimal : {".", ","}, optional
-        The mark that ends the whole part of numbers such as "1.234,56" or "NT$ 3,913".
-    spelling : {"ask", "same", "exact"}, default="ask"
-        Whether labels that differ only by case or spaces are one class. "ask" is an error where there are such labels.
+    target           the column of the labels; LIBSVM and npz files need none
+    unlabeled        the marker of unlabeled rows, besides empty cells
+    unlabeled_data   files of further rows, all unlabeled
+    positive         of two classes, the positive one; by default the one with fewer labels
+    drop, types      columns to leave out; what columns are: "number", "category", "date" or "text"
+    drawn            the column that says how labeled rows were drawn: "at random" (or empty), "by doubt" or "by
+                     campaign"; by default a column called "drawn" that has only these words
+    decimal          the mark that ends the whole part of numbers such as "1.234,56" or "NT$ 3,913"
+    spelling         whether labels that differ only by case or spaces are one class: "same", "exact", or "ask", which
+                     is an error where there are such labels
 
-    Returns
-    -------
-    Training
-        The rows, their classes and what the columns are.
-
-    Raises
-    ------
-    DataError
-        If a file can't be read as asked; the message says where, why, and what to do.
+    A file that can't be read as asked is a DataError; the message says where, why, and what to do.
     """
-    files = [open_rows(path) for path in paths]
+    import pandas
+
+    files, more = [open_rows(path) for path in paths], [open_rows(path) for path in unlabeled_data]
     first = files[0]
-    if decimal not in (None, ".", ","):
-        raise DataError(f"`decimal` is the mark that ends the whole part of numbers, '.' or ','; got {decimal!r}.")
     if first.names is None:
-        return _read_matrices(files, [open_rows(path) for path in unlabeled_data], target, unlabeled, positive)
-    if target is None:
-        raise fault(first.path, "the column of the labels is not named", "Set `target` to its name")
-    first.require(target)
-    for column in drop:
-        first.require(column)
-        if column == target:
-            raise fault(first.path, f"the column {target!r} is the target and can't be left out", "Drop another column")
+        return _read_matrices(files, more, target, unlabeled, positive)
+    if target is not None:
+        first.require(target)
+    target = check_request(first, first.path, target, drop, types or {}, decimal)
     if drawn is not None and not any(file.names is not None and drawn in file.names for file in files):
         first.require(drawn)
     if drawn == target:
         raise fault(first.path, f"the column {target!r} is the target", "Name another column in `drawn`")
     # A column that the user drops or gives a type is not one that says how rows were drawn.
     ways = [name for name in DRAWN_COLUMNS if name not in {target, *drop, *(types or {})}] if drawn is None else [drawn]
-    read = [_read_table(first, None, target, ways, must_be=drawn is not None)]
-    features = list(read[0].frame.columns)
-    read += [_read_table(file, features, target, ways, must_be=drawn is not None) for file in files[1:]]
-    read += [_read_table(open_rows(path), features, target, [], is_unlabeled=True) for path in unlabeled_data]
-    wanted = _Wanted(target, unlabeled, positive, set(drop), parse_types(types or {}), decimal, spelling)
-    return _table(read, wanted, first)
+    parts = [_read_table(first, None, target, ways, must_be=drawn is not None)]
+    features = list(parts[0].frame.columns)
+    parts += [_read_table(file, features, target, ways, must_be=drawn is not None) for file in files[1:]]
+    parts += [_read_table(file, features, target, [], is_unlabeled=True) for file in more]
+    frame = pandas.concat([part.frame for part in parts], ignore_index=True)
+    at_random = np.concatenate([part.at_random for part in parts])
+    texts = unmark([text for part in parts for text in part.texts], unlabeled)
+    texts = settle_spelling(texts, first.path, target, spelling)
+    classes = settle_classes(texts, first.path, target, positive=positive, mark=unlabeled, may_be_one_class=True)
+    codes = classes.codes_of(texts)
+    notes: list[str] = []
+    if len(parts) > 1:
+        keys = pandas.util.hash_pandas_object(frame, index=False).to_numpy()
+        again = (codes < 0) & np.isin(keys, keys[codes >= 0])
+        if again.any():
+            notes.append(f"{int(again.sum())} unlabeled rows occur again with a label and are used once.")
+            frame, codes, at_random = frame[~again].reset_index(drop=True), codes[~again], at_random[~again]
+    n_chosen = int(((codes >= 0) & ~at_random).sum())
+    if n_chosen:
+        notes.append(
+            f"{n_chosen} labeled rows were not drawn at random: they train, but no threshold is set on them and "
+            "nothing is measured on them."
+        )
+    facts = {str(name): facts_of(frame[name], decimal) for name in frame.columns if name not in drop}
+    columns, about = settle_features(first.path, facts, types or {}, decimal, drop)
+    return Training(
+        name=printable_name(first.path),
+        target=target,
+        rows=frame[[column.name for column in columns]],
+        codes=codes,
+        classes=classes,
+        columns=columns,
+        at_random=at_random if n_chosen else None,
+        **about | {"notes": notes + about["notes"]},
+    )
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """What the user has said about a table; see `read_training`."""
+def check_request(
+    first: RowReader, path: Path, target: str | None, drop: Collection[str], types: Collection[str], decimal: str | None
+) -> str:
+    """Return the target; a fault where it, or what is said about other columns, makes no sense for a file or folder.
 
-    target: str
-    unlabeled: str | None
-    positive: str | None
-    drop: set[str]
-    types: Mapping[str, Any]
-    decimal: str | None
-    spelling: str
+    `first` is the file, or the first of the folder at `path`.
+    """
+    if decimal not in (None, ".", ","):
+        raise DataError(f"`decimal` is the mark that ends the whole part of numbers, '.' or ','; got {decimal!r}.")
+    if target is None:
+        raise fault(path, "the column of the labels is not named", "Set `target` to its name")
+    for column in (*drop, *types):
+        first.require(column)
+    if target in drop:
+        raise fault(path, f"the column {target!r} is the target and can't be left out", "Drop another column")
+    return target
 
 
 @dataclass
 class _Part:
-    """One file: its features, its labels as texts, and which rows were drawn at random; None: all."""
+    """One file: its features, its labels as texts, and which rows, if labeled, were drawn at random."""
 
     frame: Any
     texts: list[str]
-    at_random: np.ndarray | None
+    at_random: np.ndarray
 
 
 def _read_table(
@@ -147,82 +156,31 @@ def _read_table(
         file.require(name)
     ways = [name for name in ways if name in file.names and (features is None or name not in features)]
     frames: list[Any] = [chunk.frame for chunk in file.chunks(only=frozenset({*names, target, *ways}))]
-    frame = pandas.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+    frame = pandas.concat(frames, ignore_index=True)
     texts = [""] * len(frame) if is_unlabeled else label_texts(frame[target])
-    at_random = None
     for name in ways:
         cells = label_texts(frame[name])
         at_random = read_ways(file.path, name, cells, must_be=must_be) if any(cells) or must_be else None
         if at_random is not None:
-            names = [one for one in names if one != name]
-            break
-    return _Part(frame[names], texts, at_random)
+            return _Part(frame[[one for one in names if one != name]], texts, at_random)
+    return _Part(frame[names], texts, np.ones(len(frame), dtype=bool))
 
 
-def _table(read: list[_Part], wanted: _Wanted, first: RowReader) -> Training:
-    import pandas
-
-    frame = pandas.concat([part.frame for part in read], ignore_index=True) if len(read) > 1 else read[0].frame
-    texts = unmark([text for part in read for text in part.texts], wanted.unlabeled)
-    texts = settle_spelling(texts, first.path, wanted.target, wanted.spelling)
-    at_random = np.concatenate(
-        [np.ones(len(part.texts), dtype=bool) if part.at_random is None else part.at_random for part in read]
-    )
-    classes = settle_classes(
-        texts, first.path, wanted.target, positive=wanted.positive, mark=wanted.unlabeled, may_be_one_class=True
-    )
-    codes = classes.codes_of(texts)
-    notes: list[str] = []
-    if len(read) > 1:
-        again = frame.duplicated(keep=False).to_numpy() & (codes < 0)
-        again &= _is_like(frame, codes >= 0)
-        if again.any():
-            notes.append(f"{int(again.sum())} unlabeled rows occur again with a label and are used once.")
-            frame, codes, at_random = frame[~again].reset_index(drop=True), codes[~again], at_random[~again]
-    n_chosen = int(((codes >= 0) & ~at_random).sum())
-    if n_chosen:
-        notes.append(
-            f"{n_chosen} labeled rows were not drawn at random: they train, but no threshold is set on them and "
-            "nothing is measured on them."
-        )
-    for name in wanted.types:
-        first.require(name)
-    facts = {str(name): facts_of(frame[name], wanted.decimal) for name in frame.columns if name not in wanted.drop}
-    columns, about = settle_features(first.path, facts, wanted.types, wanted.decimal, wanted.drop)
-    return Training(
-        name=_printable_name(first.path),
-        target=wanted.target,
-        rows=frame[[column.name for column in columns]],
-        codes=codes,
-        classes=classes,
-        columns=columns,
-        at_random=at_random if n_chosen else None,
-        **about | {"notes": notes + about["notes"]},
-    )
-
-
-def _printable_name(path: Path) -> str:
-    """The name of a file, whatever bytes it is made of, as text that can be written to files."""
+def printable_name(path: Path) -> str:
+    """Return the name of a file or folder, whatever bytes it is made of, as text that can be written to files."""
     return os.fsencode(path.name).decode("utf-8", errors="replace")
 
 
-def _is_like(frame: Any, these: np.ndarray) -> np.ndarray:
-    """Which rows have the features of one of `these` rows."""
-    import pandas
-
-    keys = pandas.util.hash_pandas_object(frame, index=False).to_numpy()
-    return np.isin(keys, keys[these])
-
-
 def settle_features(
-    path: Path, facts: Mapping[str, ColumnFacts], types: Mapping[str, Any], decimal: str | None, drop: Collection[str]
+    path: Path, facts: Mapping[str, ColumnFacts], types: Mapping[str, str], decimal: str | None, drop: Collection[str]
 ) -> tuple[list[Column], dict[str, Any]]:
     """Decide what the columns of a file or folder are, from facts about those that are not dropped.
 
     Returns the columns in use, and what a `Training` says of them: `left_out`, `remarks` and `notes`.
     """
+    wanted = parse_types(types)
     try:
-        columns, unused = settle_columns(facts, types, decimal)
+        columns, unused = settle_columns(facts, wanted, decimal)
     except ValueError as error:
         remedy = "Correct the column, leave it out (`drop`), or set its type to category (`types`)"
         raise fault(path, str(error), remedy) from None
@@ -261,7 +219,7 @@ def _read_matrices(
     texts = unmark(texts, mark)
     name = target or ("y" if not is_sparse else "label")
     classes = settle_classes(texts, first.path, name, positive=positive, mark=mark)
-    return Training(_printable_name(first.path), name, X, classes.codes_of(texts), classes, None)
+    return Training(printable_name(first.path), name, X, classes.codes_of(texts), classes, None)
 
 
 def _stack_sparse(parts: list[Any]) -> Any:

@@ -12,19 +12,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, fields, is_dataclass
+from numbers import Real
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from semisvm.campaign import CampaignSummary
 from semisvm.decision import Estimate, OperatingPoint, PositiveUnlabeledPoint
+from semisvm.errors import shorten
 from semisvm.estimators.progress import RoundRecord
 from semisvm.tables.loaded import upgrade_facts
 
 VERSION = 2
-
-Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -62,27 +63,13 @@ class MethodSummary:
 
 @dataclass(frozen=True)
 class ScoreSample:
-    """Scores for one class.
+    """Scores for one class."""
 
-    Attributes
-    ----------
-    labeled : tuple of float
-        Scores of the labeled rows.
-    sign : tuple of int
-        For each labeled row +1 if it is of the class, -1 if not.
-    level : str
-        How the scores were obtained: "empirical", "cross-fitted" or "certified".
-    unlabeled : tuple of float
-        Sorted scores of the unlabeled rows, or of a random sample of them.
-    n_unlabeled : int
-        The number of unlabeled rows that were scored.
-    """
-
-    labeled: tuple[float, ...]
-    sign: tuple[int, ...]
-    level: str
-    unlabeled: tuple[float, ...] = ()
-    n_unlabeled: int = 0
+    labeled: tuple[float, ...]  # of the labeled rows
+    sign: tuple[int, ...]  # for each labeled row +1 if it is of the class, -1 if not
+    level: str  # how the scores were obtained: "empirical", "cross-fitted" or "certified"
+    unlabeled: tuple[float, ...] = ()  # sorted, of the unlabeled rows or of a random sample of them
+    n_unlabeled: int = 0  # unlabeled rows that were scored
 
 
 @dataclass(frozen=True)
@@ -121,14 +108,18 @@ class ComparisonSummary:
     was_stopped: bool = False
     baseline: str = "supervised"
 
+    def shown(self, method: MethodResult) -> Estimate:
+        """Return the merit of a method as people read it: a cost with its own sign, never "-0.000"."""
+        value, low, high = method.merit
+        return Estimate(0.0 - value, 0.0 - high, 0.0 - low) if self.measure == "cost" else method.merit
+
     def __str__(self) -> str:
-        sign = -1 if self.measure == "cost" else 1
         lines = [f"{'method':<20}{self.measure:>18}   gain over {self.baseline} (90%)"]
         for one in self.methods:
             gap = one.difference
             gain = "" if one.name == self.baseline else f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
             mark = "   chosen" if one.name == self.chosen else ""
-            lines.append(f"{one.name:<20}{sign * one.merit.value:>18.3f}   {gain}{mark}".rstrip())
+            lines.append(f"{one.name:<20}{self.shown(one).value:>18.3f}   {gain}{mark}".rstrip())
         return "\n".join(
             [*lines, *(f"{name} was left out: {why}" for name, why in self.left_out.items()), self.verdict]
         )
@@ -240,31 +231,7 @@ class FitSummary:
             raise ValueError(f"The summary has version {version}, and this semisvm reads versions up to {VERSION}.")
         if version == 1:
             values = upgrade_facts(values)
-        data, comparison, alone = values["data"], values["comparison"], values.get("positives_only")
-        features = tuple(_make(FeatureSummary, feature) for feature in data["features"])
-        return cls(
-            **{name: values[name] for name in ("title", "created", "positive", "guard", "versions", "machine")},
-            data=_make(DataSummary, data, features=features),
-            classes=tuple(values["classes"]),
-            method=_make(MethodSummary, values["method"]),
-            operating_points={name: OperatingPoint.from_dict(one) for name, one in values["operating_points"].items()},
-            audits={
-                name: {step: OperatingPoint.from_dict(one) for step, one in steps.items()}
-                for name, steps in values["audits"].items()
-            },
-            scores={name: _read_scores(one) for name, one in values["scores"].items()},
-            positives_only=None if alone is None else PositiveUnlabeledPoint.from_dict(alone),
-            costs=None if values["costs"] is None else _make(ErrorCosts, values["costs"]),
-            rounds=tuple(RoundRecord.from_dict(one) for one in values["rounds"]),
-            comparison=None if comparison is None else _read_comparison(comparison),
-            suggestions=tuple(_read_suggestion(one) for one in values["suggestions"]),
-            chances=dict(values.get("chances", {})),
-            is_fair_sample=values.get("is_fair_sample"),
-            notes=tuple(values["notes"]),
-            campaigns=tuple(values.get("campaigns", ())),
-            campaign=CampaignSummary.from_dict(values["campaign"]) if values.get("campaign") else None,
-            seconds=_float_or_nan(values["seconds"]),
-        )
+        return _read_fields(cls, values, "summary")
 
     @classmethod
     def from_json(cls, text: str | bytes) -> FitSummary:
@@ -291,39 +258,31 @@ def plain_json(value: Any) -> Any:
     return value if isinstance(value, bool | int | str | None) else str(value)
 
 
-def _make(kind: type[Part], values: Mapping[str, Any], **parts: Any) -> Part:
-    """Make a dataclass of the values that are its fields; `parts` replace some of them."""
-    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
-    return kind(**({name: value for name, value in values.items() if name in known} | parts))
+def _read_fields(kind: Any, values: Mapping[str, Any], where: str) -> Any:
+    """Make a dataclass or named tuple of plain JSON values; entries that are no fields of it are left out."""
+    hints = get_type_hints(kind)
+    return kind(
+        **{name: _read_as(hints[name], one, f"{where}.{name}") for name, one in values.items() if name in hints}
+    )
 
 
-def _read_scores(values: Mapping[str, Any]) -> ScoreSample:
-    lists = {name: tuple(values[name]) for name in ("labeled", "sign", "unlabeled")}
-    return _make(ScoreSample, values, **lists)
-
-
-def _read_comparison(values: Mapping[str, Any]) -> ComparisonSummary:
-    methods = [
-        _make(
-            MethodResult,
-            one,
-            merit=_estimate(one["merit"]),
-            difference=_estimate(one["difference"]),
-            standard_error=_float_or_nan(one["standard_error"]),
-            complaints=tuple(one["complaints"]),
-        )
-        for one in values["methods"]
-    ]
-    return _make(ComparisonSummary, values, methods=tuple(methods))
-
-
-def _read_suggestion(values: Mapping[str, Any]) -> Suggestion:
-    return _make(Suggestion, values, score=_float_or_nan(values["score"]))
-
-
-def _estimate(values: Mapping[str, Any]) -> Estimate:
-    return Estimate(*(_float_or_nan(values[end]) for end in ("value", "low", "high")))
-
-
-def _float_or_nan(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+def _read_as(hint: Any, value: Any, where: str) -> Any:
+    """Return a plain JSON value as its type hint says, null for a number as NaN; ValueError where it can't be that."""
+    outer, inner = get_origin(hint) or hint, get_args(hint)
+    if outer is Any:
+        return value
+    if outer is UnionType:  # something, or None
+        return None if value is None else _read_as(inner[0], value, where)
+    if outer is tuple and isinstance(value, list | tuple):
+        return tuple(_read_as(inner[0], one, where) for one in value)
+    if isinstance(value, dict) and (is_dataclass(outer) or hasattr(outer, "_fields")):
+        return outer.from_dict(value) if hasattr(outer, "from_dict") else _read_fields(outer, value, where)
+    if outer is dict and isinstance(value, dict):
+        return {name: _read_as(inner[1], one, where) for name, one in value.items()}
+    if outer is float and (value is None or (isinstance(value, Real) and not isinstance(value, bool))):
+        return math.nan if value is None else float(value)
+    if outer in (str, bool) and isinstance(value, outer):
+        return value
+    if outer is int and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**62:
+        return value
+    raise ValueError(f"{where} is {shorten(str(value))}, which is not of its type")

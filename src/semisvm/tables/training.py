@@ -48,40 +48,18 @@ WAYS = (AT_RANDOM, BY_DOUBT, BY_CAMPAIGN)
 
 @dataclass
 class Training:
-    """What a model is fitted to.
+    """What a model is fitted to."""
 
-    Attributes
-    ----------
-    name, target : str
-        Names of the file and of the label column.
-    rows : DataFrame or matrix
-        The features, not yet encoded.
-    codes : ndarray of shape (n,)
-        The class of each row as an index into `classes.names`, -1 for unlabeled rows.
-    classes : Classes
-        The class names; of two, the second is the positive class.
-    columns : list of Column or None
-        What the columns of a table are; None for files of bare numbers.
-    left_out : dict of {str: str}
-        Columns that are not used, and why.
-    remarks : dict of {str: str}
-        What a person should check about columns in use.
-    notes : list of str
-        What was noticed while reading.
-    at_random : ndarray of bool of shape (n,) or None
-        Which rows, if labeled, were labeled as a random sample; None: all.
-    """
-
-    name: str
-    target: str
-    rows: Any
-    codes: np.ndarray
-    classes: Classes
-    columns: list[Column] | None
-    notes: list[str] = field(default_factory=list)
-    at_random: np.ndarray | None = None
-    left_out: dict[str, str] = field(default_factory=dict)
-    remarks: dict[str, str] = field(default_factory=dict)
+    name: str  # of the file
+    target: str  # the label column
+    rows: Any  # the features, a DataFrame or a matrix, not yet encoded
+    codes: np.ndarray  # (n,) the class of each row as an index into `classes.names`, -1 for unlabeled rows
+    classes: Classes  # of two, the second is the positive class
+    columns: list[Column] | None  # what the columns of a table are; None for files of bare numbers
+    notes: list[str] = field(default_factory=list)  # what was noticed while reading
+    at_random: np.ndarray | None = None  # (n,) which rows, if labeled, were labeled as a random sample; None: all
+    left_out: dict[str, str] = field(default_factory=dict)  # columns that are not used, and why
+    remarks: dict[str, str] = field(default_factory=dict)  # what a person should check about columns in use
 
     @property
     def measures(self) -> np.ndarray:
@@ -167,13 +145,6 @@ class RowForms:
         self._forms: dict[str, Any] = {}
         self._kept: np.ndarray | None = None
         self._groups: dict[str, list[str]] = {}
-
-    @classmethod
-    def of_matrix(cls, X: Any) -> RowForms:
-        """Return rows that are numbers already and have one form."""
-        found = cls(X, lambda view, rows: MatrixEncoder(view=view).fit(rows))
-        found._forms[STANDARD] = X
-        return found
 
     def __len__(self) -> int:
         return self.rows.shape[0] if self._kept is None else len(self._kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,12 +11,12 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import FamilySettings, labeled_target
-from semisvm.estimators.auto.families import FamiliesFit, choose_rows, crossed_scores, explain_weights, fit_families
+from semisvm.estimators.auto.families import FamiliesFit, choose_rows, crossed_scores, fit_families, labeled_target
 from semisvm.estimators.auto.kernel import UnlabeledKernel
 from semisvm.estimators.auto.library import check_neighbors
 from semisvm.estimators.auto.operating import TARGET_CONSTRAINTS, OperatingMixin
 from semisvm.estimators.auto.preparation import read_rows
+from semisvm.estimators.auto.stacking import FamilySettings
 from semisvm.estimators.classifier import (
     SemiSupervisedMixin,
     check_every_class_is_used,
@@ -25,12 +25,13 @@ from semisvm.estimators.classifier import (
     winning_codes,
 )
 from semisvm.estimators.costs import read_costs
+from semisvm.estimators.preference._decision import warn_unless_reached
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.labels import Labels, encode
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
-__all__ = ["AutoSVC", "UnlabeledKernel", "explain_weights"]
+__all__ = ["AutoSVC", "UnlabeledKernel"]
 CLOSE_ENOUGH = 1e-6  # how far the objective of the weights may be from its minimum
 
 
@@ -175,17 +176,11 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_neighbors": [tuple, list],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-        "prior_strength": [Interval(Real, 0, None, closed="neither")],
-        "safe": ["boolean"],
-        "metric": [StrOptions({"auto", "euclidean", "cosine"})],
-        "columns": [StrOptions({"auto", "points", "table"}), dict],
+        **UnlabeledKernel._parameter_constraints,
         "max_rows": [Interval(Integral, 10, None, closed="left")],
         **TARGET_CONSTRAINTS,
         "costs": [dict, "array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "unlabeled": "no_validation",
         "device": [str],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -279,7 +274,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         crossed = crossed_scores(found.fits, target, settings)
         outside = np.setdiff1d(np.flatnonzero(~labels.is_labeled), rows)
         others = self._average_scores(X[outside]) if len(outside) else None
-        self._check_labels(found, X[rows], Labels(labels.classes, labels.codes[rows]), crossed, random_sample)
+        self._check_labels(found, X[rows], Labels(labels.classes, labels.codes[rows]), crossed, plan)
         self._settle(crossed, target, plan.measures[rows[target.labeled]], plan)
         self._certify(plan, labels, X, (crossed, target.Y), others)
         codes = labels.codes.copy()
@@ -288,7 +283,8 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         if others is not None:
             codes[outside] = winning_codes(self._decide(others))
         self.transduction_ = labels.decode(codes)
-        self._warn_of_targets()
+        if self._has_target:
+            warn_unless_reached(self.operating_points_)
         return self
 
     def _learn(self, found: FamiliesFit, labels: Labels, rows: np.ndarray) -> None:

@@ -4,8 +4,8 @@ Members are weighed inside their family, and then the families among themselves.
 structure: more kernels in one family do not drown the others. Families of texts are alike before labels speak. Those of
 the columns of a table are not, once there are labels enough for forests and for logistic regression, and the prior is
 then pulled to more strongly: with 100 labels of noisy classes, leave-one-out errors tell less about families than their
-record on other tables does. For the same reason families of columns are weighed by crossed scores (`average`): a family
-does not gain by having many members to choose from. (For texts that was no gain.)
+record on other tables does. For the same reason families of columns are weighed by crossed scores (`stacking`): a
+family does not gain by having many members to choose from. (For texts that was no gain.)
 
     points    one family, the kernels of the rows
     table     kernels of standardized columns | kernels of columns mapped to a normal distribution by their ranks |
@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from semisvm.estimators.auto.average import FamilySettings, LabeledTarget, cross
 from semisvm.estimators.auto.members import (
     WEAK_RIDGE,
     FamilyFit,
+    FamilyTask,
     FeatureFamily,
     ForestFamily,
     KernelFamily,
@@ -38,10 +38,12 @@ from semisvm.estimators.auto.members import (
     train_kernels,
     train_logistic,
 )
-from semisvm.estimators.auto.preparation import Views, make_views
-from semisvm.estimators.auto.stacking import Stacked, stack
+from semisvm.estimators.auto.preparation import TableRows, Views, make_views
+from semisvm.estimators.auto.stacking import FamilySettings, LabeledTarget, Stacked, cross, stack
 from semisvm.estimators.auto.trees import grow_leaf_shares
 from semisvm.estimators.classifier import refuse_undefined
+from semisvm.estimators.costs import Costs
+from semisvm.estimators.equal_rows import content_key
 from semisvm.estimators.progress import RoundRecord, warn_caller
 from semisvm.labels import Labels
 
@@ -57,6 +59,8 @@ BELIEFS = {
     "logistic regression": (0.0, 2.0),
 }
 LABELS_PER_CLASS, PULL_OF_TABLES = 50, 4.0
+MOST_CROSSINGS = 20
+SMALLEST_PRICE = 1e-9  # of the largest: a class that is free still has rows
 ROWS_AT_ONCE = 20_000  # of which the views are held while new rows are scored
 
 
@@ -132,7 +136,8 @@ def fit_families(X: Any, weight: np.ndarray, target: LabeledTarget, settings: Fa
     fits: dict[str, FamilyFit] = {}
     trainers = _trainers(views, kernels_only=settings.kernels_only)
     for name, train in trainers.items():
-        fits[name] = train(views, weight, target, settings, f"{name}: " if len(trainers) > 1 else "")
+        title = f"{name}: " if len(trainers) > 1 else ""
+        fits[name] = train(FamilyTask(views, weight, target, settings, title))
         if fits[name].members.was_stopped:
             break
     left_out = np.stack([fit.members.left_out for fit in fits.values()])
@@ -174,12 +179,12 @@ def weigh_families(
 def crossed_scores(fits: dict[str, FamilyFit], target: LabeledTarget, settings: FamilySettings) -> np.ndarray:
     """The scores (l, c) of the labeled rows, with weights of members and families that have not seen their labels."""
     crossed = np.stack([fit.members.crossed for fit in fits.values()])
-    return cross(crossed, target, lambda kept: weigh_families(fits, target, settings, kept).weights)
+    return cross(crossed, target, lambda kept: weigh_families(fits, target, settings, kept))
 
 
-def _trainers(views: dict[str, Any], *, kernels_only: bool) -> dict[str, Callable[..., FamilyFit]]:
+def _trainers(views: dict[str, Any], *, kernels_only: bool) -> dict[str, Callable[[FamilyTask], FamilyFit]]:
     """What trains each family that these views call for."""
-    found: dict[str, Callable[..., FamilyFit]] = {}
+    found: dict[str, Callable[[FamilyTask], FamilyFit]] = {}
     for view in views:
         found[f"{view} columns" if view in ("standardized", "quantile") else view] = partial(train_kernels, view)
     if "standardized" in views:
@@ -232,6 +237,23 @@ def choose_rows(labels: Labels, in_use: np.ndarray, max_rows: int, random_state:
         warn_caller(UserWarning(message))
         labeled = labeled[:most]
     return np.sort(np.concatenate([labeled, others[: max(max_rows - len(labeled), 0)]]))
+
+
+def labeled_target(X: Any, labels: Labels, costs: Costs, weight: np.ndarray, rows: np.ndarray) -> LabeledTarget:
+    """What the labeled ones of these rows say."""
+    is_labeled = labels.is_labeled[rows]
+    labeled = rows[is_labeled]
+    codes = labels.codes[labeled]
+    Y = 2.0 * (codes[:, None] == np.arange(labels.n_classes)) - 1
+    price = costs.select(labeled).price(codes)
+    price = np.maximum(price, SMALLEST_PRICE * price.max())
+    price = price * (weight[labeled].sum() / (weight[labeled] @ price))
+    Y = Y[:, 1:] if labels.n_classes == 2 else Y
+    own = X[labeled]
+    key = content_key(own.cells if isinstance(own, TableRows) else own)
+    group = np.unique([codes, key], axis=1, return_inverse=True)[1].ravel()  # one class after the other
+    fold = group % min(MOST_CROSSINGS, group.max() + 1)
+    return LabeledTarget(np.flatnonzero(is_labeled), Y, weight[labeled], price, fold)
 
 
 # What members have in common, in words, by how the name of the member or of its family begins.

@@ -18,32 +18,23 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import (
-    FamilySettings,
-    KernelAverage,
-    LabeledTarget,
-    MembersFit,
-    fit_average,
-    labeled_target,
-)
-from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage, fit_families
+from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage, fit_families, labeled_target
 from semisvm.estimators.auto.geometry import chunks_of
-from semisvm.estimators.auto.library import check_neighbors, make_library
-from semisvm.estimators.auto.members import FeatureFamily, KernelFamily
+from semisvm.estimators.auto.library import check_neighbors
+from semisvm.estimators.auto.members import FamilyTask, FeatureFamily, KernelAverage, KernelFamily, train_library
 from semisvm.estimators.auto.preparation import read_rows
-from semisvm.estimators.auto.stacking import fit_least_squares
+from semisvm.estimators.auto.stacking import FamilySettings, fit_least_squares
 from semisvm.estimators.classifier import finite_scores, refuse_undefined
 from semisvm.estimators.costs import Costs
 from semisvm.estimators.problem import KernelParameters, TrainingProblem
 from semisvm.kernels import Formula
 from semisvm.kernels.sources import cross_kernel
 from semisvm.labels import encode
-from semisvm.matrices import as_dense, is_sparse_matrix
+from semisvm.matrices import as_dense
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
 MOST_KERNEL_ROWS = 5000  # of which the kernel matrix, and a few more of that size, are kept
-DEFAULT_NEIGHBORS, DEFAULT_RIDGE, DEFAULT_STRENGTH = (3, 15), 0.1, 0.5  # the defaults of `AutoSVC`
 
 
 @dataclass(frozen=True)
@@ -61,33 +52,6 @@ class StackedKernel:
         return np.concatenate([self.average.kernel(library.place(left[part]), node) for part in parts])
 
 
-@dataclass(frozen=True)
-class _Made:
-    """A kernel made from some rows, its matrix between them, and the labels and members that gave its weights."""
-
-    average: KernelAverage
-    matrix: np.ndarray
-    target: LabeledTarget
-    members: MembersFit
-
-
-@np.errstate(over="ignore", invalid="ignore")  # a kernel that is not finite is refused
-def _make_kernel(problem: TrainingProblem) -> _Made:
-    """The kernel of all rows of a problem, made and weighed as `AutoSVC` does by default."""
-    X, labels, weight = problem.X, problem.labels, problem.weight
-    library, node, at = make_library(
-        X, weight, labels.n_classes, n_neighbors=DEFAULT_NEIGHBORS, is_cosine=is_sparse_matrix(X), is_safe=True
-    )
-    target = labeled_target(X, labels, Costs(np.ones(labels.n_classes)), weight, np.arange(len(weight)))
-    target = replace(target, labeled=node[target.labeled])
-    average, members = fit_average(
-        library, at, target, ridge=DEFAULT_RIDGE, strength=DEFAULT_STRENGTH, tell=lambda record: False
-    )
-    K = average.kernel(at, node)[node]
-    refuse_undefined(K, X)
-    return _Made(average, (K + K.T) / 2, target, members)
-
-
 def _refuse_many(name: str, n_rows: int) -> None:
     if n_rows > MOST_KERNEL_ROWS:
         raise ValueError(
@@ -96,33 +60,34 @@ def _refuse_many(name: str, n_rows: int) -> None:
         )
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a kernel that is not finite is refused
 def settle_kernel(problem: TrainingProblem) -> tuple[TrainingProblem, Formula]:
     """The problem with the matrix of the stacked kernel for X, and what stands for that kernel with new rows.
 
-    With the kernel "auto" it stays in the RBF kernel, unless leave-one-out is better in the stacked one: the sum of
-    squared errors of least-squares SVMs, weights of the stack from other folds than the row is in.
+    The kernel is made from all rows of the problem, and weighed as `AutoSVC` does by default. With the kernel "auto" it
+    stays in the RBF kernel, unless leave-one-out is better in the stacked one: the sum of squared errors of
+    least-squares SVMs, weights of the stack from other folds than the row is in.
     """
-    is_choice = problem.kernel.kernel == "auto"
-    plain = replace(problem, kernel=replace(problem.kernel, kernel="rbf"))
-    if is_choice and problem.n_rows > MOST_KERNEL_ROWS:
+    asked, X, labels, weight = problem.kernel, problem.X, problem.labels, problem.weight
+    plain = replace(problem, kernel=replace(asked, kernel="rbf"))
+    if asked.kernel == "auto" and problem.n_rows > MOST_KERNEL_ROWS:
         return plain, plain.formula()
     _refuse_many('kernel="unlabeled"', problem.n_rows)
-    made = _make_kernel(problem)
-    if is_choice and not _is_better(made, plain):
-        return plain, plain.formula()
-    asked = problem.kernel
+    settings = FamilySettings(labels.n_classes)
+    target = labeled_target(X, labels, Costs(np.ones(labels.n_classes)), weight, np.arange(len(weight)))
+    average, members, at, node = train_library("rows", FamilyTask({"rows": X}, weight, target, settings))
+    K = average.kernel(at, node)[node]
+    refuse_undefined(K, X)
+    if asked.kernel == "auto":
+        labeled = X[labels.is_labeled]
+        K_plain = np.asarray(cross_kernel(plain.formula(), labeled, labeled))
+        alone = fit_least_squares(K_plain, target.Y, target.weight, target.price, ridge=settings.ridge).left_out
+        errors = [float(target.count @ ((target.Y - own) ** 2).sum(axis=1)) for own in (members.crossed, alone)]
+        if errors[0] >= errors[1]:
+            return plain, plain.formula()
     matrix = KernelParameters("precomputed", asked.gamma, asked.coef0, asked.degree)
-    return replace(problem, X=made.matrix, kernel=matrix), Formula("callable", function=StackedKernel(made.average))
-
-
-def _is_better(made: _Made, plain: TrainingProblem) -> bool:
-    """Whether the average on the kernels has a smaller leave-one-out error than one machine on the plain kernel."""
-    target = made.target
-    is_labeled = plain.labels.is_labeled
-    K = np.asarray(cross_kernel(plain.formula(), plain.X[is_labeled], plain.X[is_labeled]))
-    alone = fit_least_squares(K, target.Y, target.weight, target.price, ridge=DEFAULT_RIDGE).left_out
-    errors = [float(target.count @ ((target.Y - scores) ** 2).sum(axis=1)) for scores in (made.members.crossed, alone)]
-    return errors[0] < errors[1]
+    formula = Formula("callable", function=StackedKernel(average))
+    return replace(problem, X=(K + K.T) / 2, kernel=matrix), formula
 
 
 @dataclass(frozen=True)
@@ -282,7 +247,6 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             is_safe=self.safe,
             ridge=self.ridge,
             strength=self.prior_strength,
-            tell=lambda record: False,
             kernels_only=True,
         )
         found = fit_families(X, weight, target, settings)

@@ -45,6 +45,7 @@ from semisvm.estimators.auto.geometry import (
     nearest_rows,
     squared_distances_between,
 )
+from semisvm.estimators.auto.stacking import Member
 from semisvm.kernels.spectrum import expected_seconds
 from semisvm.matrices import is_sparse_matrix
 
@@ -171,16 +172,10 @@ class Coordinates:
     components: np.ndarray
     functions: dict[int, np.ndarray]
 
-
-@dataclass(frozen=True)
-class Member:
-    """One kernel, a multiple of the ridge asked for, and the belief in it, which labels lower where `is_structure`."""
-
-    name: str
-    kernel: str
-    ridge: float
-    belief: float
-    is_structure: bool = False
+    def of_rows(self, rows: np.ndarray) -> Coordinates:
+        """Those of some of the rows."""
+        functions = {k: values[rows] for k, values in self.functions.items()}
+        return Coordinates(self.products[rows], self.kernel[rows], self.components[rows], functions)
 
 
 @dataclass(frozen=True)

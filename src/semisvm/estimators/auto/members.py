@@ -12,34 +12,92 @@ A view is a matrix that is made from the rows (`preparation`). Trees and directi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
 
-from semisvm.estimators.auto.average import (
+from semisvm.estimators.auto.geometry import chunks_of
+from semisvm.estimators.auto.library import Coordinates, KernelLibrary, make_library
+from semisvm.estimators.auto.stacking import (
     FamilySettings,
-    KernelAverage,
     LabeledTarget,
+    LeastSquaresMachine,
+    Member,
     MembersFit,
+    Stacked,
     codes_of,
-    fit_average,
     member_record,
     train_members,
 )
-from semisvm.estimators.auto.library import Member, make_library
-from semisvm.estimators.auto.stacking import LogisticMachine, Stacked, fit_logistic
 from semisvm.estimators.auto.trees import LeafShares, TreeSet, grow_forest
 from semisvm.matrices import as_dense, is_sparse_matrix
 
 N_FOREST_TREES = 300
 N_DIRECTIONS, WEAK_RIDGE = 100, 0.1
 LOGISTIC_RIDGES = (1, 10, 100, 1000)  # as multiples of the one asked for
+MOST_LOGISTIC_STEPS, LONGEST_STEP = 50, 4.0  # of Newton's method, the second in log-odds
+MOST_LOGISTIC_DIRECTIONS = 200  # of columns: a bound on the time
+SMALLEST_RIDGE = 1e-9  # of logistic regression, for classes that columns can tell apart without error
+
+
+@dataclass(frozen=True)
+class FamilyTask:
+    """What a family is trained on, and the title that comes before the names of its members."""
+
+    views: dict[str, Any]
+    weight: np.ndarray
+    target: LabeledTarget
+    settings: FamilySettings
+    title: str = ""
 
 
 # ---- kernels of a view ----
+
+
+@dataclass(frozen=True)
+class KernelAverage:
+    """The trained members, by name their kernels, machines and weights."""
+
+    library: KernelLibrary
+    labeled: np.ndarray
+    kernels: dict[str, str]
+    machines: dict[str, LeastSquaresMachine]
+    weights: dict[str, float]
+
+    def scores(self, at: Coordinates) -> np.ndarray:
+        """The scores of rows at these coordinates, (m, c)."""
+        total: Any = 0.0
+        for kernel_name, kernel in self.library.between(at, self.labeled):
+            for name, machine in self.machines.items():
+                if self.kernels[name] == kernel_name:
+                    total = total + self.weights[name] * machine.scores(kernel)
+        return total
+
+    def scores_of_rows(self, X: Any) -> np.ndarray:
+        """The scores of any rows, (m, c), a part of them at a time so that memory stays bounded."""
+        parts = chunks_of(X.shape[0], self.library.geometry.n_rows)
+        return np.concatenate([self.scores(self.library.place(X[part])) for part in parts])
+
+    def kernel(self, at: Coordinates, rows: np.ndarray) -> np.ndarray:
+        """The kernels, averaged with the same weights, between rows at these coordinates and some rows of the fit."""
+        weight_of: dict[str, float] = {}
+        for name, weight in self.weights.items():
+            weight_of[self.kernels[name]] = weight_of.get(self.kernels[name], 0.0) + weight
+        return np.sum([weight_of.get(name, 0.0) * K for name, K in self.library.between(at, rows)], axis=0)
+
+
+def fit_average(
+    library: KernelLibrary, at: Coordinates, target: LabeledTarget, settings: FamilySettings, title: str = ""
+) -> tuple[KernelAverage, MembersFit]:
+    """Train the members of a library on its rows at `at`."""
+    members = library.members(target.labeled)
+    kernels = library.between(at.of_rows(target.labeled), target.labeled)
+    found = train_members(kernels, members, target, settings, title)
+    kernels_of = {member.name: member.kernel for member in members}
+    return KernelAverage(library, target.labeled, kernels_of, found.machines, found.weights), found
 
 
 @dataclass(frozen=True)
@@ -54,27 +112,25 @@ class KernelFamily:
         return self.average.scores_of_rows(views[self.view])
 
 
-def train_kernels(
-    view: str,
-    views: dict[str, Any],
-    weight: np.ndarray,
-    target: LabeledTarget,
-    settings: FamilySettings,
-    title: str,
-) -> FamilyFit:
-    """Train the kernels of one view."""
-    metric = settings.metric
+def train_library(view: str, task: FamilyTask) -> tuple[KernelAverage, MembersFit, Coordinates, np.ndarray]:
+    """Make and train the library of a view; with it its rows' coordinates, and which of them each row equals."""
+    settings, rows = task.settings, task.views[view]
     library, node, at = make_library(
-        views[view],
-        weight,
+        rows,
+        task.weight,
         settings.n_classes,
         n_neighbors=settings.n_neighbors,
-        is_cosine=metric == "cosine" or (metric == "auto" and is_sparse_matrix(views[view])),
+        is_cosine=settings.metric == "cosine" or (settings.metric == "auto" and is_sparse_matrix(rows)),
         is_safe=settings.is_safe,
         device=settings.device,
     )
-    of_nodes = replace(target, labeled=node[target.labeled])
-    average, members = fit_average(library, at, of_nodes, **settings.train_with(title))
+    of_nodes = replace(task.target, labeled=node[task.target.labeled])
+    return *fit_average(library, at, of_nodes, settings, task.title), at, node
+
+
+def train_kernels(view: str, task: FamilyTask) -> FamilyFit:
+    """Train the kernels of one view."""
+    average, members, at, node = train_library(view, task)
     return FamilyFit(KernelFamily(view, average), members, average.scores(at)[node])
 
 
@@ -116,44 +172,31 @@ class FeatureFamily:
 
     def scores(self, views: dict[str, Any]) -> np.ndarray:
         """The scores of rows, (m, c)."""
-        return self.bias + sum(
-            features.products(views[view], self.slopes[view]) for view, features in self.features.items()
-        )
+        parts = (features.products(views[view], self.slopes[view]) for view, features in self.features.items())
+        return self.bias + sum(parts)
 
 
 def train_features(
-    names: tuple[str, ...],
-    make: Callable[[Any], LeafShares | LatentDirections],
-    ridges: tuple[float, ...],
-    views: dict[str, Any],
-    weight: np.ndarray,
-    target: LabeledTarget,
-    settings: FamilySettings,
-    title: str,
+    names: tuple[str, ...], make: Callable[[Any], Any], ridges: tuple[float, ...], task: FamilyTask
 ) -> FamilyFit:
     """Make the features of the views of these names, and train one member per view and ridge."""
+    views, target = task.views, task.target
     makers = {view: make(views[view]) for view in names}
     features = {view: maker.of(views[view]) for view, maker in makers.items()}
     labeled = {view: matrix[target.labeled] for view, matrix in features.items()}
     members = [
         Member(view if ridge == 1 else f"{view}, weak ridge", view, ridge, 1.0) for view in names for ridge in ridges
     ]
-    found = train_members(_inner_products(labeled), members, target, **settings.train_with(title))
-    slopes = {view: np.zeros((matrix.shape[1], target.Y.shape[1])) for view, matrix in labeled.items()}
+    kernels = ((view, as_dense(Z @ Z.T)) for view, Z in labeled.items())
+    found = train_members(kernels, members, target, task.settings, task.title)
+    slopes = {view: np.zeros((Z.shape[1], target.Y.shape[1])) for view, Z in labeled.items()}
     bias = np.zeros(target.Y.shape[1])
-    for member in members:
-        if member.name in found.machines:
-            machine, share = found.machines[member.name], found.weights[member.name]
-            slopes[member.kernel] += share * (labeled[member.kernel].T @ machine.coef)
-            bias += share * machine.bias
+    for member in found.members:
+        machine, share = found.machines[member.name], found.weights[member.name]
+        slopes[member.kernel] += share * (labeled[member.kernel].T @ machine.coef)
+        bias += share * machine.bias
     scores = bias + sum(features[view] @ slopes[view] for view in names)
     return FamilyFit(FeatureFamily(makers, slopes, bias), found, scores)
-
-
-def _inner_products(labeled: dict[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
-    for view, matrix in labeled.items():
-        kernel = matrix @ matrix.T
-        yield view, as_dense(kernel)
 
 
 # ---- forests ----
@@ -172,19 +215,10 @@ class ForestFamily:
         return _from_shares(self.trees.sums(views[self.view], self.shares) / len(self.trees.roots))
 
 
-def train_forest(
-    view: str,
-    is_random: bool,
-    per_cut: Callable[[int], int],
-    views: dict[str, Any],
-    weight: np.ndarray,
-    target: LabeledTarget,
-    settings: FamilySettings,
-    title: str,
-) -> FamilyFit:
+def train_forest(view: str, is_random: bool, per_cut: Callable[[int], int], task: FamilyTask) -> FamilyFit:
     """Train a forest on the labeled rows of one view, of whose d columns a cut looks at `per_cut(d)`."""
     began = time.perf_counter()
-    rows, codes = views[view], codes_of(target.Y)
+    rows, target, codes = task.views[view], task.target, codes_of(task.target.Y)
     forest = grow_forest(
         rows[target.labeled],
         codes,
@@ -197,11 +231,11 @@ def train_forest(
     share = np.bincount(codes, target.count, forest.shares.shape[1]) / target.count.sum()
     has_none = forest.out_of_bag.sum(axis=1) == 0  # rows that no tree has left out get the shares of the classes
     left_out = _from_shares(np.where(has_none[:, None], share, forest.out_of_bag))
-    record = member_record(title[:-2], left_out, target, 0, time.perf_counter() - began).with_details(weight=1.0)
-    stacked = Stacked(np.ones(1), float(record.objective or 0), n_iter=1, gap=0.0)
-    members = MembersFit([], {}, {"": 1.0}, left_out, left_out, stacked, [record], settings.tell(record))
+    seconds, stacked = time.perf_counter() - began, Stacked(np.ones(1), n_iter=1, gap=0.0)
+    record = member_record(task.title.removesuffix(": "), left_out, target, 0, seconds).with_details(weight=1.0)
+    members = MembersFit([], {}, {"": 1.0}, left_out, left_out, stacked, [record], task.settings.tell(record))
     family = ForestFamily(view, forest.trees, forest.shares)
-    return FamilyFit(family, members, family.scores(views))
+    return FamilyFit(family, members, family.scores(task.views))
 
 
 def _from_shares(share: np.ndarray) -> np.ndarray:
@@ -210,6 +244,57 @@ def _from_shares(share: np.ndarray) -> np.ndarray:
 
 
 # ---- logistic regression ----
+
+
+@dataclass(frozen=True)
+class LogisticMachine:
+    """Slopes (d, c), a bias per class (c,), and the leave-one-out scores (l, c)."""
+
+    slopes: np.ndarray
+    bias: np.ndarray
+    left_out: np.ndarray
+
+    def scores(self, rows: np.ndarray) -> np.ndarray:
+        """The scores of rows, (m, c)."""
+        return np.tanh((rows @ self.slopes + self.bias) / 2)
+
+
+def fit_logistic(
+    rows: np.ndarray, Y: np.ndarray, weight: np.ndarray, price: np.ndarray, *, ridge: float
+) -> LogisticMachine:
+    """Train logistic regression on the labeled rows, (l, d), in their main directions where there are many columns.
+
+    minimize  sum_i weight_i price_i log(1 + exp(-Y_i f(x_i))) + ridge |w|^2 / 2,     f(x) = w'x + bias
+
+    Scores are 2 p - 1, p the probability of a class, so that they have the scale of the others. Those left out are from
+    one step of Newton's method from the solution of all rows, in closed form.
+    """
+    U, s, Vt = np.linalg.svd(rows, full_matrices=False)
+    U, s, Vt = U[:, :MOST_LOGISTIC_DIRECTIONS], s[:MOST_LOGISTIC_DIRECTIONS], Vt[:MOST_LOGISTIC_DIRECTIONS]
+    Z = np.column_stack([U * s, np.ones(len(rows))])
+    scale = float((weight * price).mean())
+    least = SMALLEST_RIDGE * max(1.0, float(s[0]) ** 2)
+    penalty = np.append(np.full(len(s), np.clip(ridge / scale, least, 1 / SMALLEST_RIDGE)), SMALLEST_RIDGE)
+    count, own = weight * price / scale, price * np.minimum(weight, 1) / scale  # `own` is what is left out
+    slopes, bias, left_out = np.empty((rows.shape[1], Y.shape[1])), np.empty(Y.shape[1]), np.empty_like(Y)
+    for k, y in enumerate(Y.T):
+        w = np.zeros(Z.shape[1])
+        for _ in range(MOST_LOGISTIC_STEPS):
+            half = np.tanh(Z @ w / 2)
+            gradient = Z.T @ (count * (y - half)) / 2 - penalty * w
+            hessian = (Z.T * (count * (1 - half**2) / 4)) @ Z + np.diag(penalty)
+            step = np.linalg.solve(hessian, gradient)
+            length = float(np.abs(Z @ step).max())
+            w += step / max(1.0, length / LONGEST_STEP)
+            if length < 1e-8:
+                break
+        half = np.tanh(Z @ w / 2)
+        hessian = (Z.T * (count * (1 - half**2) / 4)) @ Z + np.diag(penalty)
+        reach = np.einsum("ij,ji->i", Z, np.linalg.solve(hessian, Z.T))
+        without = 1 - np.minimum(reach * own * (1 - half**2) / 4, 1 - 1e-3)
+        left_out[:, k] = np.tanh((Z @ w - reach * own * (y - half) / 2 / without) / 2)
+        slopes[:, k], bias[k] = Vt.T @ w[:-1], w[-1]
+    return LogisticMachine(slopes, bias, left_out)
 
 
 @dataclass(frozen=True)
@@ -222,26 +307,17 @@ class LogisticFamily:
 
     def scores(self, views: dict[str, Any]) -> np.ndarray:
         """The scores of rows, (m, c)."""
-        return np.sum(
-            [self.weights[name] * machine.scores(views[self.views[name]]) for name, machine in self.machines.items()],
-            axis=0,
-        )
+        parts = [self.weights[name] * one.scores(views[self.views[name]]) for name, one in self.machines.items()]
+        return np.sum(parts, axis=0)
 
 
-def train_logistic(
-    names: tuple[str, ...],
-    views: dict[str, Any],
-    weight: np.ndarray,
-    target: LabeledTarget,
-    settings: FamilySettings,
-    title: str,
-) -> FamilyFit:
+def train_logistic(names: tuple[str, ...], task: FamilyTask) -> FamilyFit:
     """Train logistic regression on the views of these names, one member per view and ridge."""
     members = [Member(f"{view}, ridge {ridge}", view, ridge, 1.0) for view in names for ridge in LOGISTIC_RIDGES]
-    labeled = ((view, views[view][target.labeled]) for view in names)
-    found = train_members(labeled, members, target, **settings.train_with(title), train=fit_logistic)
+    labeled = ((view, task.views[view][task.target.labeled]) for view in names)
+    found = train_members(labeled, members, task.target, task.settings, task.title, fit_logistic)
     family = LogisticFamily({one.name: one.kernel for one in found.members}, found.machines, found.weights)
-    return FamilyFit(family, found, family.scores(views))
+    return FamilyFit(family, found, family.scores(task.views))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """From the leave-one-out scores of an average to thresholds, certificates and probabilities.
 
-Thresholds and probabilities come from *crossed* scores (`average`), whose weights have not seen the labels of their
+Thresholds and probabilities come from *crossed* scores (`stacking`), whose weights have not seen the labels of their
 rows, at both levels.
 
     precision, recall asked    the threshold of one class against the rest is chosen on crossed scores
@@ -23,15 +23,15 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.decision import OperatingPoint, Target, certify, choose_for, measure
-from semisvm.decision.operating_point import scores_beyond
+from semisvm.decision import Target, certify, choose_for, measure
 from semisvm.device import on_host
-from semisvm.estimators.auto.average import LabeledTarget, codes_of
 from semisvm.estimators.auto.families import FamiliesFit, FamilyAverage
 from semisvm.estimators.auto.preparation import read_rows
+from semisvm.estimators.auto.stacking import LabeledTarget, codes_of
+from semisvm.estimators.binary import combine
 from semisvm.estimators.classifier import finite_scores
 from semisvm.estimators.equal_rows import as_repetitions
-from semisvm.estimators.preference._decision import begin_check, check_labels, warn_unless_reached
+from semisvm.estimators.preference._decision import OperatingPointsMixin, begin_check, check_labels
 from semisvm.estimators.preference._plan import Plan, make_plan
 from semisvm.labels import Labels
 from semisvm.model_selection import FairSampleCheck
@@ -76,16 +76,13 @@ def _both(scores: np.ndarray) -> np.ndarray:
     return np.hstack([-scores / 2, scores / 2]) if scores.shape[1] == 1 else scores
 
 
-class OperatingMixin:
+class OperatingMixin(OperatingPointsMixin):
     """Thresholds, operating points and probabilities of `AutoSVC`, which brings `_raw_scores`, (n, n_problems)."""
 
     min_precision: Any
     min_recall: Any
     confidence: float | None
     random_state: Any
-    classes_: np.ndarray
-    threshold_: np.ndarray
-    operating_points_: dict[Any, OperatingPoint]
     fair_sample_: FairSampleCheck | None
     _slope: float | None  # None where costs move the scores
     _sigmoids: np.ndarray  # (n_problems, 2): slope and offset
@@ -124,16 +121,14 @@ class OperatingMixin:
         check_is_fitted(self)
         return self._average_scores(read_rows(self, on_host(X), reset=False))
 
-    def _check_labels(
-        self, found: FamiliesFit, X: Any, labels: Labels, crossed: np.ndarray, random_sample: Any
-    ) -> None:
-        """Check whether the labels that a target is measured on look like a random sample; a mask is not checked.
+    def _check_labels(self, found: FamiliesFit, X: Any, labels: Labels, crossed: np.ndarray, plan: Plan) -> None:
+        """Check whether the labels that a target is measured on look like a random sample, unless the user says so.
 
         X, labels   the rows that kernels are made from
         crossed     (l, c) scores of the labeled rows
         """
         self.fair_sample_ = None
-        if self._has_target and random_sample is None:
+        if self._has_target and not plan.is_vouched_for:
             scores: np.ndarray | None = None
             if len(crossed) >= FEWEST_COMPARED:
                 scores = found.scores.copy()
@@ -153,7 +148,7 @@ class OperatingMixin:
         if times is not None:
             fair, sign = np.repeat(fair, times, axis=0), np.repeat(sign, times, axis=0)
         names = self.classes_.tolist()[1 if len(self.classes_) == 2 else 0 :]
-        self.operating_points_ = {}
+        self.operating_points_, self.threshold_ = {}, np.empty(len(names))
         for number, (name, target) in enumerate(zip(names, plan.targets, strict=True)):
             own, of_class = fair[:, number], sign[:, number]
             if self._has_target:
@@ -161,8 +156,7 @@ class OperatingMixin:
             else:  # what the largest score gives
                 lead = own if len(names) == 1 else own - np.delete(fair, number, axis=1).max(axis=1)
                 point = measure(lead, of_class, 0.0, target=Target(), level="cross-fitted")
-            self.operating_points_[name] = point
-        self.threshold_ = np.array([point.threshold for point in self.operating_points_.values()])
+            self.operating_points_[name], self.threshold_[number] = point, point.threshold
 
     def _certify(self, plan: Plan, labels: Labels, X: Any, pilot: tuple[np.ndarray, np.ndarray], others: Any) -> None:
         """Replace the operating points by ones that the labels kept apart prove; `others` are scores like theirs."""
@@ -173,36 +167,19 @@ class OperatingMixin:
             if target.is_constrained:
                 sign = labels.sign(1 if scores.shape[1] == 1 else number)[plan.certifies]
                 reference = others[:, number] if others is not None and len(others) >= len(sign) else None
-                own_pilot = pilot[0][:, number], pilot[1][:, number]
-                self.operating_points_[name] = certify(
+                point = certify(
                     scores[:, number],
                     sign,
                     target,
                     confidence=self.confidence or 0.9,
                     reference=reference,
-                    pilot=own_pilot,
+                    pilot=(pilot[0][:, number], pilot[1][:, number]),
                 )
-        self.threshold_ = np.array([point.threshold for point in self.operating_points_.values()])
-
-    def _warn_of_targets(self) -> None:
-        if self._has_target:
-            warn_unless_reached(dict(self.operating_points_))
+                self.operating_points_[name], self.threshold_[number] = point, point.threshold
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:
-        """From the scores of the average, (n, c), to what `decision_function` returns: above 0 is accepted."""
-        if self._has_target:
-            columns = [scores_beyond(own, threshold) for own, threshold in zip(scores.T, self.threshold_, strict=True)]
-            scores = np.stack(columns, axis=1)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    @property
-    def operating_point_(self) -> OperatingPoint:
-        """The operating point of the positive class; only with two classes."""
-        if len(self.operating_points_) > 1:
-            raise AttributeError(
-                "operating_point_ is only available with two classes; with more, operating_points_ has one per class."
-            )
-        return next(iter(self.operating_points_.values()))
+        """From the scores of the average, (n, c), to what `decision_function` returns."""
+        return super()._decide(scores) if self._has_target else combine(scores, len(self.classes_), "ovr")
 
     @with_shared_docs
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -219,6 +196,5 @@ class OperatingMixin:
         -------
         %(probabilities)s
         """
-        check_is_fitted(self)
         scores, slope = self._raw_scores(X), getattr(self, "_slope", None)  # models of earlier versions have sigmoids
         return probabilities_of(scores, self._sigmoids) if slope is None else softmax(slope * _both(scores), axis=1)

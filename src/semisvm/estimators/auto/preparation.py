@@ -27,7 +27,6 @@ from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardSc
 from semisvm.estimators.base import FLOATS
 from semisvm.estimators.classifier import refuse_too_large, validated
 from semisvm.matrices import as_dense, is_sparse_matrix
-from semisvm.sklearn_private import num_samples
 
 GROUPS = ("number", "category", "text")
 MOST_VALUES = 100  # of a category that have a column of their own
@@ -108,10 +107,8 @@ def is_texts(X: Any) -> bool:
 
 
 def as_strings(X: Any) -> np.ndarray:
-    """Strings as an array of objects; what is missing is an empty string."""
-    found = np.empty(num_samples(X), dtype=object)
-    found[:] = [one if isinstance(one, str) else "" if _is_missing(one) else str(one) for one in X]
-    return found
+    """Texts or categories as an array of strings, which can be sorted; what is missing is an empty string."""
+    return np.array(["" if _is_missing(one) else str(one) for one in X], dtype=object)
 
 
 def settle_groups(X: Any, columns: Any) -> dict[str, tuple[Any, ...]] | None:
@@ -166,11 +163,10 @@ def _read_table(X: Any, groups: dict[str, tuple[Any, ...]], known: Any) -> Table
 
     parts: dict[str, np.ndarray] = {}
     for kind, names in groups.items():
-        read = _numbers_of if kind == "number" else _objects_of if kind == "category" else _texts_of
-        cells = np.empty((n_rows, len(names)), dtype=np.float64 if kind == "number" else object)
+        parts[kind] = np.empty((n_rows, len(names)), dtype=np.float64 if kind == "number" else object)
         for j, name in enumerate(names):
-            cells[:, j] = read(name, column(name))
-        parts[kind] = cells
+            cells = column(name)
+            parts[kind][:, j] = _numbers_of(name, cells) if kind == "number" else as_strings(cells)
     return TableRows(parts["number"], parts["category"], parts["text"], groups)
 
 
@@ -186,17 +182,6 @@ def _numbers_of(name: Any, cells: Any) -> np.ndarray:
         row = int(np.flatnonzero(np.abs(values) > LARGEST_CELL)[0])
         raise ValueError(f"Column {name!r} holds {values[row]:g} in row {row}: correct it, or leave the cell empty.")
     return values
-
-
-def _objects_of(_: Any, cells: Any) -> np.ndarray:
-    """Categories as strings, so that they can be sorted; the empty one is what is missing."""
-    found = np.empty(len(cells), dtype=object)
-    found[:] = ["" if _is_missing(one) else str(one) for one in cells]
-    return found
-
-
-def _texts_of(_: Any, cells: Any) -> np.ndarray:
-    return as_strings(cells)
 
 
 def _is_missing(cell: Any) -> bool:

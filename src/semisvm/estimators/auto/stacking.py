@@ -1,4 +1,7 @@
-"""Machines that know their leave-one-out scores, and the weights of an average that come from such scores.
+"""One average of machines, each of which knows its leave-one-out scores: the weights come from these.
+
+The scores of the average are the weighted sum of those of its members, not scaled before: where the labels say little
+about a row in some kernel, its score there is near the bias, and so has little influence.
 
 **The least-squares SVM**, and the scores that each labeled row would get had it been left out:
 
@@ -16,13 +19,6 @@ Without one row of weight 1, the score of row i is Y_i - a_i / H_ii: exact, sinc
 of weight w > 1 stands for w rows of which one is left out; the inverse of the larger system has the diagonal element
 H_ii / w^2 + (1 - 1 / w) price_i / r at each of them, and the coefficients there are a_i / w. A row of weight below 1
 is left out as a whole.
-
-**Logistic regression** on columns, with the score 2 p - 1 of the probability p of a class, so that it has the scale of
-the others:
-
-    minimize  sum_i weight_i price_i log(1 + exp(-Y_i f(x_i))) + ridge |w|^2 / 2,     f(x) = w'x + bias
-
-Its leave-one-out scores are those of one step of Newton's method from the solution of all rows, in closed form again.
 
 **Does a kernel know anything of the labels?** Had the labels been dealt to the rows at random, the squared error of row
 i would be expected to be the variance of the labels times
@@ -43,22 +39,30 @@ and not at all where it is a fifth above: its structure has nothing to do with t
     subject to  w >= 0,  sum_j w_j = 1
 
 It is strictly convex, and the logarithm keeps every weight positive: Newton's method needs no active set.
+
+The members' leave-one-out scores have not seen the labels of their rows, but the weights of the average have. *Crossed*
+scores have not: the labeled rows are dealt to folds by what they hold, and those of each are averaged with the weights
+that the others give.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+
+from semisvm.estimators.progress import RoundRecord
 
 MOST_NEWTON_STEPS = 200
 SMALLEST_WEIGHT = 1e-100
 STACKING_TOL = 1e-10  # of the gap
 SUFFICIENT = 1e-4  # of the decrease that the slope promises
-MOST_LOGISTIC_STEPS, LONGEST_STEP = 50, 4.0  # of Newton's method, the second in log-odds
-MOST_LOGISTIC_DIRECTIONS = 200  # of columns: a bound on the time
-SMALLEST_RIDGE = 1e-9  # of logistic regression, for classes that columns can tell apart without error
+WORSE_THAN_RANDOM = 1.2  # times the error that random labels are expected to give: no belief is left
+BELIEVED = 1e-9  # of the largest belief: members with less are not trained
 
 
 @dataclass(frozen=True)
@@ -99,60 +103,13 @@ def fit_least_squares(
 
 
 @dataclass(frozen=True)
-class LogisticMachine:
-    """Slopes (d, c), a bias per class (c,), and the leave-one-out scores (l, c); the spread is not known, and 0."""
-
-    slopes: np.ndarray
-    bias: np.ndarray
-    left_out: np.ndarray
-    spread: np.ndarray
-
-    def scores(self, rows: np.ndarray) -> np.ndarray:
-        """The scores of rows, (m, c)."""
-        return np.tanh((rows @ self.slopes + self.bias) / 2)
-
-
-def fit_logistic(
-    rows: np.ndarray, Y: np.ndarray, weight: np.ndarray, price: np.ndarray, *, ridge: float
-) -> LogisticMachine:
-    """Train logistic regression on the labeled rows, (l, d), in their main directions where there are many columns."""
-    U, s, Vt = np.linalg.svd(rows, full_matrices=False)
-    U, s, Vt = U[:, :MOST_LOGISTIC_DIRECTIONS], s[:MOST_LOGISTIC_DIRECTIONS], Vt[:MOST_LOGISTIC_DIRECTIONS]
-    Z = np.column_stack([U * s, np.ones(len(rows))])
-    scale = float((weight * price).mean())
-    least = SMALLEST_RIDGE * max(1.0, float(s[0]) ** 2)
-    penalty = np.append(np.full(len(s), np.clip(ridge / scale, least, 1 / SMALLEST_RIDGE)), SMALLEST_RIDGE)
-    count, own = weight * price / scale, price * np.minimum(weight, 1) / scale  # `own` is what is left out
-    slopes, bias, left_out = np.empty((rows.shape[1], Y.shape[1])), np.empty(Y.shape[1]), np.empty_like(Y)
-    for k, y in enumerate(Y.T):
-        w = np.zeros(Z.shape[1])
-        for _ in range(MOST_LOGISTIC_STEPS):
-            half = np.tanh(Z @ w / 2)
-            gradient = Z.T @ (count * (y - half)) / 2 - penalty * w
-            hessian = (Z.T * (count * (1 - half**2) / 4)) @ Z + np.diag(penalty)
-            step = np.linalg.solve(hessian, gradient)
-            length = float(np.abs(Z @ step).max())
-            w += step / max(1.0, length / LONGEST_STEP)
-            if length < 1e-8:
-                break
-        half = np.tanh(Z @ w / 2)
-        hessian = (Z.T * (count * (1 - half**2) / 4)) @ Z + np.diag(penalty)
-        reach = np.einsum("ij,ji->i", Z, np.linalg.solve(hessian, Z.T))
-        without = 1 - np.minimum(reach * own * (1 - half**2) / 4, 1 - 1e-3)
-        left_out[:, k] = np.tanh((Z @ w - reach * own * (y - half) / 2 / without) / 2)
-        slopes[:, k], bias[k] = Vt.T @ w[:-1], w[-1]
-    return LogisticMachine(slopes, bias, left_out, np.zeros(len(rows)))
-
-
-@dataclass(frozen=True)
 class Stacked:
-    """Weights (J,), the value of the objective, how many steps were made, and how far it may be from the minimum.
+    """Weights (J,), how many steps were made, and the gap: how far the objective may be from its minimum.
 
     The gap is a share of the strength where that is above 1.
     """
 
     weights: np.ndarray
-    objective: float
     n_iter: int
     gap: float
 
@@ -180,7 +137,7 @@ def stack(left_out: np.ndarray, Y: np.ndarray, count: np.ndarray, prior: np.ndar
         while objective(_moved(w, length * step)) > before - SUFFICIENT * length * decrease and length > 1e-14:
             length /= 2
         w = _moved(w, length * step)
-    return Stacked(w, objective(w) + float(target @ target) / 2, n_iter, max(gap, 0.0))
+    return Stacked(w, n_iter, max(gap, 0.0))
 
 
 def _moved(w: np.ndarray, step: np.ndarray) -> np.ndarray:
@@ -196,3 +153,166 @@ def _newton_step(hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     system = np.ones((n + 1, n + 1))
     system[:n, :n], system[n, n] = hessian, 0
     return np.linalg.solve(system, np.append(-gradient, 0))[:n]
+
+
+# ---- training and weighing members ----
+
+
+@dataclass(frozen=True)
+class LabeledTarget:
+    """What the labeled rows say.
+
+    labeled   (l,)    the rows that they are: of those that kernels are made from, or of a library
+    Y         (l, c)  +1 for the rows of a class, -1 for others; one column for two classes, +1 being the second
+    weight    (l,)    how many rows each counts for
+    price     (l,)    what its error costs; the mean over all rows is 1
+    fold      (l,)    where it is dealt to; copies of a row share a fold, and the order of the rows does not matter
+    """
+
+    labeled: np.ndarray
+    Y: np.ndarray
+    weight: np.ndarray
+    price: np.ndarray
+    fold: np.ndarray
+
+    @property
+    def count(self) -> np.ndarray:
+        """How much each labeled row counts."""
+        return self.weight * self.price
+
+
+@dataclass(frozen=True)
+class Member:
+    """One kernel, a multiple of the ridge asked for, and the belief in it, which labels lower where `is_structure`."""
+
+    name: str
+    kernel: str
+    ridge: float
+    belief: float
+    is_structure: bool = False
+
+
+@dataclass(frozen=True)
+class FamilySettings:
+    """What the members are told; the defaults are those of `AutoSVC`."""
+
+    n_classes: int
+    n_neighbors: tuple[int, ...] = (3, 15)
+    metric: str = "auto"
+    is_safe: bool = True
+    ridge: float = 0.1
+    strength: float = 0.5
+    tell: Callable[[RoundRecord], bool] = lambda record: False
+    device: str = "cpu"
+    kernels_only: bool = False
+
+
+@dataclass(frozen=True)
+class MembersFit:
+    """Trained members: their machines, weights and leave-one-out scores (l, c) as an average, and how they came.
+
+    members   those that were trained; none in a forest
+    crossed   (l, c) the same scores, of weights that have not seen the labels of their rows
+    history   one record per member
+    """
+
+    members: list[Member]
+    machines: dict[str, Any]
+    weights: dict[str, float]
+    left_out: np.ndarray
+    crossed: np.ndarray
+    stacked: Stacked
+    history: list[RoundRecord]
+    was_stopped: bool
+
+
+def codes_of(Y: np.ndarray) -> np.ndarray:
+    """The class of each row."""
+    return np.where(Y[:, 0] > 0, 1, 0) if Y.shape[1] == 1 else Y.argmax(axis=1)
+
+
+def train_members(
+    kernels: Iterable[tuple[str, np.ndarray]],
+    members: list[Member],
+    target: LabeledTarget,
+    settings: FamilySettings,
+    title: str = "",
+    train: Callable[..., Any] = fit_least_squares,
+) -> MembersFit:
+    """Train members on what `train` takes, kernels between the labeled rows, and weigh them; `tell` may end it.
+
+    `title` comes before the names of the members in what is told.
+    """
+    began = time.perf_counter()
+    enough = BELIEVED * max(member.belief for member in members)
+    machines: dict[str, Any] = {}
+    records: dict[str, RoundRecord] = {}
+    was_stopped = False
+    for kernel_name, kernel in kernels:
+        for member in members:
+            if was_stopped or member.kernel != kernel_name or member.belief <= enough:
+                continue
+            machine = train(kernel, target.Y, target.weight, target.price, ridge=member.ridge * settings.ridge)
+            machines[member.name] = machine
+            records[member.name] = record = member_record(
+                title + member.name, machine.left_out, target, len(records), time.perf_counter() - began, member.belief
+            )
+            was_stopped = settings.tell(record)
+
+    trained = [member for member in members if member.name in machines]
+    left_out = np.stack([machines[member.name].left_out for member in trained])
+
+    def weigh(rows: Any) -> Stacked:
+        prior = prior_weights(trained, machines, target, rows)
+        return stack(left_out[:, rows], target.Y[rows], target.count[rows], prior, strength=settings.strength)
+
+    stacked = weigh(slice(None))
+    weights = dict.fromkeys((member.name for member in members), 0.0)
+    weights |= {member.name: float(w) for member, w in zip(trained, stacked.weights, strict=True)}
+    history = [record.with_details(weight=weights[name]) for name, record in records.items()]
+    scores, crossed = np.tensordot(stacked.weights, left_out, 1), cross(left_out, target, weigh)
+    return MembersFit(trained, machines, weights, scores, crossed, stacked, history, was_stopped)
+
+
+def cross(scores: np.ndarray, target: LabeledTarget, weigh: Callable[[np.ndarray], Stacked]) -> np.ndarray:
+    """The averages (l, c) of scores (J, l, c), each row by the weights that `weigh` gives for a mask of other rows."""
+    fold, found = target.fold, np.empty_like(target.Y)
+    for own in range(fold.max() + 1):
+        found[fold == own] = np.tensordot(weigh(fold != own).weights, scores[:, fold == own], 1)
+    return found
+
+
+def prior_weights(
+    trained: list[Member], machines: dict[str, Any], target: LabeledTarget, rows: Any = slice(None)
+) -> np.ndarray:
+    """The weights of members before stacking, (J,): beliefs, less where some labeled rows speak against a member."""
+    Y, weight, count = target.Y[rows], target.weight[rows], target.count[rows]
+    total = float(weight.sum())
+    variance = float((weight @ (Y - weight @ Y / total) ** 2).sum()) / max(total - 1, total / 2)
+    found = np.empty(len(trained))
+    for j, member in enumerate(trained):
+        machine = machines[member.name]
+        error = float(count @ ((Y - machine.left_out[rows]) ** 2).sum(axis=1))
+        expected = variance * float(count @ machine.spread[rows]) if member.is_structure else 0.0
+        excess = (error / expected - 1) / (WORSE_THAN_RANDOM - 1) if expected > 0 else 0.0
+        found[j] = member.belief * np.clip(1 - excess, BELIEVED, 1)
+    return found / found.sum()
+
+
+def member_record(
+    name: str, left_out: np.ndarray, target: LabeledTarget, number: int, seconds: float, belief: float = 1.0
+) -> RoundRecord:
+    """What is told about a member: its leave-one-out errors, each row counted by weight and price."""
+    squares = ((target.Y - left_out) ** 2).mean(axis=1)
+    if target.Y.shape[1] == 1:
+        is_wrong = (left_out * target.Y <= 0)[:, 0]
+    else:
+        is_wrong = left_out.argmax(axis=1) != target.Y.argmax(axis=1)
+    return RoundRecord(
+        problem=name,
+        round=number,
+        n_iter=1,
+        seconds=seconds,
+        objective=float(np.average(squares, weights=target.count)),
+        details={"loo_error": float(np.average(is_wrong, weights=target.count)), "belief": belief},
+    )

@@ -91,27 +91,22 @@ def grow_forest(
     ("extra trees", `is_random`). At least two rows are on each side.
     """
     rows, weight = np.ascontiguousarray(rows, dtype=np.float32), np.asarray(weight, dtype=np.float64)
-    n, rng = len(rows), np.random.default_rng(0)
-    names = ("left", "right", "feature", "threshold")
-    parts: dict[str, list[np.ndarray]] = {name: [] for name in (*names, "shares", "roots")}
-    total, votes, n_nodes = np.zeros((n, n_classes)), np.zeros(n), 0
+    n, rng, n_nodes = len(rows), np.random.default_rng(0), 0
+    total, votes, grown = np.zeros((n, n_classes)), np.zeros(n), []
     for seed in rng.integers(1, 2**62, n_trees):
         times = np.bincount(rng.integers(0, n, n), minlength=n)
-        tree = [np.zeros(2 * n, dtype=np.int64) for _ in range(3)] + [np.zeros(2 * n)]
-        shares = np.zeros((2 * n, n_classes))
-        count = _grow_on_labels(rows, codes, weight * times, per_cut, is_random, seed, *tree, shares)
-        tree, shares = [array[:count] for array in tree], shares[:count]
+        tree: list[np.ndarray] = [np.zeros(2 * n, dtype=np.int64) for _ in range(3)]
+        tree += [np.zeros(2 * n), np.zeros((2 * n, n_classes))]
+        count = _grow_on_labels(rows, codes, weight * times, per_cut, is_random, seed, *tree)
+        left, right, feature, threshold, shares = (array[:count] for array in tree)
         out, found = times == 0, np.zeros(((times == 0).sum(), n_classes))
-        _sum_at_leaves(rows[out], *tree, np.zeros(1, dtype=np.int64), shares, found)
+        _sum_at_leaves(rows[out], left, right, feature, threshold, np.zeros(1, dtype=np.int64), shares, found)
         total[out] += found
         votes[out] += 1
-        tree[0], tree[1] = tree[0] + n_nodes, tree[1] + n_nodes
-        for name, array in zip((*names, "shares", "roots"), (*tree, shares, np.array([n_nodes])), strict=True):
-            parts[name].append(array)
+        grown.append((left + n_nodes, right + n_nodes, feature, threshold, [n_nodes], shares))
         n_nodes += count
-    whole = {name: np.concatenate(arrays) for name, arrays in parts.items()}
-    shares = whole.pop("shares")
-    return Forest(TreeSet(**whole), shares, total / np.maximum(votes, 1)[:, None])
+    *trees, shares = (np.concatenate(arrays) for arrays in zip(*grown, strict=True))
+    return Forest(TreeSet(*trees), shares, total / np.maximum(votes, 1)[:, None])
 
 
 @dataclass(frozen=True)
@@ -204,8 +199,7 @@ def _grow_on_labels(rows, codes, weight, per_cut, is_random, seed, left, right, 
         first, last = start[own], end[own]
         left[own] = right[own] = own
         total, largest = 0.0, 0.0
-        for c in range(n_classes):
-            whole[c] = 0
+        whole[:] = 0
         for k in range(first, last):
             whole[codes[order[k]]] += weight[order[k]]
             total += weight[order[k]]
@@ -229,8 +223,7 @@ def _grow_on_labels(rows, codes, weight, per_cut, is_random, seed, left, right, 
             if not high > low:
                 continue
             varies = True
-            for c in range(n_classes):
-                inside[c] = 0
+            inside[:] = 0
             if is_random:
                 state = _next_state(state)
                 place = low + _uniform(state) * (np.float64(high) - low)

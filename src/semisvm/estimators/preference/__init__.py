@@ -2,8 +2,8 @@
 
 A threshold on the scores of a support vector machine trades precision for recall. It is chosen on labeled rows that the
 machine was not trained on. In the paper these are half of the labels, and unlabeled rows join the training rows with
-soft labels while the threshold is found. Here, by default, every label trains and every label calibrates
-(`_calibration`), and unlabeled rows join where the labels say that this helps (`_unlabeled`).
+soft labels while the threshold is found (`_paper`). Here, by default, every label trains and every label calibrates,
+and unlabeled rows join where the labels say that this helps (`_cross`).
 """
 
 from __future__ import annotations
@@ -20,14 +20,11 @@ from semisvm.estimators.auto.kernel import settle_kernel
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs, spread
 from semisvm.estimators.equal_rows import EqualRows, arrange_repeated, find_repeats
-from semisvm.estimators.preference._calibration import CrossFitted, Outcome
+from semisvm.estimators.preference._cross import CrossFitted
 from semisvm.estimators.preference._decision import (
     PREFERENCE_CONSTRAINTS,
     PreferenceMixin,
     begin_check,
-    check_labels,
-    join_fair_scores,
-    warn_unless_reached,
 )
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
 from semisvm.estimators.preference._plan import Plan
@@ -258,22 +255,15 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         fits = fit_pairs(merged, trains_in, partial(self._fit_binary, plan, measures, copies))
         if repeats is not None:
             fits = [_deal_out(repeats, fit, part.weight, merged.weight) for fit in fits]
-        outcomes: list[Outcome | None] = [fit.outcome for fit in fits]
-        self.fair_sample_ = None
-        if problem.random_sample is None:
-            scores = join_fair_scores(outcomes, np.flatnonzero(plan.learns), problem.n_rows)
-            self.fair_sample_ = check_labels(begun, problem.labels, scores, certifies=self.confidence is not None)
-        if plan.certifies.any() and (self.fair_sample_ is None or self.fair_sample_.is_fair):
-            outcomes = self._certify_all(problem, part, plan, fits, formula)
-        self._keep_outcomes(outcomes)
-        warn_unless_reached(self.operating_points_)
+        score = partial(self._score_certifying, problem, part, plan, fits, formula)
+        self._conclude(plan, problem.labels, [fit.outcome for fit in fits], begun, score)
         return MethodFit([spread(fit, plan.learns) for fit in fits], formula, "ovr")
 
     def _find_repeats(self, part: TrainingProblem) -> EqualRows | None:
         """Equal unlabeled rows get equal labels in the paper's rounds: they become one row with their total weight."""
         if not isinstance(self.kernel, str) or part.kernel.is_precomputed or self.calibration == "cross":
             return None
-        if part.form.is_primal:
+        if part.is_primal:
             return None
         own_code = np.where(part.labels.is_labeled, np.arange(part.n_rows), UNLABELED_CODE)  # labeled rows stay apart
         return find_repeats(part.X, own_code)
@@ -292,25 +282,13 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
             rounds.history = run.mark_chosen(rounds.history)
         return rounds.fit(ended=outcome.ended, outcome=outcome)
 
-    def _certify_all(
-        self, problem: TrainingProblem, part: TrainingProblem, plan: Plan, fits: list[BinaryFit], formula: Formula
-    ) -> list[Outcome | None]:
-        """The outcomes of the fits on `part`, with certificates by the rows of `problem` that were kept for them."""
-        scores = self._scores_of_certifying_rows(problem, part, plan, fits, formula)
-        is_unlabeled = ~part.labels.is_labeled
-        found: list[Outcome | None] = []
-        for number, fit in enumerate(fits):
-            sign = problem.labels.sign(1 if len(fits) == 1 else number)[plan.certifies]
-            own = scores[:, number] + fit.bias
-            found.append(fit.outcome and self._certify(plan, number, fit.outcome, fit.scores[is_unlabeled], own, sign))
-        return found
-
-    def _scores_of_certifying_rows(
+    def _score_certifying(
         self, problem: TrainingProblem, part: TrainingProblem, plan: Plan, fits: list[BinaryFit], formula: Formula
     ) -> np.ndarray:
-        """Scores without the bias, (n_certifying, n_problems)."""
-        if part.form.is_primal:
-            return np.asarray(problem.X[plan.certifies] @ MethodFit(fits, formula, "ovr").weights_of_features.T)
+        """The scores of the rows of `problem` that certify, by the fits on the `part` that learns."""
+        bias = np.array([fit.bias for fit in fits])
+        if part.is_primal:
+            return np.asarray(problem.X[plan.certifies] @ MethodFit(fits, formula, "ovr").weights_of_features.T) + bias
         row_beta = np.stack([fit.row_beta for fit in fits])
         is_support = (row_beta != 0).any(axis=0)
         if problem.kernel.is_precomputed:
@@ -318,13 +296,14 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
             support_vectors = None
         else:
             X, support_vectors = problem.X[plan.certifies], problem.X[plan.learns][is_support]
-        return scores_of_new_rows(X, support_vectors, row_beta[:, is_support], formula, device=self.device)
+        return scores_of_new_rows(X, support_vectors, row_beta[:, is_support], formula, device=self.device) + bias
 
 
 def _deal_out(repeats: EqualRows, fit: BinaryFit, weight: np.ndarray, merged_weight: np.ndarray) -> BinaryFit:
     """A fit on the distinct rows as a fit on all rows: copies share the coefficient in proportion to their weights."""
     rounds = None if fit.rounds is None else fit.rounds[repeats.group]
     outcome = fit.outcome
-    if outcome is not None and outcome.fair_scores is not None:
-        outcome = replace(outcome, fair_scores=outcome.fair_scores[repeats.group])
+    if outcome is not None:
+        fair_scores = None if outcome.fair_scores is None else outcome.fair_scores[repeats.group]
+        outcome = replace(outcome, values=outcome.values[repeats.group], fair_scores=fair_scores)
     return replace(repeats.deal(fit, weight, merged_weight), rounds=rounds, history=fit.history, outcome=outcome)

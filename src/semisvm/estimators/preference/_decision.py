@@ -6,7 +6,7 @@ run (`PaperRounds` or `CrossFitted`) and the run's `Outcome`. `threshold_` has o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from numbers import Integral, Real
@@ -16,14 +16,15 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from semisvm.decision import OperatingPoint, certify
+from semisvm.decision import OperatingPoint, Target, certify
 from semisvm.decision.audit import Audit
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.errors import FairSampleWarning
 from semisvm.estimators.binary import combine
-from semisvm.estimators.preference._calibration import CrossFitted, Outcome, PaperRounds
+from semisvm.estimators.preference._cross import CrossFitted
 from semisvm.estimators.preference._learner import Learner
-from semisvm.estimators.preference._plan import Plan, draw_pool, make_plan, split_labels
+from semisvm.estimators.preference._paper import PaperRounds
+from semisvm.estimators.preference._plan import Outcome, Plan, draw_folds, draw_pool, make_plan, split_labels
 from semisvm.estimators.progress import warn_caller
 from semisvm.labels import Labels
 from semisvm.matrices import stored_numbers
@@ -89,16 +90,6 @@ def check_labels(
     return found
 
 
-def join_fair_scores(outcomes: Iterable[Outcome | None], rows: np.ndarray, n_rows: int) -> np.ndarray | None:
-    """The scores of all binary problems side by side, (n_rows, n_problems); `rows` are those that the outcomes know."""
-    columns = [None if outcome is None else outcome.fair_scores for outcome in outcomes]
-    if any(column is None for column in columns):
-        return None
-    scores = np.full((n_rows, len(columns)), np.nan)
-    scores[rows] = np.stack(columns, axis=1)  # type: ignore[arg-type]
-    return scores
-
-
 def _has_honest_probabilities(estimator: PreferenceMixin) -> bool:
     if not estimator.probability:
         raise AttributeError(
@@ -119,7 +110,31 @@ def _has_honest_probabilities(estimator: PreferenceMixin) -> bool:
     return True
 
 
-class PreferenceMixin:
+class OperatingPointsMixin:
+    """Thresholds on the scores of one class against the rest, and what they give, by class."""
+
+    classes_: np.ndarray
+    threshold_: np.ndarray
+    operating_points_: dict[Any, OperatingPoint | None]
+
+    @property
+    def operating_point_(self) -> OperatingPoint | None:
+        """The operating point of the positive class; only with two classes."""
+        return self._of_positive_class("operating_point_", "operating_points_")
+
+    def _of_positive_class(self, name: str, by_class: str) -> Any:
+        found = getattr(self, by_class)
+        if len(found) > 1:
+            raise AttributeError(f"{name} is only available with two classes; with more, {by_class} has one per class.")
+        return next(iter(found.values()))
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        """Scores of the binary problems, (n, n_problems), to what decision_function returns: above 0 is accepted."""
+        columns = [scores_beyond(own, threshold) for own, threshold in zip(scores.T, self.threshold_, strict=True)]
+        return combine(np.stack(columns, axis=1), len(self.classes_), "ovr")
+
+
+class PreferenceMixin(OperatingPointsMixin):
     """Runs, thresholds and probabilities; the estimator brings `_raw_scores`, (n, n_problems) without thresholds."""
 
     min_precision: Any
@@ -133,9 +148,6 @@ class PreferenceMixin:
     probability: bool
     random_state: Any
     fair_sample_: FairSampleCheck | None
-    classes_: np.ndarray
-    threshold_: np.ndarray
-    operating_points_: dict[Any, OperatingPoint | None]
     audits_: dict[Any, Audit | None]
     calibration_scores_: dict[Any, np.ndarray | None]
     calibration_sign_: dict[Any, np.ndarray | None]
@@ -185,7 +197,8 @@ class PreferenceMixin:
         """
         target, seed = plan.targets[number], plan.draw_seed()
         if self.calibration == "cross":
-            return CrossFitted(learner, sign, target, seed, n_draws, measures)
+            folds = draw_folds(np.where(measures, sign, 0), n_draws=n_draws, seed=seed)
+            return CrossFitted(learner, sign, folds, target, seed=seed)
         trains, calibrates = sign != 0, (sign != 0) & measures
         if self.calibration == "part":
             trains, calibrates = split_labels(sign, self.calibration_size, seed, measures)
@@ -201,39 +214,48 @@ class PreferenceMixin:
             max_rounds=self.max_rounds,
         )
 
-    def _certify(
+    def _conclude(
         self,
         plan: Plan,
-        number: int,
-        outcome: Outcome,
-        unlabeled_scores: np.ndarray,
-        scores: np.ndarray,
-        sign: np.ndarray,
-    ) -> Outcome:
-        """Replace the operating point by one that the certificate's rows prove; a class without a target keeps its own.
+        labels: Labels,
+        outcomes: list[Outcome | None],
+        begun: Future[float | None] | None,
+        score_certifying: Callable[[], np.ndarray],
+    ) -> None:
+        """Check the labels unless the user vouches for them, certify, and set the learned attributes.
 
-        unlabeled_scores   scores of the unlabeled rows, by the trained classifier
-        scores, sign       those of the certificate's rows
+        labels             of the rows of the plan
+        outcomes           of the rows that learn; None where the user stopped the fit before a problem was begun
+        begun              from `begin_check`
+        score_certifying   gives scores of the rows that certify, (m, n_problems), without thresholds
         """
-        target = plan.targets[number]
-        if self.confidence is None or not target.is_constrained:
-            return outcome
+        self.fair_sample_ = None
+        if not plan.is_vouched_for:
+            fair_scores = _join_fair_scores(outcomes, plan.learns)
+            self.fair_sample_ = check_labels(begun, labels, fair_scores, certifies=self.confidence is not None)
+        if plan.certifies.any() and (self.fair_sample_ is None or self.fair_sample_.is_fair):
+            scores, is_unlabeled = score_certifying(), ~labels.is_labeled[plan.learns]
+            for number, (outcome, target) in enumerate(zip(outcomes, plan.targets, strict=True)):
+                if outcome is not None and target.is_constrained:
+                    sign = labels.sign(1 if len(outcomes) == 1 else number)[plan.certifies]
+                    outcomes[number] = self._certify(target, outcome, is_unlabeled, scores[:, number], sign)
+        self._keep_outcomes(outcomes)
+        warn_unless_reached(self.operating_points_)
+
+    def _certify(
+        self, target: Target, outcome: Outcome, is_unlabeled: np.ndarray, scores: np.ndarray, sign: np.ndarray
+    ) -> Outcome:
+        """Replace the operating point by one that the certificate's rows, of these scores and signs, prove."""
+        assert self.confidence is not None
         # Scores of rows that trained are more extreme than those of new rows: their ranks would be misleading.
-        is_like_new = len(unlabeled_scores) >= len(scores) and not (outcome.labeled_in > 0).any()
+        is_like_new = is_unlabeled.sum() >= len(scores) and not (outcome.labeled_in > 0).any()
         # With "full" the calibration scores are those of training rows, which would put the first test too high.
         pilot = None if self.calibration == "full" else (outcome.calibration_scores, outcome.calibration_sign)
-        point = certify(
-            scores,
-            sign,
-            target,
-            confidence=self.confidence,
-            reference=unlabeled_scores if is_like_new else None,
-            pilot=pilot,
-        )
+        reference = outcome.values[is_unlabeled] if is_like_new else None
+        point = certify(scores, sign, target, confidence=self.confidence, reference=reference, pilot=pilot)
         return replace(outcome, point=point, calibration_scores=scores, calibration_sign=sign, is_held_out=True)
 
     def _keep_outcomes(self, outcomes: list[Outcome | None]) -> None:
-        """Set the learned attributes; None stands for a problem that was not begun because the user stopped the fit."""
         names = self.classes_.tolist()
         names = names[1:] if len(names) == 2 else names
         self.threshold_ = np.array([0.0 if o is None else o.point.threshold for o in outcomes])
@@ -252,25 +274,9 @@ class PreferenceMixin:
         return np.array([fit_sigmoid(scores, sign) for scores, sign in pairs])  # type: ignore[arg-type]
 
     @property
-    def operating_point_(self) -> OperatingPoint | None:
-        """The operating point of the positive class; only with two classes."""
-        return self._of_positive_class("operating_point_", "operating_points_")
-
-    @property
     def audit_(self) -> Audit | None:
         """The audit of the positive class; only with two classes."""
         return self._of_positive_class("audit_", "audits_")
-
-    def _of_positive_class(self, name: str, by_class: str) -> Any:
-        found = getattr(self, by_class)
-        if len(found) > 1:
-            raise AttributeError(f"{name} is only available with two classes; with more, {by_class} has one per class.")
-        return next(iter(found.values()))
-
-    def _decide(self, scores: np.ndarray) -> np.ndarray:
-        """Scores of the binary problems, (n, n_problems), to what decision_function returns: above 0 is accepted."""
-        columns = [scores_beyond(own, threshold) for own, threshold in zip(scores.T, self.threshold_, strict=True)]
-        return combine(np.stack(columns, axis=1), len(self.classes_), "ovr")
 
     @available_if(_has_honest_probabilities)
     @with_shared_docs
@@ -295,6 +301,16 @@ class PreferenceMixin:
             return map_lazily(self.predict_proba, X, len(self.classes_), np.float64)
         sigmoids = self._fit_sigmoids() if self._sigmoids is None else self._sigmoids
         return probabilities_of(self._raw_scores(X), sigmoids)
+
+
+def _join_fair_scores(outcomes: list[Outcome | None], rows: np.ndarray) -> np.ndarray | None:
+    """The fair scores of some rows, a mask, one column per binary problem; None where a problem has none."""
+    columns = [None if outcome is None else outcome.fair_scores for outcome in outcomes]
+    if any(column is None for column in columns):
+        return None
+    scores = np.full((len(rows), len(columns)), np.nan)
+    scores[rows] = np.stack(columns, axis=1)  # type: ignore[arg-type]
+    return scores
 
 
 def warn_unless_reached(points: dict[Any, OperatingPoint | None]) -> None:

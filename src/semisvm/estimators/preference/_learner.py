@@ -55,8 +55,7 @@ class Learner:
         return (self.train(*training) for training in trainings)
 
     def done(self, **details: Any) -> None:
-        """Close a round with its record."""
-        raise NotImplementedError
+        """Close a round with its record; by default it is not kept."""
 
 
 class SvmLearner(Learner):

@@ -1,4 +1,4 @@
-"""What is asked of each class, and which rows serve which purpose: the plan at the start of a fit.
+"""What is asked of each class, which rows serve which purpose, and what comes of it: the two ends of a fit.
 
     min_precision, min_recall   a number for all classes, or {class: number} for some of them
     target                      what is asked of one class against the rest (`decision.Target`)
@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from semisvm.decision import Target
+from semisvm.decision import Counts, OperatingPoint, Target, f_score, precision, recall
+from semisvm.decision.audit import Audit
 from semisvm.labels import UNLABELED_CODE, Labels
 from semisvm.model_selection import assign_folds
 
@@ -39,6 +40,7 @@ class Plan:
     measures    (n,) mask: labeled rows that may set thresholds and enter intervals: those that are a random sample
     learns      (n,) mask: the rows that train and calibrate, without the unlabeled rows beyond the pool
     random      draws the seeds of the binary problems, one after the other
+    is_vouched_for   whether the user says which labels are a random sample
     """
 
     targets: list[Target]
@@ -46,6 +48,7 @@ class Plan:
     measures: np.ndarray
     learns: np.ndarray
     random: np.random.RandomState
+    is_vouched_for: bool
 
     def draw_seed(self) -> int:
         """The seed of the next binary problem."""
@@ -83,7 +86,7 @@ def make_plan(
     learns = ~certifies
     if pool is not None:
         learns[np.delete(unlabeled, pool)] = False
-    return Plan(targets, certifies, measures & ~certifies, learns, random)
+    return Plan(targets, certifies, measures & ~certifies, learns, random, random_sample is not None)
 
 
 def draw_pool(n_unlabeled: int, random_state: Any) -> np.ndarray | None:
@@ -200,3 +203,41 @@ def _list_by_class(name: str, value: Any, classes: list) -> list[Any]:
             f"{classes[1]!r}: name that one, or recode y so that {classes[0]!r} comes second."
         )
     return [value.get(label) for label in classes]
+
+
+# ---- what came of one binary problem ----
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method learned about one class against the rest.
+
+    model                the trained classifier, as its learner keeps it
+    values               (n,) its decision values of all rows, without the threshold
+    point                the operating point, with the threshold
+    audit                the steps that led to it (`semisvm.decision.audit`)
+    calibration_scores   (m,) the scores that the threshold was chosen on
+    calibration_sign     (m,) the true signs of these rows
+    is_held_out          whether those scores come from machines that were not trained on these rows
+    labeled_in           (n,) the round that gave each row its last soft label; 0 for the user's labels, -1 for none
+    fair_scores          (n,) scores for the fair-sample check, of labeled and unlabeled rows by machines that were not
+                         trained on them; NaN for other rows. None where there are none
+    ended                "cycle" or "max_rounds"; None where the method converged
+    """
+
+    model: Any
+    values: np.ndarray
+    point: OperatingPoint
+    audit: Audit
+    calibration_scores: np.ndarray
+    calibration_sign: np.ndarray
+    is_held_out: bool
+    labeled_in: np.ndarray
+    fair_scores: np.ndarray | None = None
+    ended: str | None = None
+
+
+def measures_at(counts: Counts, prefix: str = "") -> dict[str, float]:
+    """Precision, recall and F1, for the record of a round."""
+    found = {"precision": precision(counts), "recall": recall(counts), "f_score": f_score(counts)}
+    return {prefix + name: float(value) for name, value in found.items()}

@@ -1,6 +1,6 @@
 """The idea of PSVM around any classifier; the paper names Bayesian networks and neural networks.
 
-The rounds and the calibration are those of `PreferenceSVC` (`_calibration`), with a classifier of scikit-learn that
+The rounds and the calibration are those of `PreferenceSVC` (`_cross`, `_paper`), with a classifier of scikit-learn that
 is trained from the beginning each time. The classifier has to give scores: `decision_function`, or `predict_proba`,
 whose log-odds are used.
 """
@@ -27,17 +27,14 @@ from semisvm.estimators.classifier import (
     winning_codes,
 )
 from semisvm.estimators.equal_rows import as_repetitions, content_order
-from semisvm.estimators.preference._calibration import CrossFitted, Outcome
+from semisvm.estimators.preference._cross import FEW_CANDIDATES, CrossFitted
 from semisvm.estimators.preference._decision import (
     PREFERENCE_CONSTRAINTS,
     PreferenceMixin,
     begin_check,
-    check_labels,
-    join_fair_scores,
-    warn_unless_reached,
 )
 from semisvm.estimators.preference._learner import ClassifierLearner, scores_of_classifier
-from semisvm.estimators.preference._unlabeled import FEW_CANDIDATES
+from semisvm.estimators.preference._plan import Outcome
 from semisvm.estimators.progress import Progress
 from semisvm.estimators.rounds import EndedEarlyError
 from semisvm.estimators.streams import Gathered, decide_rows, fit_gathered, scores_of_rows
@@ -199,11 +196,9 @@ class PreferenceClassifier(
         in_use, counts_rows = _arranged(X, in_use, labels, weight, sample)
         own_labels = Labels(labels.classes, labels.codes[in_use])
         plan = self._make_plan(own_labels, None if sample is None else sample[in_use])
-        rows, certificate = in_use[plan.learns], in_use[plan.certifies]
-        own_X, certificate_X = safe_indexing(X, rows), safe_indexing(X, certificate)
-        is_unlabeled = ~labels.is_labeled[rows]
-        own_weight = None if counts_rows else weight[rows]
-        price = np.where(is_unlabeled, self.unlabeled_weight, 1.0)
+        rows = in_use[plan.learns]
+        own_X, own_weight = safe_indexing(X, rows), None if counts_rows else weight[rows]
+        price = np.where(labels.is_labeled[rows], 1.0, self.unlabeled_weight)
         outcomes: list[Outcome] = []
         self.history_, self.n_iter_, was_stopped = [], 0, False
         with Progress(self).whole_fit(type(self).__name__) as watch:
@@ -232,23 +227,19 @@ class PreferenceClassifier(
                 outcomes.append(run.outcome())
                 self.n_iter_ += learner.n_iter
                 self.history_ += run.mark_chosen(learner.history) if isinstance(run, CrossFitted) else learner.history
-        self.fair_sample_ = None
-        if sample is None:
-            fair_scores = join_fair_scores(outcomes, rows, X.shape[0])
-            fair_scores = None if fair_scores is None else fair_scores[in_use]
-            begun = begin_check(safe_indexing(X, in_use), own_labels)
-            self.fair_sample_ = check_labels(begun, own_labels, fair_scores, certifies=self.confidence is not None)
-        if len(certificate) and (self.fair_sample_ is None or self.fair_sample_.is_fair):
-            for number, outcome in enumerate(outcomes):
-                sign = labels.sign(pairs(labels.n_classes, "ovr")[number].positive)[certificate]
-                scores = scores_of_classifier(outcome.model, certificate_X)
-                outcomes[number] = self._certify(plan, number, outcome, outcome.values[is_unlabeled], scores, sign)
+        begun = None if plan.is_vouched_for else begin_check(safe_indexing(X, in_use), own_labels)
+        certificate_X = safe_indexing(X, in_use[plan.certifies])
+        self._conclude(
+            plan,
+            own_labels,
+            [*outcomes],
+            begun,
+            lambda: np.stack([scores_of_classifier(outcome.model, certificate_X) for outcome in outcomes], axis=1),
+        )
         self.estimators_ = [outcome.model for outcome in outcomes]
-        self._keep_outcomes([*outcomes])
         ended = next((o.ended for o in outcomes if o.ended is not None), "converged")
         self.termination_condition_ = "stopped_by_callback" if was_stopped else ended
         self._transduce(X, rows, labels, outcomes)
-        warn_unless_reached(self.operating_points_)
         return self
 
     def _transduce(self, X: Any, rows: np.ndarray, labels: Labels, outcomes: list[Outcome]) -> None:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
-from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, Pair, fit_pairs
 from semisvm.estimators.class_shares import (
     POSITIVE_FRACTION,
     check_share_has_one_meaning,
@@ -28,9 +28,9 @@ from semisvm.estimators.class_shares import (
 from semisvm.estimators.equal_rows import arrange_by_content, merge_unlabeled_copies
 from semisvm.estimators.problem import Loss, Solver, TrainingProblem
 from semisvm.estimators.rounds import Rounds
-from semisvm.estimators.streams import StreamProblem, stream_formula
+from semisvm.estimators.streams import StreamProblem, StreamRounds
 from semisvm.estimators.transductive.relaxed import RampMachine, SoftMachine
-from semisvm.estimators.transductive.streamed import fit_streamed
+from semisvm.estimators.transductive.streamed import StreamedMachine
 from semisvm.estimators.transductive.switching import SwitchMachine
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
@@ -198,9 +198,13 @@ class TransductiveSVC(BaseSVC):
         if self.algorithm == "cccp" or self.pairs_per_round != "auto":
             raise ValueError("Rows that are not in memory need algorithm='switch' or 'anneal', all pairs per round.")
         check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
-        fits = fit_streamed(problem, self.C, self._price_of_unlabeled, self.algorithm, self.positive_fraction)
-        self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
-        return MethodFit(fits, stream_formula(problem.rows), "ovr" if self.multi_class == "auto" else self.multi_class)
+        found = problem.fit_pairs("ovr", self._fit_stream_pair)
+        self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in found.fits])
+        return found
+
+    def _fit_stream_pair(self, pair: Pair, rounds: StreamRounds) -> BinaryFit:
+        machine = StreamedMachine(rounds, pair, self.C, self._price_of_unlabeled)
+        return machine.run(self.algorithm, self.positive_fraction)
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         machine, rounds, share = self._machine(task), Rounds(task), None
@@ -210,7 +214,7 @@ class TransductiveSVC(BaseSVC):
             rounds.done(**share.as_details())
             if (task.sign == 0).any():
                 machine.use_unlabeled(rounds, share)
-        return machine.fit(rounds, share)
+        return machine.fit(rounds, share) if isinstance(machine, RampMachine) else rounds.fit(outcome=share)
 
     @property
     def _price_of_unlabeled(self) -> float:

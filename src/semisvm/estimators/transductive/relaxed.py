@@ -227,9 +227,6 @@ class SoftMachine:
             )
         return p
 
-    def fit(self, rounds: Rounds, share: PositiveShare | None) -> BinaryFit:
-        return rounds.fit(outcome=share)
-
 
 def soft_labels(
     decision_values: np.ndarray,

@@ -13,18 +13,14 @@ fewer prices than rows in memory, each ten times the one before: a price costs p
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from semisvm.dual import Status
-from semisvm.estimators.binary import USABLE, BinaryFit, Pair
+from semisvm.estimators.binary import BinaryFit, Pair
 from semisvm.estimators.class_shares import PositiveShare, share_of_labels
-from semisvm.estimators.progress import RoundRecord, Watch
-from semisvm.estimators.rounds import EndedEarlyError, fit_of
-from semisvm.estimators.streams import StreamProblem
+from semisvm.estimators.streams import StreamRounds
 from semisvm.estimators.transductive.relaxed import (
     ANNEALING_TOL,
     COOLING,
@@ -34,7 +30,7 @@ from semisvm.estimators.transductive.relaxed import (
     SETTLED,
 )
 from semisvm.estimators.transductive.switching import FACTOR_OF_MANY, FIRST_PRICE, ROUGH_TOL, TOL_ON_THE_WAY
-from semisvm.primal import ClassPrices, PrimalSolution, Rows
+from semisvm.primal import ClassPrices, PrimalSolution
 from semisvm.primal.ranks import (
     RankPrices,
     SoftLabels,
@@ -52,39 +48,24 @@ MOST_TURNS_PER_PRICE = 20
 Guess = tuple[np.ndarray, float, float]  # w, bias, line
 
 
-def fit_streamed(
-    problem: StreamProblem, C: float, C_unlabeled: float, algorithm: str, asked_share: Any
-) -> list[BinaryFit]:
-    """Fit each pair of classes; the outcome of a fit is its share of positives."""
-    tasks = problem.tasks("ovr")
-    with problem.progress.whole_fit("fit", max_subtasks=len(tasks)):
-        fits = []
-        for pair in tasks:
-            with problem.progress.one_problem(pair.name(problem.labels.classes)) as watch:
-                fits.append(_StreamedMachine(problem, pair, C, C_unlabeled, watch).run(algorithm, asked_share))
-    return fits
+class StreamedMachine:
+    """One binary problem; the outcome of its fit is the share of positives."""
 
-
-class _StreamedMachine:
-    """One binary problem; `found` is the last solution that is complete."""
-
-    def __init__(self, problem: StreamProblem, pair: Pair, C: float, C_unlabeled: float, watch: Watch):
-        self.problem, self.pair, self.C_unlabeled, self.watch = problem, pair, C_unlabeled, watch
+    def __init__(self, rounds: StreamRounds, pair: Pair, C: float, C_unlabeled: float):
+        self.rounds, self.C_unlabeled = rounds, C_unlabeled
+        self.problem = problem = rounds.problem
         self.labeled = ClassPrices(pair.positive, pair.negative, C * problem.price)
         rest = [code for code in range(problem.labels.n_classes) if code != pair.positive]
         others = rest if pair.negative is None else [pair.negative]
         self.classes = [pair.positive, *others]
         self.cost_of = {+1: float(problem.price[pair.positive]), -1: float(np.mean(problem.price[others]))}
-        self.began, self.n_iter, self.history = time.perf_counter(), 0, list[RoundRecord]()
-        self.found: PrimalSolution | None = None
-        self.ended_by: Status | None = None
 
     def run(self, algorithm: str, asked_share: Any) -> BinaryFit:
-        problem = self.problem
-        found = self._solve(self.labeled, rows=problem.labeled_rows())
-        share = self._share(asked_share, found)
-        try:
-            self._keep(found, positive_fraction=share.value)
+        problem, share = self.problem, None
+        with self.rounds.until_stopped():
+            found = self.rounds.solve_prices(self.labeled, problem.labeled_rows())
+            share = self._share(asked_share, found)
+            self._done(positive_fraction=share.value)
             if problem.n_of_class.sum() < problem.rows.n_rows:
                 first = self._guess(share)
                 if algorithm == "anneal":
@@ -93,12 +74,10 @@ class _StreamedMachine:
                     for price in self._prices_on_the_way():
                         self._switch_at(price, share, tol=TOL_ON_THE_WAY)
                 self._compare_with(first, self._switch_at(self.C_unlabeled, share), share)
-        except EndedEarlyError:
-            pass
-        assert self.found is not None
-        ended = self.ended_by or self.found.status
-        no_scores = np.empty(0)
-        return fit_of(self.found, self.history, n_iter=self.n_iter, status=ended, scores=no_scores, outcome=share)
+        return self.rounds.fit(outcome=share)
+
+    def _done(self, **details: Any) -> None:
+        self.rounds.done(objective=self.rounds.solution.objective, **details)
 
     def _prices_on_the_way(self) -> Iterator[float]:
         price = FIRST_PRICE * self.C_unlabeled
@@ -108,15 +87,15 @@ class _StreamedMachine:
 
     def _guess(self, share: PositiveShare) -> Guess:
         """Labels by rank: the line that leaves the share of positives above it."""
-        assert self.found is not None
-        w, bias = self.found.w, self.found.bias
+        w, bias = self.rounds.solution.w, self.rounds.solution.bias
         return w, bias, score_quantile(self.problem.rows, w, bias, 1 - share.value)
 
     def _switch_at(self, price: float, share: PositiveShare, tol: float = 0.0, guess: Guess | None = None) -> Guess:
         """Take turns between the machine and its guesses at one price until no guess changes."""
         guess = self._guess(share) if guess is None else guess
         for _ in range(MOST_TURNS_PER_PRICE):
-            self._keep(self._solve(self._prices_of(guess, price), tol=tol), price=price)
+            self.rounds.solve_prices(self._prices_of(guess, price), tol=tol)
+            self._done(price=price)
             before, guess = guess, self._guess(share)
             if not self._differ(before, guess):
                 return before
@@ -130,15 +109,15 @@ class _StreamedMachine:
 
     def _compare_with(self, first: Guess, last: Guess, share: PositiveShare) -> None:
         """Each price lowers its own objective: the first guesses may have a lower one at the last."""
-        best = self.found
-        assert best is not None
         if not self._differ(first, last):
             return
-        prices, self.found = self._prices_of(first, self.C_unlabeled), best
-        rough = self._solve(prices, tol=ROUGH_TOL)
-        if rough.status in USABLE and rough.bound < best.objective:
-            full = self._solve(prices)
-            if full.status in USABLE and full.objective < best.objective:
+        best, prices = self.rounds.solution, self._prices_of(first, self.C_unlabeled)
+        rough = self.rounds.solve_prices(prices, tol=ROUGH_TOL)
+        self.rounds.go_back(best)
+        if rough.bound < best.objective:
+            full = self.rounds.solve_prices(prices)
+            self.rounds.go_back(best)
+            if full.objective < best.objective:
                 self._switch_at(self.C_unlabeled, share, guess=first)
 
     def _anneal(self, share: PositiveShare) -> None:
@@ -150,36 +129,14 @@ class _StreamedMachine:
                 _, _, change, undecided, total = self.problem.rows.sum_over(sum_soft, soft, before)
                 if turn > 0 and change < SETTLED * total:
                     break
-                found = self._solve(SoftPrices(self.labeled, soft, self.C_unlabeled), tol=ANNEALING_TOL)
-                details = {"change": change / total, "undecided": undecided / total}
-                self._keep(found, temperature=temperature, **details)
+                self.rounds.solve_prices(SoftPrices(self.labeled, soft, self.C_unlabeled), tol=ANNEALING_TOL)
+                self._done(temperature=temperature, change=change / total, undecided=undecided / total)
             temperature /= COOLING
 
     def _soften(self, temperature: float, share: PositiveShare) -> SoftLabels:
-        assert self.found is not None
-        loss, costs = self.problem.loss, (self.cost_of[+1], self.cost_of[-1])
-        soft = SoftLabels(self.found.w, self.found.bias, temperature, 0.0, *costs, loss)
+        found = self.rounds.solution
+        soft = SoftLabels(found.w, found.bias, temperature, 0.0, self.cost_of[+1], self.cost_of[-1], self.problem.loss)
         return soft_level(self.problem.rows, soft, share.value)
-
-    def _solve(self, prices: Any, rows: Rows | None = None, tol: float = 0.0) -> PrimalSolution:
-        found = self.problem.solve(prices, self.watch, self.found, rows=rows, n_iter=self.n_iter, tol=tol)
-        self.n_iter += found.n_iter
-        return found
-
-    def _keep(self, found: PrimalSolution, **details: Any) -> None:
-        """Go on from a solution that is complete; end where it is not, or where someone asks to."""
-        if self.found is None or found.status in USABLE:
-            self.found = found
-        if found.status not in USABLE:
-            self.ended_by = found.status
-            raise EndedEarlyError
-        seconds, number = time.perf_counter() - self.began, len(self.history)
-        self.history.append(
-            RoundRecord(self.watch.name, number, self.n_iter, found.gap, seconds, found.objective, details)
-        )
-        if self.watch.round_done(self.history[-1]):
-            self.ended_by = Status.STOPPED
-            raise EndedEarlyError
 
     def _share(self, asked: Any, found: PrimalSolution) -> PositiveShare:
         problem, classes = self.problem, self.classes

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.estimators.binary import BinaryFit, BinaryTask
+from semisvm.estimators.binary import BinaryTask
 from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows, unlabeled_rows
 from semisvm.estimators.problem import LinearRows, lower_bound
 from semisvm.estimators.rounds import Rounds, Solution, hinge_problem, losses_at, primal_objective
@@ -97,9 +97,6 @@ class SwitchMachine:
         if are_better(first, sign, rounds, levels[-1]):
             switch_at(rounds, levels[-1], first, self.pairs_per_round)
 
-    def fit(self, rounds: Rounds, share: PositiveShare | None) -> BinaryFit:
-        return rounds.fit(outcome=share)
-
 
 def guess_share(task: BinaryTask, decision_values: np.ndarray, share: PositiveShare) -> np.ndarray:
     """The user's signs, and by rank +1 for that share of the unlabeled rows, counted by weight, -1 for the others."""
@@ -165,8 +162,11 @@ def are_better(first: np.ndarray, sign: np.ndarray, rounds: Rounds, level: Level
     solution = rounds.solution
     objective = level.objective(solution, sign)
     # The dual of a rough solution bounds from below what the first guesses can do: mostly that settles it.
-    is_hopeless = lower_bound(rounds.solve(level.problem(first), tol=max(ROUGH_TOL, rounds.tol))) >= objective
-    if is_hopeless or level.objective(rounds.solve(level.problem(first)), first) >= objective:
+    rough = rounds.solve(level.problem(first), tol=max(ROUGH_TOL, rounds.tol))
+    rounds.go_back(solution)  # what counts, should the fit end here
+    if lower_bound(rough) >= objective:
+        return False
+    if level.objective(rounds.solve(level.problem(first), start=rough), first) >= objective:
         rounds.go_back(solution)
         return False
     rounds.label(np.flatnonzero(sign != first))

@@ -1,10 +1,15 @@
-"""Unlabeled rows train with guessed labels where the labels say that this helps, and not otherwise.
+"""Cross-fitting of one binary problem, for any learner: every label trains and every label calibrates.
+
+The machine that decides is trained on all labels. Its threshold is chosen on out-of-fold scores: each label is scored
+by a machine that has not seen it. The same scores choose the machine: unlabeled rows train with guessed labels where
+the labels say that this helps, and not otherwise.
 
     sign    (n,)  +1, -1, and 0 for the unlabeled rows
     guess   (n,)  +1, -1 for *soft* rows: unlabeled rows that train with a guessed label; 0 for all others
     share   (n,)  the share of its own price that a row counts for: 1 for labeled rows, less for soft ones
-    folds   (draws, n)  the fold that tests a labeled row, in each of several draws of folds; -1 for unlabeled rows, and
-                        for labels that are not a random sample: they train in every fold and measure nothing
+    folds   (draws, n)  the fold that tests a labeled row, in each of several draws of folds (`_plan.draw_folds`); -1
+                        for unlabeled rows, and for labels that are not a random sample: they train in every fold and
+                        measure nothing
     scores  (m,)  out-of-fold scores of the m tested rows in their order, by models that have not seen their labels
 
 A candidate is a share, with all unlabeled rows of the pool or the surer half of each side, in one round or two. A round
@@ -20,8 +25,6 @@ choice (docs/soft-labels.md has the numbers).
 scores would choose for the target, averaged over resampled labels and draws of folds (`decision.audit`). A candidate
 replaces the supervised model only if its gain exceeds `CAUTION` standard errors of that gain; if several do, the one
 that exceeds them most is chosen. A second round of the chosen candidate must beat the first in the same way.
-
-Nothing here depends on what is trained: that is the learner's part (`_learner`).
 """
 
 from __future__ import annotations
@@ -34,10 +37,12 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import Target
-from semisvm.decision.audit import resample, resampled_values
+from semisvm.decision import Target, choose_for, count_at, measure
+from semisvm.decision.audit import make_audit, resample, resampled_values
 from semisvm.estimators.class_shares import guess_by_rank, rank_rows
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner, TrainingCall
+from semisvm.estimators.preference._plan import Outcome, measures_at
+from semisvm.estimators.progress import RoundRecord
 from semisvm.model_selection import collect_scores, list_folds, random_fold_scores
 
 CAUTION = 1.5  # with it no tuning task of 50 labels or more lost 0.01 of F1 on average: docs/soft-labels.md
@@ -74,7 +79,7 @@ FEW_CANDIDATES = (Candidate(SHARES[len(SHARES) // 2], True, 1),)  # where a trai
 class Trial:
     """A candidate, trained once per fold.
 
-    draws        (draws, m) out-of-fold scores in each draw of folds
+    scores       (m,) out-of-fold scores, the mean over the draws of folds
     worth        (resamples,) the value of the candidate in each resample
     gain         the mean gain in value over the trial that it has to beat; 0 for the supervised model
     gain_error   the standard error of the gain
@@ -84,18 +89,13 @@ class Trial:
     """
 
     candidate: Candidate
-    draws: np.ndarray
+    scores: np.ndarray
     worth: np.ndarray
     gain: float
     gain_error: float
     trainings: int
     n_iter: int
     n_soft: tuple[int, int]
-
-    @property
-    def scores(self) -> np.ndarray:
-        """Out-of-fold scores of the labeled rows, averaged over the draws of folds."""
-        return self.draws.mean(axis=0)
 
     @property
     def details(self) -> dict[str, Any]:
@@ -113,25 +113,22 @@ class Trial:
         }
 
 
-class CandidateChoice:
-    """The choice among candidates for one binary problem.
+class CrossFitted:
+    """Cross-fitting of one binary problem, and the choice among candidates; each that is tried is a round.
 
-    learner      trains; its last training in the sequence "all" is that of the chosen candidate
-    sign         (n,) +1, -1, and 0 for unlabeled rows
-    folds        (draws, n) from `_plan.draw_folds`
-    target       what the operating point is chosen for; None: the best F1
-    candidates   those with one round; the best one is also tried with a second round
-    caution      standard errors that a gain must exceed
-    pool_size    at most so many unlabeled rows, drawn at random, can become soft: a bound on the time; None: all
-    seed         of that draw and of the resamples
+    sign, folds   see the module's docstring
+    target        what the operating point is chosen for
+    candidates    those with one round; the best one is also tried with a second round
+    caution       standard errors that a gain must exceed
+    seed          of the resamples
 
     `run` does the work and sets
 
-    trials       one per candidate tried, the supervised model first
-    supervised   the model of the labels alone, and its decision values, (n,)
-    leader       the trial that was chosen
-    values       (n,) decision values of the chosen candidate, trained on all labels
-    guess        (n,) the labels that its soft rows were trained with
+    trials        one per candidate tried, the supervised model first
+    supervised    the model of the labels alone, and its decision values, (n,)
+    leader        the trial that was chosen
+    values        (n,) decision values of the chosen candidate, trained on all labels last in the sequence "all"
+    guess         (n,) the labels that its soft rows were trained with
 
     If the learner raises an exception during `run`, the trials so far and the supervised model stay available.
     """
@@ -140,27 +137,21 @@ class CandidateChoice:
         self,
         learner: Learner,
         sign: np.ndarray,
-        *,
         folds: np.ndarray,
         target: Target | None = None,
+        *,
         candidates: Sequence[Candidate] = CANDIDATES,
         caution: float = CAUTION,
-        pool_size: int | None = None,
-        seed: int = 0,
+        seed: int | np.random.Generator = 0,
     ):
-        rng = np.random.default_rng(seed)
         self.learner, self.sign = learner, np.asarray(sign, dtype=np.float64)
-        self.target = target or Target()
-        self.candidates, self.caution = candidates, caution
+        self.target, self.candidates, self.caution = target or Target(), candidates, caution
         self.pool = np.flatnonzero(self.sign == 0)
-        if pool_size is not None and len(self.pool) > pool_size:
-            self.pool = np.sort(rng.choice(self.pool, pool_size, replace=False))
-        folds = np.atleast_2d(folds)
         self.labeled = np.flatnonzero(folds[0] >= 0)
-        self.is_positive = self.sign[self.labeled] > 0
+        self.label_sign = self.sign[self.labeled]
         self.splits = [list_folds(fold) for fold in folds]
         drawing = ThreadPoolExecutor(1)  # goes on while the first models are trained
-        self.copies = drawing.submit(resample, self.is_positive, N_RESAMPLES, rng)
+        self.copies = drawing.submit(resample, self.label_sign > 0, N_RESAMPLES, np.random.default_rng(seed))
         drawing.shutdown(wait=False)
         self.trials: list[Trial] = []
         self.supervised: tuple[Any, np.ndarray] | None = None
@@ -185,80 +176,67 @@ class CandidateChoice:
             values = self.learner.train(*first)
             found = iter(self.learner.train_many(trainings))
         self.supervised = self.learner.model, values
-        self._try({SUPERVISED_CANDIDATE: trainings}, None, found)
-        best = None
-        for candidates, best in self._agenda():
-            if not candidates:
-                break
-            own = {candidate: self._trainings(candidate) for candidate in candidates}
-            self._try(own, best, iter(self.learner.train_many(list(chain.from_iterable(own.values())))))
-        assert best is not None
+        self._value({SUPERVISED_CANDIDATE: trainings}, found, None)
+        best = first_trial = self.trials[0]
+        if len(self.pool) >= 2:
+            # Candidates do not wait for each other: they are tried together where the learner trains them at once.
+            together = [self.candidates] if self.learner.trains_at_once else [[one] for one in self.candidates]
+            for candidates in together:
+                own = {candidate: self._trainings(candidate) for candidate in candidates}
+                self._value(own, iter(self.learner.train_many([*chain(*own.values())])), first_trial)
+            best = self._best_of(self.trials[1:], first_trial)
+        if best is not first_trial:
+            again = replace(best.candidate, n_rounds=2)
+            trainings = self._trainings(again)
+            self._value({again: trainings}, iter(self.learner.train_many(trainings)), best)
+            best = self._best_of(self.trials[-1:], best)
         trained_sign = self.sign
         for _ in range(best.candidate.n_rounds):
-            training = make_soft_training(
-                best.candidate, values, self.sign, self.pool, ALL_LABELS, rate=_positive_rate(self.sign[self.labeled])
-            )
+            ranked = rank_rows(values, self.pool)
+            training = self.soft_training(best.candidate, ranked, self.sign, ALL_LABELS)
             values, trained_sign = self.learner.train(*training), training[0]
         self.values, self.guess = values, np.where(self.sign != 0, 0.0, trained_sign)
         self.leader = best
 
-    def _agenda(self) -> Iterator[tuple[Sequence[Candidate], Trial]]:
-        """What to try next, with the trial that it has to beat; at the end nothing, with the trial that is chosen.
-
-        Candidates that do not wait for each other are tried together where the learner trains them at once.
-        """
-        first = best = self.trials[0]
-        if len(self.pool) >= 2:
-            if self.learner.trains_at_once:
-                yield self.candidates, first
-            else:
-                yield from (([candidate], first) for candidate in self.candidates)
-            best = self._best_of(self.trials[1:], first)
-        if best is not first:
-            yield [replace(best.candidate, n_rounds=2)], best
-            best = self._best_of(self.trials[-1:], best)
-        yield [], best
-
-    def _try(
-        self, trainings: dict[Candidate, list[TrainingCall]], to_beat: Trial | None, found: Iterator[np.ndarray]
+    def _value(
+        self, trainings: dict[Candidate, list[TrainingCall]], found: Iterator[np.ndarray], to_beat: Trial | None
     ) -> None:
         """Value candidates one after the other; `found` has the decision values of all their trainings."""
         for candidate, own in trainings.items():
             n_iter = self.learner.n_iter
             values = self._fold_values[candidate] = list(islice(found, len(own)))
-            self.trials.append(self._value(candidate, to_beat, own, values, self.learner.n_iter - n_iter))
-            self._tried(self.trials[-1])
+            draws, values_of_fold = [], iter(values)
+            for splits in self.splits:
+                held_out = [next(values_of_fold)[test] for _, test in splits]
+                draws.append(collect_scores(splits, held_out, len(self.sign)).scores[self.labeled])
+            copies, is_positive = self.copies.result(), self.label_sign > 0
+            worth = np.mean([resampled_values(s, is_positive, copies, self.target) for s in draws], axis=0)
+            gains = worth - (worth if to_beat is None else to_beat.worth)
+            soft = np.where(self.sign != 0, 0, own[-1][0])
+            trial = Trial(
+                candidate,
+                scores=np.mean(draws, axis=0),
+                worth=worth,
+                gain=float(gains.mean()),
+                gain_error=float(gains.std()),
+                trainings=len(own),
+                n_iter=self.learner.n_iter - n_iter,
+                n_soft=(int((soft > 0).sum()), int((soft < 0).sum())),
+            )
+            self.trials.append(trial)
+            self._close_round(trial)
 
-    def _value(
-        self,
-        candidate: Candidate,
-        to_beat: Trial | None,
-        trainings: list[TrainingCall],
-        found: list[np.ndarray],
-        n_iter: int,
-    ) -> Trial:
-        """Value a candidate by its out-of-fold scores; `found` has the decision values of its trainings."""
-        draws, values_of_fold = [], iter(found)
-        for splits in self.splits:
-            held_out = [next(values_of_fold)[test] for _, test in splits]
-            draws.append(collect_scores(splits, held_out, len(self.sign)).scores[self.labeled])
-        copies = self.copies.result()
-        worth = np.mean([resampled_values(s, self.is_positive, copies, self.target) for s in draws], axis=0)
-        gains = worth - (worth if to_beat is None else to_beat.worth)
-        soft = np.where(self.sign != 0, 0, trainings[-1][0])
-        return Trial(
-            candidate,
-            draws=np.stack(draws),
-            worth=worth,
-            gain=float(gains.mean()),
-            gain_error=float(gains.std()),
-            trainings=len(trainings),
-            n_iter=n_iter,
-            n_soft=(int((soft > 0).sum()), int((soft < 0).sum())),
+    def _close_round(self, trial: Trial) -> None:
+        """Measure a candidate at 0 and at the threshold that it would get, for the record."""
+        point = choose_for(self.target, trial.scores, self.label_sign, level="cross-fitted")
+        self.learner.done(
+            **measures_at(count_at(trial.scores, self.label_sign, 0.0)),
+            **measures_at(point.counts, "adjusted_"),
+            threshold=point.threshold,
+            soft_positive=trial.n_soft[0],
+            soft_negative=trial.n_soft[1],
+            **trial.details,
         )
-
-    def _tried(self, trial: Trial) -> None:
-        """Called after each trial."""
 
     def _trainings(self, candidate: Candidate) -> list[TrainingCall]:
         """The last round of a candidate in each fold; it ranks the decision values of the round before."""
@@ -271,9 +249,17 @@ class CandidateChoice:
                 if candidate is SUPERVISED_CANDIDATE:
                     trainings.append((sign, np.abs(sign), sequence))
                 else:
-                    rate, ranked = _positive_rate(sign[self.labeled]), before[len(trainings)]
-                    trainings.append(_soft_training(candidate, ranked, sign, sequence, rate))
+                    trainings.append(self.soft_training(candidate, before[len(trainings)], sign, sequence))
         return trainings
+
+    def soft_training(
+        self, candidate: Candidate, ranked: np.ndarray, sign: np.ndarray, sequence: Hashable
+    ) -> TrainingCall:
+        """One round of a candidate: as many of the pool, ranked by the round before, are called positive as labels."""
+        labels = sign[self.labeled]
+        rate = float(np.mean(labels[labels != 0] > 0))
+        guess = guess_by_rank(ranked, len(sign), rate, candidate.is_half)
+        return np.where(guess != 0, guess, sign), np.where(guess != 0, candidate.share, np.abs(sign)), sequence
 
     def _rankings(self, candidate: Candidate) -> list[np.ndarray]:
         """The pool by the decision values of a candidate, largest first, in each fold: six candidates rank the same."""
@@ -281,14 +267,13 @@ class CandidateChoice:
             self._ranked[candidate] = [rank_rows(values, self.pool) for values in self._fold_values[candidate]]
         return self._ranked[candidate]
 
-    def fair_scores(self) -> np.ndarray | None:
+    def _fair_scores(self) -> np.ndarray | None:
         """Scores for the fair-sample check, (n,), by the supervised models of the first draw of folds: of tested rows
         out of fold, and of each unlabeled row by one random fold; NaN for other rows. None before there are any.
         """
-        values = iter(self._fold_values.get(SUPERVISED_CANDIDATE, ()))
         if not self.trials:
             return None
-        folds = self.splits[0]
+        values, folds = iter(self._fold_values[SUPERVISED_CANDIDATE]), self.splits[0]
         return random_fold_scores(lambda _, rows: next(values)[rows], folds, self.pool, len(self.sign), random_state=0)
 
     def _best_of(self, tried: Sequence[Trial], to_beat: Trial) -> Trial:
@@ -299,31 +284,35 @@ class CandidateChoice:
                 best, most = trial, trial.gain - self.caution * trial.gain_error
         return best
 
+    def mark_chosen(self, history: list[RoundRecord]) -> list[RoundRecord]:
+        """The records of the candidates, now that the choice is made."""
+        return [record.with_details(chosen=record.details["candidate"] == str(self.chosen)) for record in history]
 
-def make_soft_training(
-    candidate: Candidate,
-    values: np.ndarray,
-    sign: np.ndarray,
-    pool: np.ndarray,
-    sequence: Hashable,
-    *,
-    rate: float | None = None,
-) -> TrainingCall:
-    """One round of a candidate: guess from the decision values of the round before, and train with the soft rows.
-
-    rate   the share of the pool to call positive; None: that of the labels
-    """
-    rate = _positive_rate(sign) if rate is None else rate
-    return _soft_training(candidate, rank_rows(values, pool), sign, sequence, rate)
-
-
-def _soft_training(
-    candidate: Candidate, ranked: np.ndarray, sign: np.ndarray, sequence: Hashable, rate: float
-) -> TrainingCall:
-    guess = guess_by_rank(ranked, len(sign), rate, candidate.is_half)
-    return np.where(guess != 0, guess, sign), np.where(guess != 0, candidate.share, np.abs(sign)), sequence
-
-
-def _positive_rate(sign: np.ndarray) -> float:
-    """The share of positives among the labels."""
-    return float(np.mean(sign[sign != 0] > 0))
+    def outcome(self, unfinished: tuple[Any, np.ndarray] | None = None) -> Outcome:
+        """The chosen machine; where the fit ended before the choice, the supervised or the unfinished machine."""
+        labeled_in = np.where(self.sign != 0, 0, -1)
+        if not self.trials:
+            assert unfinished is not None
+            model, values = unfinished
+            scores = supervised = values[self.labeled]
+            point = measure(scores, self.label_sign, 0.0, target=self.target)
+        else:
+            supervised = self.trials[0].scores
+            if self.leader is None:
+                assert self.supervised is not None
+                (model, values), scores = self.supervised, supervised
+            else:
+                model, values, scores = self.learner.model, self.values, self.leader.scores
+                labeled_in = np.where(self.guess != 0, self.leader.candidate.n_rounds, labeled_in)
+            point = choose_for(self.target, scores, self.label_sign, level="cross-fitted")
+        return Outcome(
+            model=model,
+            values=values,
+            point=point,
+            audit=make_audit(self.target, supervised, self.label_sign, point, point.level),
+            calibration_scores=scores,
+            calibration_sign=self.label_sign,
+            is_held_out=bool(self.trials),
+            labeled_in=labeled_in,
+            fair_scores=self._fair_scores(),
+        )
