@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from paper_designs import draw_a1, draw_a2, draw_b1, draw_b2, mean_accuracy, one_accuracy
 from semisvm import ClusterSVC, SupervisedSVC
 from semisvm.estimators.cluster_labels import Trainer, deal_folds, label_clusters, settle_noise
-from semisvm.estimators.equal_rows import _fingerprint
+from semisvm.estimators.equal_rows import content_key
 from semisvm.estimators.problem import TrainingProblem
 
 
@@ -130,7 +130,7 @@ def test_kernel_pca_finds_clusters_that_k_means_of_x_does_not():
 
 def test_sparse_rows_and_a_kernel_matrix_give_the_same_model():
     X, y, _ = few_labels()
-    order = _fingerprint(X).argsort()  # draws follow the content of rows, and in a kernel matrix their places
+    order = content_key(X).argsort()  # draws follow the content of rows, and in a kernel matrix their places
     X, y = X[order], y[order]
     dense = ClusterSVC(n_clusters=6, gamma=0.1, random_state=0).fit(X, y)
     K = rbf_kernel(X, gamma=0.1)

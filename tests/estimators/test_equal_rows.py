@@ -143,14 +143,14 @@ def test_every_repeat_is_found_and_nothing_else(dtype, n_columns, layout):
 
 
 def test_rows_that_only_share_a_fingerprint_stay_apart(monkeypatch):
-    monkeypatch.setattr(equal_rows, "_fingerprint", lambda X: np.zeros(X.shape[0]))
+    monkeypatch.setattr(equal_rows, "content_key", lambda X: np.zeros(X.shape[0]))
     X = np.array([[1.0, 0], [0, 1.0], [0, 1.0], [0, 0], [0, 0], [2.0, 0]])
     for rows in (X, sparse.csr_matrix(X)):
         np.testing.assert_array_equal(find_repeats(rows, np.zeros(6, int)).group, [0, 1, 1, 2, 2, 3])
 
 
 def test_equal_rows_are_found_between_others_with_their_fingerprint(monkeypatch):
-    monkeypatch.setattr(equal_rows, "_fingerprint", lambda X: np.zeros(X.shape[0]))
+    monkeypatch.setattr(equal_rows, "content_key", lambda X: np.zeros(X.shape[0]))
     X = np.array([[1.0, 0], [0, 1.0], [1.0, -0.0], [2.0, 0], [0, 1.0], [1.0, 0]])
     for rows in (X, sparse.csr_matrix(X)):
         np.testing.assert_array_equal(find_equal_rows(rows).group, [0, 1, 0, 2, 1, 0])

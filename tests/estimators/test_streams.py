@@ -1,5 +1,7 @@
 """Fits on rows that are not in memory agree with those in memory; what needs the rows in memory is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,12 +13,14 @@ from sklearn.linear_model import RidgeClassifier
 
 from semisvm import LaplacianSVC, PreferenceClassifier, PreferenceSVC, SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
+from semisvm.dual import Status
 from semisvm.errors import RowsLostError
+from semisvm.estimators import problem as problem_module
 from semisvm.estimators import streams
 from semisvm.estimators.preference import _plan
 from semisvm.estimators.streams import Gathered
 from semisvm.estimators.transductive.relaxed import soft_labels
-from semisvm.primal import ClassPrices, DaskRows, FileRows, MemoryRows, Rows
+from semisvm.primal import ClassPrices, DaskRows, FileRows, MemoryRows, Rows, solve_primal
 from semisvm.primal.ranks import SoftLabels, SoftPrices, soft_level
 
 da = pytest.importorskip("dask.array")
@@ -341,3 +345,21 @@ def test_a_fit_that_lost_its_rows_goes_on_where_it_was(monkeypatch):
     model.fit(rest, None)
     assert rest.n_done < whole.n_done / 2
     assert model.gap_[0] <= 1e-5
+
+
+def test_ctrl_c_ends_all_pairs_of_rows_out_of_memory(monkeypatch):
+    """As in memory: classes whose turn did not come have scores of 0."""
+    X, y = blobs(600, 3)
+    n_calls = []
+
+    def interrupted(*arguments, **options):
+        n_calls.append(1)
+        return replace(solve_primal(*arguments, **options), status=Status.INTERRUPTED)
+
+    monkeypatch.setattr(problem_module, "solve_primal", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = SupervisedSVC(kernel="linear", multi_class="ovr").fit(MemoryRows(X), y)
+    assert len(n_calls) == 1
+    assert model.coef_[0].any()
+    assert not model.coef_[1:].any()
+    assert model.termination_condition_ == "interrupted"

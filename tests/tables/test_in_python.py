@@ -14,6 +14,8 @@ import semisvm
 from semisvm.errors import DataError
 from semisvm.model_selection import SemiSupervisedKFold
 from semisvm.tables.evaluate import summarize_estimator
+from semisvm.tables.fit import fit_model
+from semisvm.tables.methods import Settings
 from semisvm.tables.training import training_of
 
 
@@ -138,6 +140,31 @@ def test_several_classes_and_targets_of_the_fit_are_reported(tmp_path):
         summarize_estimator(model, moons[:2], np.array([7, 1]))
     with pytest.raises(DataError, match="No row of class '2' has a label"):
         summarize_estimator(LogisticRegression(max_iter=1000).fit(X, y), X, np.where(y == 2, -1, y))
+
+
+def test_scores_of_unlabeled_rows_are_leads_as_those_of_labeled_rows_are():
+    """The line of a class is at 0 for both: a row is above it exactly where the class wins."""
+    X, y = load_iris(return_X_y=True)
+    model = LogisticRegression(max_iter=1000).fit(X[::2], y[::2])
+    labels = np.where(np.arange(75) % 3 == 0, y[1::2], -1)
+    summary = summarize_estimator(model, X[1::2], labels)
+    won = model.predict(X[1::2][labels < 0])
+    for label in range(3):
+        assert np.sum(np.array(summary.scores[str(label)].unlabeled) > 0) == np.sum(won == label)
+
+
+def test_the_report_of_a_table_model_or_a_pipeline_knows_what_was_asked_of_it(moons):
+    X, y, hidden = moons
+    rows = training_of(pd.DataFrame(X, columns=["a", "b"]), hidden, pos_label=1)
+    model = fit_model(rows, Settings(min_recall=0.8), method="preference").model
+    summary = summarize_estimator(model, pd.DataFrame(X, columns=["a", "b"])[60:], y[60:])
+    assert summary.operating_points["1"].target.min_recall == 0.8
+    assert summary.audits == model.summary.audits
+    assert summary.rounds == model.summary.rounds
+    pipeline = make_pipeline(StandardScaler(), semisvm.PreferenceSVC(min_recall=0.8, random_state=0)).fit(X, hidden)
+    summary = summarize_estimator(pipeline, X[60:], y[60:])
+    assert summary.operating_points["1"].target.min_recall == 0.8
+    assert list(summary.audits["1"]) == list(pipeline[-1].audit_)
 
 
 def test_the_report_of_an_average_says_what_carried_the_weight(moons, tmp_path):

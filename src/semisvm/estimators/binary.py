@@ -11,7 +11,7 @@ that give a row one of *all* the classes use `rounds.Labeler` instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -21,7 +21,7 @@ import numpy as np
 
 from semisvm.dual import Status
 from semisvm.estimators.problem import FEW_ROWS, Limits, LinearRows, TrainingProblem
-from semisvm.estimators.progress import RoundRecord, Watch
+from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import Formula, KernelRows
 from semisvm.labels import Labels
 
@@ -220,11 +220,11 @@ def fit_pairs(
     fit_together   fits all of them at once, where that is faster: several on the same rows of a device
     """
     labels, tasks = problem.labels, pairs(problem.labels.n_classes, problem.multi_class)
-    costs = problem.costs.by_class(problem.name)
+    costs, progress = problem.costs.by_class(problem.name), problem.progress
     fits: list[BinaryFit] = []
 
-    def make_task(number: int, pair: Pair, rows: np.ndarray, kernel: KernelRows, watch: Any) -> BinaryTask:
-        part, own = problem.select(rows), costs.select(rows)
+    def make_task(number: int, part: TrainingProblem, rows: np.ndarray, watch: Any) -> BinaryTask:
+        pair, own = tasks[number], costs.select(rows)
         return BinaryTask(
             kernel=kernel,
             sign=labels.sign(pair.positive)[rows],
@@ -240,28 +240,38 @@ def fit_pairs(
             positive=pair.positive,
         )
 
-    with problem.progress.whole_fit("fit", max_subtasks=len(tasks)):
+    if fit_together is not None and len(tasks) > 1 and problem.multi_class == "ovr":  # all on the same rows
+        kernel = problem.kernel_rows(formula, few_rows=few_rows) if kernel is None else kernel
+        if getattr(kernel, "home", "cpu") != "cpu":
+            rows = np.ones(problem.n_rows, dtype=bool)
+            with progress.whole_fit("fit", max_subtasks=len(tasks)), ExitStack() as watches:
+                names = [pair.name(labels.classes) for pair in tasks]
+                entered = [watches.enter_context(progress.one_problem(name)) for name in names]
+                return fit_together([make_task(number, problem, rows, watch) for number, watch in enumerate(entered)])
+    for number, watch in each_task(tasks, labels.classes, progress, fits):
+        rows = tasks[number].rows(labels)
+        part = problem.select(rows)
+        if kernel is None or not rows.all():
+            serves_one_solve = is_frugal and (len(tasks) == 1 or not rows.all())
+            kernel = part.kernel_rows(formula, is_frugal=serves_one_solve, few_rows=few_rows)
+        fits.append(spread(fit_binary(make_task(number, part, rows, watch)), rows))
+    return fits
+
+
+def each_task(
+    tasks: Sequence[Pair], classes: np.ndarray, progress: Progress, fits: list[BinaryFit]
+) -> Iterator[tuple[int, Watch]]:
+    """The number of each binary problem and what watches it, while the caller adds their fits to the list.
+
+    Problems after one that the user ended are not trained.
+    """
+    with progress.whole_fit("fit", max_subtasks=len(tasks)):
         for number, pair in enumerate(tasks):
-            rows = pair.rows(labels)
-            if kernel is None or not rows.all():
-                serves_one_solve = is_frugal and (len(tasks) == 1 or not rows.all())
-                kernel = problem.select(rows).kernel_rows(formula, is_frugal=serves_one_solve, few_rows=few_rows)
-            is_batch = len(tasks) > 1 and problem.multi_class == "ovr"  # all on the same rows
-            if fit_together is not None and is_batch and getattr(kernel, "home", "cpu") != "cpu":
-                with ExitStack() as watches:
-                    enter, one = watches.enter_context, problem.progress.one_problem
-                    return fit_together(
-                        [
-                            make_task(number, pair, rows, kernel, enter(one(pair.name(labels.classes))))
-                            for number, pair in enumerate(tasks)
-                        ]
-                    )
-            with problem.progress.one_problem(pair.name(labels.classes)) as watch:
-                fits.append(spread(fit_binary(make_task(number, pair, rows, kernel, watch)), rows))
+            with progress.one_problem(pair.name(classes)) as watch:
+                yield number, watch
             if watch.was_stopped or fits[-1].status in ENDED_BY_USER:
                 fits += [_untrained(fits[-1])] * (len(tasks) - len(fits))
-                break
-    return fits
+                return
 
 
 def spread(fit: BinaryFit, rows: np.ndarray) -> BinaryFit:

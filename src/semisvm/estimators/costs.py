@@ -98,7 +98,8 @@ def read_costs(costs: Any, sample_cost: Any, class_weight: Any, labels: Labels, 
         if not np.isfinite(price).all():
             raise ValueError("costs times class_weight is not finite for some class: scale both to near 1.")
         return Costs(price)
-    return _of_matrix(_checked(costs, "costs", (len(factor),) * 2, labels.classes), factor)
+    matrix = _checked(costs, "costs", (len(factor),) * 2, labels.classes)
+    return Costs(factor * matrix[[0, 1], [1, 0]]) if len(factor) == 2 else Costs(factor, matrix=matrix)
 
 
 def _checked_class_weight(class_weight: Any, classes: np.ndarray, labeled: np.ndarray) -> np.ndarray:
@@ -135,12 +136,6 @@ def _of_classes(costs: dict[Any, float], classes) -> np.ndarray:
     if not (np.isfinite(values).all() and (values > 0).all()):
         raise ValueError(f"costs must be positive and finite, got {costs}: leave out the rows of a class that is free.")
     return values
-
-
-def _of_matrix(matrix: np.ndarray, factor: np.ndarray) -> Costs:
-    if len(factor) == 2:
-        return Costs(factor * matrix[[0, 1], [1, 0]])
-    return Costs(factor, matrix=matrix)
 
 
 def _of_samples(sample_cost: Any, factor: np.ndarray, labels: Labels, in_use: np.ndarray) -> Costs:

@@ -157,7 +157,11 @@ def content_order(X: Any, *ties: np.ndarray, rows: np.ndarray | None = None) -> 
 
 
 def content_key(X: Any, rows: np.ndarray | None = None) -> np.ndarray:
-    """One number per row, the same for equal rows and almost never for others."""
+    """One number per row, the same for equal rows and almost never for others: a random projection.
+
+    It is summed in an order that depends on the row alone, unlike in BLAS. A sum that overflows to infinity minus
+    infinity becomes 0.
+    """
     if not is_sparse_matrix(X) and X.dtype.kind in "fiub":
         sums = _project(X, rows)
         if np.isnan(sums).any():
@@ -166,7 +170,8 @@ def content_key(X: Any, rows: np.ndarray | None = None) -> np.ndarray:
         return np.nan_to_num(sums)
     X = X if rows is None else X[rows]
     if is_sparse_matrix(X):
-        return _fingerprint(_canonical(X))
+        with np.errstate(all="ignore"):
+            return np.nan_to_num(_canonical(X) @ _direction(X))
     return np.array([int.from_bytes(blake2b(repr(row).encode(), digest_size=7).digest()) for row in X.tolist()])
 
 
@@ -174,7 +179,7 @@ def find_equal_rows(X: Any, codes: np.ndarray | None = None) -> EqualRows:
     """Group the rows of X that are equal, and where codes are given have the same one."""
     X = _canonical(X) if is_sparse_matrix(X) else X
     codes = np.zeros(X.shape[0], dtype=np.intp) if codes is None else codes
-    fingerprint = _fingerprint(X)
+    fingerprint = content_key(X)
     order = np.lexsort((fingerprint, codes))  # stable: of rows with one fingerprint the first comes first
     before, after = order[:-1], order[1:]
     is_new = np.append(True, (fingerprint[before] != fingerprint[after]) | (codes[before] != codes[after]))
@@ -223,14 +228,6 @@ def _canonical(X):
     X.sum_duplicates()
     X.eliminate_zeros()
     return X
-
-
-def _fingerprint(X) -> np.ndarray:
-    """One number per row, equal for equal rows: summed in an order that depends on the row alone, unlike BLAS."""
-    if not is_sparse_matrix(X):
-        return np.nan_to_num(_project(X))  # a sum that overflows to infinity minus infinity is equal to itself too
-    with np.errstate(all="ignore"):
-        return np.nan_to_num(X @ _direction(X))
 
 
 def _direction(X) -> np.ndarray:

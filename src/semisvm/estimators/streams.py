@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from semisvm.errors import RowsLostError, UndefinedError
-from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, Pair, pairs
+from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, Pair, each_task, pairs
 from semisvm.estimators.classifier import check_class_counts, check_codes, widened
 from semisvm.estimators.costs import read_costs
 from semisvm.estimators.problem import Limits, settle_solver
@@ -69,10 +69,8 @@ class StreamProblem:
         scheme = auto if self.multi_class == "auto" else self.multi_class
         tasks = pairs(self.labels.n_classes, scheme)
         fits: list[BinaryFit] = []
-        with self.progress.whole_fit("fit", max_subtasks=len(tasks)):
-            for pair in tasks:
-                with self.progress.one_problem(pair.name(self.labels.classes)) as watch:
-                    fits.append(fit_pair(pair, StreamRounds(self, watch)))
+        for number, watch in each_task(tasks, self.labels.classes, self.progress, fits):
+            fits.append(fit_pair(tasks[number], StreamRounds(self, watch)))
         one_row = np.zeros((1, self.rows.n_features))  # models keep the name of the kernel
         formula = make_formula("linear", one_row, gamma="auto", coef0=0.0, degree=1, weight=np.ones(1))
         return MethodFit(fits, formula, scheme)
@@ -215,30 +213,24 @@ def read_streamed(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[R
         return read_dask(X, y, sample_weight, unlabeled)
     if sample_weight is not None:
         raise ValueError("Rows in files bring their weights: leave sample_weight out.")
-    rows, labels = _with_codes(X, y, unlabeled)
-    if isinstance(rows, FileRows | MemoryRows):
-        check_codes(rows.codes, rows.weight, labels.n_classes)
-    return rows, labels
-
-
-def _with_codes(rows: Rows, y: Any, unlabeled: Any) -> tuple[Rows, Labels]:
-    """The rows with class codes, and the classes."""
-    if y is not None:
+    rows: Rows = X
+    if y is None and rows.classes is None:
+        raise ValueError(
+            "y is None, and the rows have no classes of their own: pass y, or rows with codes and classes."
+        )
+    if y is None:
+        classes = np.asarray(rows.classes)
+    else:
         found = encode(y, unlabeled=unlabeled, n_rows=rows.n_rows)
-        codes = found.codes.astype(np.int32)
+        classes, codes = found.classes, found.codes.astype(np.int32)
         if isinstance(rows, FileRows):
-            rows = FileRows(rows.path, codes, rows.weight, found.classes, rows.feature_names)
+            rows = FileRows(rows.path, codes, rows.weight, classes, rows.feature_names)
         elif isinstance(rows, MemoryRows):
             rows = MemoryRows(rows.X, codes, rows.weight)
         else:
             raise ValueError(f"{type(rows).__name__} bring their class codes: leave y out.")
-        classes = found.classes
-    elif rows.classes is None:
-        raise ValueError(
-            "y is None, and the rows have no classes of their own: pass y, or rows with codes and classes."
-        )
-    else:
-        classes = np.asarray(rows.classes)
+    if isinstance(rows, FileRows | MemoryRows):
+        check_codes(rows.codes, rows.weight, len(classes))
     return rows, Labels(classes, np.arange(len(classes)))
 
 

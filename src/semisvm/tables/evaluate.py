@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from semisvm.tables.methods import Tell, lead_per_class, say_nothing, score_rows
 from semisvm.tables.model import Model, read_codes
 from semisvm.tables.operating import predict_codes, scores_per_class
 from semisvm.tables.read import RowReader
-from semisvm.tables.summary import FitSummary, MethodSummary
+from semisvm.tables.summary import FitSummary, MethodSummary, ScoreSample
 from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
 
 SEEN = "The model seems to be fitted to this very file: these figures are too good. Evaluate on other rows."
@@ -131,6 +132,7 @@ def _evaluate(
         raise NoLabelsError(str(fault(rows.path, reason, "Evaluate on rows that have labels of every class")))
     labeled, true = scores[is_labeled], codes[is_labeled]
     fitted, predicted = model.summary.data, predict_codes(labeled)
+    asked = {name: point.target for name, point in model.summary.operating_points.items()}
     confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
     np.add.at(confusion, (true, predicted), 1)
     return Evaluation(
@@ -140,7 +142,7 @@ def _evaluate(
         not_at_random=int((~is_unlabeled & ~is_labeled).sum()),
         below_all=int((model.lead_of(labeled) < 0).sum()) if scores.ndim > 1 else 0,
         confusion=confusion,
-        points=_points(model, labeled, predicted, true),
+        points=_points(labeled, true, classes, asked, by_class=model.has_class_thresholds),
         merit=judge(predicted, true, classes),
         scores=labeled,
         codes=true,
@@ -149,20 +151,32 @@ def _evaluate(
     )
 
 
-def _points(model: Model, scores: np.ndarray, predicted: np.ndarray, true: np.ndarray) -> dict[str, OperatingPoint]:
-    """Return the operating point per class, judged by what was asked of the model when it was fitted."""
-    classes = model.classes.names
-    if scores.ndim == 1:
-        per_class = {classes[1]: scores}
-    elif model.has_class_thresholds:  # the target applies to the rows above a class's own threshold
-        per_class = dict(zip(classes, scores.T, strict=True))
-    else:
-        is_predicted = np.where(np.eye(len(classes), dtype=bool)[predicted], 1.0, -1.0)
-        per_class = dict(zip(classes, (is_predicted * np.abs(lead_per_class(scores))).T, strict=True))
-    asked = {name: point.target for name, point in model.summary.operating_points.items()}
+def _points(
+    scores: np.ndarray, true: np.ndarray, classes: tuple[str, ...], asked: Mapping[str, Target], *, by_class: bool
+) -> dict[str, OperatingPoint]:
+    """Return the operating point per class, of two classes that of the second, judged by what was asked of it.
+
+    With `by_class`, a target applies to the rows above the class's own threshold, else to those that get its label.
+    """
+    per_class = scores[:, None] if scores.ndim == 1 else scores
+    if scores.ndim > 1 and not by_class:
+        is_predicted = np.eye(len(classes), dtype=bool)[predict_codes(scores)]
+        per_class = np.where(is_predicted, 1.0, -1.0) * np.abs(lead_per_class(scores))
+    names = classes[-per_class.shape[1] :]
     return {
         name: measure(own, np.where(true == classes.index(name), 1, -1), 0.0, target=asked.get(name, Target()))
-        for name, own in per_class.items()
+        for name, own in zip(names, per_class.T, strict=True)
+    }
+
+
+def _score_samples(
+    scores: np.ndarray, true: np.ndarray, pool: np.ndarray, classes: tuple[str, ...]
+) -> dict[str, ScoreSample]:
+    """Return scores of labeled and of unlabeled rows per class, from which the threshold has been subtracted."""
+    columns = lead_per_class(pool)
+    return {
+        name: sample_scores(own, sign, "empirical", columns[:, k])
+        for k, (name, own, sign) in enumerate(scores_per_class(scores, true, classes))
     }
 
 
@@ -179,12 +193,7 @@ def summary_on(
     except NoLabelsError as error:
         notes = (*notes, f"The operating point is that of the fit, not of {name}: {error}")
     else:
-        columns = lead_per_class(seen.pool) if len(seen.pool) else np.empty((0, len(seen.points)))
-        # the threshold has been subtracted from these scores, so it is 0 here
-        scores = {
-            one: sample_scores(own, sign, "empirical", columns[:, k])
-            for k, (one, own, sign) in enumerate(scores_per_class(seen.scores, seen.codes, seen.classes))
-        }
+        scores = _score_samples(seen.scores, seen.codes, seen.pool, seen.classes)
         summary = replace(summary, operating_points=seen.points, scores=scores)
         notes = (
             (SEEN + " " if seen.was_seen else "")
@@ -234,21 +243,25 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
     labeled, true = scores[codes >= 0], codes[codes >= 0]
     if missing := [name for code, name in enumerate(known) if not (true == code).any()]:
         raise DataError(f"No row of class {missing[0]!r} has a label: give rows with labels of every class.")
-    asked = getattr(model, "operating_points_", None) or {}
+    if isinstance(model, Model):
+        fitted, asked, audits = model.estimator, model.summary.operating_points, model.summary.audits
+    else:
+        fitted = model[-1] if hasattr(model, "steps") else model
+        asked, audits = (getattr(fitted, name, None) or {} for name in ("operating_points_", "audits_"))
+    classes = Classes(tuple(known), False)
     targets = {str(name): point.target for name, point in asked.items() if point is not None}
-    training = Training("X", str(getattr(y, "name", None) or "y"), X, codes, Classes(tuple(known), False), None)
-    audits = getattr(model, "audits_", None) or {}
-    found = Findings(audits={str(name): dict(steps) for name, steps in audits.items() if steps is not None})
-    pool = scores[codes < 0]
-    columns = np.empty((0, len(known))) if not len(pool) else np.atleast_2d(pool.T).T
-    for k, (name, shown, sign) in enumerate(scores_per_class(labeled, true, training.classes.names)):
-        found.points[name] = measure(shown, sign, 0.0, target=targets.get(name, Target()))
-        found.scores[name] = sample_scores(shown, sign, "empirical", columns[:, k])
+    by_class = isinstance(model, Model) and model.has_class_thresholds
+    found = Findings(
+        points=_points(labeled, true, classes.names, targets, by_class=by_class),
+        audits={str(name): dict(steps) for name, steps in audits.items() if steps is not None},
+        scores=_score_samples(labeled, true, scores[codes < 0], classes.names),
+    )
     class_name = type(model.estimator if isinstance(model, Model) else model).__name__
     method = next((one for one in METHODS if one.class_name == class_name), None)
     names = (method.name, method.paper_name) if method else (class_name, "")
-    notes = (MEASURED_ON_GIVEN_ROWS, *say_weights(model))
-    summary = summarize(training, MethodSummary(*names, "It was given.", _plain(model)), model, found, notes=notes)
+    training = Training("X", str(getattr(y, "name", None) or "y"), X, codes, classes, None)
+    notes = (MEASURED_ON_GIVEN_ROWS, *say_weights(fitted))
+    summary = summarize(training, MethodSummary(*names, "It was given.", _plain(model)), fitted, found, notes=notes)
     return replace(summary, title=f"{class_name} on {len(true):,} labeled rows")
 
 

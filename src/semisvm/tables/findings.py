@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -47,8 +47,7 @@ from semisvm.tables.summary import (
 )
 from semisvm.tables.training import Training, take_rows
 
-MOST_SCORES = 5_000
-MOST_SCORED = 5_000  # unlabeled rows that are scored to show what is accepted of them
+MOST_SCORES = 5_000  # of unlabeled rows, to show what is accepted of them
 PACKAGES = ("semisvm", "numpy", "scipy", "scikit-learn", "numba", "pandas", "pyarrow", "skops")
 UNUSED = (
     "The unlabeled rows were tried and are not used: the held-out labels do not show that they help. The result comes "
@@ -100,16 +99,15 @@ def find_out(
     """Gather what is known; `held_out` has the method and the supervised baseline on the same folds."""
     pool = None
     if training.n_unlabeled:
-        pool = score_rows(estimator, take_rows(X, _scored(training, settings.seed)))
+        pool = score_rows(estimator, take_rows(X, rows_to_score(training, settings.seed)))
     if sets_own_threshold(method, estimator, settings):
-        found = _own_findings(estimator, pool, settings.seed)
+        found = _own_findings(estimator, pool, training.n_unlabeled, settings.seed)
         if training.n_unlabeled and not any(map(changed_by_unlabeled, found.audits.values())):
             found.notes.append(UNUSED)
     elif held_out is not None:
         found = _held_out_findings(*held_out, training, pool, settings)
     else:
         found = Findings()
-    found.scores = {name: replace(one, n_unlabeled=training.n_unlabeled) for name, one in found.scores.items()}
     if len(training.classes.names) > 2 and method.sets_threshold and settings.has_target:
         found.notes.append(ABOVE)
     found.notes += say_weights(estimator)
@@ -151,7 +149,7 @@ def _advise_campaign(found: Findings) -> list[str]:
     return told
 
 
-def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Findings:
+def _own_findings(estimator: Any, pool: np.ndarray | None, n_unlabeled: int, seed: int) -> Findings:
     """What an estimator that sets its own threshold found; classes that a stopped fit did not reach are left out."""
     found = Findings()
     scores, signs = estimator.calibration_scores_, estimator.calibration_sign_
@@ -161,7 +159,7 @@ def _own_findings(estimator: Any, pool: np.ndarray | None, seed: int) -> Finding
         found.points[name], found.audits[name] = at_the_line(point), estimator.audits_[name]
         own = np.empty(0) if pool is None else pool if pool.ndim == 1 else pool[:, k]
         shown = scores_beyond(scores[name], point.threshold)
-        found.scores[name] = sample_scores(shown, signs[name], point.level, own, seed)
+        found.scores[name] = sample_scores(shown, signs[name], point.level, own, n_unlabeled)
         if point.level == "cross-fitted" and len(estimator.classes_) == 2:
             found.probability = fit_probability(shown, signs[name])
             _keep_chance(found, name, shown, signs[name], seed)
@@ -187,7 +185,7 @@ def _held_out_findings(
             shown, unlabeled = (scores_beyond(one, found.threshold) for one in (own, unlabeled))
             found.probability = fit_probability(shown, sign)
             _keep_chance(found, name, shown, sign, settings.seed)
-        found.scores[name] = sample_scores(shown, sign, entry.points[name].level, unlabeled, settings.seed)
+        found.scores[name] = sample_scores(shown, sign, entry.points[name].level, unlabeled, training.n_unlabeled)
     return found
 
 
@@ -198,28 +196,26 @@ def _keep_chance(found: Findings, name: str, shown: np.ndarray, sign: np.ndarray
         found.chances[name] = chance
 
 
-def _scored(training: Training, seed: int) -> np.ndarray:
-    """The unlabeled rows that are scored for the summary, a random sample of them where there are many."""
+def rows_to_score(training: Training, seed: int) -> np.ndarray:
+    """Return the unlabeled rows that are scored for the summary, a random sample of them where there are many."""
     rows = np.flatnonzero(training.codes < 0)
-    if len(rows) > MOST_SCORED:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_SCORED, replace=False))
+    if len(rows) > MOST_SCORES:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_SCORES, replace=False))
     return rows
 
 
 def sample_scores(
-    labeled: np.ndarray, sign: np.ndarray, level: str, unlabeled: np.ndarray, seed: int = 0
+    labeled: np.ndarray, sign: np.ndarray, level: str, unlabeled: np.ndarray, n_unlabeled: int | None = None
 ) -> ScoreSample:
-    """Return scores of labeled rows with their signs, and of unlabeled rows, at most MOST_SCORES drawn at random."""
-    sample = unlabeled
+    """Return scores of labeled rows with their signs, and of unlabeled rows, at most MOST_SCORES drawn at random.
+
+    `n_unlabeled` is how many unlabeled rows there are, where only some of them were scored.
+    """
+    n_unlabeled = len(unlabeled) if n_unlabeled is None else n_unlabeled
     if len(unlabeled) > MOST_SCORES:
-        sample = np.random.default_rng(seed).choice(unlabeled, MOST_SCORES, replace=False)
-    return ScoreSample(
-        labeled=tuple(float(score) for score in labeled),
-        sign=tuple(int(one) for one in sign),
-        level=level,
-        unlabeled=tuple(float(score) for score in np.sort(sample)),
-        n_unlabeled=len(unlabeled),
-    )
+        unlabeled = np.random.default_rng(0).choice(unlabeled, MOST_SCORES, replace=False)
+    signs = tuple(int(one) for one in sign)
+    return ScoreSample(tuple(labeled.tolist()), signs, level, tuple(np.sort(unlabeled).tolist()), n_unlabeled)
 
 
 def say_gain(entry: MethodTrial, baseline: MethodTrial) -> list[str]:

@@ -36,7 +36,7 @@ from semisvm.tables.methods import Settings, StoppedError, Tell, fit_quietly, ma
 from semisvm.tables.partition_encoder import blank_encoder, count_file, make_encoder, spans_around_medians
 from semisvm.tables.partition_rows import Here, OnCluster, Pool, RowCoder
 from semisvm.tables.read import open_rows
-from semisvm.tables.read_training import check_request, settle_features
+from semisvm.tables.read_training import check_request, printable_name, settle_features
 from semisvm.tables.training import DRAWN_COLUMNS, WAYS, FolderTraining, read_ways
 
 MOST_LABELED_KEPT = 20_000
@@ -94,9 +94,10 @@ def read_folder(
     X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
     spans = spans_around_medians(X, drawn_rows["weight"].to_numpy())
     counts = workers.gather(count_file, files, columns, spans, tell=tell, what="Learning how to encode the columns")
-    is_whole = len(frame) == found.n_rows
-    medians = np.array([np.nanmedian(x) if (~np.isnan(x)).any() else np.nan for x in X.T]) if is_whole else None
-    encoder = make_encoder(columns, counts, counts.medians(spans) if medians is None else medians)
+    medians = counts.medians(spans)
+    if len(frame) == found.n_rows:
+        medians = np.array([np.nanmedian(x) if (~np.isnan(x)).any() else np.nan for x in X.T])
+    encoder = make_encoder(columns, counts, medians)
     if found.n_without_target:
         about["notes"].append(
             f"{found.n_without_target} files have no column {target!r}: their rows count as unlabeled."
@@ -107,7 +108,7 @@ def read_folder(
     del labels[""]
     codes = classes.codes_of(list(labels))
     return FolderTraining(
-        name=path.resolve().name,
+        name=printable_name(path.resolve()),
         target=target,
         rows=frame[[column.name for column in columns]],
         codes=classes.codes_of([same.get(text, text) for text in drawn_rows["text"]]),

@@ -69,14 +69,10 @@ class TableCounts:
         n = self.n + other.n
         share = other.n / np.maximum(n, 1)
         apart = other.mean - self.mean
-        counters = [
-            {name: most_frequent(own + theirs[name]) for name, own in ours.items()}
-            for ours, theirs in (
-                (self.categories, other.categories),
-                (self.terms, other.terms),
-                (self.documents, other.documents),
-            )
-        ]
+        counters = (
+            {name: most_frequent(own + getattr(other, kind)[name]) for name, own in getattr(self, kind).items()}
+            for kind in ("categories", "terms", "documents")
+        )
         return TableCounts(
             self.n_rows + other.n_rows,
             n,
@@ -153,9 +149,8 @@ def _count_words(cells: pandas.Series) -> tuple[Counter[str], Counter[str]]:
         return Counter(), Counter()
     names = vectorizer.get_feature_names_out().tolist()
     terms, documents = np.asarray(X.sum(axis=0)).ravel(), np.bincount(X.indices, minlength=X.shape[1])
-    return Counter(dict(zip(names, terms.tolist(), strict=True))), Counter(
-        dict(zip(names, documents.tolist(), strict=True))
-    )
+    of_terms, of_documents = (Counter(dict(zip(names, found.tolist(), strict=True))) for found in (terms, documents))
+    return of_terms, of_documents
 
 
 def count_file(path: Path, columns: list[Column], spans: np.ndarray) -> TableCounts:

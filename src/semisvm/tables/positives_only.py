@@ -25,7 +25,7 @@ from semisvm.decision import Estimate
 from semisvm.errors import DataError, fault
 from semisvm.estimators import METHODS
 from semisvm.model_selection import PositiveUnlabeledKFold, cross_fit_scores
-from semisvm.tables.findings import Findings, sample_scores
+from semisvm.tables.findings import Findings, rows_to_score, sample_scores
 from semisvm.tables.held_out import (
     MOST_UNLABELED,
     N_COMPARISON_FOLDS,
@@ -49,10 +49,10 @@ def describe_positives_only(estimator: Any, X: Any, training: Training, seed: in
     lines = [" ".join(line.split()) for line in str(point).splitlines()]
     *known, assumption = lines
     notes = [assumption, *(line[0].upper() + line[1:].removesuffix(".") + "." for line in known)]
-    is_unlabeled, scores = training.codes < 0, estimator.out_of_fold_scores_
-    own = scores[~is_unlabeled & np.isfinite(scores)]
-    pool = score_rows(estimator, shape_for(FOR_POSITIVES, X)[is_unlabeled])
-    sample = sample_scores(own, np.ones(len(own)), point.level, pool, seed)
+    scores = estimator.out_of_fold_scores_
+    own = scores[(training.codes >= 0) & np.isfinite(scores)]
+    pool = score_rows(estimator, shape_for(FOR_POSITIVES, X)[rows_to_score(training, seed)])
+    sample = sample_scores(own, np.ones(len(own)), point.level, pool, training.n_unlabeled)
     return Findings(notes=notes, positives_only=point, scores={training.classes.names[1]: sample})
 
 

@@ -96,7 +96,7 @@ def read_training(
     facts = {str(name): facts_of(frame[name], decimal) for name in frame.columns if name not in drop}
     columns, about = settle_features(first.path, facts, types or {}, decimal, drop)
     return Training(
-        name=_printable_name(first.path),
+        name=printable_name(first.path),
         target=target,
         rows=frame[[column.name for column in columns]],
         codes=codes,
@@ -166,8 +166,8 @@ def _read_table(
     return _Part(frame[names], texts, np.ones(len(frame), dtype=bool))
 
 
-def _printable_name(path: Path) -> str:
-    """The name of a file, whatever bytes it is made of, as text that can be written to files."""
+def printable_name(path: Path) -> str:
+    """Return the name of a file or folder, whatever bytes it is made of, as text that can be written to files."""
     return os.fsencode(path.name).decode("utf-8", errors="replace")
 
 
@@ -219,7 +219,7 @@ def _read_matrices(
     texts = unmark(texts, mark)
     name = target or ("y" if not is_sparse else "label")
     classes = settle_classes(texts, first.path, name, positive=positive, mark=mark)
-    return Training(_printable_name(first.path), name, X, classes.codes_of(texts), classes, None)
+    return Training(printable_name(first.path), name, X, classes.codes_of(texts), classes, None)
 
 
 def _stack_sparse(parts: list[Any]) -> Any:
