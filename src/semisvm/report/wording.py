@@ -41,19 +41,13 @@ NOT_CERTIFIED = "Not certified: {}."
 
 
 class Verdict(NamedTuple):
-    """The finding for one class, in words.
+    """The finding for one class, in words."""
 
-    status               `OperatingPoint.status`, or "none" where there is no operating point
-    headline, sentence   what was asked and what came of it; what stands behind that
-    basis                what the threshold does, and which rows it was measured on
-    advice               what to do; empty where nothing has to be done
-    """
-
-    status: str
-    headline: str
-    sentence: str
-    basis: str
-    advice: str
+    status: str  # `OperatingPoint.status`, or "none" where there is no operating point
+    headline: str  # what was asked and what came of it
+    sentence: str  # what stands behind that
+    basis: str  # what the threshold does, and which rows it was measured on
+    advice: str  # what to do; empty where nothing has to be done
 
 
 CERTIFY_BY_SAMPLING = (

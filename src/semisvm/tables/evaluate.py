@@ -37,30 +37,20 @@ class NoLabelsError(DataError):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the labeled rows of a file say.
-
-    rows, unlabeled   labeled rows, which are judged, and unlabeled rows, which are not
-    not_at_random     labeled rows that were drawn by doubt or by a campaign: nothing is measured on them
-    below_all         rows above the operating point of no class; they are predicted to be of the nearest class
-    confusion         (k, k) counts by true class (rows) and predicted class (columns)
-    points            the operating point per class; of two classes, of the positive one
-    merit             the balanced accuracy
-    scores, codes     (n,) or (n, k), and (n,): scores and classes of the labeled rows
-    pool, was_seen    scores of the unlabeled rows; whether the model seems to be fitted to this file
-    """
+    """What the labeled rows of a file say."""
 
     classes: tuple[str, ...]
-    rows: int
-    unlabeled: int
-    not_at_random: int
-    below_all: int
-    confusion: np.ndarray
-    points: dict[str, OperatingPoint]
-    merit: Merit
-    scores: np.ndarray
-    codes: np.ndarray
-    pool: np.ndarray
-    was_seen: bool = False
+    rows: int  # labeled rows, which are judged
+    unlabeled: int  # rows that are not judged
+    not_at_random: int  # labeled rows that were drawn by doubt or by a campaign: nothing is measured on them
+    below_all: int  # rows above the operating point of no class; they are predicted to be of the nearest class
+    confusion: np.ndarray  # (k, k) counts by true class (rows) and predicted class (columns)
+    points: dict[str, OperatingPoint]  # per class; of two classes, of the positive one
+    merit: Merit  # the balanced accuracy
+    scores: np.ndarray  # (n,) or (n, k), of the labeled rows
+    codes: np.ndarray  # (n,) their classes
+    pool: np.ndarray  # scores of the unlabeled rows
+    was_seen: bool = False  # whether the model seems to be fitted to this file
 
     @property
     def reached(self) -> bool:
