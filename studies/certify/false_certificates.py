@@ -131,6 +131,8 @@ def main() -> None:
     parser.add_argument("--campaigns", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=1, help="Processes for the campaigns.")
     options = parser.parse_args()
+    if min(options.worlds, options.campaigns, options.jobs) < 1:
+        parser.error("--worlds, --campaigns and --jobs must be at least 1.")
     began = time.process_time()
     print("| worlds | sizes | " + " | ".join(f"p = {level:g}" for level in LEVELS) + " |")
     print("|---|---|" + "---|" * len(LEVELS))

@@ -67,7 +67,7 @@ def paper() -> Paper:
             "The weaknesses that the paper lists itself: retraining is slow, early mistakes spread.",
         ),
         fails=(
-            "PTSVM is unstable: at least 150 errors of 600 in 10 to 84% of random draws, in six of seven rows. "
+            "PTSVM is unstable: at least 150 errors of 600 in 25 to 80% of random draws, in six of seven rows. "
             "Compared with the rule as printed, TSVM has the lower median in six of seven rows.",
             "The printed rule does not give the published errors on the small rows (10/10, 20/10, 50/100). Labeling "
             "a pair even when all candidates are on one side does, but then 1000/500 differs.",

@@ -109,3 +109,15 @@ def test_the_model_file_has_no_training_row_but_its_support_vectors(model):
     for name in ("transduction_", "labeled_iter_", "calibration_scores_"):
         assert not hasattr(estimator, name)
     assert b"m00017" not in model.read_bytes()
+
+
+def test_names_that_look_like_markup_of_the_terminal_are_printed_as_they_are(tmp_path, capsys):
+    rows = [f"{k % 7},{k % 5},{('[/b]' if k % 7 > 4 else '[red]') if k < 60 else ''}" for k in range(90)]
+    (tmp_path / "table.csv").write_text("\n".join(["[/i],b,kind", *rows]) + "\n")
+    model = tmp_path / "m.skops"
+    words = ("--target", "kind", "--method", "supervised", "--no-tune", "--details", "--out", model)
+    done = run_command(capsys, "fit", tmp_path / "table.csv", *words)
+    assert done.code == 0, done.err
+    assert "[/i]: number" in done.out
+    assert "classes [red], [/b] (positive: [/b])" in done.out
+    assert "held-out labels, [/b]" in done.out

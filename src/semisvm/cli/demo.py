@@ -106,8 +106,8 @@ def demo_command(seed: int, out: Path | None) -> None:
 
 def _printer(screen: Screen) -> Any:
     def say(*lines: str) -> None:
-        for line in lines:
-            screen.console.print(line, soft_wrap=True)
+        for line in lines:  # those with a path hold no markup
+            screen.console.print(line, soft_wrap=True, markup=line.lstrip().startswith(("[bold]", "[green]")))
 
     return say
 

@@ -180,7 +180,7 @@ def show_fit(console: Console, summary: FitSummary) -> None:
     )
     console.print(f"[bold]Method[/]: {method.name} ({method.paper_name}). {escape(method.why)}")
     for name, steps in summary.audits.items():
-        _show_audit(console, name, steps)
+        _show_audit(console, escape(name), steps)
     said, advice = "", ""
     for name, point in summary.operating_points.items():
         if not point.target.is_constrained:

@@ -43,7 +43,7 @@ class ProgressiveSVC(BaseSVC):
     """Progressive transductive support vector classifier (PTSVM): labels the surest rows first, one pair per round.
 
     It is not told how many rows are positive, and it can go astray: where one side runs out of candidates, one class
-    may swallow the other. With ten labeled Reuters documents that happened in 10 to 84% of random draws. Fitting
+    may swallow the other. With ten labeled Reuters documents that happened in 25 to 80% of random draws. Fitting
     warns when more than half of the rounds were one-sided; compare with `TransductiveSVC`.
 
     Parameters

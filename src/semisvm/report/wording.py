@@ -41,19 +41,13 @@ NOT_CERTIFIED = "Not certified: {}."
 
 
 class Verdict(NamedTuple):
-    """The finding for one class, in words.
+    """The finding for one class, in words."""
 
-    status               `OperatingPoint.status`, or "none" where there is no operating point
-    headline, sentence   what was asked and what came of it; what stands behind that
-    basis                what the threshold does, and which rows it was measured on
-    advice               what to do; empty where nothing has to be done
-    """
-
-    status: str
-    headline: str
-    sentence: str
-    basis: str
-    advice: str
+    status: str  # `OperatingPoint.status`, or "none" where there is no operating point
+    headline: str  # what was asked and what came of it
+    sentence: str  # what stands behind that
+    basis: str  # what the threshold does, and which rows it was measured on
+    advice: str  # what to do; empty where nothing has to be done
 
 
 CERTIFY_BY_SAMPLING = (
@@ -227,7 +221,7 @@ TITLES = {"n_iter": "iterations"}
 
 @dataclass(frozen=True)
 class Listing:
-    """How records that do not follow each other are listed: what they are, and which of their figures are shown."""
+    """How records are listed: what they are, and which of their figures are shown, if not all."""
 
     title: str
     unit: str
@@ -235,7 +229,8 @@ class Listing:
     columns: dict[str, str]
 
 
-# By the detail that tells such records. The place of a record in the order of trying says nothing.
+ROUNDS = Listing("What each round did", "rounds", "", {})
+# Records that are no rounds, by the detail that tells them. Their place in the order of trying says nothing.
 LISTINGS = {
     "candidate": Listing(
         "Ways to use the unlabeled rows",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import OperatingPoint, Target, measure
+from semisvm.decision import OperatingPoint, PositiveUnlabeledPoint, Target, measure
 from semisvm.errors import DataError, fault
 from semisvm.estimators import METHODS
 from semisvm.labels import encode
@@ -37,30 +37,20 @@ class NoLabelsError(DataError):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the labeled rows of a file say.
-
-    rows, unlabeled   labeled rows, which are judged, and unlabeled rows, which are not
-    not_at_random     labeled rows that were drawn by doubt or by a campaign: nothing is measured on them
-    below_all         rows above the operating point of no class; they are predicted to be of the nearest class
-    confusion         (k, k) counts by true class (rows) and predicted class (columns)
-    points            the operating point per class; of two classes, of the positive one
-    merit             the balanced accuracy
-    scores, codes     (n,) or (n, k), and (n,): scores and classes of the labeled rows
-    pool, was_seen    scores of the unlabeled rows; whether the model seems to be fitted to this file
-    """
+    """What the labeled rows of a file say."""
 
     classes: tuple[str, ...]
-    rows: int
-    unlabeled: int
-    not_at_random: int
-    below_all: int
-    confusion: np.ndarray
-    points: dict[str, OperatingPoint]
-    merit: Merit
-    scores: np.ndarray
-    codes: np.ndarray
-    pool: np.ndarray
-    was_seen: bool = False
+    rows: int  # labeled rows, which are judged
+    unlabeled: int  # rows that are not judged
+    not_at_random: int  # labeled rows that were drawn by doubt or by a campaign: nothing is measured on them
+    below_all: int  # rows above the operating point of no class; they are predicted to be of the nearest class
+    confusion: np.ndarray  # (k, k) counts by true class (rows) and predicted class (columns)
+    points: dict[str, OperatingPoint]  # per class; of two classes, of the positive one
+    merit: Merit  # the balanced accuracy
+    scores: np.ndarray  # (n,) or (n, k), of the labeled rows
+    codes: np.ndarray  # (n,) their classes
+    pool: np.ndarray  # scores of the unlabeled rows
+    was_seen: bool = False  # whether the model seems to be fitted to this file
 
     @property
     def reached(self) -> bool:
@@ -249,7 +239,7 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
         fitted = model[-1] if hasattr(model, "steps") else model
         asked, audits = (getattr(fitted, name, None) or {} for name in ("operating_points_", "audits_"))
     classes = Classes(tuple(known), False)
-    targets = {str(name): point.target for name, point in asked.items() if point is not None}
+    targets = {str(name): _target_of(point) for name, point in asked.items() if point is not None}
     by_class = isinstance(model, Model) and model.has_class_thresholds
     found = Findings(
         points=_points(labeled, true, classes.names, targets, by_class=by_class),
@@ -263,6 +253,11 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
     notes = (MEASURED_ON_GIVEN_ROWS, *say_weights(fitted))
     summary = summarize(training, MethodSummary(*names, "It was given.", _plain(model)), fitted, found, notes=notes)
     return replace(summary, title=f"{class_name} on {len(true):,} labeled rows")
+
+
+def _target_of(point: OperatingPoint | PositiveUnlabeledPoint) -> Target:
+    """What was asked of a threshold; without labels of negatives that is a recall, or nothing."""
+    return point.target if isinstance(point, OperatingPoint) else Target(min_recall=point.min_recall)
 
 
 def _plain(model: Any) -> dict[str, Any]:

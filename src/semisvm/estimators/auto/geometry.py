@@ -39,6 +39,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
+from sklearn.utils import gen_batches
 
 from semisvm.estimators.equal_rows import find_equal_rows
 from semisvm.kernels.spectrum import largest_eigenpairs
@@ -148,8 +149,7 @@ def median_distance2(distances2: np.ndarray, mass: np.ndarray) -> float:
 
 def chunks_of(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Parts of `n_rows` rows whose distances to `n_columns` others fit in the memory meant for them."""
-    height = max(1, CHUNK_NUMBERS // max(n_columns, 1))
-    return (slice(start, min(start + height, n_rows)) for start in range(0, n_rows, height))
+    return gen_batches(n_rows, max(1, CHUNK_NUMBERS // max(n_columns, 1)))
 
 
 def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:

@@ -197,11 +197,6 @@ class KernelLibrary:
     def _function_counts(self) -> tuple[int, int]:
         return self.n_classes + 1, 8 * self.n_classes
 
-    def own(self, products: np.ndarray, kernel: np.ndarray) -> Coordinates:
-        """The coordinates of the rows of the fit themselves."""
-        functions = {k: graph.vectors for k, graph in self.graphs.items()}
-        return Coordinates(products, kernel, self.components.vectors, functions)
-
     def place(self, X: Any) -> Coordinates:
         """The coordinates of any rows; a row that equals one of the fit is in its place."""
         geometry, mass = self.geometry, self.geometry.mass
@@ -304,7 +299,8 @@ def make_library(
         links = {k: found for k, found in links.items() if structure.graphs[k] > 0}
     graphs = {k: make_graph(*found, mass, device) for k, found in links.items()}
     library = KernelLibrary(n_classes, n_neighbors, geometry, components, graphs, structure)
-    return library, node, library.own(products, kernel)
+    own = Coordinates(products, kernel, components.vectors, {k: graph.vectors for k, graph in graphs.items()})
+    return library, node, own
 
 
 def _scale(total: float, trace: float) -> float:

@@ -32,7 +32,7 @@ from semisvm.estimators.binary import combine
 from semisvm.estimators.classifier import finite_scores
 from semisvm.estimators.equal_rows import as_repetitions
 from semisvm.estimators.preference._decision import OperatingPointsMixin, begin_check, check_labels
-from semisvm.estimators.preference._plan import Plan, make_plan
+from semisvm.estimators.preference._plan import Plan, make_plan, refuse_rare
 from semisvm.labels import Labels
 from semisvm.model_selection import FairSampleCheck
 from semisvm.model_selection.calibration import fit_sigmoid, probabilities_of
@@ -96,12 +96,11 @@ class OperatingMixin(OperatingPointsMixin):
         """What is asked of each class, and which labels are kept for the certificate."""
         used = Labels(labels.classes, np.where(in_use, labels.codes, -1))
         if self._has_target:
-            name, fewest = used.rarest
-            if fewest < 2:
-                raise ValueError(
-                    f"A precision or recall is measured on labels left out, so each class needs at least two, and "
-                    f"class {name!r} has {fewest}: label more rows of it."
-                )
+            refuse_rare(
+                used,
+                "A precision or recall is measured on labels left out, so each class needs at least two, and class "
+                "{name} has {number}: label more rows of it.",
+            )
         return make_plan(
             used,
             min_precision=self.min_precision,

@@ -165,7 +165,9 @@ def _score_folds(
     if folds is None:
         return np.full((1, len(sign)), np.nan), math.nan
     scores = np.full(folds.shape, np.nan)
-    tests = [(own, fold == number) for own, fold in zip(scores, folds, strict=True) for number in _numbers(fold)]
+    tests = [
+        (own, fold == number) for own, fold in zip(scores, folds, strict=True) for number in np.unique(fold[fold >= 0])
+    ]
     problems = [machine.problem(weight, trains & ~is_tested) for _, is_tested in tests]
     found = rounds.solve_many(problems, [rounds.solution] * len(problems))
     aucs = []
@@ -173,7 +175,3 @@ def _score_folds(
         own[is_tested] = solution.decision_values[is_tested]
         aucs.append(rank_auc(own[is_tested & (sign > 0)], own[is_tested & (sign == 0)]))
     return scores, float(np.mean(aucs))
-
-
-def _numbers(fold: np.ndarray) -> np.ndarray:
-    return np.unique(fold[fold >= 0])

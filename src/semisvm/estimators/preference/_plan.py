@@ -76,13 +76,26 @@ def make_plan(
     measures = labels.is_labeled if random_sample is None else labels.is_labeled & random_sample
     fair = Labels(labels.classes, np.where(measures, labels.codes, UNLABELED_CODE))
     if confidence is not None:
-        _check_something_is_asked(confidence, targets)
+        if not any(target.is_constrained for target in targets):
+            raise ValueError(
+                f"confidence={confidence} is for a minimum precision or recall, and none is asked for: pass "
+                "min_precision, min_recall or both, or leave confidence at None."
+            )
         certifies = draw_certificate_rows(fair, calibration_size, random)
     rest = Labels(labels.classes, np.where(certifies, UNLABELED_CODE, fair.codes))
     if random_sample is not None and (labels.is_labeled & ~random_sample).any():
-        _check_random_sample(rest)
+        refuse_rare(
+            rest,
+            "Thresholds are set on labels that are a random sample, and random_sample leaves {number} of class {name} "
+            f"for that, where at least {FEWEST_LABELS} are needed: label more rows drawn at random.",
+        )
     if calibration != "full":
-        _check_enough_labels(rest, calibration, has_certificate=confidence is not None)
+        left = "" if confidence is None else " without those of the certificate"
+        refuse_rare(
+            rest,
+            f"calibration={calibration!r} needs at least {FEWEST_LABELS} labeled rows of each class, and class "
+            f"{{name}} has {{number}}{left}: label more rows of it, or use calibration='full'.",
+        )
     learns = ~certifies
     if pool is not None:
         learns[np.delete(unlabeled, pool)] = False
@@ -140,12 +153,11 @@ def draw_folds(sign: np.ndarray, *, n_draws: int | None = None, seed: int = 0) -
 def draw_certificate_rows(labels: Labels, share: float, random: np.random.RandomState) -> np.ndarray:
     """Draw the labeled rows that are kept for the certificate: a mask, (n,)."""
     rows = np.flatnonzero(labels.is_labeled)
-    name, fewest = labels.rarest
-    if fewest < 2:
-        raise ValueError(
-            "A certificate takes labels that do not train, so each class needs at least two, and class "
-            f"{name!r} has {fewest}: label more rows of it, or leave confidence at None."
-        )
+    refuse_rare(
+        labels,
+        "A certificate takes labels that do not train, so each class needs at least two, and class {name} has "
+        "{number}: label more rows of it, or leave confidence at None.",
+    )
     order = random.permutation(len(rows))
     drawn = np.bincount(labels.codes[rows[order[: round(share * len(rows))]]], minlength=labels.n_classes)
     wanted = np.clip(drawn, 1, np.maximum(1, labels.n_of_class - FEWEST_LABELS))
@@ -162,33 +174,11 @@ def _first_of_each(codes: np.ndarray, wanted: np.ndarray, order: np.ndarray) -> 
     return chosen
 
 
-def _check_something_is_asked(confidence: float, targets: list[Target]) -> None:
-    if not any(target.is_constrained for target in targets):
-        raise ValueError(
-            f"confidence={confidence} is for a minimum precision or recall, and none is asked for: pass min_precision, "
-            "min_recall or both, or leave confidence at None."
-        )
-
-
-def _check_random_sample(labels: Labels) -> None:
-    name, fewest = labels.rarest
-    if fewest < FEWEST_LABELS:
-        raise ValueError(
-            f"Thresholds are set on labels that are a random sample, and random_sample leaves {fewest} of "
-            f"class {name!r} for that, where at least {FEWEST_LABELS} are needed: label "
-            "more rows drawn at random."
-        )
-
-
-def _check_enough_labels(labels: Labels, calibration: str, *, has_certificate: bool) -> None:
-    name, fewest = labels.rarest
-    if fewest < FEWEST_LABELS:
-        left = " without those of the certificate" if has_certificate else ""
-        raise ValueError(
-            f"calibration={calibration!r} needs at least {FEWEST_LABELS} labeled rows of each class, and "
-            f"class {name!r} has {fewest}{left}: label more rows of it, or use "
-            "calibration='full'."
-        )
+def refuse_rare(labels: Labels, message: str) -> None:
+    """Refuse labels of which a class has fewer than two; `message` has places for its {name} and their {number}."""
+    name, number = labels.rarest
+    if number < FEWEST_LABELS:
+        raise ValueError(message.format(name=repr(name), number=number))
 
 
 def _list_by_class(name: str, value: Any, classes: list) -> list[Any]:
