@@ -455,7 +455,7 @@ def make_wholes(kind, n=300, n_features=37):
 
 def source_of_wholes(X, gamma, monkeypatch, *, in_words=True, dtype=np.float32):
     monkeypatch.setattr(panel_source, "WORDS_PAY_FROM_ROWS", 1 if in_words else 10**9)
-    return panel_source.PanelSource(sparse.csr_matrix(X), make_formula("rbf", X, gamma=gamma), dtype)
+    return panel_source.sparse_source(sparse.csr_matrix(X), make_formula("rbf", X, gamma=gamma), dtype)
 
 
 def is_in_words(source):
@@ -502,7 +502,7 @@ def test_the_largest_sums_of_bytes_are_exact(monkeypatch):
     gamma = 1e-5
     source, out = source_of_wholes(X, gamma, monkeypatch), np.empty((3, 3), dtype=np.float32)
     assert is_in_words(source)
-    assert source.fits_panels
+    assert isinstance(source, panel_source.PanelSource)
     source.write(np.arange(3), out)
     distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     assert_allclose(out, np.exp(-gamma * distances), rtol=gamma * 4 * 2.0**31 * 2.0**-24)

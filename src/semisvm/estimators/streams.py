@@ -3,7 +3,7 @@
     rows     `semisvm.primal.Rows`; their class codes come with them, or are made from y
     prices   rules that are evaluated where the rows are
 
-The supervised machine is one primal problem for each pair of classes; `transductive.streamed` has label switching and
+The supervised machine is one primal problem for each pair of classes; `transductive` has label switching and
 annealing. The model is what a fit in memory has, without an entry per row.
 
 Methods that consider a bounded number of unlabeled rows (`PreferenceSVC`, `PreferenceClassifier`) need no sums: the

@@ -6,7 +6,7 @@ import numpy as np
 
 from semisvm.device import SOLVES_OF_A_SEQUENCE, budget_bytes, resolve
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula
-from semisvm.kernels.panel_source import PanelSource, scan_dense
+from semisvm.kernels.panel_source import scan_dense, sparse_source
 from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.sources import BlasSource, CallableSource, KernelSource, cross_kernel
 from semisvm.kernels.threads import for_each, n_threads
@@ -101,7 +101,7 @@ def make_source(X, formula: Formula, dtype) -> KernelSource:
     if formula.function is not None:
         return CallableSource(X, formula, dtype)
     if is_sparse_matrix(X):
-        return PanelSource(X, formula, dtype)
+        return sparse_source(X, formula, dtype)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     counts, mean, square = scan_dense(X)
     # |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common. So rows that are far from the
@@ -116,7 +116,7 @@ def make_source(X, formula: Formula, dtype) -> KernelSource:
         is_panel_work = n_nonzeros <= max(PANEL_PAYS_BELOW_NONZEROS, PANEL_PAYS_BELOW_SHARE * X.shape[1])
     else:
         is_panel_work = n_nonzeros <= PANEL_PAYS_BELOW_SHARE_UNFUSED * X.shape[1]
-    return PanelSource(X, formula, dtype, counts) if is_panel_work else BlasSource(X, formula, dtype)
+    return sparse_source(X, formula, dtype, counts) if is_panel_work else BlasSource(X, formula, dtype)
 
 
 def scores_of_new_rows(

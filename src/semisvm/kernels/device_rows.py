@@ -13,7 +13,7 @@ import triton.language as tl
 
 from semisvm.device import budget_bytes, free_bytes
 from semisvm.kernels.formula import Formula
-from semisvm.kernels.panel_source import PanelSource
+from semisvm.kernels.panel_source import SparseSource
 from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.sources import BlasSource
 from semisvm.kernels.torch_source import (
@@ -200,7 +200,7 @@ def on_device(kernel: KernelRows, device: str) -> DeviceRows:
 
 def _copy_to_device(kernel: CachedRows, place: Any) -> DeviceRows:
     source = kernel.source
-    if isinstance(source, BlasSource | PanelSource):
+    if isinstance(source, BlasSource | SparseSource):
         return DeviceRows(TorchDataSource(source.X, source.formula, kernel.dtype, place), kernel.dtype, place)
     K = kernel.values if isinstance(kernel, GivenRows) else kernel.fetch(np.arange(kernel.n_rows))
     return DeviceRows(TorchMatrixSource(K, kernel.dtype, place), kernel.dtype, place)

@@ -25,44 +25,61 @@ MOST_FEATURES_OF_WORDS = 33_000  # dot products of bytes must fit 32 bits
 SCIPY_ROWS = 64  # rows per sparse product of SciPy
 
 
-class PanelSource(KernelSource):
-    """Products over the non-zeros only, on every core, for sparse rows and short dense rows."""
+def sparse_source(X, formula: Formula, dtype, counts: np.ndarray | None = None) -> "SparseSource":
+    """The source of sparse rows, or of dense ones with so many non-zeros each."""
+    from semisvm.kernels.intrinsics import PANEL_WIDTH
+
+    fits_panels = X.shape[1] * PANEL_WIDTH * np.dtype(dtype).itemsize <= LARGEST_PANEL_BYTES
+    return (PanelSource if fits_panels else SparseSource)(X, formula, dtype, counts)
+
+
+class SparseSource(KernelSource):
+    """Products of SciPy over the non-zeros only, for rows of very many features."""
 
     def __init__(self, X, formula: Formula, dtype, counts: np.ndarray | None = None):
         self.formula, self.dtype, self.n_rows = formula, np.dtype(dtype), X.shape[0]
         self.X = _csr_of_sparse(X, dtype) if counts is None else _csr_of_dense(X, dtype, counts)
+        self.squares = _squares(self.X.indptr.astype(np.int64), self.X.data)
+        self.diagonal = formula.diagonal(self.squares)
+
+    def weighted_sum(self, rows, coefficients):
+        return linear_sum(self.X, rows, coefficients) if self.formula.name == "linear" else None
+
+    def write(self, rows, out):
+        for start in range(0, len(rows), SCIPY_ROWS):
+            part = slice(start, start + SCIPY_ROWS)
+            out[part] = (self.X[rows[part]] @ self.X.T).toarray()
+            apply_formula(self.formula, out[part], self.squares[rows[part]], self.squares)
+        out[np.arange(len(rows)), rows] = self.diagonal[rows]
+
+    def between(self, rows, columns):
+        dots = np.asarray((self.X[rows] @ self.X[columns].T).toarray(), dtype=self.dtype)
+        return finished(self, dots, rows, columns)
+
+
+class PanelSource(SparseSource):
+    """Products over the non-zeros only, on every core, for sparse rows and short dense rows.
+
+    A row made twice is equal to the last bit: each product is summed in an order that depends on its two rows alone.
+    """
+
+    def __init__(self, X, formula: Formula, dtype, counts: np.ndarray | None = None):
+        super().__init__(X, formula, dtype, counts)
         # Always of the same types: compiled code is made once for each.
         indptr, indices = self.X.indptr.astype(np.int64), self.X.indices.astype(np.int32, copy=False)
-        self.squares = _squares(indptr, self.X.data)
-        self.diagonal = formula.diagonal(self.squares)
         numbers = formula.numbers, self.X.shape[1]
         self.arrays = indptr, indices, self.X.data, self.squares, self.diagonal, *numbers
         if formula.name == "rbf" and self.dtype == np.float32 and self.n_rows >= WORDS_PAY_FROM_ROWS:
             self.arrays = _in_words(self.arrays) or self.arrays
 
-    def weighted_sum(self, rows, coefficients):
-        return linear_sum(self.X, rows, coefficients) if self.formula.name == "linear" else None
-
     @property
     def is_repeatable(self):
-        """Panels repeat: each product is summed in an order that depends on its two rows alone."""
-        return self.fits_panels
-
-    @property
-    def fits_panels(self):
-        """Whether there are few enough features for panels."""
-        from semisvm.kernels.intrinsics import PANEL_WIDTH
-
-        return self.X.shape[1] * PANEL_WIDTH * self.dtype.itemsize <= LARGEST_PANEL_BYTES
+        return True
 
     def write(self, rows, out):
         self.write_at(rows, out, np.arange(len(rows)))
 
     def write_at(self, rows, values, slots):
-        if not self.fits_panels:
-            self._write_by_scipy(rows, values, slots)
-            values[slots, rows] = self.diagonal[rows]
-            return
         from semisvm.kernels.compiled_panels import make_kernel_rows
 
         wanted, most = (rows, self._pairs(rows)), threads_worth(len(rows) * self.n_rows)
@@ -96,18 +113,12 @@ class PanelSource(KernelSource):
         return panel, panel_squares, panel_rows, sums, total, part, tile
 
     def fill_gram(self, G, order, n_known, row):
-        if not self.fits_panels:
-            super().fill_gram(G, order, n_known, row)
-            return
         from semisvm.kernels.compiled_panels import fill_gram
 
         wanted, most = (row, self._pairs(row[order])), threads_worth(len(order) * (len(order) - n_known))
         in_pieces(fill_gram, G, order, n_known, *wanted, self.arrays, most=most, memory=self._scratch)
 
     def spread(self, change, values, stored, stored_moves, slots, rows, moves):
-        if not self.fits_panels:
-            super().spread(change, values, stored, stored_moves, slots, rows, moves)
-            return
         if len(rows) == 0:  # a warm start whose rows are all in memory: nothing to prepare
             spread_rows(change, values, stored, stored_moves)
             return
@@ -116,17 +127,6 @@ class PanelSource(KernelSource):
         most = threads_worth((len(stored) // 4 + len(rows)) * self.n_rows)
         moved, made = (stored, stored_moves), (slots, rows, moves, self._pairs(rows))
         in_pieces(spread_moves, change, values, *moved, *made, self.arrays, most=most, memory=self._scratch)
-
-    def between(self, rows, columns):
-        dots = np.asarray((self.X[rows] @ self.X[columns].T).toarray(), dtype=self.dtype)
-        return finished(self, dots, rows, columns)
-
-    def _write_by_scipy(self, rows, values, slots):
-        for start in range(0, len(rows), SCIPY_ROWS):
-            part = slice(start, start + SCIPY_ROWS)
-            block = np.asarray((self.X[rows[part]] @ self.X.T).toarray(), dtype=self.dtype)
-            apply_formula(self.formula, block, self.squares[rows[part]], self.squares)
-            values[slots[part]] = block
 
 
 def _csr_of_sparse(X, dtype):

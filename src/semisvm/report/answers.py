@@ -104,7 +104,7 @@ def _answer(key: str, name: str, summary: FitSummary) -> dict[str, Any]:
         "table": table,
         "listed": [] if table is None else _listed_thresholds(table),
         "bins": bins,
-        "alt": {"curve": "" if table is None else _curve_alt(table), "bins": _bins_alt(scores)},
+        "bins_alt": _bins_alt(scores),
         "priors": None,
     }
     drawn = {
@@ -187,15 +187,6 @@ def _costs(costs: ErrorCosts | None, target: Target) -> dict[str, Any]:
         return {"missed": costs.missed, "accepted": costs.accepted, "known": True}
     missed, accepted = target.costs or (1.0, 1.0)
     return {"missed": missed, "accepted": accepted, "known": target.costs is not None}
-
-
-def _curve_alt(table: ThresholdTable) -> str:
-    where = "In the middle" if table.chosen is None else "At the chosen threshold"
-    columns, k = table.columns, table.start
-    return (
-        f"Precision against recall over {len(columns['cut'])} thresholds. {where} precision is "
-        f"{rate(columns['precision'][k])} and recall is {rate(columns['recall'][k])}."
-    )
 
 
 def _bins_alt(scores: UsableScores) -> str:

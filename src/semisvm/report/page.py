@@ -30,7 +30,7 @@ from semisvm.estimators.progress import RoundRecord
 from semisvm.report import wording
 from semisvm.report.answers import describe_answers, plain_ends
 from semisvm.report.charts import changing_columns, finite_or_none
-from semisvm.report.wording import column_title, listing_of, table_cell
+from semisvm.report.wording import ROUNDS, column_title, listing_of
 from semisvm.tables.disk import whole_file
 from semisvm.tables.evaluate import summarize_estimator
 from semisvm.tables.first_screen import first_screen
@@ -40,7 +40,6 @@ SCRIPTS = ("d3.min.js", "plot.umd.min.js", "page.js")
 MOST_SUGGESTED = 50
 MOST_LISTED = 400  # rounds
 MOST_DRAWN = 8  # numbers of rounds
-NO_ROUNDS = "This method has no rounds: it is trained once."
 MOST_COLUMNS = 8
 MOST_FEATURES = 500
 # Control characters and code points that are no characters: HTML forbids them, and UTF-8 has no half surrogate pair.
@@ -155,7 +154,6 @@ def render_page(summary: FitSummary, model: str = "MODEL") -> str:
         rounds=rounds,
         compared=compared,
         campaign=summary.campaign,
-        campaign_alt="" if summary.campaign is None else _campaign_alt(summary.campaign),
         suggested=summary.suggestions[:MOST_SUGGESTED],
         columns=columns[:MOST_COLUMNS],
         n_left_out=(max(0, len(summary.suggestions) - MOST_SUGGESTED), max(0, len(columns) - MOST_COLUMNS)),
@@ -186,15 +184,8 @@ def _draw_campaign(found: CampaignSummary) -> dict[str, Any]:
     return {"labels": found.labels, "paths": found.paths, "certified_at": found.certified_at, "prices": prices}
 
 
-def _campaign_alt(found: CampaignSummary) -> str:
-    done = [n for n in found.certified_at if n is not None]
-    told = f"{len(done)} of {len(found.thresholds)} thresholds were certified"
-    first = f", the first after {min(done)} labels" if done else ""
-    return f"Evidence of each threshold against the number of labels: {told}{first}. The table below holds the figures."
-
-
 def _describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
-    """Return a table of the records, and the columns of numbers that change, for small charts."""
+    """Return the records and the columns of a table of them, and the numbers that change, for small charts."""
     listing = listing_of(records)
     if listing is not None and "weight" in listing.columns:
         records = sorted(records, key=lambda record: -(finite_or_none(record.details.get("weight")) or 0.0))
@@ -205,19 +196,14 @@ def _describe_rounds(records: Sequence[RoundRecord]) -> dict[str, Any]:
     else:
         titles = {name: column_title(name) for name in _columns_in_use(shown)}
     changing = changing_columns(records) if listing is None else {}
+    drawn = [{"name": column_title(name), "lines": list(lines.items())} for name, lines in changing.items()]
     return {
-        "title": "What each round did" if listing is None else listing.title,
-        "unit": "rounds" if listing is None else listing.unit,
-        "about": "" if listing is None else listing.about,
-        "names": list(titles.values()),
-        "lines": [[table_cell(record.get(name)) for name in titles] for record in shown],
-        "problems": list(dict.fromkeys(problem for lines in changing.values() for problem in lines)),
-        "drawn": [
-            {"name": column_title(name), "lines": list(lines.items())}
-            for name, lines in list(changing.items())[:MOST_DRAWN]
-        ],
+        "listing": listing or ROUNDS,
+        "titles": titles,
+        "records": shown,
         "left_out": len(records) - len(shown),
-        "missing": "" if records else NO_ROUNDS,
+        "problems": list(dict.fromkeys(problem for lines in changing.values() for problem in lines)),
+        "drawn": drawn[:MOST_DRAWN],
     }
 
 

@@ -221,7 +221,7 @@ TITLES = {"n_iter": "iterations"}
 
 @dataclass(frozen=True)
 class Listing:
-    """How records that do not follow each other are listed: what they are, and which of their figures are shown."""
+    """How records are listed: what they are, and which of their figures are shown, if not all."""
 
     title: str
     unit: str
@@ -229,7 +229,8 @@ class Listing:
     columns: dict[str, str]
 
 
-# By the detail that tells such records. The place of a record in the order of trying says nothing.
+ROUNDS = Listing("What each round did", "rounds", "", {})
+# Records that are no rounds, by the detail that tells them. Their place in the order of trying says nothing.
 LISTINGS = {
     "candidate": Listing(
         "Ways to use the unlabeled rows",

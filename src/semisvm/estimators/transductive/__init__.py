@@ -29,9 +29,8 @@ from semisvm.estimators.equal_rows import arrange_by_content, merge_unlabeled_co
 from semisvm.estimators.problem import Loss, Solver, TrainingProblem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import StreamProblem, StreamRounds
-from semisvm.estimators.transductive.relaxed import RampMachine, SoftMachine
-from semisvm.estimators.transductive.streamed import StreamedMachine
-from semisvm.estimators.transductive.switching import SwitchMachine
+from semisvm.estimators.transductive.relaxed import RampMachine, SoftMachine, StreamedAnnealing
+from semisvm.estimators.transductive.switching import StreamedSwitching, SwitchMachine
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
@@ -203,8 +202,15 @@ class TransductiveSVC(BaseSVC):
         return found
 
     def _fit_stream_pair(self, pair: Pair, rounds: StreamRounds) -> BinaryFit:
-        machine = StreamedMachine(rounds, pair, self.C, self._price_of_unlabeled)
-        return machine.run(self.algorithm, self.positive_fraction)
+        kind = StreamedAnnealing if self.algorithm == "anneal" else StreamedSwitching
+        machine, share = kind(rounds, pair, self.C, self._price_of_unlabeled), None
+        with rounds.until_stopped():
+            supervised = rounds.solve_prices(machine.labeled, rounds.problem.labeled_rows())
+            share = machine.settle_share(self.positive_fraction)
+            rounds.done(objective=supervised.objective, positive_fraction=share.value)
+            if rounds.problem.n_of_class.sum() < rounds.problem.rows.n_rows:
+                machine.use_unlabeled(share)
+        return rounds.fit(outcome=share)
 
     def _fit_binary(self, task: BinaryTask) -> BinaryFit:
         machine, rounds, share = self._machine(task), Rounds(task), None

@@ -36,7 +36,8 @@ piece of either sign; for given f the best p is
     p_j = 1 / (1 + exp((g_j - nu) / T)),     g_j = max(0, 1 - f(x_j)) - max(0, 1 + f(x_j)),
 
 with nu such that mean p is right (costs multiply the two terms of g). At the end the highest rows are called
-positive, and label switching makes sure that no pair is left to improve.
+positive, and label switching makes sure that no pair is left to improve. Of rows that are not in memory, p_j is a
+function of the last model, the temperature and nu (`primal.ranks`).
 """
 
 from __future__ import annotations
@@ -52,9 +53,10 @@ from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.class_shares import PositiveShare
 from semisvm.estimators.problem import LinearRows
 from semisvm.estimators.rounds import Rounds, Solution, losses_at, slack, squared_norm
-from semisvm.estimators.transductive.switching import Level, are_better, guess_share, switch_at
+from semisvm.estimators.transductive.switching import Level, StreamedSwitching, are_better, guess_share, switch_at
 from semisvm.kernels.virtual import VirtualRows
 from semisvm.primal import GivenPrices, PrimalProblem, PrimalSolution
+from semisvm.primal.ranks import SoftLabels, SoftPrices, soft_level, sum_soft
 
 # Each round's decrease is at least what the tangents gained; below this share of the objective it is rounding.
 LEAST_PROGRESS_OF_CCCP = 1e-9
@@ -255,3 +257,27 @@ def _one_variable_per_row(solution: Solution) -> Solution:
     if isinstance(solution, PrimalSolution):
         return solution
     return replace(solution, beta=solution.row_beta, gradient=solution.scores, row=None)
+
+
+class StreamedAnnealing(StreamedSwitching):
+    """Annealing on rows that are not in memory."""
+
+    def approach(self, share: PositiveShare) -> None:
+        """Follow the solution of soft labels from a high temperature to a low one."""
+        temperature, soft = FIRST_TEMPERATURE, None
+        while temperature > LAST_TEMPERATURE:
+            for turn in range(MOST_TURNS):
+                before, soft = soft, self._soften(temperature, share)
+                _, _, change, undecided, total = self.problem.rows.sum_over(sum_soft, soft, before)
+                if turn > 0 and change < SETTLED * total:
+                    break
+                prices = SoftPrices(self.labeled, soft, self.C_unlabeled)
+                objective = self.rounds.solve_prices(prices, tol=ANNEALING_TOL).objective
+                told = {"temperature": temperature, "change": change / total, "undecided": undecided / total}
+                self.rounds.done(objective=objective, **told)
+            temperature /= COOLING
+
+    def _soften(self, temperature: float, share: PositiveShare) -> SoftLabels:
+        found, cost_of = self.rounds.solution, self.cost_of
+        soft = SoftLabels(found.w, found.bias, temperature, 0.0, cost_of[+1], cost_of[-1], self.problem.loss)
+        return soft_level(self.problem.rows, soft, share.value)

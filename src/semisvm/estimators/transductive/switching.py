@@ -10,6 +10,14 @@ SVM. Two rows of opposite guesses are switched when that lowers the objective at
 can only lower it further, so within a level of the price the objective falls with every switch, and switching ends.
 The price of unlabeled rows is raised from next to nothing to C_unlabeled, doubling, so that the first guesses do
 not decide everything; in the primal form with many rows it grows tenfold, because a level takes passes over all rows.
+
+Rows that are not in memory have no state of their own (`StreamedSwitching`). A pair of guesses is worth switching
+exactly when the row guessed negative has the higher score, at any prices of the two classes, so switching all pairs
+that pay is labeling by rank. A guess is then a function of the last model and one number,
+
+    positive where  <w, x> + bias >= line,
+
+the line being the quantile of the scores that leaves the share of positives above it (`primal.ranks`).
 """
 
 from collections.abc import Iterator
@@ -19,11 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.estimators.binary import BinaryTask
-from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows, unlabeled_rows
+from semisvm.estimators.binary import BinaryTask, Pair
+from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows, share_of_labels, unlabeled_rows
 from semisvm.estimators.problem import LinearRows, lower_bound
 from semisvm.estimators.rounds import Rounds, Solution, hinge_problem, losses_at, primal_objective
-from semisvm.primal import PrimalSolution
+from semisvm.estimators.streams import StreamRounds
+from semisvm.primal import ClassPrices, PrimalSolution
+from semisvm.primal.ranks import RankPrices, count_changed, score_quantile, weigh_classes, weigh_unlabeled
 
 FIRST_PRICE = 1e-5
 ROWS_FOR_FEW_PRICES, FACTOR_OF_MANY = 50_000, 10.0
@@ -33,6 +43,9 @@ KEPT_PROMISE = 0.5
 TOL_FACTOR_OF_PROMISES = 0.1
 ROUGH_TOL = 0.1
 TOL_ON_THE_WAY = 1e-2
+MOST_TURNS_PER_PRICE = 20  # of rows out of memory
+
+Guess = tuple[np.ndarray, float, float]  # of rows out of memory: w, bias, line
 
 
 @dataclass(frozen=True)
@@ -200,3 +213,73 @@ def _solve_to_below(rounds: Rounds, level: Level, sign, promised: float) -> tupl
         solution = rounds.solve(level.problem(sign), tol=TOL_FACTOR_OF_PROMISES * (level.tol or rounds.tol))
         objective = level.objective(solution, sign)
     return solution, objective
+
+
+class StreamedSwitching:
+    """Label switching on rows that are not in memory; one binary problem, whose labeled rows are solved already."""
+
+    def __init__(self, rounds: StreamRounds, pair: Pair, C: float, C_unlabeled: float):
+        self.rounds, self.C_unlabeled = rounds, C_unlabeled
+        self.problem = problem = rounds.problem
+        self.labeled = ClassPrices(pair.positive, pair.negative, C * problem.price)
+        rest = [code for code in range(problem.labels.n_classes) if code != pair.positive]
+        others = rest if pair.negative is None else [pair.negative]
+        self.classes = [pair.positive, *others]
+        self.cost_of = {+1: float(problem.price[pair.positive]), -1: float(np.mean(problem.price[others]))}
+
+    def settle_share(self, asked: Any) -> PositiveShare:
+        """Settle what `positive_fraction` asks for, by the machine of the labeled rows."""
+        problem, found = self.problem, self.rounds.solution
+        weight = problem.labeled_rows().sum_over(weigh_classes, problem.labels.n_classes)[self.classes]
+        n_labeled = int(problem.n_of_class[self.classes].sum())
+        share = share_of_labels(asked, float(weight[0] / weight.sum()), n_labeled)
+        if asked != "estimated":
+            return share
+        edges = np.array([-np.inf, -found.bias, np.inf])
+        below, above = problem.rows.sum_over(weigh_unlabeled, found.w, edges)
+        return share.towards(float(above / (above + below))) if above + below > 0 else share
+
+    def use_unlabeled(self, share: PositiveShare) -> None:
+        """Guess by rank, find a way to the last price, and switch there."""
+        first = self._guess(share)
+        self.approach(share)
+        last = self._switch_at(self.C_unlabeled, share)
+        # Each price lowers its own objective: the first guesses may have a lower one at the last.
+        if not self._differ(first, last):
+            return
+        rounds, best, prices = self.rounds, self.rounds.solution, self._prices_of(first, self.C_unlabeled)
+        rough = rounds.solve_prices(prices, tol=ROUGH_TOL)
+        rounds.go_back(best)
+        if rough.bound < best.objective:
+            full = rounds.solve_prices(prices)
+            rounds.go_back(best)
+            if full.objective < best.objective:
+                self._switch_at(self.C_unlabeled, share, guess=first)
+
+    def approach(self, share: PositiveShare) -> None:
+        """Switch at prices that rise to the last one, which is not among them."""
+        price = FIRST_PRICE * self.C_unlabeled
+        while price < self.C_unlabeled * (1 - 1e-9):
+            self._switch_at(price, share, tol=TOL_ON_THE_WAY)
+            price *= FACTOR_OF_MANY
+
+    def _guess(self, share: PositiveShare) -> Guess:
+        w, bias = self.rounds.solution.w, self.rounds.solution.bias
+        return w, bias, score_quantile(self.problem.rows, w, bias, 1 - share.value)
+
+    def _switch_at(self, price: float, share: PositiveShare, tol: float = 0.0, guess: Guess | None = None) -> Guess:
+        """Take turns between the machine and its guesses at one price until no guess changes."""
+        guess = self._guess(share) if guess is None else guess
+        for _ in range(MOST_TURNS_PER_PRICE):
+            found = self.rounds.solve_prices(self._prices_of(guess, price), tol=tol)
+            self.rounds.done(objective=found.objective, price=price)
+            before, guess = guess, self._guess(share)
+            if not self._differ(before, guess):
+                return before
+        return guess
+
+    def _prices_of(self, guess: Guess, price: float) -> RankPrices:
+        return RankPrices(self.labeled, *guess, price * self.cost_of[+1], price * self.cost_of[-1])
+
+    def _differ(self, one: Guess, other: Guess) -> bool:
+        return bool(self.problem.rows.sum_over(count_changed, *one, *other)[0] > 0)
