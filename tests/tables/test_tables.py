@@ -161,6 +161,22 @@ def test_files_of_different_formats_make_one_table(tmp_path):
         assert types == ["number", "date", "category"]
 
 
+def test_truth_values_are_the_same_in_every_format_and_in_python(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"flag": rng.random(80) < 0.5, "size": rng.normal(size=80)})
+    paths = [tmp_path / "t.csv", tmp_path / "t.parquet"]
+    table = frame.assign(y=np.where(frame["flag"], "yes", "no"))
+    table.to_csv(paths[0], index=False)
+    table.to_parquet(paths[1])
+    for path in paths:
+        rows = read_training([path], "y")
+        encoder = TableEncoder(rows.columns).fit(rows.rows)
+        expected = encoder.transform(rows.rows)
+        for other in (frame, *(read_training([one], "y").rows for one in paths)):
+            assert_allclose(encoder.transform(other), expected)
+            assert encoder.typed(other)[0]["flag"].tolist() == encoder.typed(rows.rows)[0]["flag"].tolist()
+
+
 def test_numbers_that_are_categories_keep_all_their_digits():
     cells = pd.Series([1234567.0, 1234568.0, 0.5, np.nan, np.inf])
     assert typed_column(Column("c", "category"), cells).tolist() == ["1234567", "1234568", "0.5", "", "inf"]

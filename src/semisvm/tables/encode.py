@@ -12,8 +12,7 @@ There are other preparations ("views") of the same columns, which are candidates
     latent      text as the first 100 singular vectors of TF-IDF, learned from all rows: words that occur together
 
 The matrix is sparse where most of it is zero. Everything is learned from features only, never from labels, so labeled
-and unlabeled rows count the same. `MatrixEncoder` is for files of bare numbers. `RowForms` (in
-`training`) holds rows in all forms that a fit uses.
+and unlabeled rows count the same. `MatrixEncoder` is for files of bare numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from semisvm.matrices import is_sparse_matrix
+from semisvm.matrices import as_dense, is_sparse_matrix
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.column_facts import LARGEST_NUMBER, facts_of
 from semisvm.tables.columns import Column, as_read, settle_columns, typed_column
@@ -46,6 +45,7 @@ DATE_PARTS = ("day", "year sin", "year cos", "week sin", "week cos", "time sin",
 # A date has five parts that vary (the time of day rarely does). Together they count as much as one number. So do a
 # category and a text, which has length 1.
 WEIGHT_OF_DATE_PARTS = 5**-0.5
+TRUTH_WORDS = ("true", "True", "TRUE", "false", "False", "FALSE")
 WORD = r"(?u)\w+|[^\w\s]+"  # a run of punctuation is a word too: "!!!" tells spam from ham
 
 
@@ -138,9 +138,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray or CSR matrix of shape (n_rows, n_encoded)
             The encoded rows.
         """
-        X = self.transformer_.transform(self._typed(frame))
-        is_sparse = is_sparse_matrix(X)
-        return X.tocsr() if is_sparse else np.ascontiguousarray(X, dtype=np.float64)
+        X = self.transformer_.transform(self._spelled_as_known(self._typed(frame)))
+        return X.tocsr() if is_sparse_matrix(X) else np.ascontiguousarray(X, dtype=np.float64)
 
     @with_shared_docs
     def typed(self, frame: pandas.DataFrame) -> tuple[pandas.DataFrame, dict[str, list[str]]]:
@@ -159,7 +158,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         import pandas
 
-        typed = self._typed(frame)
+        typed = self._spelled_as_known(self._typed(frame))
         found: dict[str, Any] = {}
         groups: dict[str, list[str]] = {"number": [], "category": [], "text": []}
         for column in self.columns_:
@@ -193,15 +192,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         names = {type: [c.name for c in self.columns_ if c.type == type] for type in ("number", "date", "category")}
         impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-        scale = _scaler(self.view, n_rows)
+        one_hot = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES)
         parts: list[tuple[str, Any, Any]] = [
-            ("number", make_pipeline(impute, scale), names["number"]),
+            ("number", make_pipeline(impute, _scaler(self.view, n_rows)), names["number"]),
             ("date", make_pipeline(DateParts(), impute, _scaler(STANDARD, n_rows)), names["date"]),
-            (
-                "category",
-                OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES),
-                names["category"],
-            ),
+            ("category", one_hot, names["category"]),
         ]
         for column in self.columns_:
             if column.type == "text":
@@ -217,6 +212,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if name not in frame.columns:
                 raise ValueError(f"there is no column {name!r}")
         return pandas.DataFrame({c.name: typed_column(c, frame[c.name]) for c in self.columns_}, copy=False)
+
+    def _spelled_as_known(self, typed: pandas.DataFrame) -> pandas.DataFrame:
+        """Spell truth values as the rows of the fit do: "True" in pandas and its CSV files, "true" in Parquet files."""
+        parts = self.transformer_.named_transformers_ if hasattr(self, "transformer_") else {}
+        names = [c.name for c in self.columns_ if c.type == "category"]
+        for name, categories in zip(names, getattr(parts.get("category"), "categories_", ()), strict=False):
+            there = [word for word in TRUTH_WORDS if word in categories]
+            known = {word.lower(): word for word in there}
+            other = {word: known[word.lower()] for word in TRUTH_WORDS if word not in there and word.lower() in known}
+            typed[name] = typed[name].replace(other) if other else typed[name]
+        return typed
 
 
 def _scaler(view: str, n_rows: int) -> Any:
@@ -321,5 +327,4 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"rows have {X.shape[1]} features where the model knows {self.n_features_in_}")
         if self.scaler_ is None:
             return sparse.csr_matrix(X)
-        is_sparse = is_sparse_matrix(X)
-        return self.scaler_.transform(X.toarray() if is_sparse else X)
+        return self.scaler_.transform(as_dense(X))
