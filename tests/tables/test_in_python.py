@@ -167,6 +167,17 @@ def test_the_report_of_a_table_model_or_a_pipeline_knows_what_was_asked_of_it(mo
     assert list(summary.audits["1"]) == list(pipeline[-1].audit_)
 
 
+@pytest.mark.parametrize("min_recall", [None, 0.8])
+def test_a_model_of_positives_only_is_judged_by_labels_of_both_classes(moons, tmp_path, min_recall):
+    X, y, _ = moons
+    known = np.where((y == 1) & (np.arange(200) < 120), 1, -1)
+    model = semisvm.PositiveUnlabeledSVC(min_recall=min_recall, random_state=0).fit(X, known)
+    point = summarize_estimator(model, X[120:], y[120:]).operating_points["1"]
+    assert point.target.min_recall == min_recall
+    assert point.precision.value == pytest.approx(precision_score(y[120:], model.predict(X[120:])))
+    semisvm.write_report(model, X[120:], y[120:], tmp_path / "r.html")
+
+
 def test_the_report_of_an_average_says_what_carried_the_weight(moons, tmp_path):
     X, y, hidden = moons
     model = semisvm.AutoSVC().fit(X, hidden)

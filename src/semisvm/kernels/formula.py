@@ -111,6 +111,17 @@ class Formula:
         """The formula as compiled code takes it: which one it is, gamma, coef0, degree."""
         return np.array([DOT_FORMULAS.index(self.name), self.gamma, self.coef0, self.degree], dtype=np.float64)
 
+    def as_pairwise(self) -> dict[str, Any]:
+        """Return the kernel as arguments of ``sklearn.metrics.pairwise.pairwise_kernels``.
+
+        Returns
+        -------
+        dict
+            Keyword arguments.
+        """
+        parameters = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
+        return {"metric": self.name, "filter_params": True, **parameters}
+
 
 def make_formula(
     kernel: Any,

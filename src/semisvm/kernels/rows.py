@@ -243,6 +243,21 @@ class CachedRows:
         self.source.spread(scores, self.values, *stored, nowhere, absent, coefficients[absent])
         return scores
 
+    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return kernel values between a few rows and a few columns, made without whole rows.
+
+        Parameters
+        ----------
+        rows, columns : ndarray of int
+            Indices of data rows.
+
+        Returns
+        -------
+        ndarray of shape (len(rows), len(columns))
+            K[rows][:, columns].
+        """
+        return self.source.between(rows, columns)
+
     def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """Return the change of K @ coefficients when the coefficients of some rows move, on every core.
 

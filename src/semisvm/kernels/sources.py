@@ -205,8 +205,7 @@ class CallableSource(KernelSource):
 def cross_kernel(formula: Formula, left, right) -> np.ndarray:
     """Return the kernel values between two blocks of rows, in the precision of the data."""
     if formula.function is None:
-        parameters = {"gamma": formula.gamma, "coef0": formula.coef0, "degree": formula.degree}
-        return pairwise_kernels(left, right, metric=formula.name, filter_params=True, **parameters)
+        return pairwise_kernels(left, right, **formula.as_pairwise())
     values = np.asarray(formula.function(left, right))
     wanted = (left.shape[0], right.shape[0])
     if values.shape != wanted:

@@ -144,7 +144,7 @@ class ExtendedSource(KernelSource):
         data_at, mean_at = (np.flatnonzero(columns < self.n_data), np.flatnonzero(columns >= self.n_data))
         data_rows, data_columns = self.rows[rows[data]], self.rows[columns[data_at]]
         means, mean_columns = rows[mean] - self.n_data, columns[mean_at] - self.n_data
-        block[data[:, None], data_at] = cast(CachedRows, self.kernel).source.between(data_rows, data_columns)
+        block[data[:, None], data_at] = cast(CachedRows, self.kernel).between(data_rows, data_columns)
         block[data[:, None], mean_at] = self.with_means[mean_columns[:, None], data_rows].T
         block[mean[:, None], data_at] = self.with_means[means[:, None], data_columns]
         block[mean[:, None], mean_at] = self.between_means[means[:, None], mean_columns]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.decision import OperatingPoint, Target, measure
+from semisvm.decision import OperatingPoint, PositiveUnlabeledPoint, Target, measure
 from semisvm.errors import DataError, fault
 from semisvm.estimators import METHODS
 from semisvm.labels import encode
@@ -239,7 +239,7 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
         fitted = model[-1] if hasattr(model, "steps") else model
         asked, audits = (getattr(fitted, name, None) or {} for name in ("operating_points_", "audits_"))
     classes = Classes(tuple(known), False)
-    targets = {str(name): point.target for name, point in asked.items() if point is not None}
+    targets = {str(name): _target_of(point) for name, point in asked.items() if point is not None}
     by_class = isinstance(model, Model) and model.has_class_thresholds
     found = Findings(
         points=_points(labeled, true, classes.names, targets, by_class=by_class),
@@ -253,6 +253,11 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
     notes = (MEASURED_ON_GIVEN_ROWS, *say_weights(fitted))
     summary = summarize(training, MethodSummary(*names, "It was given.", _plain(model)), fitted, found, notes=notes)
     return replace(summary, title=f"{class_name} on {len(true):,} labeled rows")
+
+
+def _target_of(point: OperatingPoint | PositiveUnlabeledPoint) -> Target:
+    """What was asked of a threshold; without labels of negatives that is a recall, or nothing."""
+    return point.target if isinstance(point, OperatingPoint) else Target(min_recall=point.min_recall)
 
 
 def _plain(model: Any) -> dict[str, Any]:
