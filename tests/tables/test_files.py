@@ -1,5 +1,6 @@
 """Model files: complete, without pickle, and of known types only."""
 
+import dataclasses
 import io
 import json
 import os
@@ -307,6 +308,15 @@ def test_a_summary_of_other_types_is_refused(tmp_path, place, value):
         new.writestr(files.DIGEST, files._digest(new))
     with pytest.raises(DataError, match="can't be read as a model"):
         semisvm.load(path)
+
+
+def test_a_model_whose_summary_lacks_a_score_can_be_saved_and_loaded(tmp_path):
+    model = fit_model(training(160), Settings(), method="supervised").model
+    sample = model.summary.scores["yes"]
+    lacking = dataclasses.replace(sample, labeled=(np.nan, *sample.labeled[1:]))
+    model.summary = dataclasses.replace(model.summary, scores={"yes": lacking})
+    found = semisvm.load(semisvm.save(model, tmp_path / "m.skops")).summary.scores["yes"]
+    np.testing.assert_array_equal(found.labeled, lacking.labeled)
 
 
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])

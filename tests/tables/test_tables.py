@@ -137,6 +137,35 @@ def test_a_marker_and_a_second_file_make_unlabeled_rows(tmp_path):
     assert read_training([first], "y", unlabeled="?", positive="no").classes.names == ("yes", "no")
 
 
+def test_files_of_different_formats_make_one_table(tmp_path):
+    """Text in one file, numbers and dates in another; columns that are empty in one of two Parquet files."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(size=60),
+            "day": pd.date_range("2024-01-01", periods=60),
+            "store": rng.choice([1234567.0, 1234568.0], 60),
+            "y": ["yes", "no"] * 30,
+        }
+    )
+    labeled, pool, empty = tmp_path / "labeled.csv", tmp_path / "pool.parquet", tmp_path / "empty.parquet"
+    frame[:30].astype({"store": int}).to_csv(labeled, index=False)
+    frame[30:].to_parquet(pool)
+    rows = read_training([labeled], "y", unlabeled_data=[pool], types={"store": "category"})
+    assert [column.type for column in rows.columns] == ["number", "date", "category"]
+    known = TableEncoder(rows.columns).fit(rows.rows)
+    assert_allclose(known.transform(rows.rows), known.transform(frame))
+    frame[:30].assign(size=None, day=None).to_parquet(empty)
+    for files in ([pool, empty], [empty, pool]):
+        types = [column.type for column in read_training(files, "y", types={"store": "category"}).columns]
+        assert types == ["number", "date", "category"]
+
+
+def test_numbers_that_are_categories_keep_all_their_digits():
+    cells = pd.Series([1234567.0, 1234568.0, 0.5, np.nan, np.inf])
+    assert typed_column(Column("c", "category"), cells).tolist() == ["1234567", "1234568", "0.5", "", "inf"]
+
+
 def test_costs_are_read_by_class_and_by_matrix(tmp_path):
     classes = Classes(("ham", "spam"), False)
     assert parse_costs("spam=10, ham=1", classes) == {"spam": 10.0, "ham": 1.0}

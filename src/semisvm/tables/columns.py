@@ -213,8 +213,7 @@ def typed_column(column: Column, cells: pandas.Series) -> Any:
         return _numbers(column, cells)
     if column.type == "date":
         return _dates(column, cells)
-    if cells.dtype.kind == "f":  # numbers that are categories
-        return np.array(["" if np.isnan(cell) else f"{cell:g}" for cell in cells.to_numpy()], dtype=object)
+    cells = as_text(cells)
     return cells.astype(object).where(cells.notna(), "").astype(str).str.strip().to_numpy(dtype=object)
 
 
@@ -228,7 +227,15 @@ def as_read(cells: pandas.Series) -> pandas.Series:
         return cells.dt.tz_convert(None) if getattr(cells.dtype, "tz", None) is not None else cells
     if is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype):
         return cells.astype("Float64").astype("float64")
-    return cells.astype("object").where(cells.notna(), None).map(str, na_action="ignore").astype("str")
+    return as_text(cells.astype("object").where(cells.notna(), None))
+
+
+def as_text(cells: pandas.Series) -> pandas.Series:
+    """Return the cells of a reader as they would be in a text file: whole numbers without a point, all digits."""
+    if cells.dtype == "str":
+        return cells
+    is_float = cells.dtype.kind == "f"
+    return cells.map(lambda cell: str(plain_cell(cell) if is_float else cell), na_action="ignore").astype("str")
 
 
 def _numbers(column: Column, cells: pandas.Series) -> np.ndarray:
@@ -274,6 +281,6 @@ def plain_cell(value: Any) -> Any:
         return None
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and value == int(value):
+    if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, bool | int | float | str) else str(value)

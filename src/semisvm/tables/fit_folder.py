@@ -30,7 +30,7 @@ from semisvm.tables.column_facts import ColumnFacts
 from semisvm.tables.compare import compare_methods
 from semisvm.tables.disk import whole_file
 from semisvm.tables.fit import AUTO, Fitted, Stages, fit_model
-from semisvm.tables.folders import Survey, SurveyPlan, files_of, survey_file, with_kinds
+from semisvm.tables.folders import Survey, SurveyPlan, files_of, join_frames, survey_file, with_kinds
 from semisvm.tables.held_out import BASELINE
 from semisvm.tables.methods import Settings, StoppedError, Tell, fit_quietly, make_estimator, say_nothing
 from semisvm.tables.partition_encoder import blank_encoder, count_file, make_encoder, spans_around_medians
@@ -74,7 +74,7 @@ def read_folder(
         raise fault(first.path, "a file without named columns is read alone", "Give the path of this file")
     if target is not None and not any(target in (reader.names or ()) for reader in readers):
         first.require(target)
-    target = check_request(first, path, target, drop, types or {}, decimal)
+    target, wanted = check_request(first, path, target, drop, types or {}, decimal)
     names = tuple(name for name in first.names if name not in {target, *drop})
     plan = SurveyPlan(target, unlabeled, names, files[0], decimal, MOST_LABELED_KEPT, MOST_UNLABELED_KEPT)
     found: Survey = workers.gather(survey_file, files, plan, tell=tell, what="Looking through the files")
@@ -83,12 +83,12 @@ def read_folder(
     for text, n in found.labels.items():
         labels[same.get(text, text)] += n
     classes = settle_classes(labels, path, target, positive=positive, mark=unlabeled, may_be_one_class=True)
-    ways = _column_of_ways(found.facts, drawn, {*drop, *(types or {})})
+    ways = _column_of_ways(found.facts, drawn, {*drop, *wanted})
     if drawn is not None and ways is None:
         reason = f"the column {drawn!r} does not say how rows were drawn"
         raise fault(folder, reason, f"It may hold {', '.join(map(repr, WAYS))}, or nothing")
     of_features = {name: facts for name, facts in found.facts.items() if name != ways}
-    columns, about = settle_features(path, of_features, types or {}, decimal, drop)
+    columns, about = settle_features(path, of_features, wanted, decimal, drop)
     frame, drawn_rows = _gathered(found)
     typed, groups = blank_encoder(columns).typed(frame)
     X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
@@ -137,7 +137,9 @@ def _gathered(found: Survey) -> tuple[Any, Any]:
     import pandas
 
     parts = [one for one in (found.labeled, found.unlabeled) if len(one.about)]
-    frame = with_kinds(pandas.concat([one.frame for one in parts], ignore_index=True), found.kinds)
+    frame = with_kinds(
+        join_frames([one.frame for one in parts]), {name: kind for name, (kind, _) in found.kinds.items()}
+    )
     about = pandas.concat([one.about.assign(weight=one.n / len(one.about)) for one in parts], ignore_index=True)
     number = {name: place for place, (name, _) in enumerate(found.files)}
     order = np.lexsort((about["row"], about["file"].map(number)))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -26,7 +26,7 @@ import numpy as np
 from semisvm.errors import fault
 from semisvm.tables.classes import label_texts, unmark
 from semisvm.tables.column_facts import DATES, KIND_OF_LETTER, NUMBERS, TEXT, ColumnFacts, facts_of
-from semisvm.tables.columns import refuse_large
+from semisvm.tables.columns import as_text, refuse_large
 from semisvm.tables.disk import open_stream
 from semisvm.tables.formats import open_parquet
 from semisvm.tables.read import Chunk, RowReader, open_rows
@@ -96,16 +96,17 @@ class FolderReader(RowReader):
     def frames(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[tuple[int, pandas.DataFrame]]:
         known: dict[str, tuple[str, Path]] = {}
         self.ends.clear()
-        for file in self.files:
+        for file in self.files:  # before the first of them is read
             for name in wanted:
                 require_column(file, name, self.files[0].path)
+        for file in self.files:
             start = self.ends[-1] if self.ends else 0
             self.ends.append(start)
             for before, frame in file.frames(numbers, wanted):
                 for name in wanted:
                     if (kind := kind_of(frame[name])) is not None:
                         require_kind(file.path, name, kind, known)
-                yield start + before, with_kinds(frame[wanted], known)
+                yield start + before, with_kinds(frame[wanted], {name: kind for name, (kind, _) in known.items()})
                 self.ends[-1] = start + before + len(frame)
 
     def place(self, row: int) -> tuple[Path, int]:
@@ -120,11 +121,25 @@ def require_column(file: RowReader, name: str, first: Path) -> None:
         raise fault(file.path, reason, "Write all files of a folder with the same columns")
 
 
-def with_kinds(frame: pandas.DataFrame, known: dict[str, tuple[str, Path]]) -> pandas.DataFrame:
-    """Give columns that are empty here the kind that they have in other files."""
+def with_kinds(frame: pandas.DataFrame, known: Mapping[str, str]) -> pandas.DataFrame:
+    """Give columns the kind {column: kind} that they have in other files: where they are empty here, or as text."""
     types: dict[str, Any] = {NUMBERS: "float64", DATES: "datetime64[us]", TEXT: "str"}
-    other = {name: types[kind] for name, (kind, _) in known.items() if frame[name].dtype != types[kind]}
-    return frame.astype(other) if other else frame
+    other = {name: types[kind] for name, kind in known.items() if frame[name].dtype != types[kind]}
+    found = {name: as_text(frame[name]) if type == "str" else frame[name].astype(type) for name, type in other.items()}
+    return frame.assign(**found) if found else frame
+
+
+def join_frames(frames: Sequence[pandas.DataFrame]) -> pandas.DataFrame:
+    """Return rows as one table; columns that are text in one place, and numbers or dates in another, become text."""
+    import pandas
+
+    known: dict[str, str] = {}
+    if len(frames) > 1:
+        types = pandas.DataFrame([frame.dtypes for frame in frames])
+        for name in types.columns[types.nunique() > 1]:
+            kinds = {kind for frame in frames if (kind := kind_of(frame[name])) is not None}
+            known[name] = kinds.pop() if len(kinds) == 1 else TEXT
+    return pandas.concat([with_kinds(frame, known) for frame in frames], ignore_index=True)
 
 
 def open_folder(path: Path) -> FolderReader:
@@ -179,7 +194,7 @@ class Sample:
         import pandas
 
         parts = [one for one in (self, other) if len(one.about)] or [self]
-        frame = pandas.concat([one.frame for one in parts], ignore_index=True)
+        frame = join_frames([one.frame for one in parts])
         about = pandas.concat([one.about for one in parts], ignore_index=True)
         if len(about) > self.most:
             kept = np.sort(np.argsort(about["key"].to_numpy(), kind="stable")[: self.most])

@@ -20,7 +20,8 @@ from semisvm.errors import DataError, fault
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import label_texts, settle_classes, settle_spelling, unmark
 from semisvm.tables.column_facts import ColumnFacts, facts_of
-from semisvm.tables.columns import Column, parse_types, remark_on, settle_columns
+from semisvm.tables.columns import Column, Type, parse_types, remark_on, settle_columns
+from semisvm.tables.folders import join_frames
 from semisvm.tables.read import RowReader, open_rows
 from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
 
@@ -63,18 +64,18 @@ def read_training(
         return _read_matrices(files, more, target, unlabeled, positive)
     if target is not None:
         first.require(target)
-    target = check_request(first, first.path, target, drop, types or {}, decimal)
+    target, wanted = check_request(first, first.path, target, drop, types or {}, decimal)
     if drawn is not None and not any(file.names is not None and drawn in file.names for file in files):
         first.require(drawn)
     if drawn == target:
         raise fault(first.path, f"the column {target!r} is the target", "Name another column in `drawn`")
     # A column that the user drops or gives a type is not one that says how rows were drawn.
-    ways = [name for name in DRAWN_COLUMNS if name not in {target, *drop, *(types or {})}] if drawn is None else [drawn]
+    ways = [name for name in DRAWN_COLUMNS if name not in {target, *drop, *wanted}] if drawn is None else [drawn]
     parts = [_read_table(first, None, target, ways, must_be=drawn is not None)]
     features = list(parts[0].frame.columns)
     parts += [_read_table(file, features, target, ways, must_be=drawn is not None) for file in files[1:]]
     parts += [_read_table(file, features, target, [], is_unlabeled=True) for file in more]
-    frame = pandas.concat([part.frame for part in parts], ignore_index=True)
+    frame = join_frames([part.frame for part in parts])
     at_random = np.concatenate([part.at_random for part in parts])
     texts = unmark([text for part in parts for text in part.texts], unlabeled)
     texts = settle_spelling(texts, first.path, target, spelling)
@@ -94,7 +95,7 @@ def read_training(
             "nothing is measured on them."
         )
     facts = {str(name): facts_of(frame[name], decimal) for name in frame.columns if name not in drop}
-    columns, about = settle_features(first.path, facts, types or {}, decimal, drop)
+    columns, about = settle_features(first.path, facts, wanted, decimal, drop)
     return Training(
         name=printable_name(first.path),
         target=target,
@@ -108,9 +109,14 @@ def read_training(
 
 
 def check_request(
-    first: RowReader, path: Path, target: str | None, drop: Collection[str], types: Collection[str], decimal: str | None
-) -> str:
-    """Return the target; a fault where it, or what is said about other columns, makes no sense for a file or folder.
+    first: RowReader,
+    path: Path,
+    target: str | None,
+    drop: Collection[str],
+    types: Mapping[str, str],
+    decimal: str | None,
+) -> tuple[str, dict[str, Type]]:
+    """Return the target and the types; a fault where what is said about columns makes no sense for a file or folder.
 
     `first` is the file, or the first of the folder at `path`.
     """
@@ -122,7 +128,7 @@ def check_request(
         first.require(column)
     if target in drop:
         raise fault(path, f"the column {target!r} is the target and can't be left out", "Drop another column")
-    return target
+    return target, parse_types(types)
 
 
 @dataclass
@@ -148,15 +154,13 @@ def _read_table(
     ways      columns that may say how rows were drawn
     must_be   whether such a column with other words is an error
     """
-    import pandas
-
     assert file.names is not None
     names = features if features is not None else [name for name in file.names if name != target]
     for name in (*names, *(() if is_unlabeled else (target,))):
         file.require(name)
     ways = [name for name in ways if name in file.names and (features is None or name not in features)]
     frames: list[Any] = [chunk.frame for chunk in file.chunks(only=frozenset({*names, target, *ways}))]
-    frame = pandas.concat(frames, ignore_index=True)
+    frame = join_frames(frames)
     texts = [""] * len(frame) if is_unlabeled else label_texts(frame[target])
     for name in ways:
         cells = label_texts(frame[name])
@@ -172,15 +176,14 @@ def printable_name(path: Path) -> str:
 
 
 def settle_features(
-    path: Path, facts: Mapping[str, ColumnFacts], types: Mapping[str, str], decimal: str | None, drop: Collection[str]
+    path: Path, facts: Mapping[str, ColumnFacts], types: Mapping[str, Type], decimal: str | None, drop: Collection[str]
 ) -> tuple[list[Column], dict[str, Any]]:
     """Decide what the columns of a file or folder are, from facts about those that are not dropped.
 
     Returns the columns in use, and what a `Training` says of them: `left_out`, `remarks` and `notes`.
     """
-    wanted = parse_types(types)
     try:
-        columns, unused = settle_columns(facts, wanted, decimal)
+        columns, unused = settle_columns(facts, types, decimal)
     except ValueError as error:
         remedy = "Correct the column, leave it out (`drop`), or set its type to category (`types`)"
         raise fault(path, str(error), remedy) from None

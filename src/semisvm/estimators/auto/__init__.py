@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -10,13 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-from semisvm.device import on_host
 from semisvm.estimators.auto.families import FamiliesFit, choose_rows, crossed_scores, fit_families, labeled_target
-from semisvm.estimators.auto.kernel import UnlabeledKernel
-from semisvm.estimators.auto.library import check_neighbors
-from semisvm.estimators.auto.operating import TARGET_CONSTRAINTS, OperatingMixin
-from semisvm.estimators.auto.preparation import read_rows
-from semisvm.estimators.auto.stacking import FamilySettings
+from semisvm.estimators.auto.kernel import UnlabeledKernel, read_input
+from semisvm.estimators.auto.operating import OperatingMixin
 from semisvm.estimators.classifier import (
     SemiSupervisedMixin,
     check_every_class_is_used,
@@ -25,9 +22,9 @@ from semisvm.estimators.classifier import (
     winning_codes,
 )
 from semisvm.estimators.costs import read_costs
-from semisvm.estimators.preference._decision import warn_unless_reached
+from semisvm.estimators.preference._decision import TARGET_CONSTRAINTS, warn_unless_reached
 from semisvm.estimators.progress import Progress, warn_caller
-from semisvm.labels import Labels, encode
+from semisvm.labels import Labels
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
 
@@ -244,29 +241,17 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
         -------
         %(fitted_self)s
         """
-        X, y = on_host(X), on_host(y)
-        if y is not None:
-            X = read_rows(self, X, reset=True)
-        labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
+        X, labels, settings = read_input(self, X, y)
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
-        plan = self._make_plan(labels, in_use, read_random_sample(random_sample, X.shape[0]))
+        plan = self._plan_targets(labels, in_use, read_random_sample(random_sample, X.shape[0]))
         in_use &= ~plan.certifies
         check_every_class_is_used(labels, in_use)
         costs = read_costs(self.costs, sample_cost, self.class_weight, labels, in_use).by_class(type(self).__name__)
 
         rows = choose_rows(labels, in_use, self.max_rows, self.random_state)
         with Progress(self).whole_fit(type(self).__name__) as watch:
-            settings = FamilySettings(
-                n_classes=labels.n_classes,
-                n_neighbors=check_neighbors(self.n_neighbors),
-                metric=self.metric,
-                is_safe=self.safe,
-                ridge=self.ridge,
-                strength=self.prior_strength,
-                tell=watch.round_done,
-                device=self.device,
-            )
+            settings = replace(settings, tell=watch.round_done, device=self.device)
             target = labeled_target(X, labels, costs, weight, rows)
             found = fit_families(X[rows], weight[rows], target, settings)
         self.classes_ = labels.classes

@@ -29,7 +29,7 @@ from semisvm.estimators.costs import Costs
 from semisvm.estimators.problem import KernelParameters, TrainingProblem
 from semisvm.kernels import Formula
 from semisvm.kernels.sources import cross_kernel
-from semisvm.labels import encode
+from semisvm.labels import Labels, encode
 from semisvm.matrices import as_dense
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context
@@ -128,6 +128,23 @@ def _families_kernel(X: Any, found: FamiliesFit) -> FamiliesKernel:
                 share[member.kernel] += fit.members.weights[member.name]
             own[name] = {view: (share[view], maker.of(views[view])) for view, maker in fit.family.features.items()}
     return FamiliesKernel(found.average, own)
+
+
+def read_input(estimator: Any, X: Any, y: Any) -> tuple[Any, Labels, FamilySettings]:
+    """The rows, labels and settings of a fit, by the parameters that `UnlabeledKernel` and `AutoSVC` have in common."""
+    X, y = on_host(X), on_host(y)
+    if y is not None:
+        X = read_rows(estimator, X, reset=True)
+    labels = encode(y, unlabeled=estimator.unlabeled, n_rows=None if y is None else X.shape[0])
+    settings = FamilySettings(
+        n_classes=labels.n_classes,
+        n_neighbors=check_neighbors(estimator.n_neighbors),
+        metric=estimator.metric,
+        is_safe=estimator.safe,
+        ridge=estimator.ridge,
+        strength=estimator.prior_strength,
+    )
+    return X, labels, settings
 
 
 @with_shared_docs
@@ -232,24 +249,12 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self : object
             The fitted transformer.
         """
-        X, y = on_host(X), on_host(y)
-        if y is not None:
-            X = read_rows(self, X, reset=True)
-        labels = encode(y, unlabeled=self.unlabeled, n_rows=None if y is None else X.shape[0])
+        X, labels, settings = read_input(self, X, y)
         self._n_features_out = X.shape[0]  # one column per row of the fit; scikit-learn names them
         _refuse_many("UnlabeledKernel", self._n_features_out)
         weight = np.ones(self._n_features_out)
         target = labeled_target(X, labels, Costs(np.ones(labels.n_classes)), weight, np.arange(len(weight)))
-        settings = FamilySettings(
-            n_classes=labels.n_classes,
-            n_neighbors=check_neighbors(self.n_neighbors),
-            metric=self.metric,
-            is_safe=self.safe,
-            ridge=self.ridge,
-            strength=self.prior_strength,
-            kernels_only=True,
-        )
-        found = fit_families(X, weight, target, settings)
+        found = fit_families(X, weight, target, replace(settings, kernels_only=True))
         self._kernel, self.weights_ = _families_kernel(X, found), found.weights
         return self
 

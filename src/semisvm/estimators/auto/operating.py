@@ -16,7 +16,6 @@ Costs and class weights move the scores on purpose: there Platt's sigmoids, one 
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,20 +31,13 @@ from semisvm.estimators.binary import combine
 from semisvm.estimators.classifier import finite_scores
 from semisvm.estimators.equal_rows import as_repetitions
 from semisvm.estimators.preference._decision import OperatingPointsMixin, begin_check, check_labels
-from semisvm.estimators.preference._plan import Plan, make_plan, refuse_rare
+from semisvm.estimators.preference._plan import Plan, refuse_rare
 from semisvm.labels import Labels
-from semisvm.model_selection import FairSampleCheck
 from semisvm.model_selection.calibration import fit_sigmoid, probabilities_of
 from semisvm.shared_docs import with_shared_docs
-from semisvm.sklearn_private import Interval
 
 FEWEST_COMPARED = 50  # labels: with fewer, scores left out differ from others by more than chance
 CERTIFICATE_SHARE = 0.5  # of the labels, where a certificate is asked for
-TARGET_CONSTRAINTS: dict[str, Any] = {
-    "min_precision": [Interval(Real, 0, 1, closed="right"), dict, None],
-    "min_recall": [Interval(Real, 0, 1, closed="right"), dict, None],
-    "confidence": [Interval(Real, 0, 1, closed="neither"), None],
-}
 
 
 def fit_slope(scores: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> float:
@@ -79,11 +71,6 @@ def _both(scores: np.ndarray) -> np.ndarray:
 class OperatingMixin(OperatingPointsMixin):
     """Thresholds, operating points and probabilities of `AutoSVC`, which brings `_raw_scores`, (n, n_problems)."""
 
-    min_precision: Any
-    min_recall: Any
-    confidence: float | None
-    random_state: Any
-    fair_sample_: FairSampleCheck | None
     _slope: float | None  # None where costs move the scores
     _sigmoids: np.ndarray  # (n_problems, 2): slope and offset
     _average: FamilyAverage
@@ -92,7 +79,7 @@ class OperatingMixin(OperatingPointsMixin):
     def _has_target(self) -> bool:
         return self.min_precision is not None or self.min_recall is not None
 
-    def _make_plan(self, labels: Labels, in_use: np.ndarray, random_sample: np.ndarray | None) -> Plan:
+    def _plan_targets(self, labels: Labels, in_use: np.ndarray, random_sample: np.ndarray | None) -> Plan:
         """What is asked of each class, and which labels are kept for the certificate."""
         used = Labels(labels.classes, np.where(in_use, labels.codes, -1))
         if self._has_target:
@@ -101,16 +88,7 @@ class OperatingMixin(OperatingPointsMixin):
                 "A precision or recall is measured on labels left out, so each class needs at least two, and class "
                 "{name} has {number}: label more rows of it.",
             )
-        return make_plan(
-            used,
-            min_precision=self.min_precision,
-            min_recall=self.min_recall,
-            confidence=self.confidence,
-            calibration="full",
-            calibration_size=CERTIFICATE_SHARE,
-            random_state=self.random_state,
-            random_sample=random_sample,
-        )
+        return self._make_plan(used, random_sample, "full", CERTIFICATE_SHARE)
 
     def _average_scores(self, X: Any) -> np.ndarray:
         return finite_scores(self._average.scores_of_rows, X)

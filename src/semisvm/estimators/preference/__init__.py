@@ -242,7 +242,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         is_tested = problem.random_sample is None and not self._is_precomputed()
         begun = begin_check(problem.X, problem.labels) if is_tested else None
-        plan = self._make_plan(problem.labels, problem.random_sample)
+        plan = self._make_plan(problem.labels, problem.random_sample, self.calibration, self.calibration_size)
         part = problem.select(plan.learns)
         part = part.settle_form()
         part, formula = settle_kernel(part) if self.kernel in ("unlabeled", "auto") else (part, part.formula())

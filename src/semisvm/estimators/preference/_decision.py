@@ -35,10 +35,13 @@ from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
-PREFERENCE_CONSTRAINTS: dict[str, Any] = {
+TARGET_CONSTRAINTS: dict[str, Any] = {
     "min_precision": [Interval(Real, 0, 1, closed="right"), dict, None],
     "min_recall": [Interval(Real, 0, 1, closed="right"), dict, None],
     "confidence": [Interval(Real, 0, 1, closed="neither"), None],
+}
+PREFERENCE_CONSTRAINTS: dict[str, Any] = {
+    **TARGET_CONSTRAINTS,
     "calibration": [StrOptions({"cross", "part", "full"})],
     "calibration_size": [Interval(Real, 0, 1, closed="neither")],
     "pool": [StrOptions({"grow", "rebuild"})],
@@ -111,11 +114,31 @@ def _has_honest_probabilities(estimator: PreferenceMixin) -> bool:
 
 
 class OperatingPointsMixin:
-    """Thresholds on the scores of one class against the rest, and what they give, by class."""
+    """Targets of one class against the rest, thresholds on its scores, and what they give, by class."""
 
+    min_precision: Any
+    min_recall: Any
+    confidence: float | None
+    random_state: Any
     classes_: np.ndarray
     threshold_: np.ndarray
     operating_points_: dict[Any, OperatingPoint | None]
+    fair_sample_: FairSampleCheck | None
+
+    def _make_plan(
+        self, labels: Labels, random_sample: np.ndarray | None, calibration: str, calibration_size: float
+    ) -> Plan:
+        """Draw the rows that are kept apart."""
+        return make_plan(
+            labels,
+            min_precision=self.min_precision,
+            min_recall=self.min_recall,
+            confidence=self.confidence,
+            calibration=calibration,
+            calibration_size=calibration_size,
+            random_state=self.random_state,
+            random_sample=random_sample,
+        )
 
     @property
     def operating_point_(self) -> OperatingPoint | None:
@@ -137,36 +160,18 @@ class OperatingPointsMixin:
 class PreferenceMixin(OperatingPointsMixin):
     """Runs, thresholds and probabilities; the estimator brings `_raw_scores`, (n, n_problems) without thresholds."""
 
-    min_precision: Any
-    min_recall: Any
-    confidence: float | None
     calibration: str
     calibration_size: float
     pool: str
     adjust: str | None
     max_rounds: int
     probability: bool
-    random_state: Any
-    fair_sample_: FairSampleCheck | None
     audits_: dict[Any, Audit | None]
     calibration_scores_: dict[Any, np.ndarray | None]
     calibration_sign_: dict[Any, np.ndarray | None]
     _is_held_out: np.ndarray  # (n_problems,) mask: whether the calibration scores are those of rows left out
     _sigmoids: np.ndarray | None  # (n_problems, 2): slope and offset; None where the fit was not asked for them
     _raw_scores: Callable[[Any], np.ndarray]
-
-    def _make_plan(self, labels: Labels, random_sample: np.ndarray | None) -> Plan:
-        """Draw the rows that are kept apart."""
-        return make_plan(
-            labels,
-            min_precision=self.min_precision,
-            min_recall=self.min_recall,
-            confidence=self.confidence,
-            calibration=self.calibration,
-            calibration_size=self.calibration_size,
-            random_state=self.random_state,
-            random_sample=random_sample,
-        )
 
     def _draw_pool(self, n_unlabeled: int) -> np.ndarray | None:
         """Which unlabeled rows a fit needs in memory, by their ranks; None: all."""

@@ -195,7 +195,8 @@ class PreferenceClassifier(
         in_use = self._within_pool(labels, np.flatnonzero(weight > 0))
         in_use, counts_rows = _arranged(X, in_use, labels, weight, sample)
         own_labels = Labels(labels.classes, labels.codes[in_use])
-        plan = self._make_plan(own_labels, None if sample is None else sample[in_use])
+        own_sample = None if sample is None else sample[in_use]
+        plan = self._make_plan(own_labels, own_sample, self.calibration, self.calibration_size)
         rows = in_use[plan.learns]
         own_X, own_weight = safe_indexing(X, rows), None if counts_rows else weight[rows]
         price = np.where(labels.is_labeled[rows], 1.0, self.unlabeled_weight)
