@@ -208,7 +208,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         return rows, whole if len(rows) == whole.n_rows else whole.take(rows)
 
     def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return self.kernel == "precomputed"
 
     def _names_of_columns(self) -> Any:
         """The features' names, where X has some; columns of a kernel matrix are rows."""

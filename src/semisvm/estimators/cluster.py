@@ -10,7 +10,6 @@ Kernel PCA and the SVM share one kernel, by default exp(-|x - z|^2 / (2 sigma^2)
 between labeled rows, and its rows. New rows are predicted by the SVM; clusters play no part in that.
 """
 
-import time
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -34,7 +33,6 @@ from semisvm.estimators.cluster_labels import (
 )
 from semisvm.estimators.equal_rows import arrange_by_content
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.progress import RoundRecord
 from semisvm.estimators.rounds import Labeler
 from semisvm.kernels import Formula
 from semisvm.kernels.spectrum import median_gamma
@@ -235,14 +233,13 @@ class ClusterSVC(BaseSVC):
         formula = self._formula_of(problem, seed)
         labels = problem.labels
         with problem.progress.whole_fit("cluster-SVM") as watch:
-            began = time.perf_counter()
             kernel = problem.kernel_rows(formula)
             labeler = Labeler(problem, kernel, watch)
             clusters = ClusterLabeler(self, problem, kernel, seed)  # step 0
             choice = self._choose(clusters, labeler, formula, seed)
             codes = clusters.label(labels.codes, choice.n_clusters)  # steps 1 and 2
             facts = clusters.describe() | {"C": choice.C}
-            record = RoundRecord(watch.name, seconds=time.perf_counter() - began, details=facts)
+            record = watch.record(details=facts)
             is_stopped = watch.round_done(record) or choice.ended_by is Status.STOPPED
             box = choice.C * problem.weight * problem.costs.price(codes)
             labeler.solve(codes, box, max_iter=0 if is_stopped else None)  # step 3

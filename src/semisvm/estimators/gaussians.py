@@ -197,14 +197,7 @@ class EM:
         self.guess = guess
         number = len(self.history) + 1
         self.labeled_in[changed] = number
-        record = RoundRecord(
-            problem=self.watch.name,
-            round=number,
-            n_iter=number,
-            gap=rise,
-            seconds=time.perf_counter() - self.began,
-            objective=self.objective,
-            details={"n_changed": int(changed.sum())},
-        )
+        details = {"n_changed": int(changed.sum())}
+        record = self.watch.record(round=number, n_iter=number, gap=rise, objective=self.objective, details=details)
         self.history.append(record)
         return record

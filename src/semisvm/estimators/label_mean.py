@@ -43,7 +43,6 @@ from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compar
 from semisvm.estimators.equal_rows import merge_unlabeled_copies
 from semisvm.estimators.label_mean_search import GuessedMargins, LabelMeans
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.progress import RoundRecord
 from semisvm.estimators.rounds import Labeler, Rounds, hinge_problem
 from semisvm.kernels import Formula, KernelRows
 from semisvm.shared_docs import with_shared_docs
@@ -252,7 +251,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
             unlabeled = np.flatnonzero(~labels.is_labeled)
             guess, given_in = labels.codes.copy(), np.where(labels.is_labeled, 0, -1)
             values = [share.value for share in shares]
-            stop = watch.round_done(RoundRecord(watch.name, details={"shares": values}))
+            stop = watch.round_done(watch.record(details={"shares": values}))
             if len(unlabeled) and not stop and labeler.status not in ENDED_BY_USER:
                 guess[unlabeled] = assign(-estimates[unlabeled], counts_of(np.array(values), len(unlabeled)))  # step 2
                 given_in[unlabeled] = 1

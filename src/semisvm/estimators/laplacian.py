@@ -18,7 +18,6 @@ the mean diagonal that the kernel itself has at the labeled rows, so that C keep
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -36,7 +35,6 @@ from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.equal_rows import EqualRows, arrange_by_content, find_equal_rows
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.progress import RoundRecord
 from semisvm.estimators.rounds import Labeler
 from semisvm.kernels import Formula, KernelRows, kernel_rows
 from semisvm.kernels.deformed import (
@@ -200,7 +198,6 @@ class LaplacianSVC(BaseSVC):
         codes, weight = labeled.labels.codes, labeled.weight
         price = labeled.costs.price(codes)
         with problem.progress.whole_fit("Laplacian SVM") as watch:
-            began = time.perf_counter()
             nodes = find_equal_rows(problem.X)
             columns, column = np.unique(nodes.group[is_labeled], return_inverse=True)
             graph = self._make_graph(problem, formula, nodes)
@@ -211,8 +208,7 @@ class LaplacianSVC(BaseSVC):
                 found = _Penalized(given, power, graph.deform(given, power, columns))
             deformed, self.C_intrinsic_, self.power_ = found.deformed, found.C_intrinsic, found.power
             own = {"residual": deformed.residual, "C_intrinsic": found.C_intrinsic, "power": found.power}
-            seconds = time.perf_counter() - began
-            record = RoundRecord(watch.name, n_iter=deformed.n_steps, seconds=seconds, details=graph.facts | own)
+            record = watch.record(n_iter=deformed.n_steps, details=graph.facts | own)
             is_stopped = watch.round_done(record)
             K = found.scale * deformed.between(columns)[np.ix_(column, column)]
             labeler = Labeler(labeled, kernel_rows(K, Formula("precomputed")), watch)

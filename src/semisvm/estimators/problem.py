@@ -52,10 +52,6 @@ class LinearRows:
     rows: MemoryRows
     loss: Loss
 
-    @property
-    def n_rows(self) -> int:
-        return self.rows.n_rows
-
 
 def settle_solver(
     solver: Solver, loss: Loss, kernel: Any, X: Any, *, reason_against: str | None, device: str
@@ -65,7 +61,7 @@ def settle_solver(
         if loss != "hinge":
             raise ValueError("solver='dual' has the hinge loss only; use solver='primal' for loss='squared_hinge'.")
         return solver
-    if not (isinstance(kernel, str) and kernel == "linear"):
+    if kernel != "linear":
         reason_against = f"needs kernel='linear', and kernel={kernel!r} was given"
     is_asked_for = solver == "primal" or loss != "hinge"
     if is_asked_for and reason_against is not None:
@@ -175,11 +171,7 @@ class KernelParameters:
 
     @property
     def is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    @property
-    def is_linear(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "linear"
+        return self.kernel == "precomputed"
 
 
 @dataclass(frozen=True)
@@ -239,7 +231,7 @@ class TrainingProblem:
             reason_against = "has no form for a cost matrix of more than two classes; use a dictionary of costs"
         asked, device = (self.solver, self.loss, self.kernel.kernel, self.X), self.limits.device
         solver = settle_solver(*asked, reason_against=reason_against, device=device)
-        if (self.solver, self.loss) == ("auto", "hinge") and self.kernel.is_linear and self.is_verbose:
+        if (self.solver, self.loss) == ("auto", "hinge") and self.kernel.kernel == "linear" and self.is_verbose:
             usual, reason = choose_solver(*self.X.shape, is_sparse=is_sparse_matrix(self.X))
             if usual == solver:
                 print(f"[form] {reason}", flush=True)

@@ -92,6 +92,7 @@ class RoundRecord:
 SECONDS_BETWEEN_LINES = 1.0
 SECONDS_TO_INSIST = 1.0  # two Ctrl-C within this time mean: end everything
 NO_LOOPS = ("base", "callback", "compose", "pipeline", "utils")  # parts of scikit-learn that fit an estimator once
+OWN_LOOPS = ("semisvm.model_selection", "semisvm.estimators.preference.classifier")
 _interrupted_at = -math.inf  # when Ctrl-C last ended a fit of this process
 
 
@@ -102,6 +103,10 @@ class Watch:
         self.estimator, self.context, self.name, self.verbose = estimator, context, name, verbose
         self.began = self.last_line = time.perf_counter()
         self.was_stopped = False  # set once the task has ended: whether a callback asked the fit to end here
+
+    def record(self, **numbers: Any) -> RoundRecord:
+        """The record of a round that ends now."""
+        return RoundRecord(problem=self.name, seconds=time.perf_counter() - self.began, **numbers)
 
     def look(self, n_iter: int, gap: float) -> bool:
         """Report progress within a solve; the callback of `semisvm.dual.solve`: true ends the solve."""
@@ -186,11 +191,8 @@ def _is_inside_a_loop() -> bool:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         words = str(frame.f_globals.get("__name__", "")).split(".")
-        if words[:1] == ["joblib"] or words[:2] == ["semisvm", "model_selection"]:
-            return True
-        if words[0] == "sklearn" and (len(words) < 2 or words[1] not in NO_LOOPS):
-            return True
-        if words == ["semisvm", "estimators", "preference", "classifier"]:
+        is_loop_of_sklearn = words[0] == "sklearn" and (len(words) < 2 or words[1] not in NO_LOOPS)
+        if is_loop_of_sklearn or words[0] == "joblib" or ".".join(words).startswith(OWN_LOOPS):
             return True
         if words[0] not in ("sklearn", "contextlib") and words[:2] != ["semisvm", "estimators"]:
             return False

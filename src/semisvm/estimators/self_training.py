@@ -14,7 +14,6 @@ The user's labels are never overwritten.
 The sequence of labelings need not settle: it has no objective that falls. It is ended when a labeling comes back.
 """
 
-import time
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -163,18 +162,15 @@ class SelfTrainingSVC(BaseSVC):
         """Algorithm 1; return why it ended, None where the solver did not converge."""
         labels, weight, costs = labeler.problem.labels, labeler.problem.weight, labeler.problem.costs
         guess, is_open, seen = labels.codes, ~labels.is_labeled, set[bytes]()
-        began = time.perf_counter()
         for number in range(1, self.max_rounds + 2):
             labeler.solve(guess, self.C * weight * costs.price(guess))
             before, guess = guess, np.where(is_open, labeler.codes, labels.codes)
             changed = guess != before
             labeled_in[changed] = number
-            record = RoundRecord(
-                problem=labeler.watch.name,
+            record = labeler.watch.record(
                 round=number,
                 n_iter=labeler.n_iter,
                 gap=max(solution.gap for solution in labeler.found),
-                seconds=time.perf_counter() - began,
                 objective=sum(solution.objective for solution in labeler.found),
                 details={"n_changed": int(changed.sum())},
             )

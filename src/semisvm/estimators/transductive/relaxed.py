@@ -112,9 +112,6 @@ class RampMachine:
     def rewarded(self, margins: np.ndarray) -> np.ndarray:
         return self.is_copy & (margins < self.ramp)
 
-    def objective(self, solution: DualSolution, margins: np.ndarray) -> float:
-        return self.bound_value(solution, margins, self.rewarded(margins))
-
     def bound_value(self, solution: DualSolution, margins: np.ndarray, rewarded: np.ndarray) -> float:
         """The convex bound at this f; with the f's own rewarded copies it is the objective itself."""
         losses = slack(margins) - np.where(rewarded, self.ramp - margins, 0.0)
@@ -131,7 +128,7 @@ class RampMachine:
             rewarded = self.rewarded(margins)
             found = rounds.solve(self.bound(rewarded))
             margins = self.margins(found, self.bias(found))
-            value = self.objective(found, margins)
+            value = self.bound_value(found, margins, self.rewarded(margins))
             if value > objective * (1 - LEAST_PROGRESS_OF_CCCP):
                 rounds.go_back(solution)
                 return
