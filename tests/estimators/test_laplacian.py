@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from histories import records_of
 from primal import primal_objective, solve_primal
 from semisvm import LaplacianSVC, SupervisedSVC
+from semisvm.estimators import laplacian
 from semisvm.kernels import deformed, kernel_rows, make_formula
 from semisvm.kernels.deformed import graph_laplacian, link_nearest
 
@@ -135,8 +136,7 @@ def test_conjugate_gradients_find_what_the_factors_find(monkeypatch):
     columns = np.arange(12)
     direct = deformed.deform(rows, 10.0 * L, columns, budget=10**9, tol=1e-10)
     assert direct.n_steps == 0
-    monkeypatch.setattr(deformed, "USUAL_STEPS", 0)
-    for budget in (10**9, 8 * 300 * 300, 1000):  # both matrices fit, one, none
+    for budget in (8 * 300 * 300, 1000):  # one matrix fits, none
         found = deformed.deform(rows, 10.0 * L, columns, budget=budget, tol=1e-10)
         assert 0 < found.n_steps < 200
         assert found.residual <= 1e-10
@@ -144,8 +144,51 @@ def test_conjugate_gradients_find_what_the_factors_find(monkeypatch):
         np.testing.assert_allclose(found.between(columns), direct.between(columns), atol=1e-9)
 
 
+def test_conjugate_gradients_give_way_to_factors_where_these_cost_less(monkeypatch):
+    monkeypatch.setattr(deformed, "OFTEN_STEPS", 5)
+    X, *_ = few_labels(n=300)
+    L = graph_laplacian(link_nearest(X, 6, "connectivity"), np.ones(300), is_normalized=True)
+    rows = kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64)
+    for price, is_direct in ((1e-4, False), (10.0, True)):
+        direct = deformed._directly(rows, price * L, np.arange(12))
+        monkeypatch.setattr(deformed, "FEWEST_COLUMNS", 1)  # eight steps cost as much
+        found = deformed.deform(rows, price * L, np.arange(12), budget=10**9, tol=1e-6)
+        assert (found.n_steps == 0) == is_direct
+        assert found.residual <= 1e-6
+        np.testing.assert_allclose(found.values, direct.values, atol=1e-5)
+        monkeypatch.setattr(deformed, "FEWEST_COLUMNS", 32)  # three do
+        assert deformed.deform(rows, price * L, np.arange(12), budget=10**9, tol=1e-6).n_steps == 0
+
+
+def test_with_many_rows_the_price_is_chosen_on_a_sample_of_them(monkeypatch):
+    X, true = make_moons(600, noise=0.05, random_state=0)
+    y = np.where(np.arange(600) % 60 == 0, true, -1)
+    monkeypatch.setattr(laplacian, "MOST_CHOSEN_ON", 200)
+    calls = []
+
+    def deform(rows, penalty, columns, **kwargs):
+        found = deformed.deform(rows, penalty, columns, **kwargs)
+        calls.append((rows.n_rows, found.between(columns)))
+        return found
+
+    monkeypatch.setattr(laplacian, "deform", deform)
+    model = LaplacianSVC(gamma=5).fit(X, y)
+    assert [n for n, _ in calls] == [200] * 7 + [
+        600
+    ]  # four prices with one power, three with the other, the chosen one
+    assert model.C_intrinsic_ > 0
+    # The machine is that of the chosen price on all rows, for a kernel of the old size: 1 on the diagonal.
+    size = np.diagonal(calls[-1][1]).mean()
+    given = {"C_intrinsic": model.C_intrinsic_, "power": model.power_, "gamma": 5, "tol": 1e-6}
+    same = LaplacianSVC(C=1 / size, **given).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), same.decision_function(X), atol=1e-3)
+    order = np.random.default_rng(0).permutation(600)
+    moved = LaplacianSVC(gamma=5).fit(X[order], y[order])
+    np.testing.assert_allclose(model.decision_function(X), moved.decision_function(X), atol=1e-6)
+
+
 def test_a_small_cache_gives_the_same_model(monkeypatch):
-    monkeypatch.setattr(deformed, "USUAL_STEPS", 0)
+    monkeypatch.setattr(deformed, "OFTEN_STEPS", -1)
     X, y, _ = few_labels(n=400)
     wide, narrow = (LaplacianSVC(cache_size=size, C_intrinsic=1.0).fit(X, y) for size in (None, 0.1))
     np.testing.assert_allclose(wide.decision_function(X), narrow.decision_function(X), atol=1e-5)
@@ -154,7 +197,7 @@ def test_a_small_cache_gives_the_same_model(monkeypatch):
 
 def test_a_kernel_that_is_no_inner_product_is_solved_directly(monkeypatch):
     """Conjugate gradients stop where no step leads downhill."""
-    monkeypatch.setattr(deformed, "USUAL_STEPS", 0)
+    monkeypatch.setattr(deformed, "OFTEN_STEPS", -1)
     X, y, _ = few_labels()
     model = LaplacianSVC(kernel=lambda a, b: -rbf_kernel(a, b, gamma=0.1), C_intrinsic=0.1).fit(X, y)
     assert records_of(model)[0]["residual"] == 0.0
@@ -216,7 +259,7 @@ def test_a_graph_of_one_or_two_rows_works():
 
 
 def test_systems_that_neither_converge_nor_fit_in_memory_are_reported(monkeypatch):
-    monkeypatch.setattr(deformed, "USUAL_STEPS", 0)
+    monkeypatch.setattr(deformed, "OFTEN_STEPS", -1)
     monkeypatch.setattr(deformed, "MOST_STEPS", 1)
     X, y, _ = few_labels(n=100)
     with pytest.warns(ConvergenceWarning, match="Raise cache_size or lower C_intrinsic") as told:

@@ -53,6 +53,7 @@ EXACTER_THAN_TOL = 1e-4
 FLOAT32_ALLOWS = 1e-6
 AUTO_PRICES, AUTO_POWERS, AUTO_RIDGE = (0.0, 10.0, 1e3, 1e4), (2, 1), 0.1
 CLEARLY_LESS = 2 / 3  # of the error with the first of the powers: so little, and another one is taken
+MOST_CHOSEN_ON = 4000  # the price is chosen on a graph of so many rows: each try costs their number to the third power
 
 
 @with_shared_docs
@@ -65,8 +66,8 @@ class LaplacianSVC(BaseSVC):
         The price of a labeled row on the wrong side of its margin.
     C_intrinsic : float or "auto", default="auto"
         The price of scores that differ between linked rows, labeled or not. 0 is `SupervisedSVC`. "auto" takes the best
-        of 0, 10, 1,000 and 10,000, for a kernel of mean diagonal 1, by closed-form leave-one-out on the labeled rows;
-        C is then the price for a deformed kernel that is scaled to the size of the kernel itself.
+        of 0, 10, 1,000 and 10,000, for a kernel of mean diagonal 1, by closed-form leave-one-out on the labeled rows
+        (with more than 4,000 distinct rows, in a graph of 4,000 of them). C is then for a kernel of the old size.
     power : int or "auto", default="auto"
         The power of the Laplacian: 1 is the penalty of the original paper, 2 also asks that differences change slowly
         along the graph. "auto" is 1; with ``C_intrinsic="auto"`` it is 2, or 1 where that has a leave-one-out error
@@ -111,9 +112,9 @@ class LaplacianSVC(BaseSVC):
     `cache_size` bounds the kernel matrix: where two of n^2 numbers do not fit, or would take longer, the columns of the
     deformed kernel come from conjugate gradients, which keep one matrix, or compute its rows again in every step.
 
-    The first record of `history_` is of the graph and the deformed kernel: ``nodes``, ``links``, connected
-    ``components``, steps of conjugate gradients (``n_iter``) and the ``residual`` they left, both 0 where the systems
-    were solved directly. Then there is one record per binary problem.
+    The first record of `history_` is of the graph and the deformed kernel: ``nodes``, ``links``, ``components``, steps
+    of conjugate gradients (``n_iter``) and their ``residual``, both 0 where the systems were solved directly. Then
+    there is one record per binary problem.
 
     References
     ----------
@@ -200,9 +201,14 @@ class LaplacianSVC(BaseSVC):
         with problem.progress.whole_fit("Laplacian SVM") as watch:
             nodes = find_equal_rows(problem.X)
             columns, column = np.unique(nodes.group[is_labeled], return_inverse=True)
-            graph = self._make_graph(problem, formula, nodes)
+            distinct = nodes.merge(problem)
+            graph = self._make_graph(distinct, formula)
             if self.C_intrinsic == "auto":
-                found = _choose(graph, columns, column, codes, weight, price)
+                sample = _few_nodes(distinct.n_rows, columns)
+                few = graph if len(sample) == distinct.n_rows else self._make_graph(distinct.take(sample), formula)
+                found = _choose(few, np.searchsorted(sample, columns), column, codes, weight, price)
+                if few is not graph:
+                    found = _penalize(graph, found.C_intrinsic, found.power, columns, column, weight, found.size)
             else:
                 given, (power,) = float(self.C_intrinsic), graph.L
                 found = _Penalized(given, power, graph.deform(given, power, columns))
@@ -219,16 +225,13 @@ class LaplacianSVC(BaseSVC):
         fits = [_over_all_rows(fit, found, column, nodes, problem.weight) for fit in fits]
         return MethodFit(fits, formula, labeler.scheme, warnings=graph.warnings(deformed))
 
-    def _make_graph(self, problem: TrainingProblem, formula: Formula, nodes: EqualRows) -> _Graph:
-        distinct = nodes.merge(problem)
-        link = link_nearest_by_kernel if problem.kernel.is_precomputed else link_nearest
+    def _make_graph(self, distinct: TrainingProblem, formula: Formula) -> _Graph:
+        link = link_nearest_by_kernel if distinct.kernel.is_precomputed else link_nearest
         links = link(distinct.X, self.n_neighbors, self.graph_weights)
         power = 1 if self.power == "auto" else int(self.power)
         powers = AUTO_POWERS if self.power == self.C_intrinsic == "auto" else (power,)
         is_normalized = self.laplacian == "normalized"
-        L = {
-            power: graph_laplacian(links, distinct.weight, is_normalized=is_normalized, power=power) for power in powers
-        }
+        L = {p: graph_laplacian(links, distinct.weight, is_normalized=is_normalized, power=p) for p in powers}
         kernel = distinct.kernel_rows(formula)
         tol = max(EXACTER_THAN_TOL * self.tol, FLOAT32_ALLOWS if kernel.dtype == np.float32 else 0.0)
         n_parts = int(connected_components(links)[0])
@@ -266,7 +269,25 @@ class _Penalized:
     C_intrinsic: float
     power: int
     deformed: Deformed
-    scale: float = 1.0
+    size: float | None = None  # that the kernel is scaled to: the mean of its diagonal over the labeled rows
+    own_size: float = 1.0
+
+    @property
+    def scale(self) -> float:
+        return self.size / self.own_size if self.size and self.own_size > 0 else 1.0
+
+
+def _penalize(graph: _Graph, C_intrinsic, power, columns, column, weight, size) -> _Penalized:
+    deformed = graph.deform(C_intrinsic, power, columns)
+    own_size = np.average(np.diagonal(deformed.between(columns))[column], weights=weight)
+    return _Penalized(C_intrinsic, power, deformed, size, float(own_size))
+
+
+def _few_nodes(n_nodes: int, columns: np.ndarray) -> np.ndarray:
+    """Nodes to choose a price on: the labeled ones, and a sample of the others, at least as many."""
+    others = np.delete(np.arange(n_nodes), columns)
+    n_sampled = min(len(others), max(MOST_CHOSEN_ON - len(columns), len(columns)))
+    return np.sort(np.append(columns, np.random.default_rng(0).choice(others, n_sampled, replace=False)))
 
 
 def _choose(graph: _Graph, columns, column, codes, weight, price) -> _Penalized:
@@ -276,26 +297,23 @@ def _choose(graph: _Graph, columns, column, codes, weight, price) -> _Penalized:
     price = np.maximum(price, SMALLEST_PRICE * price.max())
     price = price * (weight.sum() / (weight @ price))
 
-    def judge(value: float, power: int, size: float | None) -> tuple[float, _Penalized, float]:
-        """The error with a price, the kernel that it gives, and its size; inf where that can't be used."""
-        deformed = graph.deform(value / (size or 1.0), power, columns)
-        K = deformed.between(columns)[np.ix_(column, column)]
-        own = float(np.average(np.diagonal(K), weights=weight))
-        found = _Penalized(value / (size or 1.0), power, deformed, size / own if size and own > 0 else 1.0)
-        if size and (deformed.residual > graph.tol or not 0 < own < np.inf):
-            return np.inf, found, own
+    def judge(value: float, power: int, size: float | None) -> tuple[float, _Penalized]:
+        """The error with a price, and the kernel that it gives; inf where that can't be used."""
+        found = _penalize(graph, value / (size or 1.0), power, columns, column, weight, size)
+        if size and (found.deformed.residual > graph.tol or not 0 < found.own_size < np.inf):
+            return np.inf, found
+        K = found.deformed.between(columns)[np.ix_(column, column)]
         try:
             left_out = fit_least_squares(K, Y, weight, price, ridge=AUTO_RIDGE).left_out
         except np.linalg.LinAlgError:  # a kernel that is no inner product, such as the sigmoid
-            return np.inf, found, own
-        return float((weight * price) @ ((Y - left_out) ** 2).sum(axis=1)), found, own
+            return np.inf, found
+        return float((weight * price) @ ((Y - left_out) ** 2).sum(axis=1)), found
 
-    error, chosen, size = judge(AUTO_PRICES[0], next(iter(graph.L)), None)
-    size = size if size > 0 else 1.0
+    error, chosen = judge(AUTO_PRICES[0], next(iter(graph.L)), None)
+    size = chosen.own_size if chosen.own_size > 0 else 1.0
     share = 1.0  # of the least error so far: only less is better
     for power in graph.L:
-        found = [judge(value, power, size) for value in AUTO_PRICES[1:]]
-        least, best, _ = min(found, key=lambda one: one[0])
+        least, best = min((judge(value, power, size) for value in AUTO_PRICES[1:]), key=lambda one: one[0])
         if least < share * error:
             error, chosen = least, best
         share = CLEARLY_LESS

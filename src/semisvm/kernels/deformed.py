@@ -46,9 +46,10 @@ from sklearn.neighbors import NearestNeighbors
 
 from semisvm.kernels.rows import KernelRows
 
-# Steps that conjugate gradients usually take: if so many products cost more than LU factors, LU factors are used.
-USUAL_STEPS = 30
+# Steps that conjugate gradients often take: if so many products cost more than LU factors, LU factors are used.
+OFTEN_STEPS = 30
 MOST_STEPS = 1000
+FEWEST_COLUMNS = 32  # a product of K with fewer columns takes as long: it waits for K to be read
 ROWS_PER_FETCH = 512
 LINK_WEIGHTS = ("connectivity", "heat")
 
@@ -73,12 +74,15 @@ def deform(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarray, 
 
     `budget` is the memory, in bytes, for matrices of n^2 numbers; conjugate gradients must reach the residual `tol`.
     """
-    n, m = kernel.n_rows, len(columns)
-    fits = 16 * n * n <= budget
-    if fits and n <= 3 * USUAL_STEPS * m:
-        return _directly(kernel, penalty, columns)
-    found = _by_conjugate_gradients(_Product(kernel, budget), penalty, columns, tol)
-    return found if found.residual <= tol or not fits else _directly(kernel, penalty, columns)
+    n = kernel.n_rows
+    if 16 * n * n > budget:
+        return _by_conjugate_gradients(_Product(kernel, budget), penalty, columns, tol, MOST_STEPS)
+    steps_of_lu = n // (3 * max(len(columns), FEWEST_COLUMNS))  # so many cost as much as LU factors
+    if steps_of_lu > OFTEN_STEPS:
+        found = _by_conjugate_gradients(_Product(kernel, budget), penalty, columns, tol, steps_of_lu)
+        if found.residual <= tol:
+            return found
+    return _directly(kernel, penalty, columns)
 
 
 def _directly(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarray) -> Deformed:
@@ -92,7 +96,7 @@ def _directly(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarra
 
 
 def _by_conjugate_gradients(
-    times_K: "_Product", penalty: sparse.csr_matrix, columns: np.ndarray, tol: float
+    times_K: "_Product", penalty: sparse.csr_matrix, columns: np.ndarray, tol: float, most_steps: int
 ) -> Deformed:
     """Conjugate gradients on all columns together; K_x is K times x, kept up to date without a product."""
     residual = _identity(times_K.n_rows, columns)
@@ -101,7 +105,7 @@ def _by_conjugate_gradients(
     direction, K_direction = residual.copy(), K_residual.copy()
     square = first = _columnwise_dots(residual, K_residual)
     n_steps = 0
-    while n_steps < MOST_STEPS:
+    while n_steps < most_steps:
         is_unsolved = square > tol**2 * first
         if not is_unsolved.any():
             break
