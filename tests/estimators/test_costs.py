@@ -24,6 +24,7 @@ from semisvm import (
     SupervisedSVC,
     TransductiveSVC,
 )
+from semisvm.estimators import class_shares
 from semisvm.estimators.class_shares import assign, counts_of
 
 TIGHT = {"tol": 1e-9}
@@ -265,6 +266,14 @@ def test_of_many_rows_the_assignment_is_the_best_too(ties):
     places = np.repeat(np.arange(5), count)
     rows, columns = linear_sum_assignment(score[:, places], maximize=True)
     assert score[np.arange(400), given_classes].sum() == pytest.approx(score[rows, places[columns]].sum())
+
+
+def test_rows_that_tie_are_moved_together(monkeypatch):
+    chains, cheapest_chain = [], class_shares._cheapest_chain
+    monkeypatch.setattr(class_shares, "_cheapest_chain", lambda *moves: chains.append(1) or cheapest_chain(*moves))
+    given_classes = assign(np.tile([0.3, 0.1, -0.2], (900, 1)), [300, 200, 400])
+    assert np.bincount(given_classes).tolist() == [300, 200, 400]
+    assert len(chains) <= 3
 
 
 def test_for_two_classes_the_assignment_is_the_sort():

@@ -165,10 +165,10 @@ def assign(score: np.ndarray, count: np.ndarray) -> np.ndarray:
 
     This is the transportation problem with n sources of one unit and K sinks. For two classes the answer is a sort. In
     general: set a price on each class such that about the right number of rows find it best, score less price. Whatever
-    the prices, that is optimal for the counts that come of it. Then move one row at a time from a class with too many
-    to a class with too few, by the cheapest chain a -> b -> c of moves between classes (a row of a goes to b, a row of
-    b to c). Shortest chains keep the assignment optimal for its counts at every move, so it is optimal when the counts
-    are right. Of rows that tie the first is moved.
+    the prices, that is optimal for the counts that come of it. Then move rows from a class with too many to a class
+    with too few, by the cheapest chain a -> b -> c of moves between classes (a row of a goes to b, a row of b to c).
+    Rows that tie are moved together, the first ones first. Shortest chains keep the assignment optimal for its counts
+    at every move, so it is optimal when the counts are right.
     """
     score, count = np.asarray(score, dtype=np.float64), np.asarray(count)
     n_rows, n_classes = score.shape
@@ -177,12 +177,15 @@ def assign(score: np.ndarray, count: np.ndarray) -> np.ndarray:
     given = _best_at_fair_prices(score, count)
     excess = np.bincount(given, minlength=n_classes) - count
     while (excess > 0).any():
-        price, row = _cheapest_moves(score, given)
+        price = _cheapest_moves(score, given)
         chain = _cheapest_chain(price, excess)
-        for a, b in pairwise(chain):
-            given[row[a, b]] = b
-        excess[chain[0]] -= 1
-        excess[chain[-1]] += 1
+        moves = list(pairwise(chain))
+        tied = [np.flatnonzero((given == a) & (score[:, a] - score[:, b] == price[a, b])) for a, b in moves]
+        n_moved = min(excess[chain[0]], -excess[chain[-1]], *map(len, tied))
+        for (_, b), rows in zip(moves, tied, strict=True):
+            given[rows[:n_moved]] = b
+        excess[chain[0]] -= n_moved
+        excess[chain[-1]] += n_moved
     return given
 
 
@@ -216,17 +219,14 @@ def _best_at_fair_prices(score: np.ndarray, count: np.ndarray) -> np.ndarray:
     return best
 
 
-def _cheapest_moves(score: np.ndarray, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What it costs to move a row from class a to b, (K, K), infinite where there is none, and the cheapest row."""
-    n_classes = score.shape[1]
-    price, row = np.full((n_classes, n_classes), np.inf), np.zeros((n_classes, n_classes), dtype=np.intp)
-    for a in range(n_classes):
-        rows = np.flatnonzero(given == a)
-        if len(rows):
-            loss = score[rows, a][:, None] - score[rows]
-            price[a], row[a] = loss.min(axis=0), rows[loss.argmin(axis=0)]
+def _cheapest_moves(score: np.ndarray, given: np.ndarray) -> np.ndarray:
+    """What it costs at least to move a row from class a to b, (K, K); infinite where there is none."""
+    price = np.full((score.shape[1],) * 2, np.inf)
+    for a in range(len(price)):
+        rows = score[given == a]
+        price[a] = (rows[:, [a]] - rows).min(axis=0, initial=np.inf)
     np.fill_diagonal(price, np.inf)
-    return price, row
+    return price
 
 
 def _cheapest_chain(price: np.ndarray, excess: np.ndarray) -> list[int]:

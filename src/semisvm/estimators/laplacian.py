@@ -67,7 +67,8 @@ class LaplacianSVC(BaseSVC):
     C_intrinsic : float or "auto", default="auto"
         The price of scores that differ between linked rows, labeled or not. 0 is `SupervisedSVC`. "auto" takes the best
         of 0, 10, 1,000 and 10,000, for a kernel of mean diagonal 1, by closed-form leave-one-out on the labeled rows
-        (with more than 4,000 distinct rows, in a graph of 4,000 of them). C is then for a kernel of the old size.
+        (with more than 4,000 distinct rows, in a graph of 4,000 of them). The deformed kernel is then scaled to the
+        size of the kernel itself, so that C keeps its meaning.
     power : int or "auto", default="auto"
         The power of the Laplacian: 1 is the penalty of the original paper, 2 also asks that differences change slowly
         along the graph. "auto" is 1; with ``C_intrinsic="auto"`` it is 2, or 1 where that has a leave-one-out error
@@ -113,8 +114,7 @@ class LaplacianSVC(BaseSVC):
     deformed kernel come from conjugate gradients, which keep one matrix, or compute its rows again in every step.
 
     The first record of `history_` is of the graph and the deformed kernel: ``nodes``, ``links``, ``components``, steps
-    of conjugate gradients (``n_iter``) and their ``residual``, both 0 where the systems were solved directly. Then
-    there is one record per binary problem.
+    of conjugate gradients (``n_iter``) and their ``residual``, both 0 with a direct solution. Others are per problem.
 
     References
     ----------

@@ -24,8 +24,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 
-from semisvm.estimators.base import FLOATS
-from semisvm.estimators.classifier import refuse_too_large, validated
+from semisvm.estimators.classifier import FLOATS, refuse_too_large, validated
 from semisvm.matrices import as_dense, is_sparse_matrix
 
 GROUPS = ("number", "category", "text")
