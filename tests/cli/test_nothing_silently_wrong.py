@@ -209,6 +209,14 @@ def test_auto_is_not_compared_with_itself(tmp_path, capsys):
     assert "erhaps" not in done.err
 
 
+def test_notes_of_a_comparison_name_options(tmp_path, capsys):
+    prices = "".join(f'{i % 7},"$ {i % 12 + 1},{i % 12}00",{"xz"[i % 2] if i < 20 else ""}\n' for i in range(40))
+    data = write(tmp_path, "t.csv", "a,price,y\n" + prices)
+    done = run_command(capsys, "compare", data, "--target", "y", "--method", "supervised", "--no-tune")
+    assert done.code == 0
+    assert "say which mark ends the whole part (--decimal)" in done.out
+
+
 def test_one_label_per_class_is_too_few_for_a_threshold_and_no_missing_option_is_advised(tmp_path, capsys):
     data = write(tmp_path, "t.csv", "a,b,y\n1,2,x\n2,3,z\n1.5,2,\n2.2,1,\n3,1.7,\n")
     done = run_command(capsys, "fit", data, "--target", "y", "--min-precision", "0.8", "--out", tmp_path / "m.skops")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.datasets import load_digits, load_iris, make_blobs, make_moons
 from sklearn.svm import SVC
 
 from histories import RoundCounter
@@ -214,6 +214,16 @@ def test_equal_and_constant_rows():
     assert np.isfinite(model.decision_function(np.ones((2, 2)))).all()
     X = np.array([[0.0], [0.0], [0.0], [1.0], [1.0], [1.0]])
     assert AutoSVC().fit(X, [0, 0, -1, 1, -1, -1]).transduction_.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_where_a_changed_model_has_no_score_it_says_so():
+    """As after a file was tampered with: degrees of a graph that became 0."""
+    X, true = load_iris(return_X_y=True)
+    model = AutoSVC(random_state=0).fit(X, np.where(np.arange(150) % 10 == 0, true, -1))
+    for graph in model._average.families["rows"].average.library.graphs.values():
+        graph.degree[:] = 0
+    with pytest.raises(ValueError, match="Row 0 has no score"):
+        model.predict(X + 0.01)
 
 
 def test_rows_far_from_all_others_get_finite_scores():

@@ -244,6 +244,12 @@ def test_ctrl_c_before_anything_is_done_leaves_nothing():
         fit_model(training(300), Settings(), method="auto", tell=Patience("Comparing: supervised, fold 1", 1))
 
 
+def test_ctrl_c_while_the_sample_is_checked_leaves_nothing(monkeypatch):
+    monkeypatch.setattr("semisvm.tables.fit.say_nothing", Patience("", 1))  # pressed in a fit of the check
+    with pytest.raises(KeyboardInterrupt):
+        fit_model(training(300), Settings())
+
+
 def test_errors_of_huge_costs_are_finite():
     codes, predicted = np.array([0, 1] * 6), np.array([0, 1, 1, 0] * 3)
     small, huge = (judge(predicted, codes, ("ham", "spam"), {"ham": 1.0 * c, "spam": 2.0 * c}) for c in (1.0, 1e300))

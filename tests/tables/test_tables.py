@@ -177,6 +177,19 @@ def test_truth_values_are_the_same_in_every_format_and_in_python(tmp_path):
             assert encoder.typed(other)[0]["flag"].tolist() == encoder.typed(rows.rows)[0]["flag"].tolist()
 
 
+def test_truth_values_of_files_of_different_formats_are_the_same(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"flag": rng.random(80) < 0.5, "size": rng.normal(size=80), "y": ["yes", "no"] * 40})
+    labeled, pool = tmp_path / "labeled.csv", tmp_path / "pool.parquet"
+    frame[:60].to_csv(labeled, index=False)
+    frame[40:].to_parquet(pool)
+    rows = read_training([labeled], "y", unlabeled_data=[pool])
+    assert sorted(rows.rows["flag"].unique()) == ["false", "true"]
+    assert rows.notes == ["20 unlabeled rows occur again with a label and are used once."]
+    encoder = TableEncoder(rows.columns).fit(rows.rows)
+    assert_allclose(encoder.transform(rows.rows), encoder.transform(frame))
+
+
 def test_numbers_that_are_categories_keep_all_their_digits():
     cells = pd.Series([1234567.0, 1234568.0, 0.5, np.nan, np.inf])
     assert typed_column(Column("c", "category"), cells).tolist() == ["1234567", "1234568", "0.5", "", "inf"]

@@ -226,7 +226,8 @@ def compare_command(methods: tuple[str, ...], screen: Screen, **options: Any) ->
         )
     if not screen.as_json:
         show_comparison(screen.console, found)
-    screen.show(plain_json(found) | {"notes": training.notes}, *(f"- {note}" for note in training.notes))
+    notes = (f"- {shared.with_flags(note)}" for note in training.notes)
+    screen.show(plain_json(found) | {"notes": training.notes}, *notes)
     return 130 if found.was_stopped else 0
 
 

@@ -75,7 +75,7 @@ def deform(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarray, 
     `budget` is the memory, in bytes, for matrices of n^2 numbers; conjugate gradients must reach the residual `tol`.
     """
     n = kernel.n_rows
-    if 16 * n * n > budget:
+    if 20 * n * n > budget:  # K in float32 and in float64, and the factors
         return _by_conjugate_gradients(_Product(kernel, budget), penalty, columns, tol, MOST_STEPS)
     steps_of_lu = n // (3 * max(len(columns), FEWEST_COLUMNS))  # so many cost as much as LU factors
     if steps_of_lu > OFTEN_STEPS:
@@ -91,7 +91,8 @@ def _directly(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarra
     system[np.diag_indices_from(system)] += 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinAlgWarning)  # what is not finite is refused
-        Z = lu_solve(lu_factor(system, overwrite_a=True), _identity(len(K), columns), overwrite_b=True)
+        factors = lu_factor(system.T, overwrite_a=True)  # in LAPACK's order: nothing is copied
+        Z = lu_solve(factors, _identity(len(K), columns), trans=1, overwrite_b=True)
     return Deformed(Z, K @ Z, 0, 0.0)
 
 

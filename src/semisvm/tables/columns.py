@@ -45,6 +45,7 @@ WORDS_OF_TEXT = 3.0  # a column with at least so many words per cell, on average
 _SHAPED_LIKE_A_DATE = re.compile(r"\s*\w{1,9}[-/. ]\w{1,9}[-/., ]")
 _NAMED_AS_KEY = re.compile(r"(?i:(?:^|[\W_])(?:id|ids|uid|uuid|guid|key|nr|no|number|index)$)|[a-z](?:Id|ID|Key|Nr)$")
 FEWEST_KEYS = 20  # rows, below which different numbers are no sign of an identifier
+TRUTH_WORDS = ("true", "True", "TRUE", "false", "False", "FALSE")
 KEY = "is an identifier: a different whole number in every row"
 
 

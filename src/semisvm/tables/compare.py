@@ -33,7 +33,6 @@ from semisvm.tables.held_out import (
 )
 from semisvm.tables.methods import (
     Settings,
-    StoppedError,
     Tell,
     say_nothing,
     settings_to_try,
@@ -169,7 +168,7 @@ def compare_methods(
             continue
         try:
             comparison.entries.append(try_method(method, settings, bench, _tell_of(tell, place)))
-        except (StoppedError, KeyboardInterrupt):
+        except KeyboardInterrupt:
             if not comparison.entries:
                 raise KeyboardInterrupt from None
             comparison.was_stopped = True
@@ -215,7 +214,7 @@ def tune_settings(bench: Bench, settings: Settings, tell: Tell = say_nothing) ->
             weighted = replace(best[1], class_weight="balanced")
             trial = try_method(find_method(BASELINE), weighted, bench)
             best = (trial, weighted) if _is_clearly_better(trial, best[0]) else best
-    except (StoppedError, KeyboardInterrupt):
+    except KeyboardInterrupt:
         pass
     return settings if best is None else best[1]
 

@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from semisvm.matrices import as_dense, is_sparse_matrix
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.column_facts import LARGEST_NUMBER, facts_of
-from semisvm.tables.columns import Column, as_read, settle_columns, typed_column
+from semisvm.tables.columns import TRUTH_WORDS, Column, as_read, settle_columns, typed_column
 
 if TYPE_CHECKING:
     import pandas
@@ -45,7 +45,6 @@ DATE_PARTS = ("day", "year sin", "year cos", "week sin", "week cos", "time sin",
 # A date has five parts that vary (the time of day rarely does). Together they count as much as one number. So do a
 # category and a text, which has length 1.
 WEIGHT_OF_DATE_PARTS = 5**-0.5
-TRUTH_WORDS = ("true", "True", "TRUE", "false", "False", "FALSE")
 WORD = r"(?u)\w+|[^\w\s]+"  # a run of punctuation is a word too: "!!!" tells spam from ham
 
 

@@ -178,7 +178,7 @@ class Stages:
                     if self.was_stopped:
                         raise StoppedError
                     known[one.name] = try_method(one, self.settings, self.bench, self.tell)
-        except (StoppedError, KeyboardInterrupt):
+        except KeyboardInterrupt:
             self.was_stopped = True
             self.notes.append("The quality of the model was not measured: the fit was stopped by hand.")
             return None

@@ -133,8 +133,8 @@ def settings_to_try(X: Any, settings: Settings) -> list[Settings]:
     return found
 
 
-class StoppedError(Exception):
-    """The user pressed Ctrl-C, and the estimator kept what it had."""
+class StoppedError(KeyboardInterrupt):
+    """The user pressed Ctrl-C, and the estimator kept what it had; where nothing can be kept, it is a Ctrl-C."""
 
 
 def fit_quietly(

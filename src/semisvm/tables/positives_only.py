@@ -33,7 +33,7 @@ from semisvm.tables.held_out import (
     merit_of_placements,
     place_among_others,
 )
-from semisvm.tables.methods import Settings, StoppedError, Tell, make_estimator, say_nothing, score_rows, shape_for
+from semisvm.tables.methods import Settings, Tell, make_estimator, say_nothing, score_rows, shape_for
 from semisvm.tables.summary import ComparisonSummary, MethodResult
 from semisvm.tables.training import Training
 
@@ -109,7 +109,7 @@ def compare_positives(
         began = time.perf_counter()
         try:
             scores = cross_fit_scores(estimator, part, y, cv=cv)
-        except (StoppedError, KeyboardInterrupt):
+        except KeyboardInterrupt:
             if not merits:
                 raise KeyboardInterrupt from None
             was_stopped = True

@@ -20,7 +20,7 @@ from semisvm.errors import DataError, fault
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import label_texts, settle_classes, settle_spelling, unmark
 from semisvm.tables.column_facts import ColumnFacts, facts_of
-from semisvm.tables.columns import Column, Type, parse_types, remark_on, settle_columns
+from semisvm.tables.columns import TRUTH_WORDS, Column, Type, parse_types, remark_on, settle_columns
 from semisvm.tables.folders import join_frames
 from semisvm.tables.read import RowReader, open_rows
 from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
@@ -75,7 +75,7 @@ def read_training(
     features = list(parts[0].frame.columns)
     parts += [_read_table(file, features, target, ways, must_be=drawn is not None) for file in files[1:]]
     parts += [_read_table(file, features, target, [], is_unlabeled=True) for file in more]
-    frame = join_frames([part.frame for part in parts])
+    frame = _with_one_truth(join_frames([part.frame for part in parts]))
     at_random = np.concatenate([part.at_random for part in parts])
     texts = unmark([text for part in parts for text in part.texts], unlabeled)
     texts = settle_spelling(texts, first.path, target, spelling)
@@ -168,6 +168,15 @@ def _read_table(
         if at_random is not None:
             return _Part(frame[[one for one in names if one != name]], texts, at_random)
     return _Part(frame[names], texts, np.ones(len(frame), dtype=bool))
+
+
+def _with_one_truth(frame: Any) -> Any:
+    """Spell truth values in one way: "true" in Parquet files, "True" in CSV files of pandas, "TRUE" in those of R."""
+    for name in frame.columns:
+        words = frame[name].dropna()
+        if words.dtype == "str" and words.isin(TRUTH_WORDS).all() and words.str.lower().nunique() < words.nunique():
+            frame[name] = frame[name].str.lower()
+    return frame
 
 
 def printable_name(path: Path) -> str:

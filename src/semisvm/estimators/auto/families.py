@@ -72,6 +72,7 @@ class FamilyAverage:
     families: dict[str, KernelFamily | FeatureFamily | ForestFamily | LogisticFamily]
     weights: dict[str, float]
 
+    @np.errstate(all="ignore")  # scores that are not finite are refused
     def scores_of_rows(self, X: Any) -> np.ndarray:
         """The scores of any rows that were checked, (m, c), a part of them at a time."""
         parts = []
