@@ -16,7 +16,7 @@ from semisvm.tables.encode import TableEncoder
 from semisvm.tables.fit import fit_model
 from semisvm.tables.label import suggest_rows
 from semisvm.tables.methods import Settings
-from semisvm.tables.read import open_rows
+from semisvm.tables.read import open_rows, read_frame
 from semisvm.tables.read_training import read_training
 
 
@@ -159,6 +159,24 @@ def test_files_of_different_formats_make_one_table(tmp_path):
     for files in ([pool, empty], [empty, pool]):
         types = [column.type for column in read_training(files, "y", types={"store": "category"}).columns]
         assert types == ["number", "date", "category"]
+
+
+def test_a_table_and_a_file_of_bare_numbers_do_not_make_one_table(tmp_path):
+    table, numbers = tmp_path / "t.csv", tmp_path / "n.libsvm"
+    table.write_text("a,y\n1,x\n2,z\n")
+    numbers.write_text("1 1:2\n-1 1:3\n")
+    with pytest.raises(DataError, match=r"n\.libsvm: a file of bare numbers, where the first file is a table"):
+        read_training([table, numbers], "y")
+    with pytest.raises(DataError, match=r"n\.libsvm: a file of bare numbers"):
+        read_training([table], "y", unlabeled_data=[numbers])
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_times_of_parquet_files_may_have_nanoseconds(tmp_path, zone):
+    times = pd.date_range("2024-01-01 00:00:00.123456789", periods=4, freq="h", tz=zone, unit="ns")
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"day": times, "y": ["x", "z", "x", "z"]}).to_parquet(path)
+    assert read_frame(path)["day"].tolist() == times.tz_localize(None).floor("us").tolist()
 
 
 def test_truth_values_are_the_same_in_every_format_and_in_python(tmp_path):

@@ -242,7 +242,7 @@ def parquet_frames(path: Path, numbers: frozenset[str], wanted: list[str]) -> It
             if len(batch):
                 yield start, pandas.DataFrame(columns)
             start += len(batch)
-    except DataError:
+    except (DataError, MemoryError):
         raise
     except Exception as error:
         raise _not_parquet(path, error) from None
@@ -255,7 +255,7 @@ def _not_parquet(path: Path, error: Exception) -> DataError:
 
 
 def _plain_column(path: Path, name: str, column: Any, start: int, is_number: bool) -> Any:
-    """Return a column of an Arrow table as one of the three kinds; `start` rows of the file come before it."""
+    """Return a column of Arrow as one of the three kinds, dates in microseconds; `start` rows come before it."""
     import pyarrow
     from pyarrow import types
 
@@ -273,7 +273,7 @@ def _plain_column(path: Path, name: str, column: Any, start: int, is_number: boo
     if is_number and not types.is_null(kind):
         raise fault(path, f"column {name!r} holds {kind} where numbers are expected", "Write the column as numbers")
     if types.is_timestamp(kind) or types.is_date(kind):
-        return column.cast(pyarrow.timestamp("us")).to_numpy(zero_copy_only=False)
+        return column.cast("timestamp[us]", safe=getattr(kind, "unit", "") != "ns").to_numpy(zero_copy_only=False)
     if types.is_boolean(kind) or types.is_null(kind):
         column = column.cast(pyarrow.string())
     elif not (types.is_string(kind) or types.is_large_string(kind)):

@@ -154,7 +154,8 @@ def _read_table(
     ways      columns that may say how rows were drawn
     must_be   whether such a column with other words is an error
     """
-    assert file.names is not None
+    if file.names is None:
+        raise fault(file.path, "a file of bare numbers, where the first file is a table", "Convert one of them")
     names = features if features is not None else [name for name in file.names if name != target]
     for name in (*names, *(() if is_unlabeled else (target,))):
         file.require(name)
