@@ -211,6 +211,8 @@ def test_truth_values_of_files_of_different_formats_are_the_same(tmp_path):
 def test_numbers_that_are_categories_keep_all_their_digits():
     cells = pd.Series([1234567.0, 1234568.0, 0.5, np.nan, np.inf])
     assert typed_column(Column("c", "category"), cells).tolist() == ["1234567", "1234568", "0.5", "", "inf"]
+    narrow = pd.Series([0.1, 2.0, np.nan], dtype="float32", index=[7, 7, 8])
+    assert typed_column(Column("c", "category"), narrow).tolist() == ["0.1", "2", ""]
 
 
 def test_costs_are_read_by_class_and_by_matrix(tmp_path):
