@@ -236,8 +236,8 @@ def as_text(cells: pandas.Series) -> pandas.Series:
     if cells.dtype == "str":
         return cells
     is_float = cells.dtype.kind == "f"
-    if is_float and cells.dtype.itemsize < 8:  # 0.1 in float32 is written 0.1, not with the digits of float64
-        cells = cells.map(lambda cell: float(str(cells.dtype.type(cell))), na_action="ignore").astype("float64")
+    if cells.dtype == "float32":  # 0.1 in float32 is written 0.1, not with the digits of float64
+        cells = cells.map(lambda cell: float(str(np.float32(cell))), na_action="ignore").astype("float64")
     return cells.map(lambda cell: str(plain_cell(cell) if is_float else cell), na_action="ignore").astype("str")
 
 
