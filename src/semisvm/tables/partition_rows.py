@@ -108,13 +108,8 @@ def open_workers(address: str | None = None, n_workers: int | None = None) -> It
     try:
         if n_workers is not None:
             with _signals_wait():
-                local = distributed.LocalCluster(
-                    n_workers=n_workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    dashboard_address=None,
-                    silence_logs=logging.CRITICAL,
-                )
+                how = {"processes": True, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+                local = distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, **how)
                 client = stack.enter_context(distributed.Client(stack.enter_context(local)))
         else:
             client = stack.enter_context(_connect(distributed, str(address)))
