@@ -25,6 +25,7 @@ from semisvm.decision import Target
 from semisvm.decision.betting import SamplingClaim
 from semisvm.decision.checks import check_scores
 from semisvm.decision.sampling_plan import SamplingPlan
+from semisvm.errors import counted
 
 CAMPAIGN_KIND = "semisvm campaign"
 CAMPAIGN_VERSION = 1
@@ -226,7 +227,8 @@ class StoredCampaign:
             )
 
     def __repr__(self) -> str:
-        return f"<Campaign {len(self.ledger)}: {self.target}, {self.n_labels} labels of {self.n_rows:,} rows>"
+        told = f"{counted(self.n_labels, 'label')} of {counted(self.n_rows, 'row')}"
+        return f"<Campaign {len(self.ledger)}: {self.target}, {told}>"
 
 
 def pool_scores(scores: ArrayLike) -> np.ndarray:

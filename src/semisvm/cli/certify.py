@@ -9,6 +9,7 @@ import click
 
 from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen, screen_option
+from semisvm.errors import counted
 
 if TYPE_CHECKING:
     from semisvm.campaign import Campaign
@@ -85,7 +86,7 @@ def read_target(model: Path, asked: dict[str, Any]) -> dict[str, Any]:
 def say_begun(screen: Screen, campaign: Campaign) -> None:
     """Say what a campaign is about, what it may take, and the risk of all campaigns together."""
     asked = f"{campaign.target} for {campaign.pos_label!r}"
-    screen.say(f"Campaign {len(campaign.ledger)}: {asked}, {campaign.n_rows:,} rows without a label.")
+    screen.say(f"Campaign {len(campaign.ledger)}: {asked}, {counted(campaign.n_rows, 'row')} without a label.")
     if len(campaign.ledger) > 1:
         screen.say(
             f"The chance that any of these {len(campaign.ledger)} campaigns is wrong is at most "
@@ -116,7 +117,8 @@ def _write_campaign_report(campaign: Campaign, state: Path, report: Path, force:
 
     check_can_write(report, force=force, inputs=_files_of(campaign, state, None))
     summary = load_model(campaign.about["model"]).summary
-    write_page(replace(summary, campaign=summarize_campaign(campaign)), report, force=force)
+    summary = replace(summary, campaign=summarize_campaign(campaign))
+    write_page(summary, report, force=force, reword=shared.with_flags)
 
 
 def _files_of(campaign: Campaign, state: Path, moved: Path | None) -> list[Path]:
@@ -183,10 +185,10 @@ def start_command(
     if n_rows == 0:
         screen.say(f"There is nothing to ask. {campaign.verdict().reason}")
     elif format == "csv":
-        screen.say(f"{n_rows} rows to label: {out} (fill in the column {campaign.about['target']!r})")
+        screen.say(f"{counted(n_rows, 'row')} to label: {out} (fill in the column {campaign.about['target']!r})")
     else:
         _say_setup(screen, campaign, format)
-        screen.say(f"{n_rows} rows to label: {out}")
+        screen.say(f"{counted(n_rows, 'row')} to label: {out}")
 
 
 @certify_command.command("tell", short_help="Read answers and write the next rows to label.")
@@ -227,10 +229,14 @@ def tell_command(
     verdict = campaign.verdict()
     counts = {name: sum(getattr(one, name) for one in told) for name in ("n_new", "n_corrected", "n_empty")}
     values = verdict.as_dict() | counts | {"out": str(out) if n_rows else None, "rows": n_rows}
-    said = [f"{counts['n_new']} new answers"]
+    said = [counted(counts["n_new"], "new answer")]
     said += [f"{counts['n_corrected']} corrected"] if counts["n_corrected"] else []
     said += [f"{counts['n_empty']} left empty, to be asked again"] if counts["n_empty"] else []
-    left = [f"{n_rows} rows to label: {out}" if n_rows else "There is nothing left to ask."] if out is not None else []
+    left = (
+        [f"{counted(n_rows, 'row')} to label: {out}" if n_rows else "There is nothing left to ask."]
+        if out is not None
+        else []
+    )
     screen.show(values, ", ".join(said) + ".", str(verdict), *left)
 
 
@@ -277,7 +283,7 @@ def export_command(state: Path, out: Path, format: BatchFormat, data: Path | Non
     campaign = load_campaign(state)
     check_can_write(out, force=force, inputs=_files_of(campaign, state, data))
     n_rows = write_answers(campaign, out, data=data, format=format, force=force)
-    said = f"{n_rows} rows with their labels: {out}" if n_rows else "Nothing is answered yet."
+    said = f"{counted(n_rows, 'row')} with their labels: {out}" if n_rows else "Nothing is answered yet."
     screen.show({"out": str(out) if n_rows else None, "rows": n_rows}, said)
 
 

@@ -154,7 +154,7 @@ def fit_command(
         if report is not None:
             suggestions = tuple(suggest_training_rows(fitted.model, training, N_SUGGESTED))
             summary = replace(fitted.model.summary, suggestions=suggestions)
-            write_page(summary, report, force=force, model=out.name)
+            write_page(summary, report, force=force, model=out.name, reword=shared.with_flags)
     if fitted.checkpoint is not None and not fitted.was_stopped:
         fitted.checkpoint.remove()
     _show_fitted(screen, fitted, out, report, options["data"][0], details)

@@ -36,7 +36,7 @@ from typing import Any, Literal
 import numpy as np
 
 from semisvm.campaign import Campaign
-from semisvm.errors import fault, shorten, suggest
+from semisvm.errors import counted, fault, shorten, suggest
 from semisvm.tables.certify import file_rows, load_model, read_cells, require_data
 from semisvm.tables.columns import plain_cell
 from semisvm.tables.delimited import open_delimited
@@ -266,7 +266,7 @@ def _row_number(path: AnyPath, cell: str, numbers: np.ndarray, line: int | None)
     place = int(np.searchsorted(numbers, number))
     if place < len(numbers) and numbers[place] == number:
         return place
-    reason = f"row {number} is not one of the {len(numbers)} rows of the data file that had no label"
+    reason = f"row {number} is not one of the rows of the data file that had no label ({counted(len(numbers), 'row')})"
     if number < 0:
         reason = f"{shorten(cell)} is not a row number"
     raise fault(path, reason, "Leave the column of row numbers as the campaign wrote it", line=line)

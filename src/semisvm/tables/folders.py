@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semisvm.errors import fault
+from semisvm.errors import counted, fault
 from semisvm.tables.classes import label_texts, unmark
 from semisvm.tables.column_facts import DATES, KIND_OF_LETTER, NUMBERS, TEXT, ColumnFacts, facts_of
 from semisvm.tables.columns import as_text, refuse_large
@@ -51,7 +51,7 @@ def files_of(path: Path) -> list[Path]:
         raise fault(path, "the folder holds no table", remedy)
     found = [file for file in files if not _is_empty(file)]
     if not found:
-        raise fault(path, f"none of its {len(files)} files has a row", "Give a folder with rows")
+        raise fault(path, f"none of its files has a row ({counted(len(files), 'file')})", "Give a folder with rows")
     return found
 
 

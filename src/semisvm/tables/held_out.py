@@ -34,6 +34,7 @@ from scipy.special import ndtri
 from sklearn.base import clone
 
 from semisvm.decision import Estimate, OperatingPoint
+from semisvm.errors import counted
 from semisvm.estimators import Method
 from semisvm.estimators.costs import cost_matrix
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit
@@ -111,8 +112,8 @@ def make_bench(
     if rarest < 2:
         rare = labels.categories[int(np.argmin(counts))]
         if (codes >= 0).sum() > measures.sum():
-            why = f"class {rare!r} has {rarest} labeled rows drawn at random, and errors are counted on such rows only"
-            raise ValueError(why)
+            own = counted(rarest, "labeled row")
+            raise ValueError(f"class {rare!r} has {own} drawn at random, and errors are counted on such rows only")
         raise ValueError(f"class {rare!r} has a single labeled row, so none of its rows can be held out")
     splitter = SemiSupervisedKFold(min(N_COMPARISON_FOLDS, rarest), shuffle=True, random_state=seed)
     # For the splitter, labels that measure nothing are unlabeled rows: they are in every training part.

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from semisvm.campaign import Campaign
-from semisvm.errors import DataError, fault
+from semisvm.errors import DataError, counted, fault
 from semisvm.matrices import stack_rows
 from semisvm.tables.certify import file_rows, load_model, open_campaign, read_cells, require_data
 from semisvm.tables.columns import plain_cell
@@ -252,11 +252,11 @@ class LabelSession:
         """Return how far the campaign is."""
         verdict = self.campaign.verdict()
         n = verdict.n_labels
-        told = f"{n} label{'' if n == 1 else 's'}."
+        told = f"{counted(n, 'label')}."
         more = "" if verdict.forecast is None else f"bout {verdict.forecast:,} more"
         if verdict.certified:
             n_accepted = verdict.operating_point.sampling.n_accepted  # type: ignore[union-attr]
-            accepted = f"{n_accepted:,} of {self.campaign.n_in_play:,} rows"
+            accepted = f"{n_accepted:,} of {counted(self.campaign.n_in_play, 'row')}"
             told += f" Certified: {self.campaign.target} for {accepted}."
             told += f" A{more} for the next step." if more else ""
         else:
