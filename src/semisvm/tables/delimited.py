@@ -115,7 +115,6 @@ class DelimitedText:
 
     def frames_by_arrow(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[pandas.DataFrame]:
         """Let Arrow read the file as it is; an error of Arrow's, or a ValueError, where it can't."""
-        import pandas
         import pyarrow
         from pyarrow import csv as arrow_csv
 
@@ -131,7 +130,8 @@ class DelimitedText:
         ):
             for batch in batches:
                 named = zip(batch.schema.names, batch.columns, strict=True)
-                frame = pandas.DataFrame({n: (c if n in numbers else without_missing(c)).to_pandas() for n, c in named})
+                columns = {name: column if name in numbers else without_missing(column) for name, column in named}
+                frame = pyarrow.record_batch(columns).to_pandas()
                 if any(np.isinf(frame[name].to_numpy()).any() for name in wanted if name in numbers):
                     raise ValueError("an infinite number")
                 if len(frame):
