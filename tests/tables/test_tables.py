@@ -230,6 +230,17 @@ def test_a_table_is_the_same_in_every_format(tmp_path):
         assert pd.read_csv(tmp_path / "labels.csv")["label"].tolist() == labels.tolist()
 
 
+def test_a_column_that_can_not_be_read_can_be_dropped(tmp_path):
+    table = pd.DataFrame({"size": [1.5, 2, 3, 4], "photo": [b"\xff\xd8"] * 4, "y": ["a", "b", "a", "b"]})
+    path = tmp_path / "t.parquet"
+    table.to_parquet(path)
+    with pytest.raises(DataError, match="column 'photo' holds binary"):
+        read_training([path], "y")
+    found = read_training([path], "y", drop=["photo"])
+    assert [column.name for column in found.columns] == ["size"]
+    assert found.left_out == {"photo": "was dropped by request"}
+
+
 def test_truth_values_of_files_of_different_formats_are_the_same(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"flag": rng.random(80) < 0.5, "size": rng.normal(size=80), "y": ["yes", "no"] * 40})

@@ -115,6 +115,7 @@ class DelimitedText:
 
     def frames_by_arrow(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[pandas.DataFrame]:
         """Let Arrow read the file as it is; an error of Arrow's, or a ValueError, where it can't."""
+        import pandas
         import pyarrow
         from pyarrow import csv as arrow_csv
 
@@ -131,7 +132,7 @@ class DelimitedText:
             for batch in batches:
                 named = zip(batch.schema.names, batch.columns, strict=True)
                 columns = {name: column if name in numbers else without_missing(column) for name, column in named}
-                frame = pyarrow.record_batch(columns).to_pandas()
+                frame = pandas.DataFrame({name: column.to_pandas() for name, column in columns.items()})
                 if any(np.isinf(frame[name].to_numpy()).any() for name in wanted if name in numbers):
                     raise ValueError("an infinite number")
                 if len(frame):
