@@ -118,6 +118,7 @@ class DelimitedText:
         from pyarrow import csv as arrow_csv
 
         types = {name: pyarrow.float64() if name in numbers else pyarrow.string() for name in self.names}
+        texts = {name: "str" for name in wanted if name not in numbers}
         read = arrow_csv.ReadOptions(column_names=list(self.names), skip_rows=1, block_size=BYTES_AT_A_TIME)
         parse = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
         convert = arrow_csv.ConvertOptions(
@@ -128,7 +129,7 @@ class DelimitedText:
             arrow_csv.open_csv(stream, read, parse, convert) as batches,
         ):
             for batch in batches:
-                frame = batch.to_pandas()
+                frame = batch.to_pandas().astype(texts)  # older versions of Arrow give objects
                 if any(np.isinf(frame[name].to_numpy()).any() for name in wanted if name in numbers):
                     raise ValueError("an infinite number")
                 if len(frame):
@@ -153,7 +154,7 @@ class DelimitedText:
 
         if name not in numbers:
             given = [None if self._is_missing(cell) else cell for cell in cells]
-            return pyarrow.array(given, pyarrow.string()).to_pandas()
+            return pyarrow.array(given, pyarrow.string()).to_pandas().astype("str")
         values = [nan if self._is_missing(cell) else parse_number(cell) for cell in cells]
         if None in values:
             self.refuse_wrong_number(numbers, may_be_empty=True)
