@@ -270,7 +270,7 @@ def _plain_column(path: Path, name: str, column: Any, start: int, is_number: boo
     if types.is_time(kind):
         column = pyarrow.array(as_text(column.to_pandas()))
     try:
-        text = without_missing(column.cast(pyarrow.large_string())).to_pandas()
+        text = without_missing(column.cast(pyarrow.large_string()))
     except pyarrow.ArrowException:  # lists, records, bytes that are not UTF-8
         reason = f"column {name!r} holds {kind}, which is neither numbers, text nor dates"
         raise fault(path, reason, "Turn the column into one of these, or leave it out (`drop`)") from None
