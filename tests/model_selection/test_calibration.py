@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_blobs
@@ -96,6 +97,15 @@ def test_strings_sparse_rows_weights_and_names_pass_through():
     )
     assert model.score(frame, names) == np.mean((model.predict(frame) == names)[y != -1])
     clone(model)
+
+
+def test_weights_need_no_request_of_the_calibrator_with_metadata_routing():
+    X, y, _ = overlapping(300, 100)
+    weight = np.where(np.arange(300) < 30, 2.0, 1.0)
+    plain = SemiSupervisedCalibratedClassifierCV(SupervisedSVC()).fit(X, y, sample_weight=weight)
+    with config_context(enable_metadata_routing=True):
+        routed = SemiSupervisedCalibratedClassifierCV(SupervisedSVC()).fit(X, y, sample_weight=weight)
+    assert_array_equal(routed.predict_proba(X), plain.predict_proba(X))
 
 
 @pytest.mark.parametrize("cv", [3, SemiSupervisedKFold(3)])
