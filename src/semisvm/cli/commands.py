@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from semisvm.cli import EXIT_CODES, NO_MEMORY, lacks_memory
+from semisvm.cli import EXIT_CODES, NO_MEMORY, errors_behind, lacks_memory
 from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen, screen_option
 
@@ -285,6 +285,8 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as ending:
         return int(ending.code or 0)
     except Exception as error:
+        if any(isinstance(one, KeyboardInterrupt) for one in errors_behind(error)):
+            raise KeyboardInterrupt from None  # an extension that was being loaded made an ImportError of it
         if debug:
             raise
         message, code = _told(error)

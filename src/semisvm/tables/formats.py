@@ -273,7 +273,7 @@ def _plain_column(path: Path, name: str, column: Any, start: int, is_number: boo
     elif not (types.is_string(kind) or types.is_large_string(kind)):
         reason = f"column {name!r} holds {kind}, which is neither numbers, text nor dates"
         raise fault(path, reason, "Turn the column into one of these, or leave it out")
-    return without_missing(column).to_pandas()
+    return without_missing(column)
 
 
 # ---- spreadsheets ----
