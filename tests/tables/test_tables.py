@@ -230,6 +230,17 @@ def test_a_table_is_the_same_in_every_format(tmp_path):
         assert pd.read_csv(tmp_path / "labels.csv")["label"].tolist() == labels.tolist()
 
 
+def test_a_column_that_can_not_be_read_can_be_dropped(tmp_path):
+    table = pd.DataFrame({"size": [1.5, 2, 3, 4], "photo": [b"\xff\xd8"] * 4, "y": ["a", "b", "a", "b"]})
+    path = tmp_path / "t.parquet"
+    table.to_parquet(path)
+    with pytest.raises(DataError, match="column 'photo' holds binary"):
+        read_training([path], "y")
+    found = read_training([path], "y", drop=["photo"])
+    assert [column.name for column in found.columns] == ["size"]
+    assert found.left_out == {"photo": "was dropped by request"}
+
+
 def test_truth_values_of_files_of_different_formats_are_the_same(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"flag": rng.random(80) < 0.5, "size": rng.normal(size=80), "y": ["yes", "no"] * 40})
@@ -266,6 +277,18 @@ def test_costs_are_read_by_class_and_by_matrix(tmp_path):
 # ---- reading in parts ----
 
 
+def test_a_column_of_empty_cells_is_text_in_every_format(tmp_path):
+    frame = pd.DataFrame({"n": [1.0, 2.0], "empty": pd.Series([None, None], dtype="str")})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    csv, parquet = open_rows(tmp_path / "t.csv"), open_rows(tmp_path / "t.parquet")
+    for read in (csv.text.frames_by_arrow, csv.text.frames_by_line, parquet.frames):
+        for found in read(frozenset({"n"}), ["n", "empty"]):
+            column = (found[1] if isinstance(found, tuple) else found)["empty"]
+            assert str(column.dtype) == "str"
+            assert column.isna().all()
+
+
 def test_arrow_and_the_strict_reader_read_the_same_cells(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(
@@ -279,6 +302,7 @@ def test_arrow_and_the_strict_reader_read_the_same_cells(tmp_path):
         for read in (rows.text.frames_by_arrow, rows.text.frames_by_line)
     )
     assert (fast.dtypes == slow.dtypes).all()
+    assert set(fast[["name", "text"]].dtypes.astype(str)) == {"str"}
     assert fast["n"].tolist()[::2] == slow["n"].tolist()[::2] == [1.5, -2000.0]
     assert fast["n"].isna().tolist() == slow["n"].isna().tolist()
     for name in ("name", "text"):

@@ -238,13 +238,14 @@ def is_missing(text: str) -> bool:
 
 
 def without_missing(column: Any) -> Any:
-    """Return a column of text, an Arrow array, with nothing in cells that say so."""
+    """Return a column of text, an Arrow array, as pandas' text, with nothing in cells that say so."""
     import pyarrow
     from pyarrow import compute
 
     words = pyarrow.array(sorted(MISSING_SPELLINGS), column.type)
     says_nothing = compute.is_in(compute.utf8_trim_whitespace(column), value_set=words)
-    return compute.if_else(says_nothing, pyarrow.scalar(None, column.type), column)
+    kept = compute.if_else(says_nothing, pyarrow.scalar(None, column.type), column)
+    return kept.to_pandas().astype("str")  # older versions of Arrow may give objects
 
 
 def parse_number(text: str) -> float | None:

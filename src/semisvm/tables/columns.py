@@ -19,10 +19,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from semisvm.errors import DataError, fault, shorten
 from semisvm.tables.column_facts import (
     DATES,
     DIGIT,
@@ -203,8 +205,12 @@ class CellError(ValueError):
     """A cell that does not fit the type of its column; `row` is counted from 0 in the rows that were given."""
 
     def __init__(self, column: str, row: int, cell: str, wanted: str):
-        super().__init__(f"column {column!r} holds {cell!r} where a {wanted} is expected")
-        self.column, self.row = column, row
+        super().__init__(f"column {column!r} holds {shorten(cell)} where a {wanted} is expected")
+        self.row = row
+
+    def in_file(self, path: Path, row: int) -> DataError:
+        """Return the error that names the file and the row in it, counted from 0."""
+        return fault(path, f"row {row + 1}: {self}", "Correct the cell, or leave it empty")
 
 
 def typed_column(column: Column, cells: pandas.Series) -> Any:
