@@ -13,10 +13,10 @@ import pytest
 import semisvm
 from command_line import run_command, write_rows
 from files import write
+from semisvm.disk import whole_file
 from semisvm.errors import DataError
 from semisvm.tables import files
 from semisvm.tables.checkpoint import open_checkpoint
-from semisvm.tables.disk import whole_file
 
 # ---- labels from NaN, and reports of nothing ----
 
@@ -170,8 +170,15 @@ def test_a_file_that_claims_to_unpack_to_gigabytes_is_refused_before_it_is_read(
 def test_a_bare_estimator_is_no_model_of_a_table(tmp_path, capsys, fitted):
     X = np.random.default_rng(0).normal(size=(20, 2))
     semisvm.save(semisvm.SupervisedSVC().fit(X, np.arange(20) % 2), tmp_path / "bare.skops")
-    for words in (("predict", "--out", tmp_path / "p.csv"), ("evaluate",), ("suggest", "--out", tmp_path / "s.csv")):
-        done = run_command(capsys, words[0], tmp_path / "bare.skops", fitted[0], *words[1:])
+    start = ("--min-precision", "0.9", "--state", tmp_path / "c.campaign", "--out", tmp_path / "l.csv")
+    for words in (
+        ("predict", "--out", tmp_path / "p.csv"),
+        ("evaluate",),
+        ("suggest", "--out", tmp_path / "s.csv"),
+        ("certify start", *start),
+        ("certify start", *start, "--costs", "a=1,b=2"),
+    ):
+        done = run_command(capsys, *words[0].split(), tmp_path / "bare.skops", fitted[0], *words[1:])
         assert done.code == 2
         assert "holds a bare SupervisedSVC" in done.err
 

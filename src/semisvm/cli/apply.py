@@ -68,7 +68,7 @@ def predict_command(
     Columns that --keep copies are copied as they are. A cell of a stranger's file that begins with =, +, - or @ is run
     as a formula when the output is opened in a spreadsheet, unless --neutralize is given.
     """
-    from semisvm.tables.disk import check_can_write
+    from semisvm.disk import check_can_write
     from semisvm.tables.files import load_table_model, model_digest
     from semisvm.tables.model import OUTPUTS
     from semisvm.tables.predict import predict_file, predict_folder
@@ -174,7 +174,7 @@ def suggest_command(
     in the target and give the file to fit together with DATA: a row that occurs again with a label is used once. It
     trains, but fit sets no threshold on it and measures nothing on it.
     """
-    from semisvm.tables.disk import check_can_write
+    from semisvm.disk import check_can_write
     from semisvm.tables.files import load_table_model
     from semisvm.tables.label import suggest_rows, write_suggestions
     from semisvm.tables.predict import check_suffix
@@ -212,8 +212,8 @@ def report_command(
     With DATA, the operating point and the scores are measured on its labeled rows, and the rows of it that are worth
     labeling next are listed.
     """
+    from semisvm.disk import check_can_write
     from semisvm.report import write_page
-    from semisvm.tables.disk import check_can_write
     from semisvm.tables.evaluate import summary_on
     from semisvm.tables.files import load_table_model
 

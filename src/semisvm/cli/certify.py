@@ -71,13 +71,13 @@ batch_size_option = click.option(
 def read_target(model: Path, asked: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a campaign with their costs as a pair; a target that makes no sense is refused at once."""
     from semisvm.decision import Target
-    from semisvm.tables import load
     from semisvm.tables.classes import parse_costs
+    from semisvm.tables.files import load_table_model
     from semisvm.tables.operating import pair_of_costs
 
     pair = None
     if asked["costs"] is not None:
-        classes = load(model).classes
+        classes = load_table_model(model).classes
         pair = pair_of_costs(parse_costs(asked["costs"], classes), classes.names)
     Target(asked["min_precision"], asked["min_recall"], asked["beta"], pair, None, asked["min_f"], asked["max_cost"])
     return asked | {"costs": pair}
@@ -98,9 +98,9 @@ def say_begun(screen: Screen, campaign: Campaign) -> None:
 def _say_setup(screen: Screen, campaign: Campaign, format: BatchFormat) -> None:
     """Say what a project of a labeling tool must be set up with."""
     from semisvm.tables.batches import setup_for
-    from semisvm.tables.certify import load_model
+    from semisvm.tables.files import load_table_model
 
-    model = load_model(campaign.about["model"])
+    model = load_table_model(campaign.about["model"])
     columns = [name for name in model.open(campaign.about["data"]).names or () if name != model.target]
     setup = setup_for(format, campaign.classes or [], model.target, columns)
     screen.say(f"Set the project up with:\n{setup}\n")
@@ -111,12 +111,12 @@ def _write_campaign_report(campaign: Campaign, state: Path, report: Path, force:
     from dataclasses import replace
 
     from semisvm.campaign import summarize_campaign
+    from semisvm.disk import check_can_write
     from semisvm.report import write_page
-    from semisvm.tables.certify import load_model
-    from semisvm.tables.disk import check_can_write
+    from semisvm.tables.files import load_table_model
 
     check_can_write(report, force=force, inputs=_files_of(campaign, state, None))
-    summary = load_model(campaign.about["model"]).summary
+    summary = load_table_model(campaign.about["model"]).summary
     summary = replace(summary, campaign=summarize_campaign(campaign))
     write_page(summary, report, force=force, reword=shared.with_flags)
 
@@ -165,9 +165,9 @@ def start_command(
     The CSV has the row's number, its cells and an empty label. Fill in class names, "?" for "don't know", and leave
     empty what is to be asked again.
     """
+    from semisvm.disk import check_can_write
     from semisvm.tables.batches import write_batch
     from semisvm.tables.certify import keep_campaign, start_campaign
-    from semisvm.tables.disk import check_can_write
 
     inputs = [model, data, *after]
     check_can_write(state, force=force, inputs=[*inputs, out])
@@ -216,9 +216,9 @@ def tell_command(
 
     An answer that differs from one given before is a correction: it is counted and shown.
     """
+    from semisvm.disk import check_can_write
     from semisvm.tables.batches import read_answers, write_batch
     from semisvm.tables.certify import load_campaign
-    from semisvm.tables.disk import check_can_write
 
     campaign = load_campaign(state)
     if out is not None:
@@ -276,9 +276,9 @@ def export_command(state: Path, out: Path, format: BatchFormat, data: Path | Non
 
     In the CSV file the rows are marked as drawn "by campaign": fit trains on them and measures nothing on them.
     """
+    from semisvm.disk import check_can_write
     from semisvm.tables.batches import write_answers
     from semisvm.tables.certify import load_campaign
-    from semisvm.tables.disk import check_can_write
 
     campaign = load_campaign(state)
     check_can_write(out, force=force, inputs=_files_of(campaign, state, data))
@@ -295,9 +295,9 @@ def export_command(state: Path, out: Path, format: BatchFormat, data: Path | Non
 @screen_option
 def apply_command(state: Path, out: Path, model: Path | None, force: bool, screen: Screen) -> None:
     """Write the model with the certified threshold: a model file as any other, for predict and evaluate."""
+    from semisvm.disk import check_can_write
     from semisvm.tables import save
     from semisvm.tables.certify import certified_model, load_campaign
-    from semisvm.tables.disk import check_can_write
 
     campaign = load_campaign(state)
     check_can_write(out, force=force, inputs=_files_of(campaign, state, model))

@@ -115,9 +115,9 @@ def fit_command(
     recall was asked for and the labels show that it is not reached; the model is written in this case too.
     """
     from semisvm.cli.screen import is_compiled
+    from semisvm.disk import check_can_write
     from semisvm.report import write_page
     from semisvm.tables import save
-    from semisvm.tables.disk import check_can_write
     from semisvm.tables.fit import fit_model
     from semisvm.tables.label import N_SUGGESTED, suggest_training_rows
 

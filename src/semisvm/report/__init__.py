@@ -30,6 +30,7 @@ from typing import Any
 
 from semisvm.campaign import CampaignSummary
 from semisvm.campaign.verdict import more_labels
+from semisvm.disk import whole_file
 from semisvm.errors import counted
 from semisvm.estimators.progress import RoundRecord
 from semisvm.report import wording
@@ -38,7 +39,6 @@ from semisvm.report.charts import changing_columns, finite_or_none
 from semisvm.report.scores import OperatingPointDisplay, ScoresDisplay
 from semisvm.report.steps import AuditDisplay, CampaignDisplay, RoundsDisplay
 from semisvm.report.wording import ROUNDS, column_title, listing_of
-from semisvm.tables.disk import whole_file
 from semisvm.tables.evaluate import summarize_estimator
 from semisvm.tables.first_screen import first_screen
 from semisvm.tables.summary import ComparisonSummary, FitSummary

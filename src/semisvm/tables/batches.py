@@ -36,11 +36,12 @@ from typing import Any, Literal
 import numpy as np
 
 from semisvm.campaign import Campaign
+from semisvm.disk import check_can_write, read_bytes, whole_file
 from semisvm.errors import counted, fault, shorten, suggest
-from semisvm.tables.certify import file_rows, load_model, read_cells, require_data
+from semisvm.tables.certify import file_rows, read_cells, require_data
 from semisvm.tables.columns import plain_cell
 from semisvm.tables.delimited import open_delimited
-from semisvm.tables.disk import check_can_write, read_bytes, whole_file
+from semisvm.tables.files import load_table_model
 from semisvm.tables.training import BY_CAMPAIGN, name_drawn_column
 
 AnyPath = str | Path
@@ -203,7 +204,7 @@ def _write_rows(
     require_data(campaign, source)
     if not labels:
         return 0
-    model = load_model(campaign.about["model"])
+    model = load_table_model(campaign.about["model"])
     numbers = file_rows(campaign)[list(labels)]
     cells = read_cells(model, source, numbers)
     rows = list(map(BatchRow, (numbers + 1).tolist(), cells, labels.values()))

@@ -35,9 +35,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semisvm.disk import COMPRESSIONS, FOREIGN_MARKS, open_stream, read_text
 from semisvm.errors import DataError, counted, fault, shorten
 from semisvm.tables.column_facts import MISSING_SPELLINGS, is_missing, parse_number, without_missing
-from semisvm.tables.disk import COMPRESSIONS, FOREIGN_MARKS, open_stream, read_text
 
 if TYPE_CHECKING:
     import pandas

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.disk import whole_file
 from semisvm.dual import Status
 from semisvm.errors import DataError, RowsLostError, counted, fault
 from semisvm.estimators import Method, find_method
@@ -28,7 +29,6 @@ from semisvm.primal import PrimalSolution
 from semisvm.tables.classes import label_texts, one_spelling, settle_classes
 from semisvm.tables.column_facts import ColumnFacts
 from semisvm.tables.compare import compare_methods
-from semisvm.tables.disk import whole_file
 from semisvm.tables.fit import AUTO, Fitted, Stages, fit_model
 from semisvm.tables.folders import Survey, SurveyPlan, files_of, join_frames, survey_file, with_kinds
 from semisvm.tables.held_out import BASELINE

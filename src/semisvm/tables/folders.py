@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semisvm.disk import open_stream
 from semisvm.errors import counted, fault
 from semisvm.tables.classes import label_texts, unmark
 from semisvm.tables.column_facts import DATES, KIND_OF_LETTER, NUMBERS, TEXT, ColumnFacts, facts_of
 from semisvm.tables.columns import as_text, refuse_large
-from semisvm.tables.disk import open_stream
 from semisvm.tables.formats import open_parquet
 from semisvm.tables.read import Chunk, RowReader, open_rows
 

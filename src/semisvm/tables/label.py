@@ -20,11 +20,12 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from semisvm.campaign import Campaign
+from semisvm.disk import whole_file
 from semisvm.errors import DataError, counted, fault
 from semisvm.matrices import stack_rows
-from semisvm.tables.certify import file_rows, load_model, open_campaign, read_cells, require_data
+from semisvm.tables.certify import file_rows, open_campaign, read_cells, require_data
 from semisvm.tables.columns import plain_cell
-from semisvm.tables.disk import whole_file
+from semisvm.tables.files import load_table_model
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, read_codes
 from semisvm.tables.operating import predict_codes
@@ -192,7 +193,7 @@ class LabelSession:
         self.campaign, self.state = campaign, Path(state)
         self.data = Path(campaign.about["data"] if data is None else data)
         require_data(campaign, self.data)
-        self._model = load_model(campaign.about["model"])
+        self._model = load_table_model(campaign.about["model"])
         self._numbers = file_rows(campaign)
         self._cells: dict[int, dict[str, Any]] = {}
         self._postponed: list[int] = []
