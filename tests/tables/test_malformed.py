@@ -85,7 +85,7 @@ MALFORMED = [
     ("t.npz", npz_bytes(X=np.eye(3), Y=np.ones(3)), {}, "no array 'y'"),
     ("t.npz", npz_bytes(data=[1], indices=[1], indptr=[1]), {}, "one sparse matrix .*dump_svmlight_file"),
     ("t.npz", npz_bytes(X=np.ones(3), y=np.ones(3)), {}, r"X has shape \(3,\)\. Make it \(rows, features\)"),
-    ("t.npz", npz_bytes(X=np.eye(3), y=np.ones(2)), {}, r"X has 3 rows, but the labels have shape \(2,\)"),
+    ("t.npz", npz_bytes(X=np.eye(3), y=np.ones(2)), {}, r"X has 3 rows, but y has shape \(2,\)"),
     ("t.npz", npz_bytes(X=np.array([["a"]]), y=[1]), {}, "X holds <U1, not numbers"),
     ("t.npz", npz_bytes(X=np.array([[1.0], [np.inf]]), y=[1, 0]), {}, r"X\[1, 0\] is inf, not a finite"),
     ("t.npz", npz_bytes(X=np.eye(2), y=[1, np.inf]), {}, "label 1 is infinite"),
