@@ -37,7 +37,7 @@ MALFORMED = [
     # delimited text
     ("t.csv", b"\n \n", {}, "nothing but blank lines"),
     ("t.csv", b"a,b\n", {}, r"line 1: a header and no rows\. Add rows"),
-    ("t.csv", b"a,b\n1,2\n3\n", {}, r"line 3: the row has 1 cells where the header has 2\. Add or remove"),
+    ("t.csv", b"a,b\n1,2\n3\n", {}, r"line 3: the row has 1 cell where the header has 2\. Add or remove"),
     ("t.csv", b"a,b\n1,2,3\n", {}, "line 2: the row has 3 cells where the header has 2"),
     ("t.csv", b'a,b\n1,2\n"3,4\n5,6\n', {}, "line 3: the row can't be split .*quote that is never closed"),
     ("t.csv", b'a,b\n1,"2\n', {}, "line 2: the row can't be split into cells .unexpected end of data"),
@@ -143,7 +143,7 @@ def test_more_features_than_expected_name_the_line(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.csv", "a,b\n1,2\n3\n", "line 3: the row has 1 cells"),
+        ("t.csv", "a,b\n1,2\n3\n", "line 3: the row has 1 cell"),
         ("t.csv", "a,b\n", "a header and no rows"),
         ("t.npz", npz_bytes(X=np.eye(2), y=[0, 1]), "no named columns. Read it with semisvm.tables.read_dataset"),
     ],
