@@ -61,7 +61,7 @@ def fault(path: str | Path, reason: str, remedy: str, *, line: int | None = None
 
 
 def suggest(wanted: str, there: Iterable[str]) -> str:
-    """List the names that exist, and first those that are spelled much like the `wanted` one, in upper or lower case."""
+    """List the names that exist, and first those that are spelled much like the `wanted` one, whatever the case."""
     names = list(there)
     if not names:
         return "There are none"

@@ -102,8 +102,8 @@ BAD_TRAINING = [
     ("t.csv", GOOD, (*FIT, "--resume"), "--resume continues a checkpoint: say which one by --checkpoint"),
     ("t.csv", GOOD, (*FIT, "--checkpoint", "{dir}/other.csv"), "this is a file, but a checkpoint needs a folder"),
     ("t.csv", GOOD, ("--target", "y", "--out", "{dir}/model.skops"), "model.skops: the file exists. .*--force"),
-    ("t.csv", GOOD, ("--target", "y", "--out", "{tmp}/labels.csv"), "a model is written, and .csv is .*ends with .skops"),
-    ("t.csv", GOOD, ("--target", "y", "--out", "{tmp}/model.PKL"), "a model is written, and .PKL is the suffix of other"),
+    ("t.csv", GOOD, ("--target", "y", "--out", "{tmp}/labels.csv"), "a model is written, and .csv .*ends with .skops"),
+    ("t.csv", GOOD, ("--target", "y", "--out", "{tmp}/model.PKL"), "a model is written, and .PKL is the suffix of"),
     ("t.csv", GOOD, ("--target", "y", "--out", "{dir}/no/m.skops"), "there is no folder .*no to write to. Create"),
     ("t.csv", GOOD, ("--target", "y", "--out", "{dir}"), "this is a folder. Give the name of a file"),
     ("t.csv", GOOD, ("--target", "y", "--out", "/proc/m.skops"), "m.skops: .*[Cc]hoose a"),
@@ -146,7 +146,7 @@ def test_fit_refuses(place, tmp_path, capsys, name, content, words, message):
 
 BAD_ROWS = [
     ("t.csv", GOOD.replace("size", "length"), "there is no column 'size', which the model needs. Add it"),
-    ("t.csv", GOOD.replace("size", "SIZE"), "no column 'size', which .*Perhaps 'SIZE' is meant; there are 'SIZE', 'color"),
+    ("t.csv", GOOD.replace("size", "SIZE"), "no column 'size', which .*Perhaps 'SIZE' is meant; there are 'SIZE'"),
     ("t.csv", "when,x\n2024-01-01,1\n", "no columns 'size', 'color', which the model needs. Add them, or fit without"),
     ("t.csv", GOOD + "tall,red,2024-01-01,big\n", "line 42: column 'size' holds 'tall' where a finite number is"),
     ("t.csv", GOOD + "inf,red,2024-01-01,big\n", "line 42: column 'size' holds 'inf' where a finite number"),

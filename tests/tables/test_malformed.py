@@ -93,7 +93,7 @@ MALFORMED = [
     # Parquet
     ("t.parquet", b"PAR1 but no more", {}, "can't be read as a Parquet file"),
     ("t.parquet", parquet_bytes(a=[1, 2], y=[0, 1])[:-20], {}, "can't be read as a Parquet file"),
-    ("t.parquet", parquet_bytes(a=["x", "z"], y=[0, 1]), {"target": "y"}, "'a' holds .* where numbers are"),
+    ("t.parquet", parquet_bytes(a=["x", "z"], y=[0, 1]), {"target": "y"}, "row 1: column 'a' holds 'x' where a finite"),
     ("t.parquet", parquet_bytes(a=[1.0, None], y=[0, 1]), {"target": "y"}, "column 'a' holds nan in row 2"),
     ("t.parquet", parquet_bytes(a=[1.0]), {"target": "y"}, "no column 'y'. There are 'a'"),
     ("t.parquet", parquet_bytes(y=[1.0]), {"target": "y"}, "no column is left for the features"),

@@ -193,8 +193,7 @@ class Model:
         try:
             return make(chunk.X if chunk.frame is None else chunk.frame)
         except CellError as error:
-            path, row = rows.place(chunk.start + error.row)
-            raise fault(path, f"row {row + 1}: {error}", "Correct the cell, or leave it empty") from None
+            raise error.in_file(*rows.place(chunk.start + error.row)) from None
         except DataError:
             raise
         except ValueError as error:

@@ -162,8 +162,7 @@ def count_file(path: Path, columns: list[Column], spans: np.ndarray) -> TableCou
         try:
             own = count_frame(*encoder.typed(chunk.frame), spans)
         except CellError as error:
-            reason = f"row {chunk.start + error.row + 1}: {error}"
-            raise fault(path, reason, "Correct the cell, or leave it empty") from None
+            raise error.in_file(path, chunk.start + error.row) from None
         found = own if found is None else found.merged(own)
     if found is None:
         raise fault(path, "its rows are gone", "Leave the files as they are while they are read")
