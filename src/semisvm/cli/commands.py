@@ -52,9 +52,10 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            for name in get_close_matches(args[0], self.list_commands(ctx), n=1):
-                error.message += f" Perhaps '{name}' is meant."
-            raise
+            close = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if not close:
+                raise
+            raise click.UsageError(f"{error.message} Perhaps '{close[0]}' is meant.", ctx) from None
 
 
 @click.group(
