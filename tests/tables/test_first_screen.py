@@ -58,6 +58,13 @@ def test_it_is_short_and_free_of_jargon_whatever_came_of_the_fit(target, chance)
     assert found.lines[-1].startswith("Next")
 
 
+def test_a_column_that_was_left_out_and_may_be_numbers_is_to_be_checked():
+    summary = make_summary(*draw())
+    left_out = {"fee": "is different in every row, and looks like numbers, for example '1.234,56'", "id": "is a key"}
+    summary = replace(summary, data=replace(summary.data, features=(), left_out=left_out))
+    assert "Please check the column 'fee'" in " ".join(first_screen(summary).lines)
+
+
 def test_the_top_of_the_report_has_the_same_words():
     summary = make_summary(*draw(), Target(min_recall=0.9), chances={"spam": 0.64})
     page = re.sub(r"\s+", " ", render_page(summary))

@@ -415,8 +415,28 @@ def test_what_looks_like_numbers_is_said_to_and_codes_do_not():
     ):
         words = pd.Series(cells, dtype="str")
         assert remark_on(Column("c", "category"), facts_of(words)) == ""
+    for cells in (["10.0.0.1", "10.0.0.7", "10.0.0.1"], ["31.12.24", "1.2.24", "1.2.24"], ["1.2.3", "1.2.10", "1.2.3"]):
+        words = pd.Series(cells, dtype="str")
+        assert remark_on(decide("c", facts_of(words)), facts_of(words)) == ""
+        assert decide("c", facts_of(words, ","), None, ",") == Column("c", "category")
     with pytest.raises(ValueError, match=r"set `decimal` to ',' if it is a decimal comma, to '.' if it separates"):
         settle("1,5", "2,5")
+
+
+def test_amounts_that_are_all_different_are_not_left_out_without_a_hint(tmp_path):
+    amounts = [f"{k % 9 + 1}.{100 + k},{10 + k}" for k in range(40)]
+    rows = [f'{k % 7},"{amount}",{"xz"[k % 2] if k < 20 else ""}\n' for k, amount in enumerate(amounts)]
+    path = tmp_path / "t.csv"
+    path.write_text("a,price,y\n" + "".join(rows))
+    found = read_training([path], "y")
+    assert found.left_out == {"price": f"is different in every row, and looks like numbers, for example {amounts[0]!r}"}
+    assert found.notes == [
+        "Column 'price' is different in every row, and looks like numbers, for example '1.100,10': it is left out; say "
+        "which mark ends the whole part (`decimal`)."
+    ]
+    with pytest.raises(DataError, match=r"'price' can't be read as numbers, .* \(say which mark ends the whole part"):
+        read_training([path], "y", types={"price": "number"})
+    assert read_training([path], "y", decimal=",").left_out == {}
 
 
 def test_identifiers_are_left_out_by_name_and_else_pointed_at():

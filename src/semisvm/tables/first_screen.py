@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from semisvm.decision import OperatingPoint, changed_by_unlabeled
+from semisvm.tables.columns import LIKE_NUMBERS
 from semisvm.tables.held_out import share_below
 from semisvm.tables.summary import FitSummary
 
@@ -188,6 +189,7 @@ def _checks(summary: FitSummary) -> str:
         elif INSISTED in summary.notes:
             said.append("The certificate rests on your word that they are one.")
     doubtful = [feature.name for feature in summary.data.features if feature.remark]
+    doubtful += [name for name, why in summary.data.left_out.items() if LIKE_NUMBERS in why]
     if doubtful:
         said.append(f"Please check {_listed(doubtful)} (`details`).")
     return " ".join(said)

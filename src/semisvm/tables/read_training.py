@@ -204,7 +204,7 @@ def settle_features(
     if not columns:
         raise fault(path, "no column is left to learn from", "Add columns that carry information about the rows")
     remarks = {one.name: remark for one in columns if (remark := remark_on(one, facts[one.name]))}
-    notes = [f"Column {one.name!r} {one.why}: it is left out." for one in unused]
+    notes = [f"Column {one.name!r} {one.why}: it is left out{one.remedy and f'; {one.remedy}'}." for one in unused]
     notes += [f"Column {name!r}: {remark}." for name, remark in remarks.items()]
     left_out = {one.name: one.why for one in unused} | dict.fromkeys(sorted(drop), "was dropped by request")
     return columns, {"left_out": left_out, "remarks": remarks, "notes": notes}
