@@ -82,7 +82,7 @@ class TransductiveSVC(BaseSVC):
     %(machine)s
     %(transduction)s
     positive_fraction_ : ndarray of shape (n_problems,)
-        The fraction in use.
+        The fraction in use; NaN where a limit or Ctrl-C ended the fit before it was known.
     positive_fraction_interval_ : ndarray of shape (n_problems, 2)
         Where the labels allow the fraction to lie, at 90% confidence.
     %(course)s
