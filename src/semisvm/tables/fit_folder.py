@@ -93,7 +93,10 @@ def read_folder(
     typed, groups = blank_encoder(columns).typed(frame)
     X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
     spans = spans_around_medians(X, drawn_rows["weight"].to_numpy())
-    counts = workers.gather(count_file, files, columns, spans, tell=tell, what="Learning how to encode the columns")
+    what = "Learning how to encode the columns"
+    counts = workers.gather(count_file, files, columns, spans, tell=tell, what=what)
+    if (narrowed := counts.narrowed(spans)) is not None:  # a column has values, and none of them is in the sample
+        spans, counts = narrowed, workers.gather(count_file, files, columns, narrowed, tell=tell, what=what)
     medians = counts.medians(spans)
     if len(frame) == found.n_rows:
         medians = np.array([np.nanmedian(x) if (~np.isnan(x)).any() else np.nan for x in X.T])
