@@ -245,7 +245,7 @@ class StreamedSwitching:
             return share
         edges = np.array([-np.inf, -found.bias, np.inf])
         below, above = problem.rows.sum_over(weigh_unlabeled, found.w, edges)
-        return share.towards(float(above / (above + below))) if above + below > 0 else share
+        return share.toward(float(above / (above + below))) if above + below > 0 else share
 
     def use_unlabeled(self, share: PositiveShare) -> None:
         """Guess by rank, find a way to the last price, and switch there."""
