@@ -66,7 +66,7 @@ PARTS_OF_MODELS = (
     "semisvm.estimators.auto.families.FamilyAverage",
     "semisvm.estimators.auto.kernel.FamiliesKernel",
     "semisvm.estimators.auto.kernel.StackedKernel",
-    "semisvm.estimators.costs.Costs",
+    "semisvm.estimators.problem.Costs",
     "semisvm.estimators.gaussians.Gaussians",
     "semisvm.estimators.progress.RoundRecord",
     "semisvm.kernels.Formula",
