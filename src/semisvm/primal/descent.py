@@ -71,6 +71,11 @@ def solve_descent(problem: PrimalProblem, start: PrimalSolution | None, watcher:
     )
 
 
+def dense_arrays(X):
+    n, d = X.shape
+    return np.ascontiguousarray(X).reshape(-1), np.empty(0, dtype=np.uint32), np.arange(n + 1, dtype=np.uint64) * np.uint64(d)
+
+
 class _CoordinateDescent:
     """The variables, the rows as arrays, and the best certified point so far."""
 
@@ -87,7 +92,7 @@ class _CoordinateDescent:
         self.soft = np.zeros(len(self.row))
         if self.is_squared:
             self.soft, self.price = 0.5 / self.price, np.full(len(self.row), np.inf)
-        self.arrays = csr_arrays(X)
+        self.arrays = csr_arrays(X) if rows.is_sparse else dense_arrays(X)
         self.square = rows.square_norms
         self.alpha = np.zeros(len(self.row))
         self.state = np.zeros(N_STATE)

@@ -206,6 +206,8 @@ class MemoryRows(Rows):
     @cached_property
     def square_norms(self) -> np.ndarray:
         """|x|^2 of each row, of sparse rows."""
+        if not self.is_sparse:
+            return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
         from semisvm.primal.compiled import csr_squares
 
         (data, _, starts), out = csr_arrays(self.X), np.empty(self.n_rows)
