@@ -2,7 +2,7 @@
 
 import html5lib
 
-from semisvm.report.page import SCRIPTS, _asset
+from semisvm.report import SCRIPTS, _asset
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'`{{ 7 * 7 }}<!--"
 

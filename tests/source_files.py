@@ -14,7 +14,7 @@ def source_files() -> list[Path]:
 
 
 def place(path: Path) -> str:
-    """A file as it is named inside the package: "dual/solve.py"."""
+    """A file as it is named inside the package: "dual/host.py"."""
     return path.relative_to(PACKAGE).as_posix()
 
 

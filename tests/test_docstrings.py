@@ -66,7 +66,7 @@ def value_of(name):
 
 
 def defining_name(name):
-    """The name with the module that defines it: `semisvm.dual.solve` is a function, and a module of the same name."""
+    """The name with the module that defines it."""
     value, method = value_of(name)
     return ".".join(filter(None, [value.__module__, value.__qualname__, method]))
 

@@ -14,11 +14,11 @@ from sklearn.datasets import make_classification
 
 from dual_cases import is_certified, is_feasible, make_case, svc_case
 from oracles import naive_kernel, objective_by_definition, optimum
-from semisvm import SupervisedSVC
+from semisvm import SupervisedSVC, kernels
 from semisvm import device as devices
 from semisvm.dual import DualProblem, Status, solve, solve_many
 from semisvm.estimators import problem as forms
-from semisvm.kernels import choose, kernel_rows, make_formula, scores_of_new_rows
+from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
 from semisvm.kernels.virtual import VirtualRows
 
 FORMULAS = {
@@ -264,7 +264,7 @@ def test_a_problem_with_some_rows_and_a_mean_has_the_same_solution_as_on_the_cpu
 
 
 def test_new_rows_are_scored_on_the_device(other_device, monkeypatch):
-    monkeypatch.setattr(choose, "DEVICE_PAYS_FROM_VALUES", 1)
+    monkeypatch.setattr(kernels, "DEVICE_PAYS_FROM_VALUES", 1)
     rng = np.random.default_rng(0)
     new, support, coefficients = rng.normal(size=(50, 4)), rng.normal(size=(30, 4)), rng.normal(size=(2, 30))
     formula = make_formula("rbf", support, gamma=0.3)
@@ -375,7 +375,7 @@ def test_auto_stays_on_the_cpu_if_the_device_is_too_full_or_the_kernel_is_a_func
     def full(*arguments, **settings):
         raise MemoryError
 
-    monkeypatch.setattr(choose, "resolve", lambda device, *size, **more: "cpu" if device == "cpu" else "cuda")
+    monkeypatch.setattr(kernels, "resolve", lambda device, *size, **more: "cpu" if device == "cpu" else "cuda")
     stand_in = SimpleNamespace(device_rows=full)  # of a module that needs torch
     monkeypatch.setitem(sys.modules, "semisvm.kernels.device_rows", stand_in)
     X = np.ones((3, 2))

@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import make_classification
 
-from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
-from semisvm.kernels import choose
+from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC, kernels
 
 METHODS = {
     "self-training": SelfTrainingSVC(),
@@ -73,7 +72,7 @@ def test_one_against_the_rest_is_one_batch_for_all_classes(other_device, monkeyp
 
 @pytest.mark.many_steps
 def test_more_rows_than_a_block_are_trained_and_scored_on_the_device(other_device, monkeypatch):
-    monkeypatch.setattr(choose, "DEVICE_PAYS_FROM_VALUES", 1000)
+    monkeypatch.setattr(kernels, "DEVICE_PAYS_FROM_VALUES", 1000)
     X, y = few_labels(4000, 3000)
     on_cpu, there = (SupervisedSVC(device=place).fit(X, y) for place in ("cpu", other_device))
     assert np.mean(there.predict(X) == on_cpu.predict(X)) >= 0.999

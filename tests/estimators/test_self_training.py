@@ -1,7 +1,5 @@
 """SelfTrainingSVC: the paper's Algorithm 1, round for round what a loop of refits gives."""
 
-import importlib
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +8,7 @@ from sklearn.svm import SVC
 
 from histories import records_of
 from paper_designs import draw_a1, mean_accuracy, one_accuracy
-from semisvm import SelfTrainingSVC, SupervisedSVC
+from semisvm import SelfTrainingSVC, SupervisedSVC, dual
 from semisvm.kernels import CachedRows
 
 
@@ -132,8 +130,7 @@ def test_one_vs_one_learns_classes_in_a_row():
 
 def test_ctrl_c_keeps_the_classifier_so_far(monkeypatch):
     X, y = few_labels(0, n_classes=3)
-    solvers = importlib.import_module("semisvm.dual.solve")  # the module; the package has the function by that name
-    calls, solve = [], solvers.solve
+    calls, solve = [], dual.solve
 
     def interrupted(problem, start=None, *, callback, **settings):
         calls.append(1)
@@ -145,7 +142,7 @@ def test_ctrl_c_keeps_the_classifier_so_far(monkeypatch):
 
         return solve(problem, start, callback=press, **settings)
 
-    monkeypatch.setattr(solvers, "solve", interrupted)
+    monkeypatch.setattr(dual, "solve", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = SelfTrainingSVC().fit(X, y)
     assert model.termination_condition_ == "interrupted"

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from oracles import as_dense, naive_kernel
+from semisvm import kernels
 from semisvm.device import budget_bytes, free_bytes
 from semisvm.dual import DualProblem, solve
 from semisvm.estimators.classifier import pick_rows
@@ -16,7 +17,6 @@ from semisvm.kernels import (
     CachedRows,
     GivenRows,
     VirtualRows,
-    choose,
     kernel_rows,
     make_formula,
     panel_source,
@@ -371,7 +371,7 @@ def test_the_budget_is_in_megabytes_or_a_share_of_what_is_free():
 def test_new_rows_are_scored_as_by_the_double_loop(name, form, block, monkeypatch):
     support, new = FORMS[form](make_data(12)), FORMS[form](make_data(20, seed=1))
     coefficients = np.random.default_rng(0).normal(size=(3, 12))
-    monkeypatch.setattr(choose, "SCORED_BYTES", 8 * 12 * block)
+    monkeypatch.setattr(kernels, "SCORED_BYTES", 8 * 12 * block)
     scores = scores_of_new_rows(new, support, coefficients, make_formula(name, support, **PARAMETERS[name]))
     exact = naive_kernel(name, new, support, **PARAMETERS[name]) @ coefficients.T
     assert scores.shape == (20, 3)
@@ -380,8 +380,8 @@ def test_new_rows_are_scored_as_by_the_double_loop(name, form, block, monkeypatc
 
 @pytest.mark.parametrize("worth_compiling", [1, 1_000_000])
 def test_sparse_new_rows_meet_dense_support_rows_and_the_other_way_round(worth_compiling, monkeypatch):
-    monkeypatch.setattr(choose, "WORTH_COMPILING", worth_compiling)
-    monkeypatch.setattr(choose, "SHORT_ROWS_AT_ONCE", 8)
+    monkeypatch.setattr(kernels, "WORTH_COMPILING", worth_compiling)
+    monkeypatch.setattr(kernels, "SHORT_ROWS_AT_ONCE", 8)
     support, new = make_data(12), make_data(20, seed=1)
     coefficients = np.ones((1, 12))
     formula = make_formula("rbf", support, gamma=0.3)
@@ -394,7 +394,7 @@ def test_sparse_new_rows_meet_dense_support_rows_and_the_other_way_round(worth_c
 @pytest.mark.parametrize("block", [1, 10**9])
 def test_new_rows_are_scored_by_a_callable_as_it_was_trained(form, block, monkeypatch):
     support, new = FORMS[form](make_data(12)), FORMS[form](make_data(20, seed=1))
-    monkeypatch.setattr(choose, "SCORED_BYTES", 8 * 12 * block)
+    monkeypatch.setattr(kernels, "SCORED_BYTES", 8 * 12 * block)
     formula = make_formula(lambda left, right: as_dense(left @ right.T), support)
     scores = scores_of_new_rows(new, support, np.ones((1, 12)), formula)
     assert_allclose(scores[:, 0], naive_kernel("linear", new, support).sum(axis=1))

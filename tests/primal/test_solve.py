@@ -13,11 +13,19 @@ from sklearn.svm import SVC, LinearSVC
 from semisvm import dual
 from semisvm.dual import Status
 from semisvm.kernels import kernel_rows, make_formula
-from semisvm.primal import ClassPrices, GivenPrices, MemoryRows, PrimalProblem, newton, passes, solve_primal
+from semisvm.primal import (
+    ClassPrices,
+    GivenPrices,
+    MemoryRows,
+    PrimalProblem,
+    Watcher,
+    newton,
+    passes,
+    solve_primal,
+)
 from semisvm.primal.descent import best_bias, best_bias_of_squares, solve_descent
 from semisvm.primal.newton import solve_newton
 from semisvm.primal.passes import StreamPasses
-from semisvm.primal.solve import Watcher
 
 LOSSES = ["hinge", "squared_hinge"]
 

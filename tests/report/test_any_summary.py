@@ -10,8 +10,7 @@ from report_html import HOSTILE, read_html
 from semisvm.decision import Counts, Estimate, Target
 from semisvm.decision.operating_point import operating_point
 from semisvm.estimators.progress import RoundRecord
-from semisvm.report import render_page
-from semisvm.report.page import SCRIPTS
+from semisvm.report import SCRIPTS, render_page
 from semisvm.tables.summary import (
     ComparisonSummary,
     DataSummary,

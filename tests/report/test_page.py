@@ -10,8 +10,7 @@ from report_html import HOSTILE, read_html, without_scripts
 from report_summaries import EMPTY, answer, answers, binary_summary, make_comparison, multiclass_summary
 from semisvm.decision import WITH_UNLABELED, OperatingPoint, choose
 from semisvm.estimators.progress import RoundRecord
-from semisvm.report import render_page, write_page
-from semisvm.report.page import SCRIPTS, _asset
+from semisvm.report import SCRIPTS, _asset, render_page, write_page
 from semisvm.report.wording import verdict
 from semisvm.tables.summary import FitSummary
 

@@ -278,3 +278,39 @@ def test_a_spreadsheet_that_is_none_or_has_no_engine_is_refused_with_a_sentence(
     monkeypatch.setattr("semisvm.tables.formats.find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"needs the package openpyxl, which is not installed\. Install it \(pip"):
         open_rows(path)
+
+
+def test_cells_of_a_spreadsheet_are_what_they_are_in_a_text_file(tmp_path):
+    rows = [
+        ("flag", " size ", "word", 2024),
+        (True, 1, "None", 7),
+        (None, None, " NA", None),
+        (False, 2.5, "x", "n/a"),
+    ]
+    path = tmp_path / "t.xlsx"
+    pd.DataFrame(rows, dtype=object).to_excel(path, index=False, header=False)
+    (chunk,) = open_rows(path).chunks()
+    cells = {name: [None if pd.isna(cell) else cell for cell in chunk.frame[name]] for name in chunk.frame}
+    assert cells == {
+        "flag": ["True", None, "False"],
+        "size": [1.0, None, 2.5],
+        "word": ["None", None, "x"],
+        "2024": [7.0, None, None],
+    }
+    (chunk,) = open_rows(path).chunks(frozenset({"flag", "size"}), frozenset({"flag", "size"}))
+    np.testing.assert_array_equal(chunk.frame["flag"], [1, np.nan, 0])
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (("a", "a"), "two columns are called 'a'"),
+        (("a", None), "column 2 has no name"),
+        ((1, 2.5), "numbers where the column names belong"),
+    ],
+)
+def test_the_header_of_a_spreadsheet_is_held_to_the_rules_of_text_files(tmp_path, names, reason):
+    path = tmp_path / "t.xlsx"
+    pd.DataFrame([names, (1, 2), (3, 4)], dtype=object).to_excel(path, index=False, header=False)
+    with pytest.raises(DataError, match=reason):
+        open_rows(path)

@@ -16,6 +16,7 @@ from semisvm.tables.encode import TableEncoder
 from semisvm.tables.fit import fit_model
 from semisvm.tables.label import suggest_rows
 from semisvm.tables.methods import Settings
+from semisvm.tables.predict import predict_file
 from semisvm.tables.read import open_rows, read_frame
 from semisvm.tables.read_training import read_training
 
@@ -193,6 +194,40 @@ def test_truth_values_are_the_same_in_every_format_and_in_python(tmp_path):
         for other in (frame, *(read_training([one], "y").rows for one in paths)):
             assert_allclose(encoder.transform(other), expected)
             assert encoder.typed(other)[0]["flag"].tolist() == encoder.typed(rows.rows)[0]["flag"].tolist()
+
+
+def test_a_table_is_the_same_in_every_format(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 120
+    is_spam = rng.random(n) < 0.5
+    frame = pd.DataFrame(
+        {
+            "urgent": np.where(rng.random(n) < 0.2, None, is_spam ^ (rng.random(n) < 0.2)),
+            "size": np.where(rng.random(n) < 0.1, np.nan, rng.normal(is_spam).round(3)),
+            "count": rng.integers(0, 5, n),
+            "sent": pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, n), unit="D"),
+            "state": rng.choice(["NA", "None", "red", " ", "blue "], n),
+            "code": rng.choice(["1", "2", "x", "y"], n),
+        }
+    )
+    table = frame.assign(y=np.where(rng.random(n) < 0.7, np.where(is_spam, "spam", "ham"), None))
+    paths = [tmp_path / f"t.{suffix}" for suffix in ("csv", "parquet", "xlsx", "ods")]
+    table.to_csv(paths[0], index=False)
+    table.to_parquet(paths[1])
+    table.to_excel(paths[2], index=False, engine="openpyxl")
+    table.to_excel(paths[3], index=False, engine="odf")
+    expected = read_training(paths[:1], "y")
+    encoder = TableEncoder(expected.columns).fit(expected.rows)
+    model = fit_model(expected, Settings(), method="supervised").model
+    labels, X = model.predict(expected.rows), encoder.transform(expected.rows)
+    for path in paths[1:]:
+        found = read_training([path], "y")
+        assert [(one.name, one.type) for one in found.columns] == [(one.name, one.type) for one in expected.columns]
+        assert found.codes.tolist() == expected.codes.tolist()
+        assert_allclose(TableEncoder(found.columns).fit(found.rows).transform(expected.rows), X, atol=1e-12)
+        assert_allclose(encoder.transform(found.rows), X, atol=1e-12)
+        predict_file(model, path, tmp_path / "labels.csv", force=True)
+        assert pd.read_csv(tmp_path / "labels.csv")["label"].tolist() == labels.tolist()
 
 
 def test_truth_values_of_files_of_different_formats_are_the_same(tmp_path):

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from semisvm.dual import feasible_start
 from semisvm.dual.block_kernel import choose_blocks, gather, solve_blocks
 from semisvm.dual.problem import DualProblem, DualSolution, Status
-from semisvm.dual.solve import feasible_start
 from semisvm.errors import UndefinedError
 from semisvm.kernels.device_rows import DeviceRows
 from semisvm.kernels.torch_source import current_device

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.dual import feasible_start
 from semisvm.dual.advance import WHOLE_GRAM_BYTES, ExactSteps, PairwiseSteps, WorkingSets
 from semisvm.dual.problem import DualProblem, DualSolution, Status, bias_of
-from semisvm.dual.solve import feasible_start
 from semisvm.errors import UndefinedError
 from semisvm.kernels import CachedRows
 

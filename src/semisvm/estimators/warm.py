@@ -19,14 +19,19 @@ from semisvm.dual.problem import DualProblem
 from semisvm.estimators.auto.trees import FEW_WALKS, grow_forest, grow_leaf_shares
 from semisvm.estimators.classifier import MANY_NUMBERS
 from semisvm.estimators.equal_rows import content_key
-from semisvm.kernels import CachedRows, kernel_rows, make_formula, scores_of_new_rows
-from semisvm.kernels.choose import SHORT_ROW, WORTH_COMPILING
+from semisvm.kernels import (
+    SHORT_ROW,
+    WORTH_COMPILING,
+    CachedRows,
+    kernel_rows,
+    make_formula,
+    scores_of_new_rows,
+)
 from semisvm.kernels.panel_source import FEW_NUMBERS, WORDS_PAY_FROM_ROWS
-from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem
+from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem, Watcher
 from semisvm.primal.descent import solve_descent
 from semisvm.primal.newton import solve_newton
 from semisvm.primal.passes import curvature_times, slopes_along
-from semisvm.primal.solve import Watcher
 
 ROWS_TO_COMPILE = 40
 

@@ -93,7 +93,7 @@ def full_precision() -> Iterator[None]:
 
 
 def scores_on_device(X, support_vectors, coefficients: np.ndarray, formula: Formula, device: str) -> np.ndarray:
-    """Score rows as `choose.scores_of_new_rows` does: kernel values in float32, weighted and summed in float64."""
+    """Score rows as `kernels.scores_of_new_rows` does: kernel values in float32, weighted and summed in float64."""
     place = torch_device(device)
     scores = np.empty((X.shape[0], len(coefficients)))
     with current_device(place):
@@ -199,7 +199,7 @@ def rbf_on_device(
 
 
 def _mean_if_far(X):
-    """Return the mean if rows are far from the origin for their spread, else None (`choose.make_source` says why)."""
+    """Return the mean if rows are far from the origin for their spread, else None (`kernels.make_source` says why)."""
     mean = X.mean(dim=0, dtype=torch.float64)
     spread = (X * X).mean(dim=0, dtype=torch.float64).sum() - mean @ mean
     return mean.to(X.dtype) if bool(mean @ mean > FAR_FROM_ORIGIN * spread) else None

@@ -1,10 +1,23 @@
-"""The primal form: linear machines on rows in memory, in files or on a cluster, with certified gaps."""
+"""The primal form: linear machines on rows in memory, in files or on a cluster, with certified gaps.
 
+`PrimalProblem` states it on `Rows`, `solve_primal` solves it, `PrimalSolution` is what it returns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from semisvm.dual import Status
+from semisvm.kernels.threads import one_blas_thread
 from semisvm.primal.dask_rows import DaskRows
 from semisvm.primal.files import FileRows, ScratchWriter
 from semisvm.primal.problem import ClassPrices, GivenPrices, PrimalProblem, PrimalSolution, RowPart
 from semisvm.primal.rows import MemoryRows, Rows
-from semisvm.primal.solve import solve_primal
 
 __all__ = [
     "ClassPrices",
@@ -19,3 +32,126 @@ __all__ = [
     "ScratchWriter",
     "solve_primal",
 ]
+
+FEW_SPARSE_ROWS = 1_000  # for so many Newton's method solves its system exactly, whatever the number of features
+FEW_DIGITS = 1e-4
+MOST_IN_USE = 0.7  # where fewer rows have a price, they are solved apart from the others
+
+
+@dataclass
+class Watcher:
+    """Limits of one solve, and who may end it."""
+
+    tol: float
+    max_iter: int | None
+    deadline: float | None
+    callback: Any
+    n_iter: int = 0
+
+    def ended(self, gap: float) -> Status | None:
+        """Why the solve ends here, None where it goes on."""
+        if gap <= self.tol:
+            return Status.CONVERGED
+        if self.max_iter is not None and self.n_iter >= self.max_iter:
+            return Status.MAX_ITER
+        if self.deadline is not None and time.perf_counter() >= self.deadline:
+            return Status.TIME_LIMIT
+        if self.callback is not None and self.callback(self.n_iter, gap):
+            return Status.STOPPED
+        return None
+
+
+def solve_primal(
+    problem: PrimalProblem,
+    start: PrimalSolution | None = None,
+    *,
+    tol: float = 1e-3,
+    max_iter: int | None = None,
+    time_limit: float | None = None,
+    callback: Callable[[int, float], bool] | None = None,
+) -> PrimalSolution:
+    """Minimize a primal problem until its duality gap is at most `tol` times the objective.
+
+    Ctrl-C ends the solve too: the best point so far is returned with status "interrupted".
+
+    Parameters
+    ----------
+    problem : PrimalProblem
+        The problem.
+    start : PrimalSolution, default=None
+        The solution of an earlier problem on the same rows to start from.
+    tol : float, default=1e-3
+        The gap to reach: (objective - bound) / objective.
+    max_iter : int, default=None
+        Most Newton steps, or epochs of dual coordinate descent; no limit by default.
+    time_limit : float, default=None
+        Most seconds to take; no limit by default.
+    callback : callable, default=None
+        Called as callback(n_iter, gap) in every step; if it returns true, the solve ends.
+
+    Returns
+    -------
+    PrimalSolution
+        The best point found, with its certified gap.
+
+    See Also
+    --------
+    semisvm.dual.solve : The dual form, for kernels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem, solve_primal
+    >>> X, sign = np.array([[-1.0], [1.0], [2.0]]), np.array([-1.0, 1.0, 1.0])
+    >>> found = solve_primal(PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.ones(3))), tol=1e-6)
+    >>> found.gap <= 1e-6, found.w.round(3)
+    (True, array([1.]))
+    """
+    if not tol > 0:
+        raise ValueError(f"tol must be positive, got {tol!r}.")
+    deadline = None if time_limit is None else time.perf_counter() + time_limit
+    limits = {"tol": tol, "max_iter": max_iter, "deadline": deadline, "callback": callback}
+    with one_blas_thread:  # threads are ours: two pools of them wait for each other
+        return _solve_used(problem, start, limits)
+
+
+def _solve_used(problem: PrimalProblem, start: PrimalSolution | None, limits: dict[str, Any]) -> PrimalSolution:
+    """Solve on the rows that have a price, where they are few among those in memory."""
+    rows, prices = problem.rows, problem.prices
+    if not isinstance(rows, MemoryRows) or not isinstance(prices, GivenPrices):
+        return _solve(problem, start, limits)
+    is_used = (prices.positive > 0) | (prices.negative > 0)
+    if not prices.positive.any() or not prices.negative.any():
+        return _solve_one_sided(problem, prices)
+    if np.count_nonzero(is_used) > MOST_IN_USE * rows.n_rows:
+        return _solve(problem, start, limits)
+    used = np.flatnonzero(is_used)
+    if start is not None:
+        start = replace(start, **{k: v[used] for k in ("beta", "values") if (v := getattr(start, k)) is not None})
+    own = PrimalProblem(rows.select(used), GivenPrices(prices.positive[used], prices.negative[used]), problem.loss)
+    found = _solve(own, start, limits)
+    beta = None
+    if found.beta is not None:
+        beta = np.zeros(rows.n_rows)
+        beta[used] = found.beta
+    return replace(found, values=rows.scores(found.w) + found.bias, beta=beta)
+
+
+def _solve(problem: PrimalProblem, start: PrimalSolution | None, limits: dict[str, Any]) -> PrimalSolution:
+    from semisvm.primal.newton import solve_newton
+
+    rows = problem.rows
+    # A first solve to few digits: that is what the squared hinge has coordinate descent for.
+    is_suited = not problem.is_squared or (start is None and limits["tol"] >= FEW_DIGITS)
+    if is_suited and rows.is_sparse and isinstance(rows, MemoryRows) and rows.n_rows > FEW_SPARSE_ROWS:
+        from semisvm.primal.descent import solve_descent
+
+        return solve_descent(problem, start, Watcher(**limits))
+    return solve_newton(problem, start, Watcher(**limits))
+
+
+def _solve_one_sided(problem: PrimalProblem, prices: GivenPrices) -> PrimalSolution:
+    """With rows of one sign, or none, a constant has no loss."""
+    bias = float(prices.positive.any()) - float(prices.negative.any())
+    w, values = np.zeros(problem.rows.n_features), np.full(problem.rows.n_rows, bias)
+    return PrimalSolution(w, bias, 0.0, 0.0, 0.0, 0, Status.CONVERGED, 0.0, values=values)

@@ -37,10 +37,10 @@ from scipy.linalg import LinAlgError, LinAlgWarning, solve
 
 from semisvm.dual import Status
 from semisvm.matrices import as_dense
+from semisvm.primal import Watcher
 from semisvm.primal.compiled import BIAS, HIGHEST, IMBALANCE, LOWEST, N_STATE, PENALTY, run_epoch, shuffle
 from semisvm.primal.problem import PrimalProblem, PrimalSolution, csr_arrays, relative_gap
 from semisvm.primal.rows import MemoryRows, prices_of_rows
-from semisvm.primal.solve import Watcher
 
 FIRST_CHECK, MOST_EPOCHS_BETWEEN = 4, 16
 EPOCHS_PER_MULTIPLIER = 5

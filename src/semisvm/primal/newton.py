@@ -27,11 +27,11 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from semisvm.dual import Status
 from semisvm.errors import RowsLostError
 from semisvm.matrices import as_dense
+from semisvm.primal import Watcher
 from semisvm.primal.descent import POLISHED_TOL, pieces_near_margin, polish
 from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
 from semisvm.primal.rows import MemoryRows, prices_of_rows
-from semisvm.primal.solve import Watcher
 
 FIRST_MU = 4.0
 SOLVED_SHARE = 0.3

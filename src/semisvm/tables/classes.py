@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.errors import DataError, fault, suggest
-from semisvm.tables.delimited import MISSING_SPELLINGS, open_delimited, parse_number
+from semisvm.tables.column_facts import is_missing, parse_number
+from semisvm.tables.delimited import open_delimited
 
 MOST_CLASSES = 100
 CLEARLY_RARER = 0.45  # of the labels of two classes
@@ -64,7 +65,7 @@ def label_texts(cells: Any) -> list[str]:
     if values.dtype.kind in "iu":
         return [str(value) for value in values.tolist()]
     texts = ["" if cell is None or cell != cell else str(cell).strip() for cell in values.tolist()]
-    return ["" if text in MISSING_SPELLINGS else text for text in texts]
+    return ["" if is_missing(text) else text for text in texts]
 
 
 def unmark(texts: list[str], mark: str | None) -> list[str]:

@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import pandas
@@ -37,6 +39,9 @@ DATE_FORMATS = (
     "%m/%d/%Y %H:%M:%S",
     "%d.%m.%Y %H:%M",
 )
+EXACT_IN_FLOAT = 2.0**53  # from here on a float does not hold every whole number
+# How R, NumPy, pandas and databases write "nothing here"; an empty cell is the plainest.
+MISSING_SPELLINGS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})
 _CODE = r"0\d+$"  # a postal code or a key: amounts are not written with a leading zero
 DIGIT = re.compile(r"\d")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
@@ -224,7 +229,38 @@ def _formats_of(words: pandas.Series) -> list[str]:
     return found
 
 
-# ---- numbers as people write them ----
+# ---- cells as people write them ----
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell says that there is nothing in it."""
+    return text.strip() in MISSING_SPELLINGS
+
+
+def without_missing(column: Any) -> Any:
+    """Return a column of text, an Arrow array, with nothing in cells that say so."""
+    import pyarrow
+    from pyarrow import compute
+
+    words = pyarrow.array(sorted(MISSING_SPELLINGS), column.type)
+    says_nothing = compute.is_in(compute.utf8_trim_whitespace(column), value_set=words)
+    return compute.if_else(says_nothing, pyarrow.scalar(None, column.type), column)
+
+
+def parse_number(text: str) -> float | None:
+    """Return the finite number that a text spells; Python's "1_000" is not accepted."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) and "_" not in text else None
+
+
+def whole_if_possible(y: NDArray[np.floating]) -> NDArray:
+    """Return y as integers where that loses nothing: no NaN, no fraction, no rounding."""
+    if len(y) and np.all(np.abs(y) < EXACT_IN_FLOAT) and np.all(y == np.rint(y)):
+        return y.astype(np.int64)
+    return y
 
 
 def looks_like_numbers(words: Sequence[str]) -> bool:

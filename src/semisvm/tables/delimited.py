@@ -29,24 +29,25 @@ from contextlib import closing
 from dataclasses import dataclass
 from io import StringIO, TextIOWrapper
 from itertools import chain, islice
-from math import isfinite, nan
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from semisvm.errors import DataError, fault, shorten
+from semisvm.tables.column_facts import MISSING_SPELLINGS, is_missing, parse_number, without_missing
 from semisvm.tables.disk import COMPRESSIONS, FOREIGN_MARKS, open_stream, read_text
 
 if TYPE_CHECKING:
     import pandas
 
+    Frames = Iterator[tuple[int, pandas.DataFrame]]  # rows of the file that come before, and columns of the next ones
+
 ROWS_AT_A_TIME = 65_536
 BYTES_AT_A_TIME = 1_000_000  # of text that Arrow parses at a time
 BYTES_LOOKED_AT = 65_536  # of the beginning of a file, to decide whether Arrow reads it as it is, and to guess rows
 UNREADABLE = (OSError, EOFError, ValueError, csv.Error, zlib.error, lzma.LZMAError)
-# How R, NumPy, pandas and databases write "nothing here"; an empty cell is the plainest.
-MISSING_SPELLINGS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})
 
 # a name in quotes may hold spaces
 _ATTRIBUTE = re.compile(r"""@attribute\s+(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^\s{]+))\s*(\S.*)""", re.I)
@@ -66,7 +67,7 @@ class DelimitedText:
 
     # ---- columns ----
 
-    def frames(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[tuple[int, pandas.DataFrame]]:
+    def frames(self, numbers: frozenset[str], wanted: list[str]) -> Frames:
         """Yield (rows that come before, `wanted` columns): those in `numbers` as float64, all others as text."""
         import pyarrow
 
@@ -114,6 +115,7 @@ class DelimitedText:
 
     def frames_by_arrow(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[pandas.DataFrame]:
         """Let Arrow read the file as it is; an error of Arrow's, or a ValueError, where it can't."""
+        import pandas
         import pyarrow
         from pyarrow import csv as arrow_csv
 
@@ -128,7 +130,8 @@ class DelimitedText:
             arrow_csv.open_csv(stream, read, parse, convert) as batches,
         ):
             for batch in batches:
-                frame = batch.to_pandas()
+                named = zip(batch.schema.names, batch.columns, strict=True)
+                frame = pandas.DataFrame({n: (c if n in numbers else without_missing(c)).to_pandas() for n, c in named})
                 if any(np.isinf(frame[name].to_numpy()).any() for name in wanted if name in numbers):
                     raise ValueError("an infinite number")
                 if len(frame):
@@ -160,8 +163,7 @@ class DelimitedText:
         return np.array(values, dtype=np.float64)
 
     def _is_missing(self, cell: str) -> bool:
-        word = cell.strip()
-        return word in MISSING_SPELLINGS or (self.is_arff and word == "?")
+        return is_missing(cell) or (self.is_arff and cell.strip() == "?")
 
     # ---- lines ----
 
@@ -218,15 +220,6 @@ class DelimitedText:
         return f"holds {shorten(cell)} where a finite number is expected", remedy
 
 
-def parse_number(text: str) -> float | None:
-    """Return the finite number that a text spells; Python's "1_000" is not accepted."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if isfinite(number) and "_" not in text else None
-
-
 def open_delimited(path: str | Path, *, delimiter: str | None = None) -> DelimitedText:
     """Read the names in the header of a file.
 
@@ -255,14 +248,7 @@ def _read_header(path: Path, lines: Iterator[str], size: int, delimiter: str | N
         names = tuple(name.strip() for name in next(reader))
     except csv.Error as error:
         raise _misquoted(path, line, error) from None
-    if all(_spells_float(name) for name in names):
-        remedy = "Add a header line that names the columns"
-        raise fault(path, "numbers where the column names belong", remedy, line=line)
-    if "" in names:
-        reason = f"column {names.index('') + 1} has no name"
-        remedy = "Name it, or leave the column out (in pandas: to_csv(..., index=False))"
-        raise fault(path, reason, remedy, line=line)
-    require_different(path, names, line)
+    require_names(path, names, line)
     return DelimitedText(path, names, line + reader.line_num, delimiter)
 
 
@@ -288,6 +274,18 @@ def open_arff(path: str | Path) -> DelimitedText:
     # ARFF allows both quotes and Weka writes the single one: that one, if there is any
     has_single = any("'" in line and not line.lstrip().startswith("%") for line in lines[number:])
     return DelimitedText(path, tuple(names), number + 1, ",", is_arff=True, quote="'" if has_single else '"')
+
+
+def require_names(path: Path, names: Sequence[str], line: int) -> None:
+    """Refuse a header that names not all columns, or none of them, or two in the same way."""
+    if all(_spells_float(name) for name in names):
+        remedy = "Add a header line that names the columns"
+        raise fault(path, "numbers where the column names belong", remedy, line=line)
+    if "" in names:
+        reason = f"column {names.index('') + 1} has no name"
+        remedy = "Name it, or leave the column out (in pandas: index=False)"
+        raise fault(path, reason, remedy, line=line)
+    require_different(path, names, line)
 
 
 def require_different(path: Path, names: Sequence[str], line: int | None = None) -> None:

@@ -96,6 +96,12 @@ def read_bytes(path: str | Path) -> bytes:
     return content
 
 
+def require_content(path: Path) -> None:
+    """Refuse a file that another library is to read where there is none, or nothing in it."""
+    if not path.is_file() or path.stat().st_size == 0:
+        read_bytes(path)  # says what is wrong with it
+
+
 def read_text(path: str | Path) -> str:
     """Return a file's text: UTF-8 with or without a byte order mark, with every line end made a newline."""
     content = read_bytes(path)

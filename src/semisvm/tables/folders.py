@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -33,6 +33,8 @@ from semisvm.tables.read import Chunk, RowReader, open_rows
 
 if TYPE_CHECKING:
     import pandas
+
+    from semisvm.tables.delimited import Frames
 
 READABLE = (".csv", ".tsv", ".parquet", ".arff", ".gz", ".bz2", ".xz")
 LINES_LOOKED_AT = 1 << 16  # bytes of a text file that may be a header and nothing else
@@ -93,7 +95,7 @@ class FolderReader(RowReader):
     files: tuple[RowReader, ...] = ()
     ends: list[int] = field(default_factory=list)  # rows up to the end of each file that was read so far
 
-    def frames(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[tuple[int, pandas.DataFrame]]:
+    def frames(self, numbers: frozenset[str], wanted: list[str]) -> Frames:
         known: dict[str, tuple[str, Path]] = {}
         self.ends.clear()
         for file in self.files:  # before the first of them is read

@@ -20,7 +20,7 @@ first row names the columns.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from datetime import datetime
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -32,25 +32,20 @@ from scipy.sparse import csr_matrix
 
 from semisvm.datasets.dataset import Dataset, NumberedNames
 from semisvm.errors import DataError, fault, shorten, suggest
-from semisvm.tables.columns import as_read
-from semisvm.tables.delimited import ROWS_AT_A_TIME, parse_number
-from semisvm.tables.disk import first_line, read_bytes, read_text
+from semisvm.tables.column_facts import is_missing, parse_number, whole_if_possible, without_missing
+from semisvm.tables.columns import as_text
+from semisvm.tables.delimited import ROWS_AT_A_TIME, require_names
+from semisvm.tables.disk import first_line, read_bytes, read_text, require_content
 
 if TYPE_CHECKING:
     import pandas
 
+    from semisvm.tables.delimited import Frames
+
 LARGEST_INDEX, LARGEST_INDEX_SETTING = 10_000_000, "SEMISVM_MOST_FEATURES"
 INT32_MAX = 2**31 - 1
 UTF8_MARK = b"\xef\xbb\xbf"
-EXACT_IN_FLOAT = 2.0**53  # from here on a float does not hold every whole number
 AS_WRITTEN = "Write it as: numpy.savez_compressed(path, X=X, y=y)"
-
-
-def whole_if_possible(y: NDArray[np.floating]) -> NDArray:
-    """Return y as integers where that loses nothing: no NaN, no fraction, no rounding."""
-    if len(y) and np.all(np.abs(y) < EXACT_IN_FLOAT) and np.all(y == np.rint(y)):
-        return y.astype(np.int64)
-    return y
 
 
 # ---- LIBSVM text ----
@@ -213,8 +208,7 @@ def open_parquet(path: Path) -> Any:
     """Open a Parquet file: a `pyarrow.parquet.ParquetFile`."""
     from pyarrow import parquet
 
-    if not path.is_file() or path.stat().st_size == 0:
-        read_bytes(path)  # says what is wrong with it
+    require_content(path)
     try:
         return parquet.ParquetFile(path if _is_utf8(path) else BytesIO(path.read_bytes()))
     except Exception as error:
@@ -229,7 +223,7 @@ def _is_utf8(path: Path) -> bool:
         return False
 
 
-def parquet_frames(path: Path, numbers: frozenset[str], wanted: list[str]) -> Iterator[tuple[int, pandas.DataFrame]]:
+def parquet_frames(path: Path, numbers: frozenset[str], wanted: list[str]) -> Frames:
     """Yield (rows that come before, `wanted` columns); those in `numbers` must be numbers or truth values."""
     import pandas
 
@@ -279,7 +273,7 @@ def _plain_column(path: Path, name: str, column: Any, start: int, is_number: boo
     elif not (types.is_string(kind) or types.is_large_string(kind)):
         reason = f"column {name!r} holds {kind}, which is neither numbers, text nor dates"
         raise fault(path, reason, "Turn the column into one of these, or leave it out")
-    return column.to_pandas()
+    return without_missing(column).to_pandas()
 
 
 # ---- spreadsheets ----
@@ -291,40 +285,44 @@ def read_sheet(path: Path, kind: str) -> pandas.DataFrame:
     """Read the first sheet of a spreadsheet; its first row names the columns."""
     import pandas
 
-    if not path.is_file() or path.stat().st_size == 0:
-        read_bytes(path)  # says what is wrong with it
+    require_content(path)
     engine, package = SHEET_ENGINES[kind]
     if find_spec(engine) is None:
         reason = f"reading .{kind} files needs the package {package}, which is not installed"
         raise fault(path, reason, f"Install it (pip install {package}), or save the sheet as CSV")
-    try:
-        frame = pandas.read_excel(path, engine=engine, sheet_name=0)  # type: ignore[call-overload]
+    try:  # cells as they are: pandas would make 1 and 0 of truth values beside an empty cell
+        cells = pandas.read_excel(path, engine=engine, header=None, dtype=object, na_filter=False)  # type: ignore[call-overload]
     except Exception as error:  # the engines raise many unrelated types on bad bytes
         raise fault(path, f"can't be read as a spreadsheet ({first_line(error)})", "Copy or write it again") from None
-    unnamed = [number for number, name in enumerate(frame.columns, 1) if str(name).startswith("Unnamed:")]
-    if unnamed:
-        raise fault(path, f"column {unnamed[0]} has no name", "Name it in the first row, or delete the column", line=1)
-    if not len(frame):
+    cells = cells.mask(cells.map(lambda cell: is_missing(str(cell))), None).dropna(axis="columns", how="all")
+    if len(cells) < 2:
         raise fault(path, "no rows in the first sheet", "Add rows below the names of the columns")
-    return frame.rename(columns=lambda name: str(name).strip())
+    names = ["" if name is None else str(name).strip() for name in cells.iloc[0]]
+    require_names(path, names, line=1)
+    return cells[1:].reset_index(drop=True).set_axis(names, axis="columns")
 
 
-def sheet_frames(
-    path: Path, sheet: pandas.DataFrame, numbers: frozenset[str], wanted: list[str]
-) -> Iterator[tuple[int, pandas.DataFrame]]:
+def sheet_frames(path: Path, sheet: pandas.DataFrame, numbers: frozenset[str], wanted: list[str]) -> Frames:
     """Yield (rows that come before, `wanted` columns), each of one kind; those in `numbers` must be numbers."""
     import pandas
 
+    frame = pandas.DataFrame({name: _sheet_column(path, sheet[name], name in numbers) for name in wanted})
     for start in range(0, len(sheet), ROWS_AT_A_TIME):
-        found = {}
-        for name in wanted:
-            cells = as_read(sheet[name].iloc[start : start + ROWS_AT_A_TIME]).reset_index(drop=True)
-            if name in numbers and cells.dtype.kind != "f":
-                plain = pandas.to_numeric(cells, errors="coerce")
-                wrong = np.flatnonzero((plain.isna() & cells.notna()).to_numpy())
-                if len(wrong):
-                    reason = f"column {name!r} holds {str(cells[wrong[0]])!r} in row {start + int(wrong[0]) + 1}"
-                    raise fault(path, f"{reason}, where numbers are expected", "Correct the cell, or leave it empty")
-                cells = plain.astype("float64")
-            found[name] = cells
-        yield start, pandas.DataFrame(found)
+        yield start, frame[start : start + ROWS_AT_A_TIME].reset_index(drop=True)
+
+
+def _sheet_column(path: Path, cells: pandas.Series, is_number: bool) -> pandas.Series:
+    """Return the cells of a column, numbers, dates, truth values and text in any order, as one of the three kinds."""
+    import pandas
+
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {int, float}:
+        return cells.astype("float64")
+    if is_number:
+        numbers = pandas.to_numeric(cells, errors="coerce").astype("float64")
+        wrong = np.flatnonzero((numbers.isna() & cells.notna()).to_numpy())
+        if len(wrong):
+            reason = f"column {cells.name!r} holds {str(cells[wrong[0]])!r} in row {int(wrong[0]) + 1}"
+            raise fault(path, f"{reason}, where numbers are expected", "Correct the cell, or leave it empty")
+        return numbers
+    return cells.astype("datetime64[us]") if all(issubclass(kind, datetime) for kind in kinds) else as_text(cells)

@@ -27,18 +27,16 @@ from numpy.typing import NDArray
 
 from semisvm.datasets.dataset import Dataset
 from semisvm.errors import fault, suggest
+from semisvm.tables.column_facts import EXACT_IN_FLOAT, is_missing, parse_number, whole_if_possible
 from semisvm.tables.delimited import (
-    MISSING_SPELLINGS,
     ROWS_AT_A_TIME,
     DelimitedText,
     open_arff,
     open_delimited,
-    parse_number,
     require_different,
 )
 from semisvm.tables.disk import file_format
 from semisvm.tables.formats import (
-    EXACT_IN_FLOAT,
     SHEET_ENGINES,
     open_parquet,
     parquet_frames,
@@ -46,13 +44,12 @@ from semisvm.tables.formats import (
     read_npz,
     read_sheet,
     sheet_frames,
-    whole_if_possible,
 )
 
 if TYPE_CHECKING:
     import pandas
 
-    Frames = Iterator[tuple[int, pandas.DataFrame]]  # rows of the file that come before, and columns of the next ones
+    from semisvm.tables.delimited import Frames
 
 LONGEST_LABEL = 1000  # characters; a longer one is a text, and NumPy would reserve its length for every row
 
@@ -176,7 +173,6 @@ def open_rows(path: str | Path, *, n_features: int | None = None, format: str | 
         return ParquetReader(path, names, int(file.metadata.num_rows))
     if kind in SHEET_ENGINES:
         sheet = read_sheet(path, kind)
-        require_different(path, tuple(sheet.columns), line=1)
         return SheetReader(path, tuple(sheet.columns), sheet)
     text = open_arff(path) if kind == "arff" else open_delimited(path, delimiter="\t" if kind == "tsv" else None)
     return TextReader(path, text.names, text)
@@ -311,7 +307,7 @@ def labels_from_text(cells: Any) -> NDArray:
     import pandas
 
     code, distinct = pandas.factorize(np.asarray(cells, dtype=object))
-    spellings = ["" if (text := cell.strip()) in MISSING_SPELLINGS else text for cell in distinct]
+    spellings = ["" if is_missing(cell) else cell.strip() for cell in distinct]
     numbers = [parse_number(text) if text else np.nan for text in spellings]
     # an identifier too long for a float stays text
     if all(number is not None and not abs(number) >= EXACT_IN_FLOAT for number in numbers):
