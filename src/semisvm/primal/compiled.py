@@ -142,7 +142,7 @@ def csr_curvature_times(data, columns, starts, curvature, direction, out):
             out[d] += along
 
 
-# ---- epochs of dual coordinate descent over CSR rows ----
+# ---- epochs of dual coordinate descent over CSR rows, or over dense ones: then `columns` is empty ----
 
 # Places in the state that is carried from epoch to epoch
 IMBALANCE, BIAS, PENALTY, HIGHEST, LOWEST = 0, 1, 2, 3, 4
@@ -160,7 +160,7 @@ def run_epoch(order, n_active, row, side, price, soft, alpha, square, data, colu
     imbalance, bias, penalty = state[IMBALANCE], state[BIAS], state[PENALTY]
     old_high, old_low = state[HIGHEST], state[LOWEST]
     high, low = -np.inf, np.inf
-    is_dense, d = len(columns) == 0, np.uint64(len(w))
+    is_dense, d = len(columns) == 0 and len(data) > 0, np.uint64(len(w))
     k = 0
     while k < n_active:
         v = order[k]
