@@ -195,6 +195,7 @@ def test_each_way_out_that_the_refusal_names_works():
         (np.array(["ham", -1, "spam"]), -1, "string '-1', which may be a marker.*unlabeled='-1' if"),
         (np.array(["ham", "0.0"]), 0, "string '0.0', which may be a marker"),
         (np.array(["ham", np.nan]), None, "string 'nan', which may be a marker"),
+        (["ham", " ", "spam"], -1, "string ' ', which may be a marker.*unlabeled=' ' if"),
         ([[0, 1], [1, 0]], -1, r"y should be a 1d array, got an array of shape \(2, 2\)"),
         (pd.DataFrame({"a": [0, 1], "b": [1, 0]}), -1, r"y should be a 1d array, got .* \(2, 2\)"),
         ("spam", -1, r"y should be a 1d array, got an array of shape \(\)"),

@@ -318,11 +318,11 @@ def _check_classes(classes: np.ndarray, codes: np.ndarray, *, marker: Any, n_unl
 
 
 def _check_no_class_reads_as_marker(classes: np.ndarray, marker: Any) -> None:
-    """Refuse classes such as "-1" and "nan": np.array(["spam", -1, nan]) has made strings of markers."""
+    """Refuse classes such as "-1", "nan" and " ": np.array(["spam", -1, nan]) has made strings of markers."""
     if isinstance(marker, str):  # a user who marks by a string has told strings and markers apart
         return
     marker_as_text = (str(marker), str(float(marker))) if isinstance(marker, Real) else ()
-    for text in (*marker_as_text, "nan", "<NA>"):
+    for text in (*marker_as_text, "nan", "<NA>", *filter(str.isspace, classes.tolist())):
         if text in classes:
             raise ValueError(
                 f"y holds the string {text!r}, which may be a marker turned into text. Pass "

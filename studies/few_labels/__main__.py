@@ -2,6 +2,7 @@
 
     python -m studies.few_labels --out records.jsonl --workers 15 --seconds 300    # stop then; what is finished is kept
     python -m studies.few_labels --out records.jsonl --page         # print what is there, run nothing
+    python -m studies.few_labels --out records.jsonl --means studies/few_labels/results.json --measured "DATE, MACHINE"
 
 A draw is a permutation of the rows. The first ones are labeled (at least two of each class, or the draw is made again);
 2,000 rows, but at most 70% of the set, are those of the fit; at most 3,000 of the others are new rows, on which all
@@ -25,6 +26,7 @@ from sklearn.metrics import average_precision_score
 
 from studies.few_labels import sets
 from studies.few_labels.methods import METHODS, NOT_FOR_TEXT
+from studies.harness.means import write_cells
 from studies.harness.pool import run_in_pool
 from studies.harness.tables import markdown_table
 
@@ -32,6 +34,7 @@ LABEL_COUNTS = (20, 50, 100, 300)
 MOST_ROWS_OF_FIT, SHARE_OF_FIT, MOST_NEW_ROWS = 2000, 0.7, 3000
 N_RESAMPLED = 2000
 AUTO = "AutoSVC"
+MEASURES = {"precision": "average precision", "error": "share of wrong classes"}
 
 
 def draw_rows(y: np.ndarray, n_labeled: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -94,20 +97,31 @@ def of_whole_draws(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one for one in records if (one["set"], one["labels"], one["draw"]) in whole]
 
 
-def print_page(records: list[dict[str, Any]], *, measure: str) -> None:
-    """One table per kind of set: means over sets and draws, wins of AutoSVC, and an interval for the difference."""
+def means_of(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One cell per set, number of labels and method: the means over whole draws."""
+    by_cell: dict[tuple[str, int, str], list[dict[str, Any]]] = defaultdict(list)
+    for one in of_whole_draws(records):
+        by_cell[one["set"], one["labels"], one["method"]].append(one)
+    return [
+        {"set": name, "labels": count, "method": method, "draws": len(found)}
+        | {measure: float(np.mean([one[measure] for one in found])) for measure in MEASURES}
+        for (name, count, method), found in sorted(by_cell.items())
+    ]
+
+
+def page_of(cells: list[dict[str, Any]], *, measure: str) -> dict[str, str]:
+    """One table per kind of set: means over sets, wins of AutoSVC, and an interval for the difference."""
+    found = {}
     for title, is_text in (("tables", False), ("texts", True)):
-        kept = [one for one in of_whole_draws(records) if one["set"].startswith("docstring") == is_text]
-        if not kept:
-            continue
-        by_set: dict[tuple[int, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        kept = [one for one in cells if one["set"].startswith("docstring") == is_text]
+        by_set: dict[tuple[int, str], dict[str, float]] = defaultdict(dict)
         for one in kept:
-            by_set[one["labels"], one["method"]][one["set"]].append(one[measure])
+            by_set[one["labels"], one["method"]][one["set"]] = one[measure]
         lines = []
         for count in sorted({one["labels"] for one in kept}):
-            ours = {name: float(np.mean(values)) for name, values in by_set[count, AUTO].items()}
+            ours = by_set[count, AUTO]
             for method in METHODS:
-                theirs = {name: float(np.mean(values)) for name, values in by_set[count, method].items()}
+                theirs = {name: value for name, value in by_set[count, method].items() if name in ours}
                 if not theirs:
                     continue
                 gain = np.array([ours[name] - value for name, value in theirs.items()])
@@ -115,8 +129,10 @@ def print_page(records: list[dict[str, Any]], *, measure: str) -> None:
                 worse = gain < 0 if measure == "precision" else gain > 0
                 versus = [f"{better.sum()} / {worse.sum()}", _interval(gain)] if method != AUTO else ["", ""]
                 lines.append([str(count), method, f"{np.mean(list(theirs.values())):.3f}", *versus, str(len(theirs))])
-        print(f"\n{title}, mean {'average precision' if measure == 'precision' else 'share of wrong classes'}\n")
-        print(markdown_table(["labels", "method", "mean", "AutoSVC better / worse", "difference", "sets"], lines))
+        if lines:
+            head = ["labels", "method", "mean", "AutoSVC better / worse", "difference", "sets"]
+            found[f"{title}, mean {MEASURES[measure]}"] = markdown_table(head, lines)
+    return found
 
 
 def _interval(gain: np.ndarray) -> str:
@@ -138,24 +154,30 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=(*sets.TABLES, *sets.TEXTS))
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     parser.add_argument("--developed-on", action="store_true", help="the sets that were looked at before")
-    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--page", action="store_true", help="print what is on record; run nothing")
+    parser.add_argument("--means", type=Path, help="write the means of what is on record; run nothing")
+    parser.add_argument("--measured", nargs="*", default=[], help="when and where, for --means")
     asked = parser.parse_args()
     records = [json.loads(line) for line in asked.out.read_text().splitlines()] if asked.out.exists() else []
-    if not asked.page:
+    if not (asked.page or asked.means):
         names = sets.DEVELOPED_ON if asked.developed_on else asked.sets
         done = {(one["set"], one["labels"], one["draw"], one["method"]) for one in records}
-        cells = [cell for cell in cells_of(names, asked.labels, asked.draws, asked.methods) if cell not in done]
+        waiting = [cell for cell in cells_of(names, asked.labels, asked.draws, asked.methods) if cell not in done]
         asked.out.parent.mkdir(parents=True, exist_ok=True)
         with asked.out.open("a") as file:
-            for record in run_in_pool(run_cell, cells, workers=asked.workers, failed=_failed, seconds=asked.seconds):
+            for record in run_in_pool(run_cell, waiting, workers=asked.workers, failed=_failed, seconds=asked.seconds):
                 if "why" in record:
                     print(record["why"], flush=True)
                 else:
                     file.write(json.dumps(record) + "\n")
                     file.flush()
                     records.append(record)
-    for measure in ("precision", "error"):
-        print_page(records, measure=measure)
+    cells = means_of(records)
+    if asked.means:
+        write_cells(asked.measured, cells, asked.means)
+    for measure in MEASURES:
+        for title, table in page_of(cells, measure=measure).items():
+            print(f"\n{title}\n\n{table}")
 
 
 def _failed(cell: Any, why: str) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 `Summary` describes the values of one number over the seeds of a task. `write_means` summarizes any file of records:
 
     python -m studies.harness.means studies-out/speed/growth.jsonl studies/speed/results/growth.json
+
+`write_cells` keeps the cells of studies whose records have another form.
 """
 
 from __future__ import annotations
@@ -85,6 +87,23 @@ def read_means(path: Path) -> list[dict[str, Any]]:
         | {"measures": {name: dict(zip(named, row, strict=True)) for name, row in cell["measures"].items()}}
         for cell in content["cells"]
     ]
+
+
+def write_cells(measured: Sequence[str], cells: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write cells of any form as JSON, one per line, after lines that say when and where they were measured."""
+    lines = ",\n".join(json.dumps(rounded(cell)) for cell in cells)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'{{"measured": {json.dumps(measured, indent=1)},\n"cells": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def read_cells(path: Path) -> list[dict[str, Any]]:
+    """Return what `write_cells` wrote."""
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def rounded(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cell with six digits of every number."""
+    return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in cell.items()}
 
 
 def _row(values: list[float]) -> list[float]:

@@ -27,6 +27,7 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
+from studies.harness.means import write_cells
 from studies.harness.tables import markdown_table
 from studies.speed.runs import machine_line
 
@@ -78,6 +79,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--rows", type=Path, help="folder where the rows of the parts stay for the next call")
     add("--out", type=Path, default=Path("cores.jsonl"))
     add("--table", action="store_true", help="print the table of the --parts in --out; run nothing")
+    add("--means", type=Path, help="with --table: keep the medians of all cells in --out here")
     options = parser.parse_args(argv)
     if not options.table:
         with tempfile.TemporaryDirectory() as passing:
@@ -85,9 +87,21 @@ def main(argv: list[str] | None = None) -> int:
     shown = {tuple(text.split(":")[:2]) for text in options.parts}
     records = [json.loads(line) for line in options.out.read_text(encoding="utf-8").splitlines()]
     machines = dict.fromkeys(record["machine"] for record in records if "machine" in record)
+    if options.means:
+        write_cells(list(machines), cells_of(records).values(), options.means)
     records = [found for found in records if "error" in found or (found.get("set"), found.get("size")) in shown]
     print("\n\n".join(["", *machines, render_cores(records, options.repeats)]))
     return 0
+
+
+def cells_of(records: Sequence[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Return what was found about each cell that ended; its gap comes in a record of its own."""
+    cells: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for record in records:
+        if "set" in record and "error" not in record:
+            key = tuple(record[name] for name in KEY)
+            cells[key] = cells.get(key, {}) | record
+    return {key: cell for key, cell in cells.items() if "median" in cell}
 
 
 def _run_all(options: argparse.Namespace, folder: str) -> None:
@@ -196,12 +210,7 @@ def _call(*arguments: str, cpus: Sequence[int] = (), src: str = "") -> Iterator[
 
 def render_cores(records: Sequence[dict[str, Any]], usual: int = 5) -> str:
     """Return the tables: seconds by set, cores and solver, and the geometric means of the ratios to ours."""
-    cells: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for record in records:  # the gap of a cell comes in a record of its own
-        if "error" not in record:
-            key = tuple(record[name] for name in KEY)
-            cells[key] = cells.get(key, {}) | record
-    cells = {key: cell for key, cell in cells.items() if "median" in cell}
+    cells = cells_of(records)
     solvers = [solver for solver in SCALED if any(key[3] == solver for key in cells)]
     cores = sorted({key[2] for key in cells})
     lines, ratios = [], {}

@@ -5,6 +5,7 @@
     python -m studies.ssl_book --only secstr --workers 15
     python -m studies.ssl_book --page                            # print what is on record, run nothing
     python -m studies.ssl_book --write docs/ssl-book.md          # ... and put the tables into the page
+    python -m studies.ssl_book --means studies/ssl_book/results.json --measured "DATE, MACHINE"     # ... keep the means
 
 Errors are in %, on all unlabeled rows of a split. Finished cells are on record in --out and never run again.
 """
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from studies.harness.means import write_cells
 from studies.harness.pool import run_in_pool
 from studies.ssl_book import synthetic
 from studies.ssl_book.errors import (
@@ -105,7 +107,8 @@ def book_tables(records: list[Record]) -> dict[str, list[str]]:
     impossible = {(one["method"], one["labels"], one["set"]) for one in records if "why" in one} - errors.keys()
     found = {}
     for count in LABEL_COUNTS:
-        names = [name for name in (*NAMES, "coil2") if errors.get(("AutoSVC()", count, name))]
+        run = {name for _, n_labels, name in errors if n_labels == count}
+        names = [name for name in (*NAMES, "coil2") if name in run]
         if not names:
             continue
         lines = [f"| | {' | '.join(names)} | mean of {len(NAMES)} |", f"|---|{'---|' * (len(names) + 1)}"]
@@ -119,7 +122,13 @@ def book_tables(records: list[Record]) -> dict[str, list[str]]:
                 for k, name in enumerate(names, 1):
                     line[k] = IMPOSSIBLE if (method, count, name) in impossible else line[k]
                 lines.append(" | ".join(line))
-        pairs = [(errors["AutoSVC()", count, name], errors.get(("SupervisedSVC", count, name), {})) for name in names]
+        found[f"## {count} labels"] = lines
+        pairs = [
+            (errors.get(("AutoSVC()", count, name), {}), errors.get(("SupervisedSVC", count, name), {}))
+            for name in names
+        ]
+        if not all(ours for ours, _ in pairs):
+            continue
         spread: list[float | None] = [float(np.std(list(ours.values()))) for ours, _ in pairs]
         lines.append(line_of("AutoSVC(): standard deviation", [*spread, None], n_mean=0))
         gains = [[ours[k] - svm[k] for k in ours if k in svm] for ours, svm in pairs]
@@ -128,7 +137,23 @@ def book_tables(records: list[Record]) -> dict[str, list[str]]:
             worst: list[float | None] = [max(gain) for gain in gains]
             lines.append(line_of("splits won against SupervisedSVC", [*won, None], 0, n_mean=0))
             lines.append(line_of("worst split against SupervisedSVC", [*worst, None], n_mean=0))
-        found[f"## {count} labels"] = lines
+    return found
+
+
+def means_of(records: list[Record]) -> list[Record]:
+    """One cell per set, number of labels and method; "won" and "worst" are splits compared with the SVM's."""
+    errors: dict[tuple[str, int, str], dict[int, float]] = defaultdict(dict)
+    for one in records:
+        if "error" in one:
+            errors[one["set"], one["labels"], one["method"]][one["split"]] = one["error"]
+    found = []
+    for (name, count, method), by_split in sorted(errors.items()):
+        values = list(by_split.values())
+        cell = {"set": name, "labels": count, "method": method, "splits": len(values)}
+        cell |= {"error": float(np.mean(values)), "sd": float(np.std(values))}
+        svm = errors.get((name, count, "SupervisedSVC"), {})
+        gains = [by_split[split] - svm[split] for split in by_split if split in svm]
+        found.append(cell | ({"won": sum(gain < 0 for gain in gains), "worst": max(gains)} if gains else {}))
     return found
 
 
@@ -187,9 +212,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("studies-out/ssl_book.jsonl"))
     parser.add_argument("--page", action="store_true", help="print what is on record")
     parser.add_argument("--write", type=Path, help="a page to put the tables on record into; nothing is run")
+    parser.add_argument("--means", type=Path, help="write the means of what is on record; nothing is run")
+    parser.add_argument("--measured", nargs="*", default=[], help="when and where, for --means")
     asked = parser.parse_args()
     records = [json.loads(line) for line in asked.out.read_text().splitlines()] if asked.out.exists() else []
-    is_asked_to_run = not (asked.page or asked.write)
+    is_asked_to_run = not (asked.page or asked.write or asked.means)
     if is_asked_to_run and asked.only != "synthetic":
         done = {(one["set"], one["labels"], one["split"], one["method"]) for one in records}
         done |= {(one["set"], 0, asked.splits, "auto") for one in records if one["method"] == ON_KERNEL}
@@ -206,6 +233,8 @@ def main() -> None:
     print("\n".join(line for heading, table in tables.items() for line in ("", heading, "", *table)))
     if asked.write:
         asked.write.write_text(with_tables(asked.write.read_text(encoding="utf-8"), tables), encoding="utf-8")
+    if asked.means:
+        write_cells(asked.measured, means_of(records), asked.means)
     if asked.only == "synthetic" or (asked.only is None and is_asked_to_run):
         synthetic.print_table(asked.draws)
 

@@ -69,6 +69,15 @@ def test_too_little_memory_has_a_code_of_its_own(capsys, monkeypatch, fitted):
     assert "not enough memory (2 GB)" in done.err
 
 
+def test_an_interrupt_that_an_extension_made_an_import_error_of_is_no_bug(capsys, monkeypatch, fitted):
+    def fail(*_):
+        raise ImportError("initialization failed") from KeyboardInterrupt()
+
+    monkeypatch.setattr(files, "load", fail)
+    done = run_command(capsys, "evaluate", fitted[1], fitted[0])
+    assert (done.code, done.err) == (130, "Stopped.\n")
+
+
 def test_an_ascii_terminal_shows_unicode_classes_escaped(tmp_path):
     data = write_rows(tmp_path / "t.csv", names=("naïve", "→"))
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}

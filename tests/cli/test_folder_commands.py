@@ -4,6 +4,8 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -283,6 +285,47 @@ def test_a_worker_that_is_killed_and_one_that_is_slow_change_nothing(table, tmp_
     assert run_command(capsys, *command).code == 0
     labels = pd.concat([pd.read_parquet(path)["label"] for path in sorted((tmp_path / "labels").glob("*.parquet"))])
     assert_array_equal(labels, there.predict(table[0]))
+
+
+SEND = (
+    "threading.Timer(0.5, os.killpg, (os.getpid(), signal.SIGINT)).start()"  # Ctrl-C goes to all processes of a group
+)
+INTERRUPTED = {
+    "while workers start": f"""
+begin = distributed.LocalCluster.__init__
+def interrupted(self, **options):
+    {SEND}
+    begin(self, **options)
+distributed.LocalCluster.__init__ = interrupted
+""",
+    "while workers read": f"""
+gather = OnCluster.gather
+def interrupted(self, function, files, *rest, **told):
+    {SEND}
+    return gather(self, lambda *_: time.sleep(60), files, **told)
+OnCluster.gather = interrupted
+""",
+}
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("when", INTERRUPTED)
+def test_ctrl_c_with_workers_says_stopped_and_nothing_else(table, tmp_path, when):
+    pytest.importorskip("distributed")
+    code = f"""
+import distributed, os, signal, threading, time
+from semisvm.cli import main
+from semisvm.tables.partition_rows import OnCluster
+{INTERRUPTED[when]}
+if __name__ == "__main__":
+    main()
+"""
+    words = ["fit", table[2], "--target", "kind", "--out", tmp_path / "m.skops", "--workers", "2"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, start_new_session=True, check=False
+    )
+    said = [line for line in done.stderr.splitlines() if line and not line.endswith(" s)")]  # progress is no complaint
+    assert (done.returncode, done.stdout, said) == (130, "", ["Stopped."])
 
 
 def test_errors_of_workers_are_those_of_the_data(table, tmp_path, capsys, cluster):

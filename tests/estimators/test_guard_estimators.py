@@ -15,7 +15,7 @@ from semisvm.datasets import load
 from semisvm.decision import Counts, guard, smoothed_cost
 from semisvm.decision.guard import guard_classes, least_possible_cost, smoothed_confusion_cost
 from semisvm.dual import Status
-from semisvm.estimators import constant_guard
+from semisvm.estimators import supervised
 from semisvm.estimators.binary import fit_pairs
 
 BOTH = pytest.mark.parametrize("estimator", [SupervisedSVC, LabelMeanSVC])
@@ -86,8 +86,8 @@ def test_the_share_of_a_class_is_the_fraction_that_was_asked_for():
 
 def test_many_labels_are_held_out_in_folds_that_hold_each_once_and_every_class():
     codes = np.where(np.arange(300) < 90, np.arange(300) % 3, -1)
-    folds = constant_guard._folds(np.flatnonzero(codes >= 0), codes)
-    assert len(folds) == constant_guard.MOST_FITS
+    folds = supervised._folds(np.flatnonzero(codes >= 0), codes)
+    assert len(folds) == supervised.MOST_FITS
     assert_array_equal(np.sort(np.concatenate(folds)), np.arange(90))
     assert all(len(set(codes[fold])) == 3 for fold in folds)
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_blobs
@@ -98,6 +99,15 @@ def test_strings_sparse_rows_weights_and_names_pass_through():
     clone(model)
 
 
+def test_weights_need_no_request_of_the_calibrator_with_metadata_routing():
+    X, y, _ = overlapping(300, 100)
+    weight = np.where(np.arange(300) < 30, 2.0, 1.0)
+    plain = SemiSupervisedCalibratedClassifierCV(SupervisedSVC()).fit(X, y, sample_weight=weight)
+    with config_context(enable_metadata_routing=True):
+        routed = SemiSupervisedCalibratedClassifierCV(SupervisedSVC()).fit(X, y, sample_weight=weight)
+    assert_array_equal(routed.predict_proba(X), plain.predict_proba(X))
+
+
 @pytest.mark.parametrize("cv", [3, SemiSupervisedKFold(3)])
 def test_the_folds_may_be_a_number_a_splitter_or_a_list(cv):
     X, y, _ = overlapping(100, 50)
@@ -160,3 +170,20 @@ def test_where_every_row_has_a_label_the_score_is_scikit_learns():
     model, weight = LogisticRegression().fit(X, truth), np.arange(100.0)
     ours = accuracy_on_labeled_rows(model, X, truth, sample_weight=weight)
     assert ours == accuracy_score(truth, model.predict(X), sample_weight=weight) == model.score(X, truth, weight)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_predict_gives_the_most_probable_class(n_classes):
+    X, y, truth = overlapping(600, 200, n_classes)
+    model = SemiSupervisedCalibratedClassifierCV(SupervisedSVC()).fit(X, y)
+    assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
+    assert model.score(X, truth) > 0.7
+
+
+def test_two_labels_of_each_class_are_enough():
+    X, _, truth = overlapping(100, 100)
+    y = np.full(100, -1)
+    rows = np.concatenate([np.flatnonzero(truth == k)[:2] for k in (0, 1)])
+    y[rows] = truth[rows]
+    model = SemiSupervisedCalibratedClassifierCV(SupervisedSVC()).fit(X, y)
+    assert_array_equal(~np.isnan(model.out_of_fold_scores_), y != -1)

@@ -4,13 +4,14 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
-from semisvm import PositiveUnlabeledSVC
+from semisvm import PositiveUnlabeledSVC, SupervisedSVC
 from semisvm.model_selection import PositiveUnlabeledKFold, pu_auc
 
 
@@ -103,3 +104,12 @@ def test_the_marker_can_be_another():
     scoring = partial(pu_auc, unlabeled="?")
     scores = cross_val_score(SVC(), X, named, scoring=scoring, cv=PositiveUnlabeledKFold(3, unlabeled="?"))
     assert scores == pytest.approx(cross_val_score(SVC(), X, y, scoring=pu_auc, cv=PositiveUnlabeledKFold(3)))
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_the_accuracy_of_a_column_of_labels_is_that_of_the_labels(every):
+    X, _, truth = two_clouds(n_positive=20, n_unlabeled=40)
+    y = np.where(np.arange(len(X)) % every == 0, truth.astype(int), -1)
+    model = SupervisedSVC().fit(X, y)
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        assert model.score(X, y[:, None]) == model.score(X, y)

@@ -11,6 +11,7 @@ from sklearn.datasets import make_blobs
 from studies.few_labels import __main__ as few_labels
 from studies.few_labels import sets
 from studies.few_labels.methods import METHODS
+from studies.harness.means import read_cells
 from studies.ssl_book import __main__ as ssl_book
 from studies.ssl_book.errors import SECSTR_SETTINGS, SETTINGS, codes_of_all_rows, same_products, secstr_codes
 from studies.ssl_book.published import CITED
@@ -68,6 +69,42 @@ def test_the_page_says_how_often_ours_is_better(tmp_path, capsys, monkeypatch):
     assert "| 20 | AutoSVC | 0.800 |" in told
 
 
+def few_records(draws=(0, 1)):
+    sets_and_values = (("german", 0.8, 0.7), ("wdbc", 0.9, 0.95), ("spectf", 0.7, 0.63), ("isolet", 0.6, 0.5))
+    return [
+        {"set": name, "labels": 20, "draw": draw, "method": method, "precision": value + draw / 50, "error": 1 - value}
+        for draw in draws
+        for name, ours, theirs in sets_and_values
+        for method, value in (("AutoSVC", ours), ("random forest", theirs))
+    ]
+
+
+def test_means_of_few_labels_do_not_depend_on_the_order_of_records(tmp_path, capsys, monkeypatch):
+    records = few_records()
+    path, kept = tmp_path / "records.jsonl", tmp_path / "means.json"
+    told = []
+    for order in (records, records[::-1]):
+        path.write_text("".join(json.dumps(one) + "\n" for one in order))
+        monkeypatch.setattr(
+            sys, "argv", ["few_labels", "--out", str(path), "--means", str(kept), "--measured", "today"]
+        )
+        few_labels.main()
+        told.append((capsys.readouterr().out, kept.read_text()))
+    assert told[0] == told[1]
+    assert json.loads(kept.read_text())["measured"] == ["today"]
+    cells = read_cells(kept)
+    assert len(cells) == 8
+    first = {"set": "german", "labels": 20, "method": "AutoSVC", "draws": 2}
+    assert cells[0] == first | {"precision": 0.81, "error": 0.2}
+    assert few_labels.page_of(cells, measure="precision")["tables, mean average precision"] in told[0][0]
+
+
+def test_a_page_of_few_labels_leaves_out_sets_that_ours_has_not_run_on():
+    records = [one for one in few_records(draws=(0,)) if (one["set"], one["method"]) != ("wdbc", "AutoSVC")]
+    table = few_labels.page_of(few_labels.means_of(records), measure="error")["tables, mean share of wrong classes"]
+    assert "| 20 | random forest | 0.390 | 3 / 0 |" in table
+
+
 def test_the_cited_table_has_the_means_that_are_cited():
     """The best of the thirteen methods, chosen for each set: 27.0 and 12.8 on average."""
     for count, mean in ((10, 27.0), (100, 12.8)):
@@ -75,6 +112,13 @@ def test_the_cited_table_has_the_means_that_are_cited():
         columns = [[values[k] for values in CITED[count].values()] for k in range(len(NAMES))]
         best = [min(value for value in column if value is not None) for column in columns]
         assert np.mean(best) == pytest.approx(mean, abs=0.05)
+
+
+def test_the_book_s_tables_show_methods_without_autosvc():
+    records = [{"set": "bci", "labels": 10, "split": 0, "method": "SupervisedSVC", "error": 41.0}]
+    (table,) = ssl_book.book_tables(records).values()
+    assert table[0] == "| | bci | mean of 7 |"
+    assert table[-1] == "| SupervisedSVC | 41.00 |  |"
 
 
 def test_the_book_page_is_made_from_records(tmp_path, capsys, monkeypatch):
@@ -107,6 +151,13 @@ def test_the_book_page_is_made_from_records(tmp_path, capsys, monkeypatch):
     )
     assert "|  |\n\nTail.\n\n## SecStr\n\nWords.\n\n| labels | 100 | 1,000 | 10,000 | splits |\n" in text
     assert text.endswith("| AutoSVC() | 43.00 |  |  | 1 |")
+    kept = tmp_path / "means.json"
+    monkeypatch.setattr(sys, "argv", ["ssl_book", "--out", str(path), "--means", str(kept), "--measured", "today"])
+    ssl_book.main()
+    cells = {(one["set"], one["method"]): one for one in read_cells(kept)}
+    ours = {"splits": 2, "error": 40.5, "sd": 0.5, "won": 2, "worst": -1.0}
+    assert cells["bci", "AutoSVC()"] == {"set": "bci", "labels": 10, "method": "AutoSVC()"} | ours
+    assert "won" not in cells["secstr", "AutoSVC()"]
 
 
 @pytest.mark.filterwarnings("ignore:.*rounds of ProgressiveSVC")

@@ -6,31 +6,12 @@ import re
 import pytest
 
 import semisvm
+from page_tables import agrees, assert_shown, cells, first_number, page, part
 from semisvm.estimators import METHODS
 from source_files import REPOSITORY
 
 PAPERS = {"PSVM": "psvm", "CS4VM": "cs4vm", "cluster-SVM": "cluster-svm", "PTSVM": "ptsvm"}
 SETS = ("IJCNN1", "Adult", "Protein")  # those of the README's table
-NUMBER = r"\**(\d[\d.]*)"
-
-
-def page(name):
-    return (REPOSITORY / name).read_text(encoding="utf-8")
-
-
-def cells(text):
-    """The lines of all tables of a text, cell by cell."""
-    return [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in text.splitlines() if line[:1] == "|"]
-
-
-def agrees(shown, value):
-    """Whether a number that is shown is the value, rounded."""
-    decimals = len(shown.partition(".")[2])
-    return abs(float(shown) - value) <= 0.5 * 10**-decimals + 1e-9
-
-
-def first_number(cell):
-    return re.match(NUMBER, cell)[1]
 
 
 # ---- the papers ----
@@ -187,6 +168,160 @@ def test_pages_say_where_autosvc_is_worse(name):
     pairs = zip(table["AutoSVC()"][:7], table["SupervisedSVC"][:7], strict=True)
     worse = [float(mine) > float(other) for mine, other in pairs]
     assert worse == [place == bci for place in range(7)]  # "on one of the seven"
+
+
+def test_the_page_on_texts_says_the_errors_on_the_book_s_set():
+    text, place = page("docs/text.md"), 6
+    errors = {name: [book_errors(n)[name][place] for n in (10, 100)] for name in ("AutoSVC()", "SupervisedSVC")}
+    said = re.search(
+        r"it has (\S+)% errors with 10 labels and (\S+)% with 100, where a linear SVM has (\S+)\s+and (\S+) ", text
+    )
+    assert_shown(said.groups(), map(float, [*errors["AutoSVC()"], *errors["SupervisedSVC"]]))
+    said = re.search(r"fewer errors than `AutoSVC`:\s+(\S+)% and (\S+)%", text)
+    assert_shown(said.groups(), [float(book_errors(n)["TransductiveSVC"][place]) for n in (10, 100)])
+
+
+# ---- the command's defaults ----
+
+ADDED = {"liver-disorders", "isolet", "wdbc", "wine (2)", "texture_full (2)", "optdigits_full (8)"}
+ADDED.add("docstring bodies: sklearn")
+
+
+def practice(title):
+    """The head, the lines of sets and the line of means of a table of the page on defaults."""
+    head, _, *lines, mean = cells(part("practitioner", f"### {title}\n", "\n### "))
+    return head, lines, mean
+
+
+@pytest.mark.parametrize("title", ["Average precision", "F1 at the threshold that each method sets"])
+def test_the_study_of_defaults_adds_up(title):
+    head, lines, mean = practice(title)
+    for place in range(1, 6):
+        values = [float(line[place]) for line in lines if line[place]]
+        assert float(mean[place]) == pytest.approx(sum(values) / len(values), abs=1.1e-3), head[place]
+    for name, ours, *others, beside, is_as_good in lines:
+        gap, error = map(float, re.match(r"(\S+) ± (\S+)", beside).groups())
+        best = max(float(cell) for cell in others if cell)
+        assert gap == pytest.approx(float(ours) - best, abs=1.6e-3), name
+        if abs(gap + error) > 1e-3:  # else rounded numbers do not tell
+            assert (is_as_good == "yes") == (gap >= -error), name
+    good = {name for name, *_, is_as_good in lines if is_as_good == "yes"}
+    assert mean[-1] == f"{len(good)} of {len(lines)}"
+    text = part("practitioner", "What to take from it:")
+    measure = "average precision" if title.startswith("Average") else "F1"
+    assert f"{len(good)} of {len(lines)} {'sets ' * (measure != 'F1')}by {measure}" in text
+    before = {name for name, *_ in lines} - ADDED
+    assert f"it is {len(good & before)} of {len(before)} by either" in text
+
+
+def test_the_page_on_defaults_says_who_is_best():
+    head, lines, _ = practice("Average precision")
+    text = part("practitioner", "What to take from it:")
+    lost = {line[0]: float(line[6].split(" ")[0]) for line in lines if line[6].startswith("-")}
+    winners = [max(zip(line[2:6], head[2:6], strict=True))[1] for line in lines if line[0] in lost]
+    said = re.search(r"this command on (\d+) sets, the random forest on (\w+), logistic regression on (\w+)", text)
+    words = {"one": 1, "two": 2, "three": 3, "four": 4}
+    assert int(said[1]) == len(lines) - len(lost)
+    assert [words[said[2]], words[said[3]]] == [
+        winners.count(name) for name in ("random forest", "logistic regression")
+    ]
+    said = re.findall(r"(german|adult|spectf) \((?:by )?([\d.]+)\)", text)
+    assert {name: -float(value) for name, value in said} == {
+        name: gap for (name, gap), winner in zip(lost.items(), winners, strict=True) if winner == "random forest"
+    }
+
+
+def test_the_page_on_defaults_says_how_often_floors_are_kept():
+    lines = [line for line in cells(part("practitioner", "### Floors", "Models of")) if line[1] == "semisvm"]
+    shown = [f"{100 * float(cell):.0f}" for line in lines for cell in line[4:6]]
+    text = part("practitioner", "What to take from it:")
+    said = re.search(
+        r"is kept by (\d+)% of the thresholds where (\d+)% was told on average, .* by (\d+)% where (\d+)%", text
+    )
+    assert list(said.groups()) == shown
+
+
+# ---- promises ----
+
+
+def test_pages_say_what_campaigns_certified():
+    measured = cells(part("certify-measured", "## What is certified"))
+    lines = [line for line in measured if re.match(r"[\w-]+, 0\.\d+$", line[0])]
+    feasible, certified, first = ([float(line[place]) for line in lines] for place in (2, 3, 4))
+    counts = [round(40 * sum(feasible)), round(40 * sum(certified))]
+    held_out = [round(40 * float(line[7].split(",")[0])) for line in lines]
+    wrong = [round(40 * sum(float(line[place].split(", ")[-1]) for line in lines)) for place in (6, 7)]
+    text = page("docs/certify-measured.md")
+    said = re.search(r"(\d+) of 280 fits are feasible and (\d+) are certified \((\d+)%\)", text)
+    assert abs(int(said[1]) - counts[0]) <= 1  # shares have two digits
+    assert int(said[2]) == counts[1]
+    assert agrees(said[3], 100 * int(said[2]) / int(said[1]))
+    campaign, in_advance = cells(part("which-method", "## Can I have a promise?"))[2:]
+    assert campaign[1] == in_advance[1] == said[1]
+    assert first_number(campaign[2]) == said[2]
+    assert f"takes {min(first):.0f} to {max(first):.0f} labels" in campaign[2]
+    assert [int(campaign[3]), int(in_advance[3])] == wrong
+    assert in_advance[2] == f"{sum(held_out)}, of which {max(held_out)} on one table"
+
+
+def test_pages_say_how_often_the_check_of_samples_is_wrong():
+    lines = cells(part("certify-measured", "## Labels that are not a random sample"))[2:]
+    counts = [[tuple(map(int, cell.split(" of "))) for cell in line[1:5]] for line in lines]
+    alarms = [sum(cell[k] for line in counts for cell in line[:3]) for k in (0, 1)]
+    found = [sum(line[3][k] for line in counts) for k in (0, 1)]
+    assert f"{alarms[0]} of {alarms[1]} random draws gave a false alarm" in page("docs/certify-measured.md")
+    assert f"{found[0]} of {found[1]} choices by doubt were found" in page("docs/certify-measured.md")
+    assert f"Of {alarms[1]} random draws of labels {alarms[0]} gave a false alarm" in page("docs/certify.md")
+    assert f"{found[0]} of {found[1]} choices by doubt" in page("docs/certify.md")
+
+
+def test_pages_say_what_promises_about_positives_held():
+    worlds = cells(part("positive-unlabeled-measured", "## Promises"))[2:]
+    broken, lift = (max(float(line[place]) for line in worlds) for place in (6, 7))
+    text = page("docs/positive-unlabeled.md")
+    said = re.search(r"a recall was broken in at most (\S+)% \(10% are allowed\), a lift in (\S+)%", text)
+    assert_shown(said.groups(), [100 * broken, 100 * lift])
+    (_, all_rows, *_) = cells(part("positive-unlabeled-measured", "## Grouped rows"))[-1]
+    for name in ("positive-unlabeled", "positive-unlabeled-measured"):
+        assert f"a\npromise of 90% is worth {100 - 100 * float(all_rows):.0f}%".replace("\n", " ") in " ".join(
+            page(f"docs/{name}.md").split()
+        )
+
+
+# ---- commands ----
+
+
+def commands():
+    """Every `python -m studies...` of the pages: (module, its options)."""
+    places = ["README.md", "CONTRIBUTING.md", "studies/README.md", "studies/speed/README.md"]
+    places += [f"docs/{path.name}" for path in sorted((REPOSITORY / "docs").glob("*.md"))]
+    pattern = re.compile(r"python -m (studies[.a-z_]+)((?: +[^\s`|#)]+)*)")
+    found = {
+        (module, tuple(re.findall(r"--[a-z-]+", rest)))
+        for name in places
+        for module, rest in pattern.findall(page(name))
+    }
+    return sorted((module, options) for module, options in found if not module.endswith("."))  # studies.speed.NAME
+
+
+@pytest.mark.parametrize(("module", "options"), commands(), ids=lambda value: " ".join(value) if value else "-")
+def test_commands_of_the_pages_exist(module, options):
+    path = REPOSITORY.joinpath(*module.split("."))
+    if module == "studies.speed.x":  # the changelog's way to say "any"
+        return
+    files = [path.with_suffix(".py")] if path.with_suffix(".py").exists() else sorted(path.glob("*.py"))
+    assert any("__main__" in file.read_text(encoding="utf-8") or file.name == "__main__.py" for file in files), module
+    shared = (REPOSITORY / "studies" / "speed" / "runs.py", REPOSITORY / "studies" / "papers" / "command.py")
+    text = "".join(file.read_text(encoding="utf-8") for file in (*files, *shared))
+    assert not [option for option in options if f'"{option}"' not in text]
+
+
+def test_targets_of_the_makefile_that_pages_name_exist():
+    targets = set(re.findall(r"^([a-z-]+):", page("Makefile"), re.MULTILINE))
+    names = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md"))]
+    named = {target for name in names for target in re.findall(r"`make ([a-z-]+)", page(name))}
+    assert len(named) > 5
+    assert named <= targets
 
 
 # ---- parameters ----

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from killed_fits import training
+from semisvm import primal
 from semisvm.decision import Target, measure
-from semisvm.estimators import problem
 from semisvm.report import render_page
 from semisvm.tables.first_screen import MOST_WORDS_SHOWN, first_screen
 from semisvm.tables.fit import fit_model
@@ -56,6 +56,13 @@ def test_it_is_short_and_free_of_jargon_whatever_came_of_the_fit(target, chance)
     assert "do not look like a random sample" in words
     assert "Please check the column 'price'" in words
     assert found.lines[-1].startswith("Next")
+
+
+def test_a_column_that_was_left_out_and_may_be_numbers_is_to_be_checked():
+    summary = make_summary(*draw())
+    left_out = {"fee": "is different in every row, and looks like numbers, for example '1.234,56'", "id": "is a key"}
+    summary = replace(summary, data=replace(summary.data, features=(), left_out=left_out))
+    assert "Please check the column 'fee'" in " ".join(first_screen(summary).lines)
 
 
 def test_the_top_of_the_report_has_the_same_words():
@@ -106,8 +113,8 @@ def test_shares_accepted_that_differ_much_are_a_warning():
 
 
 def test_a_fit_of_many_rows_says_in_which_form_it_was_solved(monkeypatch):
-    monkeypatch.setattr(problem, "DENSE_ROWS", 60)
-    monkeypatch.setattr(problem, "DENSE_ROWS_PER_FEATURE", 1)
+    monkeypatch.setattr(primal, "DENSE_ROWS", 60)
+    monkeypatch.setattr(primal, "DENSE_ROWS_PER_FEATURE", 1)
     rows = training(300)
     rows.codes[:] = np.where(np.arange(300) % 3 == 0, 1, 0)
     found = {

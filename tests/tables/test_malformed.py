@@ -93,7 +93,7 @@ MALFORMED = [
     # Parquet
     ("t.parquet", b"PAR1 but no more", {}, "can't be read as a Parquet file"),
     ("t.parquet", parquet_bytes(a=[1, 2], y=[0, 1])[:-20], {}, "can't be read as a Parquet file"),
-    ("t.parquet", parquet_bytes(a=["x", "z"], y=[0, 1]), {"target": "y"}, "'a' holds .* where numbers are"),
+    ("t.parquet", parquet_bytes(a=["x", "z"], y=[0, 1]), {"target": "y"}, "row 1: column 'a' holds 'x' where a finite"),
     ("t.parquet", parquet_bytes(a=[1.0, None], y=[0, 1]), {"target": "y"}, "column 'a' holds nan in row 2"),
     ("t.parquet", parquet_bytes(a=[1.0]), {"target": "y"}, "no column 'y'. There are 'a'"),
     ("t.parquet", parquet_bytes(y=[1.0]), {"target": "y"}, "no column is left for the features"),
@@ -125,6 +125,8 @@ def test_a_missing_file_a_missing_folder_and_a_folder_are_told_apart(tmp_path):
     write(tmp_path, "mails.csv", "a\n1\n")
     with pytest.raises(DataError, match=r"no such file in its folder\. Perhaps 'mails\.csv' is meant"):
         read_dataset(tmp_path / "mail.csv")
+    with pytest.raises(DataError, match=r"mails\.cvs: no such file in its folder\. Perhaps 'mails\.csv' is meant"):
+        read_dataset(tmp_path / "mails.cvs")
     with pytest.raises(DataError, match="no such file, nor is there a folder"):
         read_dataset(tmp_path / "absent" / "mails.csv")
     (tmp_path / "folder.csv").mkdir()

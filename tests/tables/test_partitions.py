@@ -114,6 +114,25 @@ def test_medians_of_many_rows_are_close(tmp_path):
     assert medians[1] == frame["b"].median()
 
 
+@pytest.mark.parametrize("n_values", [2, 3, 40])
+def test_a_column_that_the_sample_hardly_knows_gets_its_median_from_all_rows(tmp_path, monkeypatch, n_values):
+    monkeypatch.setattr("semisvm.tables.fit_folder.MOST_LABELED_KEPT", 10)
+    monkeypatch.setattr("semisvm.tables.fit_folder.MOST_UNLABELED_KEPT", 10)
+    rng = np.random.default_rng(n_values)
+    frame = mixed_table(1_200)[0][["age", "kind"]].assign(noise=rng.normal(size=1_200))
+    filled = rng.choice(len(frame), n_values, replace=False)
+    frame.loc[filled, "fee"] = rng.normal(500.0, 50.0, n_values).round(2)
+    frame.loc[filled, "paid"] = pd.to_datetime("2024-03-01") + pd.to_timedelta(rng.integers(0, 60, n_values), unit="D")
+    folder = write_parts(frame, tmp_path / "t", 3)
+    found = read_folder(folder, "kind")
+    assert found.rows["fee"].notna().sum() <= 3
+    whole = read_training(sorted(folder.iterdir()), "kind")
+    peer = TableEncoder(whole.columns).fit(whole.rows)
+    assert found.columns == whole.columns
+    difference = found.encoder.transform(whole.rows) - peer.transform(whole.rows)
+    assert abs(difference).max() < (1e-9 if n_values <= 3 else 1e-2)
+
+
 def test_a_sample_is_random_and_depends_on_the_rows_alone(tmp_path):
     frame = pd.DataFrame({"a": np.arange(30_000) * 1.0, "kind": None})
     few, many = (write_parts(frame, tmp_path / str(n), n) for n in (1, 1))

@@ -6,11 +6,14 @@ import io
 import lzma
 import subprocess
 import sys
+from datetime import datetime, timedelta
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from numpy.testing import assert_array_equal
+from pyarrow import parquet
 from scipy.io import arff as scipy_arff
 from scipy.sparse import random as random_sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
@@ -127,6 +130,35 @@ def test_parquet_labels_that_are_missing_stay_missing(tmp_path, labels, expected
     assert_array_equal(read_dataset(path, target="y").y, expected)
 
 
+def test_columns_of_a_parquet_file_are_read_however_they_are_stored(tmp_path):
+    words, day = ["red", None, "blue", " NA "], datetime(2024, 5, 1, 13, 30)
+    columns = {
+        "view": pyarrow.array(words, pyarrow.string_view()),
+        "large": pyarrow.array(words, pyarrow.large_string()),
+        "codes": pyarrow.array(words).dictionary_encode(),
+        "bytes": pyarrow.array([None if word is None else word.encode() for word in words]),
+        "time": pyarrow.array([day.time(), None, day.time(), None]),
+        "lasted": pyarrow.array([timedelta(seconds=90), None, timedelta(0), timedelta(days=1)], "duration[ns]"),
+    }
+    path = tmp_path / "t.parquet"
+    if int(pyarrow.__version__.split(".")[0]) < 20:  # such files can't be written
+        del columns["view"]
+    parquet.write_table(pyarrow.table(columns), path)
+    (chunk,) = open_rows(path).chunks()
+    cells = {name: [None if pd.isna(cell) else cell for cell in chunk.frame[name]] for name in chunk.frame}
+    assert cells.pop("lasted") == [90.0, None, 0.0, 86_400.0]
+    assert cells.pop("time") == ["13:30:00", None, "13:30:00", None]
+    assert set(map(tuple, cells.values())) == {("red", None, "blue", None)}
+
+
+def test_numbers_that_a_parquet_file_holds_as_text_are_read_as_numbers(tmp_path):
+    path = write(tmp_path, "t.parquet", parquet_bytes(a=["1.5", "", "-2"], b=["1", "2", "x"]))
+    (chunk,) = open_rows(path).chunks(frozenset({"a"}))
+    assert_array_equal(chunk.frame["a"], [1.5, np.nan, -2])
+    with pytest.raises(DataError, match=r"t\.parquet: row 3: column 'b' holds 'x' where a finite number is expected"):
+        list(open_rows(path).chunks(frozenset({"b"})))
+
+
 ARFF = """% weather
 @RELATION weather
 
@@ -219,9 +251,8 @@ def test_a_table_of_any_kind_comes_as_a_frame(tmp_path):
     assert frame.isna().to_numpy().tolist() == [[False] * 3, [True, True, False]]
     long = read_frame(write(tmp_path, "mails.csv", "mail,y\n" + "w" * 200_000 + ",1\n"))
     assert len(long["mail"][0]) == 200_000
-    parquet = tmp_path / "t.parquet"
-    frame.to_parquet(parquet)
-    again = read_frame(parquet)
+    frame.to_parquet(tmp_path / "t.parquet")
+    again = read_frame(tmp_path / "t.parquet")
     assert list(again.columns) == list(frame.columns)
     # Cells, not types: texts are objects with old versions of pyarrow.
     cells, expected = (one.astype(object).fillna("empty").to_numpy().tolist() for one in (again, frame))
@@ -266,7 +297,7 @@ def test_the_first_sheet_of_a_spreadsheet_is_a_table(tmp_path, suffix):
     (chunk,) = rows.chunks(frozenset({"count"}), frozenset({"size", "count", "when", "word"}))
     assert [chunk.frame[name].dtype.kind for name in ("size", "count", "when")] == ["f", "f", "M"]
     assert chunk.frame["word"].isna().tolist() == [False, True, False]
-    with pytest.raises(DataError, match="column 'word' holds 'red' in row 1, where numbers are expected"):
+    with pytest.raises(DataError, match="row 1: column 'word' holds 'red' where a finite number is expected"):
         list(rows.chunks(frozenset({"word"})))
 
 

@@ -51,10 +51,10 @@ def test_a_column_is_taken_for_what_it_is(cells, expected):
 
 def test_a_cell_that_keeps_a_column_from_being_one_of_numbers_is_pointed_at():
     cells = [f"{k}.5" for k in range(30)]
-    why = "is different in every row, and holds numbers but for '1_5'"
+    why = "is different in every row, and holds numbers except for '1_5'"
     assert settle(*cells, "1_5") == Unused("c", why)
     words = pd.Series([*cells, *cells, "1_5"], dtype="str")
-    assert "holds numbers but for '1_5': correct these cells" in remark_on(
+    assert "holds numbers except for '1_5': correct these cells" in remark_on(
         decide("c", facts_of(words)), facts_of(words)
     )
 
@@ -230,6 +230,17 @@ def test_a_table_is_the_same_in_every_format(tmp_path):
         assert pd.read_csv(tmp_path / "labels.csv")["label"].tolist() == labels.tolist()
 
 
+def test_a_column_that_can_not_be_read_can_be_dropped(tmp_path):
+    table = pd.DataFrame({"size": [1.5, 2, 3, 4], "photo": [b"\xff\xd8"] * 4, "y": ["a", "b", "a", "b"]})
+    path = tmp_path / "t.parquet"
+    table.to_parquet(path)
+    with pytest.raises(DataError, match="column 'photo' holds binary"):
+        read_training([path], "y")
+    found = read_training([path], "y", drop=["photo"])
+    assert [column.name for column in found.columns] == ["size"]
+    assert found.left_out == {"photo": "was dropped by request"}
+
+
 def test_truth_values_of_files_of_different_formats_are_the_same(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"flag": rng.random(80) < 0.5, "size": rng.normal(size=80), "y": ["yes", "no"] * 40})
@@ -266,6 +277,18 @@ def test_costs_are_read_by_class_and_by_matrix(tmp_path):
 # ---- reading in parts ----
 
 
+def test_a_column_of_empty_cells_is_text_in_every_format(tmp_path):
+    frame = pd.DataFrame({"n": [1.0, 2.0], "empty": pd.Series([None, None], dtype="str")})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    csv, parquet = open_rows(tmp_path / "t.csv"), open_rows(tmp_path / "t.parquet")
+    for read in (csv.text.frames_by_arrow, csv.text.frames_by_line, parquet.frames):
+        for found in read(frozenset({"n"}), ["n", "empty"]):
+            column = (found[1] if isinstance(found, tuple) else found)["empty"]
+            assert str(column.dtype) == "str"
+            assert column.isna().all()
+
+
 def test_arrow_and_the_strict_reader_read_the_same_cells(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(
@@ -279,6 +302,7 @@ def test_arrow_and_the_strict_reader_read_the_same_cells(tmp_path):
         for read in (rows.text.frames_by_arrow, rows.text.frames_by_line)
     )
     assert (fast.dtypes == slow.dtypes).all()
+    assert set(fast[["name", "text"]].dtypes.astype(str)) == {"str"}
     assert fast["n"].tolist()[::2] == slow["n"].tolist()[::2] == [1.5, -2000.0]
     assert fast["n"].isna().tolist() == slow["n"].isna().tolist()
     for name in ("name", "text"):
@@ -391,8 +415,28 @@ def test_what_looks_like_numbers_is_said_to_and_codes_do_not():
     ):
         words = pd.Series(cells, dtype="str")
         assert remark_on(Column("c", "category"), facts_of(words)) == ""
+    for cells in (["10.0.0.1", "10.0.0.7", "10.0.0.1"], ["31.12.24", "1.2.24", "1.2.24"], ["1.2.3", "1.2.10", "1.2.3"]):
+        words = pd.Series(cells, dtype="str")
+        assert remark_on(decide("c", facts_of(words)), facts_of(words)) == ""
+        assert decide("c", facts_of(words, ","), None, ",") == Column("c", "category")
     with pytest.raises(ValueError, match=r"set `decimal` to ',' if it is a decimal comma, to '.' if it separates"):
         settle("1,5", "2,5")
+
+
+def test_amounts_that_are_all_different_are_not_left_out_without_a_hint(tmp_path):
+    amounts = [f"{k % 9 + 1}.{100 + k},{10 + k}" for k in range(40)]
+    rows = [f'{k % 7},"{amount}",{"xz"[k % 2] if k < 20 else ""}\n' for k, amount in enumerate(amounts)]
+    path = tmp_path / "t.csv"
+    path.write_text("a,price,y\n" + "".join(rows))
+    found = read_training([path], "y")
+    assert found.left_out == {"price": f"is different in every row, and looks like numbers, for example {amounts[0]!r}"}
+    assert found.notes == [
+        "Column 'price' is different in every row, and looks like numbers, for example '1.100,10': it is left out; say "
+        "which mark ends the whole part (`decimal`)."
+    ]
+    with pytest.raises(DataError, match=r"'price' can't be read as numbers, .* \(say which mark ends the whole part"):
+        read_training([path], "y", types={"price": "number"})
+    assert read_training([path], "y", decimal=",").left_out == {}
 
 
 def test_identifiers_are_left_out_by_name_and_else_pointed_at():

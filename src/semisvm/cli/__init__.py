@@ -102,15 +102,21 @@ def _check_address_space() -> None:
             raise MemoryError
 
 
-def lacks_memory(error: BaseException | None) -> bool:
-    """Whether an error, or the one behind it, says that memory is used up."""
+def errors_behind(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, the one behind it, and so on."""
     while error is not None:
-        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
-            return True
-        if any(sign in str(error).lower() for sign in _SIGNS_OF_NO_MEMORY):
-            return True
+        yield error
         error = error.__cause__ or error.__context__
-    return False
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error, or one behind it, says that memory is used up."""
+    return any(
+        isinstance(one, MemoryError)
+        or getattr(one, "errno", None) == errno.ENOMEM
+        or any(sign in str(one).lower() for sign in _SIGNS_OF_NO_MEMORY)
+        for one in errors_behind(error)
+    )
 
 
 def _on_signals(handler: Any) -> None:

@@ -9,7 +9,7 @@ and the means can: misplaced rows hardly move them. Three steps:
 
 The answer to a cost matrix between more classes is one-sided regression of labeled and unlabeled rows:
 
-    1.  the machines of the labeled rows (`costs.OneSided`): f_k(x) estimates what predicting class k costs
+    1.  the machines of the labeled rows (`rounds.OneSided`): f_k(x) estimates what predicting class k costs
     2.  one class for every unlabeled row, u_k rows of class k:  maximize -sum_i f_{class of i}(x_i)   (`assign`)
     3.  the machines of all rows, the guessed ones at C_unlabeled
 
@@ -39,12 +39,13 @@ from semisvm.estimators.class_shares import (
     settle_share,
     settle_shares,
 )
-from semisvm.estimators.constant_guard import GuardedMixin, class_shares, compare_with_constants
 from semisvm.estimators.equal_rows import merge_unlabeled_copies
 from semisvm.estimators.label_mean_search import GuessedMargins, LabelMeans
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.rounds import Labeler, Rounds, hinge_problem
+from semisvm.estimators.rounds import Labeler, Rounds
+from semisvm.estimators.supervised import GuardedMixin
 from semisvm.kernels import Formula, KernelRows
+from semisvm.primal import hinge_problem
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
 
@@ -91,7 +92,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     %(machine)s
     %(transduction)s
     positive_fraction_ : ndarray of shape (n_problems,)
-        The fraction in use.
+        The fraction in use; NaN where a limit or Ctrl-C ended the fit before it was known.
     positive_fraction_interval_ : ndarray of shape (n_problems, 2)
         Where the labels allow the fraction to lie, at 90% confidence.
     guard_ : dict or None
@@ -188,11 +189,12 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         kernel = problem.kernel_rows(formula, few_rows=FEW_ROWS_FOR_LABEL_MEANS)
         fits = self._fit_all(problem, formula, kernel)
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
-        self._constant, self.guard_ = None, None
-        if self.guard and self.costs is not None:
-            refit = partial(self._fit_all, formula=formula, kernel=kernel, known=fits)
-            shares = self._expected_shares(problem, fits)
-            self._constant, self.guard_ = compare_with_constants(problem, self.costs, fits, shares, refit)
+        share = (
+            fits[0].outcome if problem.labels.n_classes == 2 else None
+        )  # of positives; None where a limit came first
+        shares = None if share is None else np.array([1 - share.value, share.value])
+        refit = partial(self._fit_all, formula=formula, kernel=kernel, known=fits)
+        self._compare_with_constants(problem, fits, refit, shares)
         return MethodFit([expand(fit) for fit in fits], formula, problem.scheme)
 
     def _fit_all(
@@ -225,13 +227,6 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
 
     def _price(self) -> float:
         return SHARE_OF_C * self.C if self.C_unlabeled is None else self.C_unlabeled
-
-    def _expected_shares(self, problem: TrainingProblem, fits: list[BinaryFit]) -> np.ndarray:
-        """How often each class is expected; for two classes the fraction in use, unless a limit came before it."""
-        share = fits[0].outcome
-        if problem.labels.n_classes > 2 or share is None:
-            return class_shares(problem.labels, problem.weight)
-        return np.array([1 - share.value, share.value])
 
     def _fit_cost_matrix(
         self, problem: TrainingProblem, kernel: KernelRows, known: list[BinaryFit] | None

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, logit
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, indexable
@@ -236,9 +237,9 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):
         self.classes_ = np.asarray(self.classes)
         scores = np.asarray(scores, dtype=np.float64).reshape(len(scores), -1)
         # Two folds of a classifier that learns nothing: the calibrators are fitted to the scores as they are.
-        given = _GivenScores(self.classes_)
-        self.calibrated_ = CalibratedClassifierCV(given, method=self.method, cv=2, ensemble=False)
-        self.calibrated_.fit(scores, y, sample_weight=sample_weight)
+        self.calibrated_ = CalibratedClassifierCV(_GivenScores(self.classes_), method=self.method, cv=2, ensemble=False)
+        with config_context(enable_metadata_routing=False):  # the weights are for the calibrators
+            self.calibrated_.fit(scores, y, sample_weight=sample_weight)
         return self
 
     def predict_proba(self, scores: np.ndarray) -> np.ndarray:

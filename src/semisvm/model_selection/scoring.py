@@ -103,7 +103,8 @@ def accuracy_on_labeled_rows(
         )
     rows = np.flatnonzero(is_labeled)
     weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
-    is_right = np.asarray(safe_indexing(y, rows)) == classifier.predict(safe_indexing(X, rows))
+    # A column of labels was let pass with a warning: beside (n,) predictions it would be compared as a matrix.
+    is_right = np.asarray(safe_indexing(y, rows)).ravel() == classifier.predict(safe_indexing(X, rows))
     return float(np.average(is_right, weights=weight))
 
 

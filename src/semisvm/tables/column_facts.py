@@ -47,7 +47,9 @@ DIGIT = re.compile(r"\d")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 _BEFORE = r"(?:[^\W\d_]{0,3}[$€£¥₹]|[^\W\d_]{1,3}\s)"  # a currency; letters alone need a space, as codes have none
 _AFTER = r"(?:[%°$€£¥₹]|[^\W\d_]{1,3})"  # a currency or a unit
-_LIKE_NUMBER = re.compile(rf"\s*{_BEFORE}?\s*[-+]?\s*{_BEFORE}?\s*\d[\d.,'’\s]*{_AFTER}?\s*")
+# 1.234,5  1,234.5  1 234  1'234  12,34,567  0,5: not 10.0.0.1, and not 31.12.24
+_DIGITS = r"(?:\d{1,3}(?:[.,'’\s]\d{3})+(?:[.,]\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d+(?:[.,]\d*)?)"
+_LIKE_NUMBER = re.compile(rf"\s*{_BEFORE}?\s*[-+]?\s*{_BEFORE}?\s*{_DIGITS}\s*{_AFTER}?\s*")
 MOST_AFFIXES = 3  # different currencies or units in a column of numbers
 SHARE_LIKE_NUMBERS = 0.95
 NUMBERS, DATES, TEXT = "numbers", "dates", "text"  # what readers give
@@ -238,13 +240,14 @@ def is_missing(text: str) -> bool:
 
 
 def without_missing(column: Any) -> Any:
-    """Return a column of text, an Arrow array, with nothing in cells that say so."""
+    """Return a column of text, an Arrow array, as pandas' text, with nothing in cells that say so."""
     import pyarrow
     from pyarrow import compute
 
     words = pyarrow.array(sorted(MISSING_SPELLINGS), column.type)
     says_nothing = compute.is_in(compute.utf8_trim_whitespace(column), value_set=words)
-    return compute.if_else(says_nothing, pyarrow.scalar(None, column.type), column)
+    kept = compute.if_else(says_nothing, pyarrow.scalar(None, column.type), column)
+    return kept.to_pandas().astype("str")  # older versions of Arrow may give objects
 
 
 def parse_number(text: str) -> float | None:

@@ -19,10 +19,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from semisvm.errors import DataError, fault, shorten
 from semisvm.tables.column_facts import (
     DATES,
     DIGIT,
@@ -46,6 +48,8 @@ _SHAPED_LIKE_A_DATE = re.compile(r"\s*\w{1,9}[-/. ]\w{1,9}[-/., ]")
 _NAMED_AS_KEY = re.compile(r"(?i:(?:^|[\W_])(?:id|ids|uid|uuid|guid|key|nr|no|number|index)$)|[a-z](?:Id|ID|Key|Nr)$")
 FEWEST_KEYS = 20  # rows, below which different numbers are no sign of an identifier
 TRUTH_WORDS = ("true", "True", "TRUE", "false", "False", "FALSE")
+LIKE_NUMBERS = "looks like numbers"
+SAY_MARK = "say which mark ends the whole part (`decimal`)"
 KEY = "is an identifier: a different whole number in every row"
 
 
@@ -65,10 +69,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Unused:
-    """A column left out, and why: "holds ..."."""
+    """A column left out, and why: "holds ..."; `remedy` is what a person should do where it may be of use."""
 
     name: str
     why: str
+    remedy: str = ""
 
 
 def parse_types(pairs: Mapping[str, str]) -> dict[str, Type]:
@@ -114,11 +119,14 @@ def decide(name: str, facts: ColumnFacts, wanted: Type | None = None, decimal: s
     if wanted in (None, "date") and facts.formats and is_shaped:
         return Column(name, "date", format=facts.formats[0])
     if wanted is not None:
-        raise ValueError(f"column {name!r} can't be read as {wanted}s, for example {facts.sample[0]!r}")
+        hint = f" ({SAY_MARK})" if wanted == "number" and looks_like_numbers(facts.sample) else ""
+        raise ValueError(f"column {name!r} can't be read as {wanted}s, for example {facts.sample[0]!r}{hint}")
     if facts.n_words >= WORDS_OF_TEXT * facts.n:
         return Column(name, "text")
     if facts.n > 2 and not facts.repeats.found:
-        return Unused(name, ", and ".join(filter(None, ["is different in every row", _nearly_numbers(facts)])))
+        marks = _numbers_with_marks(facts) if not (near := _nearly_numbers(facts)) else ""
+        why = ", and ".join(filter(None, ["is different in every row", near, marks]))
+        return Unused(name, why, SAY_MARK if marks else "")
     return Column(name, "category")
 
 
@@ -158,7 +166,14 @@ def _as_number(name: str, facts: ColumnFacts, wanted: Type | None) -> Column | U
 def _nearly_numbers(facts: ColumnFacts) -> str:
     """Say which cells keep a column from being one of numbers, where these are few; "" where they are not."""
     is_near = facts.kind == TEXT and 0 < facts.n - facts.n_numbers <= FEW_CELLS * facts.n
-    return f"holds numbers but for {', '.join(map(repr, list(facts.strays)[:STRAY_SPELLINGS]))}" if is_near else ""
+    return f"holds numbers except for {', '.join(map(repr, list(facts.strays)[:STRAY_SPELLINGS]))}" if is_near else ""
+
+
+def _numbers_with_marks(facts: ColumnFacts) -> str:
+    """Say that words look like numbers with separators, a currency or a unit; "" where they do not."""
+    if facts.kind != TEXT or not looks_like_numbers(facts.sample):
+        return ""
+    return f"{LIKE_NUMBERS}, for example {facts.sample[0]!r}"
 
 
 def _no_measurement(name: str, facts: ColumnFacts) -> str:
@@ -187,9 +202,8 @@ def remark_on(column: Column, facts: ColumnFacts) -> str:
         return f"{', '.join(map(repr, column.strays))} counts as an empty cell"
     if column.type in ("category", "text") and _nearly_numbers(facts):
         return f"{_nearly_numbers(facts)}: correct these cells, or empty them, if it is a measurement"
-    if column.type in ("category", "text") and facts.kind == TEXT and looks_like_numbers(facts.sample):
-        shown = repr(facts.sample[0])
-        return f"looks like numbers, for example {shown}: say which mark ends the whole part (`decimal`)"
+    if column.type in ("category", "text") and (found := _numbers_with_marks(facts)):
+        return f"{found}: {SAY_MARK}"
     is_plain = column.type == "number" and not column.format and facts.n_numbers == facts.n > FEWEST_KEYS
     if is_plain and facts.are_whole and facts.ascending:
         return "is a different whole number in every row: leave it out (`drop`) if it is an identifier"
@@ -203,8 +217,12 @@ class CellError(ValueError):
     """A cell that does not fit the type of its column; `row` is counted from 0 in the rows that were given."""
 
     def __init__(self, column: str, row: int, cell: str, wanted: str):
-        super().__init__(f"column {column!r} holds {cell!r} where a {wanted} is expected")
-        self.column, self.row = column, row
+        super().__init__(f"column {column!r} holds {shorten(cell)} where a {wanted} is expected")
+        self.row = row
+
+    def in_file(self, path: Path, row: int) -> DataError:
+        """Return the error that names the file and the row in it, counted from 0."""
+        return fault(path, f"row {row + 1}: {self}", "Correct the cell, or leave it empty")
 
 
 def typed_column(column: Column, cells: pandas.Series) -> Any:

@@ -131,7 +131,7 @@ class DelimitedText:
         ):
             for batch in batches:
                 named = zip(batch.schema.names, batch.columns, strict=True)
-                frame = pandas.DataFrame({n: (c if n in numbers else without_missing(c)).to_pandas() for n, c in named})
+                frame = pandas.DataFrame({n: c.to_pandas() if n in numbers else without_missing(c) for n, c in named})
                 if any(np.isinf(frame[name].to_numpy()).any() for name in wanted if name in numbers):
                     raise ValueError("an infinite number")
                 if len(frame):
@@ -156,7 +156,7 @@ class DelimitedText:
 
         if name not in numbers:
             given = [None if self._is_missing(cell) else cell for cell in cells]
-            return pyarrow.array(given, pyarrow.string()).to_pandas()
+            return pyarrow.array(given, pyarrow.string()).to_pandas().astype("str")
         values = [nan if self._is_missing(cell) else parse_number(cell) for cell in cells]
         if None in values:
             self.refuse_wrong_number(numbers, may_be_empty=True)

@@ -82,18 +82,31 @@ def read_folder(
     labels = Counter({"": found.unlabeled.n})
     for text, n in found.labels.items():
         labels[same.get(text, text)] += n
-    classes = settle_classes(labels, path, target, positive=positive, mark=unlabeled, may_be_one_class=True)
     ways = _column_of_ways(found.facts, drawn, {*drop, *wanted})
     if drawn is not None and ways is None:
         reason = f"the column {drawn!r} does not say how rows were drawn"
         raise fault(folder, reason, f"It may hold {', '.join(map(repr, WAYS))}, or nothing")
+    frame, drawn_rows = _gathered(found)
+    texts = [same.get(text, text) for text in drawn_rows["text"]]
+    at_random = None if ways is None else read_ways(path, ways, label_texts(frame[ways]), must_be=True)
+    classes = settle_classes(
+        labels,
+        path,
+        target,
+        positive=positive,
+        mark=unlabeled,
+        may_be_one_class=True,
+        at_random=() if at_random is None else np.array(texts)[at_random].tolist(),
+    )
     of_features = {name: facts for name, facts in found.facts.items() if name != ways}
     columns, about = settle_features(path, of_features, wanted, decimal, drop)
-    frame, drawn_rows = _gathered(found)
     typed, groups = blank_encoder(columns).typed(frame)
     X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
     spans = spans_around_medians(X, drawn_rows["weight"].to_numpy())
-    counts = workers.gather(count_file, files, columns, spans, tell=tell, what="Learning how to encode the columns")
+    what = "Learning how to encode the columns"
+    counts = workers.gather(count_file, files, columns, spans, tell=tell, what=what)
+    if (narrowed := counts.narrowed(spans)) is not None:  # a column has values, and none of them is in the sample
+        spans, counts = narrowed, workers.gather(count_file, files, columns, narrowed, tell=tell, what=what)
     medians = counts.medians(spans)
     if len(frame) == found.n_rows:
         medians = np.array([np.nanmedian(x) if (~np.isnan(x)).any() else np.nan for x in X.T])
@@ -102,7 +115,6 @@ def read_folder(
         about["notes"].append(
             f"{found.n_without_target} files have no column {target!r}: their rows count as unlabeled."
         )
-    at_random = None if ways is None else read_ways(path, ways, label_texts(frame[ways]), must_be=True)
     heights = dict(found.files)
     coder = RowCoder(encoder, classes, target, unlabeled, same)
     del labels[""]
@@ -111,7 +123,7 @@ def read_folder(
         name=printable_name(path.resolve()),
         target=target,
         rows=frame[[column.name for column in columns]],
-        codes=classes.codes_of([same.get(text, text) for text in drawn_rows["text"]]),
+        codes=classes.codes_of(texts),
         classes=classes,
         columns=columns,
         at_random=at_random,

@@ -10,11 +10,9 @@ text is scanned again, slowly, for the first line that can't be right.
 An .npz archive has two arrays: X, (n_rows, n_features) and numeric, and y, the labels of the n_rows rows. Pickled
 objects are refused: opening a data file must never run code.
 
-    numpy.savez_compressed("rows.npz", X=X, y=y)
-
-A column of a Parquet file is float64, datetime64 or text. Truth values and categories are text as well; a column of
-lists, of records or of bytes can't be a feature and is refused. Of a spreadsheet the first sheet is read, whole; its
-first row names the columns.
+A column of a Parquet file is float64, datetime64 or text. Truth values, categories and times of day are text as well; a
+column of lists, of records, or of bytes that are no text can't be a feature and is refused. Of a spreadsheet the first
+sheet is read, whole; its first row names the columns.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from scipy.sparse import csr_matrix
 from semisvm.datasets.dataset import Dataset, NumberedNames
 from semisvm.errors import DataError, fault, shorten, suggest
 from semisvm.tables.column_facts import is_missing, parse_number, whole_if_possible, without_missing
-from semisvm.tables.columns import as_text
+from semisvm.tables.columns import CellError, Column, as_text, typed_column
 from semisvm.tables.delimited import ROWS_AT_A_TIME, require_names
 from semisvm.tables.disk import first_line, read_bytes, read_text, require_content
 
@@ -251,29 +249,40 @@ def _not_parquet(path: Path, error: Exception) -> DataError:
 def _plain_column(path: Path, name: str, column: Any, start: int, is_number: bool) -> Any:
     """Return a column of Arrow as one of the three kinds, dates in microseconds; `start` rows come before it."""
     import pyarrow
-    from pyarrow import types
+    from pyarrow import compute, types
 
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if types.is_boolean(column.type) and is_number:
+        column = column.cast(pyarrow.int8())
+    if types.is_duration(column.type):  # in seconds
+        column = compute.divide(column.cast("duration[us]", safe=False).cast("int64").cast("float64"), 1e6)
     kind = column.type
-    if types.is_boolean(kind) and is_number:
-        column, kind = column.cast(pyarrow.int8()), pyarrow.int8()
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         numbers = column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
         if np.isinf(numbers).any():
             row = start + int(np.argmax(np.isinf(numbers))) + 1
             raise fault(path, f"column {name!r} holds an infinite number in row {row}", "Replace it, or leave it empty")
         return numbers
-    if is_number and not types.is_null(kind):
-        raise fault(path, f"column {name!r} holds {kind} where numbers are expected", "Write the column as numbers")
     if types.is_timestamp(kind) or types.is_date(kind):
-        return column.cast("timestamp[us]", safe=getattr(kind, "unit", "") != "ns").to_numpy(zero_copy_only=False)
-    if types.is_boolean(kind) or types.is_null(kind):
-        column = column.cast(pyarrow.string())
-    elif not (types.is_string(kind) or types.is_large_string(kind)):
+        dates = column.cast("timestamp[us]", safe=getattr(kind, "unit", "") != "ns")
+        return _numbers_in(path, name, dates.to_pandas(), start) if is_number else dates.to_numpy(zero_copy_only=False)
+    if types.is_time(kind):
+        column = pyarrow.array(as_text(column.to_pandas()))
+    try:
+        text = without_missing(column.cast(pyarrow.large_string()))
+    except pyarrow.ArrowException:  # lists, records, bytes that are not UTF-8
         reason = f"column {name!r} holds {kind}, which is neither numbers, text nor dates"
-        raise fault(path, reason, "Turn the column into one of these, or leave it out")
-    return without_missing(column).to_pandas()
+        raise fault(path, reason, "Turn the column into one of these, or leave it out (`drop`)") from None
+    return _numbers_in(path, name, text, start) if is_number else text
+
+
+def _numbers_in(path: Path, name: str, cells: pandas.Series, start: int = 0) -> Any:
+    """Return cells of text as numbers; `start` rows come before them."""
+    try:
+        return typed_column(Column(name, "number"), cells)
+    except CellError as error:
+        raise error.in_file(path, start + error.row) from None
 
 
 # ---- spreadsheets ----
@@ -311,18 +320,11 @@ def sheet_frames(path: Path, sheet: pandas.DataFrame, numbers: frozenset[str], w
         yield start, frame[start : start + ROWS_AT_A_TIME].reset_index(drop=True)
 
 
-def _sheet_column(path: Path, cells: pandas.Series, is_number: bool) -> pandas.Series:
+def _sheet_column(path: Path, cells: pandas.Series, is_number: bool) -> Any:
     """Return the cells of a column, numbers, dates, truth values and text in any order, as one of the three kinds."""
-    import pandas
-
     kinds = {type(cell) for cell in cells if cell is not None}
-    if kinds <= {int, float}:
+    if kinds <= {int, float} or (is_number and kinds <= {int, float, bool}):
         return cells.astype("float64")
     if is_number:
-        numbers = pandas.to_numeric(cells, errors="coerce").astype("float64")
-        wrong = np.flatnonzero((numbers.isna() & cells.notna()).to_numpy())
-        if len(wrong):
-            reason = f"column {cells.name!r} holds {str(cells[wrong[0]])!r} in row {int(wrong[0]) + 1}"
-            raise fault(path, f"{reason}, where numbers are expected", "Correct the cell, or leave it empty")
-        return numbers
+        return _numbers_in(path, str(cells.name), cells)
     return cells.astype("datetime64[us]") if all(issubclass(kind, datetime) for kind in kinds) else as_text(cells)

@@ -4,7 +4,8 @@
     merge    in the order of the files; the order of merging, in pairs or in a tree, does not matter
 
 A median is exact where all rows are in the sample, or where its value repeats; elsewhere it is placed within a
-thousandth of the span around it that holds one row in sixteen. Of categories and words the most frequent are kept.
+thousandth of a span around it that holds one row in sixteen, or more where few rows of the sample have a value. Where
+next to none have one, all files are counted once more. Of categories and words the most frequent are kept.
 
 The encoder is what `TableEncoder.fit` learns from all rows at once. scikit-learn's parts are fitted to a few rows
 that have the same medians, categories in the same order of frequency and the same gaps; then means, variances, words
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semisvm.errors import DataError, fault
+from semisvm.tables.column_facts import LARGEST_NUMBER
 from semisvm.tables.columns import CellError, Column
 from semisvm.tables.encode import (
     DATE_PARTS,
@@ -40,7 +42,9 @@ if TYPE_CHECKING:
     import pandas
 
 BINS = 1_024
-AROUND_MEDIAN = (0.47, 0.53)  # ranks between which values are counted in bins, as shares of all
+ALL_NUMBERS = (-LARGEST_NUMBER, LARGEST_NUMBER)
+AROUND_MEDIAN = 0.03  # how far from the median values are counted in bins, as a share of all values
+STANDARD_ERRORS = 4.0  # and at least as far as this, of the rank of a sample's median
 
 
 @dataclass
@@ -93,6 +97,12 @@ class TableCounts:
                 ranks = (self.n[k] - 1) // 2, self.n[k] // 2
                 found[k] = np.mean([self._at_rank(k, int(rank), spans[k]) for rank in ranks])
         return found
+
+    def narrowed(self, spans: np.ndarray) -> np.ndarray | None:
+        """Return spans from the smallest to the largest value where they were those of all numbers; None: nowhere."""
+        was_open = (spans == ALL_NUMBERS).all(axis=1) & (self.n > 0)
+        ends = np.column_stack([self.lows.min(axis=1), self.highs.max(axis=1)])
+        return np.where(was_open[:, None], ends, spans) if was_open.any() else None
 
     def _at_rank(self, k: int, rank: int, span: np.ndarray) -> float:
         rank -= int(self.below[k])
@@ -162,8 +172,7 @@ def count_file(path: Path, columns: list[Column], spans: np.ndarray) -> TableCou
         try:
             own = count_frame(*encoder.typed(chunk.frame), spans)
         except CellError as error:
-            reason = f"row {chunk.start + error.row + 1}: {error}"
-            raise fault(path, reason, "Correct the cell, or leave it empty") from None
+            raise error.in_file(path, chunk.start + error.row) from None
         found = own if found is None else found.merged(own)
     if found is None:
         raise fault(path, "its rows are gone", "Leave the files as they are while they are read")
@@ -174,14 +183,19 @@ def count_file(path: Path, columns: list[Column], spans: np.ndarray) -> TableCou
 
 
 def spans_around_medians(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return between which values (k, 2) the median of each column of a weighted sample is, with room on both sides."""
-    spans = np.zeros((values.shape[1], 2))
+    """Return between which values (k, 2) the median of each column is, as a weighted sample tells.
+
+    They are ALL_NUMBERS where the sample has too few values to tell.
+    """
+    spans = np.tile(ALL_NUMBERS, (values.shape[1], 1))
     for k, column in enumerate(values.T):
         there = ~np.isnan(column)
-        if there.any():
+        own = weight[there]
+        around = max(AROUND_MEDIAN, STANDARD_ERRORS * 0.5 * np.sqrt((own**2).sum()) / max(own.sum(), 1e-300))
+        if there.any() and around < 0.5:
             order = np.argsort(column[there])
-            ranks = np.cumsum(weight[there][order])
-            at = np.searchsorted(ranks, np.array(AROUND_MEDIAN) * ranks[-1])
+            ranks = np.cumsum(own[order])
+            at = np.searchsorted(ranks, np.array([0.5 - around, 0.5 + around]) * ranks[-1])
             spans[k] = column[there][order][np.minimum(at, len(order) - 1)]
     return spans
 

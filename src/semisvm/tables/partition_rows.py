@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -103,21 +104,40 @@ def open_workers(address: str | None = None, n_workers: int | None = None) -> It
         raise DataError("A cluster needs Dask. Install it: pip install 'semisvm[dask]'.") from None
     for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised, and told in words
-    with contextlib.ExitStack() as stack:
+    stack = contextlib.ExitStack()
+    try:
         if n_workers is not None:
-            local = distributed.LocalCluster(
-                n_workers=n_workers,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-            )
-            client = stack.enter_context(distributed.Client(stack.enter_context(local)))
+            with _signals_wait():
+                how = {"processes": True, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+                local = distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, **how)
+                client = stack.enter_context(distributed.Client(stack.enter_context(local)))
         else:
             client = stack.enter_context(_connect(distributed, str(address)))
         if not client.scheduler_info(n_workers=-1)["workers"]:
             raise DataError(f"The Dask scheduler at {address} has no workers. Start some: dask worker {address}.")
         yield OnCluster(client)
+    finally:
+        with _signals_wait():
+            stack.close()
+
+
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until the block ends; threads and processes that are begun in it never see one.
+
+    Ctrl-C in a terminal goes to the workers as well, and each would print a traceback. They end when they are told to.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # it would let the signals through when it is started in the block
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _connect(distributed: Any, address: str) -> Any:

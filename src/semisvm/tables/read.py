@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     from semisvm.tables.delimited import Frames
 
+NO_FEATURES = ("list", "large_list", "fixed_size_list", "map", "struct", "binary", "large_binary", "fixed_size_binary")
 LONGEST_LABEL = 1000  # characters; a longer one is a text, and NumPy would reserve its length for every row
 
 
@@ -92,6 +93,10 @@ class RowReader:
         """Return the file of a row, and the row's number in it, both counted from 0; for messages."""
         return self.path, row
 
+    def may_read(self, column: str) -> bool:
+        """Whether the cells of a column are numbers, text or dates, as far as the file says."""
+        return True
+
     def require(self, column: str) -> str:
         """Return the column's name; a fault where there is no column of that name."""
         if self.names is None:
@@ -119,9 +124,13 @@ class ParquetReader(RowReader):
     """A Parquet file; about one row group is in memory at a time."""
 
     n_rows: int
+    no_features: frozenset[str]  # columns of lists, records or bytes
 
     def frames(self, numbers: frozenset[str], wanted: list[str]) -> Frames:
         return parquet_frames(self.path, numbers, wanted)
+
+    def may_read(self, column: str) -> bool:
+        return column not in self.no_features
 
     def guess_rows(self, chunk: Chunk) -> int | None:
         return self.n_rows
@@ -170,7 +179,9 @@ def open_rows(path: str | Path, *, n_features: int | None = None, format: str | 
         file = open_parquet(path)
         names = tuple(map(str, file.schema_arrow.names))
         require_different(path, names)
-        return ParquetReader(path, names, int(file.metadata.num_rows))
+        kinds = zip(names, map(str, file.schema_arrow.types), strict=True)
+        no_features = frozenset(name for name, kind in kinds if kind.startswith(NO_FEATURES))
+        return ParquetReader(path, names, int(file.metadata.num_rows), no_features)
     if kind in SHEET_ENGINES:
         sheet = read_sheet(path, kind)
         return SheetReader(path, tuple(sheet.columns), sheet)

@@ -71,7 +71,9 @@ def read_training(
         raise fault(first.path, f"the column {target!r} is the target", "Name another column in `drawn`")
     # A column that the user drops or gives a type is not one that says how rows were drawn.
     ways = [name for name in DRAWN_COLUMNS if name not in {target, *drop, *wanted}] if drawn is None else [drawn]
-    parts = [_read_table(first, None, target, ways, must_be=drawn is not None)]
+    # Columns that are dropped are read: they tell different rows of two files from equal ones.
+    unread = {name for name in drop if not first.may_read(name)}
+    parts = [_read_table(first, None, target, ways, unread, must_be=drawn is not None)]
     features = list(parts[0].frame.columns)
     parts += [_read_table(file, features, target, ways, must_be=drawn is not None) for file in files[1:]]
     parts += [_read_table(file, features, target, [], is_unlabeled=True) for file in more]
@@ -79,7 +81,10 @@ def read_training(
     at_random = np.concatenate([part.at_random for part in parts])
     texts = unmark([text for part in parts for text in part.texts], unlabeled)
     texts = settle_spelling(texts, first.path, target, spelling)
-    classes = settle_classes(texts, first.path, target, positive=positive, mark=unlabeled, may_be_one_class=True)
+    drawn_texts = [text for text, is_drawn in zip(texts, at_random.tolist(), strict=True) if is_drawn]
+    classes = settle_classes(
+        texts, first.path, target, positive=positive, mark=unlabeled, may_be_one_class=True, at_random=drawn_texts
+    )
     codes = classes.codes_of(texts)
     notes: list[str] = []
     if len(parts) > 1:
@@ -145,6 +150,7 @@ def _read_table(
     features: list[str] | None,
     target: str,
     ways: list[str],
+    unread: Collection[str] = (),
     *,
     must_be: bool = False,
     is_unlabeled: bool = False,
@@ -152,11 +158,12 @@ def _read_table(
     """Read one file; `features` are those of the first file, None for the first file itself.
 
     ways      columns that may say how rows were drawn
+    unread    columns of the first file to leave where they are
     must_be   whether such a column with other words is an error
     """
     if file.names is None:
         raise fault(file.path, "a file of bare numbers, where the first file is a table", "Convert one of them")
-    names = features if features is not None else [name for name in file.names if name != target]
+    names = features if features is not None else [name for name in file.names if name not in {target, *unread}]
     for name in (*names, *(() if is_unlabeled else (target,))):
         file.require(name)
     ways = [name for name in ways if name in file.names and (features is None or name not in features)]
@@ -200,7 +207,7 @@ def settle_features(
     if not columns:
         raise fault(path, "no column is left to learn from", "Add columns that carry information about the rows")
     remarks = {one.name: remark for one in columns if (remark := remark_on(one, facts[one.name]))}
-    notes = [f"Column {one.name!r} {one.why}: it is left out." for one in unused]
+    notes = [f"Column {one.name!r} {one.why}: it is left out{one.remedy and f'; {one.remedy}'}." for one in unused]
     notes += [f"Column {name!r}: {remark}." for name, remark in remarks.items()]
     left_out = {one.name: one.why for one in unused} | dict.fromkeys(sorted(drop), "was dropped by request")
     return columns, {"left_out": left_out, "remarks": remarks, "notes": notes}

@@ -26,11 +26,12 @@ from semisvm.estimators.class_shares import (
     settle_share,
 )
 from semisvm.estimators.equal_rows import arrange_by_content, merge_unlabeled_copies
-from semisvm.estimators.problem import Loss, Solver, TrainingProblem
+from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import StreamProblem, StreamRounds
 from semisvm.estimators.transductive.relaxed import RampMachine, SoftMachine, StreamedAnnealing
 from semisvm.estimators.transductive.switching import StreamedSwitching, SwitchMachine
+from semisvm.primal import Solver
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
@@ -81,7 +82,7 @@ class TransductiveSVC(BaseSVC):
     %(machine)s
     %(transduction)s
     positive_fraction_ : ndarray of shape (n_problems,)
-        The fraction in use.
+        The fraction in use; NaN where a limit or Ctrl-C ended the fit before it was known.
     positive_fraction_interval_ : ndarray of shape (n_problems, 2)
         Where the labels allow the fraction to lie, at 90% confidence.
     %(course)s
