@@ -119,7 +119,7 @@ class _BlasLimit:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew: nobody is inside, and no limit is set."""
+        """Start over: nobody is inside, and no limit is set."""
         self.lock, self.n_inside = threading.Lock(), 0
         self.limit: Any = None
 
