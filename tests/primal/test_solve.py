@@ -212,7 +212,7 @@ def test_wide_dense_rows_are_solved_by_descent_and_where_it_is_slow_by_exact_new
 ):
     """The optimum is that of a general-purpose solver, and the bound is below it."""
     monkeypatch.setattr(passes, "WIDEST_HESSIAN", 0)
-    monkeypatch.setattr("semisvm.primal.FEW_ROWS", 0)
+    monkeypatch.setattr("semisvm.primal.FEW_WIDE_ROWS", 0)
     X, prices = priced(300, 60)
     X = np.asfortranarray(X @ np.linalg.qr(X[:60])[0] * np.logspace(0, -1, 60), dtype=dtype)  # not in the order of rows
     prices = GivenPrices(price * prices.positive, price * prices.negative)

@@ -41,7 +41,7 @@ __all__ = [
     "solve_primal",
 ]
 
-FEW_ROWS = 1_000  # sparse or wide: Newton's method solves the systems of so many exactly
+FEW_WIDE_ROWS = 1_000  # sparse or wide: Newton's method solves the systems of so many exactly
 FEW_DIGITS = 1e-4
 SIZE_PER_EPOCH = 10  # epochs for each so many rows or features, the fewer: they cost as much as exact Newton steps
 MOST_IN_USE = 0.7  # where fewer rows have a price, they are solved apart from the others
@@ -153,7 +153,7 @@ def _solve(problem: PrimalProblem, start: PrimalSolution | None, limits: dict[st
     rows, watcher = problem.rows, Watcher(**limits)
     # A first solve to few digits: that is what the squared hinge has coordinate descent for.
     is_suited = not problem.is_squared or (start is None and watcher.tol >= FEW_DIGITS)
-    is_suited &= isinstance(rows, MemoryRows) and rows.n_rows > FEW_ROWS and curvature_kind(rows) != FULL
+    is_suited &= isinstance(rows, MemoryRows) and rows.n_rows > FEW_WIDE_ROWS and curvature_kind(rows) != FULL
     was_given_up = start is not None and start.beta is None and not rows.is_sparse
     if not is_suited or was_given_up:
         return solve_newton(problem, start, watcher)

@@ -32,7 +32,7 @@ from semisvm.primal import Watcher
 from semisvm.primal.descent import POLISHED_TOL, pieces_near_margin, polish
 from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
-from semisvm.primal.rows import ROWS_PER_PRODUCT, MemoryRows, prices_of_rows
+from semisvm.primal.rows import ROWS_PER_SQUARE, MemoryRows, prices_of_rows
 
 FIRST_MU = 4.0
 SOLVED_SHARE = 0.3
@@ -211,7 +211,7 @@ def _by_hessian(gradient: np.ndarray, H: np.ndarray) -> np.ndarray:
 
 def _curvature_matrix(rows: MemoryRows, numbers: np.ndarray, curved: np.ndarray) -> np.ndarray:
     """The lower triangle of the sum of curvature (x, 1)(x, 1)' over some dense rows, (d + 1, d + 1)."""
-    d, size, root = rows.n_features, ROWS_PER_PRODUCT, np.sqrt(curved)
+    d, size, root = rows.n_features, ROWS_PER_SQUARE, np.sqrt(curved)
     H = np.zeros((d + 1, d + 1))
     net = np.zeros(rows.n_rows)
     net[numbers] = curved

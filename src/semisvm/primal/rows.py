@@ -25,7 +25,7 @@ from semisvm.matrices import as_dense, is_sparse_matrix
 from semisvm.primal.problem import GivenPrices, Prices, RowPart, csr_arrays, widen
 
 NUMBERS_PER_PART = 1 << 18  # two megabytes: they stay in the processor's cache from one use to the next
-ROWS_PER_PRODUCT = 256  # of inner products between rows, which are made a square of so many at a time
+ROWS_PER_SQUARE = 256  # of inner products between rows, which are made a square of so many at a time
 DENSE_SHARE = 0.05  # sparse rows with more numbers than this share are multiplied as dense ones
 KEPT_FACTOR, ALWAYS_KEPT = 1.5, 2_000  # rows whose products are kept: times those asked for, and any so many
 MOST_BLOCKS = 8  # of parts that threads take; a constant, so that sums do not depend on the number of threads
@@ -294,7 +294,7 @@ class MemoryRows(Rows):
 
     def _multiply(self, rows: np.ndarray, n_old: int, K: np.ndarray) -> None:
         """Fill in the products of rows from the n_old-th on, a block at a time: every number is written once."""
-        size, is_dense = ROWS_PER_PRODUCT, not self.is_sparse or self.X.nnz > DENSE_SHARE * np.prod(self.X.shape)
+        size, is_dense = ROWS_PER_SQUARE, not self.is_sparse or self.X.nnz > DENSE_SHARE * np.prod(self.X.shape)
 
         def take(start: int, end: int) -> Any:
             X = self.X[rows[start:end]].astype(np.float64, copy=False)
