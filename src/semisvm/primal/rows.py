@@ -263,8 +263,8 @@ class MemoryRows(Rows):
         MemoryRows
             Those rows, with their codes and weights.
         """
-        own = [None if one is None else one[rows] for one in (self.codes, self.weight)]
-        return MemoryRows(self.X[rows], *own, origin=rows)
+        codes, weight = (None if one is None else one[rows] for one in (self.codes, self.weight))
+        return MemoryRows(self.X[rows], codes, weight, rows)
 
     def gram(self, rows: np.ndarray) -> np.ndarray:
         """Return the inner products of some of the rows; they are kept, for calls with nearly the same rows.
