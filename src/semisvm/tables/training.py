@@ -295,3 +295,14 @@ def read_ways(path: Path, column: str, texts: list[str], *, must_be: bool) -> np
             reason = f"row {row + 1}: {words!r} in column {column!r} does not say how the row was drawn"
             raise fault(path, reason, f"Write one of {spelled}, or leave the cell empty (at random)")
     return np.array([words in ("", AT_RANDOM) for words in texts], dtype=bool)
+
+
+def say_chosen(n_chosen: int, n_seen: int, n_labeled: int) -> list[str]:
+    """Say how many of `n_labeled` labeled rows were not drawn at random, where `n_chosen` of `n_seen` were not."""
+    if not n_chosen:
+        return []
+    n = f"{n_chosen}" if n_seen == n_labeled else f"About {round(n_labeled * n_chosen / n_seen):,} of {n_labeled:,}"
+    return [
+        f"{n} labeled rows were not drawn at random: they train, but no threshold is set on them and nothing is "
+        "measured on them."
+    ]
