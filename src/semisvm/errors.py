@@ -61,11 +61,15 @@ def fault(path: str | Path, reason: str, remedy: str, *, line: int | None = None
 
 
 def suggest(wanted: str, there: Iterable[str]) -> str:
-    """List the names that exist, and first those that are spelled much like the `wanted` one."""
+    """List the names that exist, and first those that are spelled much like the `wanted` one, whatever the case."""
     names = list(there)
     if not names:
         return "There are none"
-    close = " or ".join(repr(name) for name in get_close_matches(wanted, names, n=3))
+    folded: dict[str, list[str]] = {}
+    for name in names:
+        folded.setdefault(name.strip().casefold(), []).append(name)
+    matches = get_close_matches(wanted.strip().casefold(), folded, n=3)
+    close = " or ".join(repr(name) for match in matches for name in folded[match])
     shown = ", ".join(repr(name) for name in names[:MOST_NAMES_SHOWN])
     rest = len(names) - MOST_NAMES_SHOWN
     listed = f"there are {shown}" + (f" and {rest} more" if rest > 0 else "")

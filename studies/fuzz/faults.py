@@ -1,7 +1,7 @@
 """Faults of the machine while a command runs: signals, full disks, closed streams, little memory, two writers.
 
 A command runs in a child that is forked from a process that has imported and compiled everything, so that the fault
-meets the work and not the imports. Afterwards a file is the old one, the complete new one, or not there; the exit code
+meets the work and not the imports. Afterward a file is the old one, the complete new one, or not there; the exit code
 is a documented one; stderr holds no traceback.
 """
 

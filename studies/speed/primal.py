@@ -10,7 +10,7 @@
     nystroem kernel machines on 300,000 rows: the exact solver, and Nystroem's features with the primal form
 
 Rows are Gaussian, or texts made at random (60 of 20,000 words each, labels by a random direction with 5% flipped). Each
-run is a process of its own, after a warm-up, on one thread but for the last two parts; seconds are of the processor.
+run is a process of its own, after a warm-up, on one thread except for the last two parts; seconds are of the processor.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The audit on the PSVM paper's four sets: F1 on test rows of the supervised SVM at threshold 0, the same SVM with its
 cross-fitted threshold, and what was chosen. Each seed draws 20,000 rows of a set: a tenth is for the test, 100,
 400, 1,600 or a tenth are labeled (the smaller sets of labels are part of the larger), the rest is unlabeled. C and
-gamma are the paper's, and for three sets there is a second pair. Afterwards every candidate is trained in full as
+gamma are the paper's, and for three sets there is a second pair. Afterward every candidate is trained in full as
 well: "best" is the candidate with the highest mean over the seeds, which no rule could know; this number is too good.
 
 `--tuning` runs the same on small parts of the sets that the rule was tuned on. A run that was stopped goes on where it
@@ -24,8 +24,8 @@ from semisvm.estimators.class_shares import rank_rows
 from semisvm.estimators.preference._cross import SUPERVISED_CANDIDATE, CrossFitted
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
 from semisvm.estimators.preference._plan import POOL_SIZE, draw_folds
-from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import kernel_rows, make_formula
+from semisvm.primal import hinge_problem
 from studies.harness.machine import describe_session
 from studies.harness.records import Journal, cell_key, done_keys, read_records
 from studies.harness.tables import markdown_table
@@ -170,7 +170,7 @@ def render(records, n_rows):
         kept = sum(run["chosen"] == str(SUPERVISED_CANDIDATE) for run in runs)
         shown = [f"{mean:.3f}" for mean in means]
         rows.append([setting, best, labels, str(len(runs)), *shown, _gain(runs), f"{value:.3f}", str(kept)])
-    head = ["set", "best afterwards", "labels", "seeds", "at 0", "+ threshold", "chosen", "gain ± s.e.", "best", "kept"]
+    head = ["set", "best afterward", "labels", "seeds", "at 0", "+ threshold", "chosen", "gain ± s.e.", "best", "kept"]
     return markdown_table(head, rows, n_text=2)
 
 

@@ -107,7 +107,8 @@ def book_tables(records: list[Record]) -> dict[str, list[str]]:
     impossible = {(one["method"], one["labels"], one["set"]) for one in records if "why" in one} - errors.keys()
     found = {}
     for count in LABEL_COUNTS:
-        names = [name for name in (*NAMES, "coil2") if errors.get(("AutoSVC()", count, name))]
+        run = {name for _, n_labels, name in errors if n_labels == count}
+        names = [name for name in (*NAMES, "coil2") if name in run]
         if not names:
             continue
         lines = [f"| | {' | '.join(names)} | mean of {len(NAMES)} |", f"|---|{'---|' * (len(names) + 1)}"]
@@ -121,7 +122,13 @@ def book_tables(records: list[Record]) -> dict[str, list[str]]:
                 for k, name in enumerate(names, 1):
                     line[k] = IMPOSSIBLE if (method, count, name) in impossible else line[k]
                 lines.append(" | ".join(line))
-        pairs = [(errors["AutoSVC()", count, name], errors.get(("SupervisedSVC", count, name), {})) for name in names]
+        found[f"## {count} labels"] = lines
+        pairs = [
+            (errors.get(("AutoSVC()", count, name), {}), errors.get(("SupervisedSVC", count, name), {}))
+            for name in names
+        ]
+        if not all(ours for ours, _ in pairs):
+            continue
         spread: list[float | None] = [float(np.std(list(ours.values()))) for ours, _ in pairs]
         lines.append(line_of("AutoSVC(): standard deviation", [*spread, None], n_mean=0))
         gains = [[ours[k] - svm[k] for k in ours if k in svm] for ours, svm in pairs]
@@ -130,7 +137,6 @@ def book_tables(records: list[Record]) -> dict[str, list[str]]:
             worst: list[float | None] = [max(gain) for gain in gains]
             lines.append(line_of("splits won against SupervisedSVC", [*won, None], 0, n_mean=0))
             lines.append(line_of("worst split against SupervisedSVC", [*worst, None], n_mean=0))
-        found[f"## {count} labels"] = lines
     return found
 
 

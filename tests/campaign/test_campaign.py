@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from every_estimator import each_case, few_labels
-from semisvm import Campaign, SupervisedSVC, ThresholdClassifier, load, save
+from semisvm import Campaign, PreferenceSVC, SupervisedSVC, ThresholdClassifier, load, save
 from semisvm.campaign.draws import hash_rows
 
 TARGETS = [
@@ -597,3 +597,64 @@ def test_a_small_pool_with_few_positives_can_be_certified():
     rows = campaign.draw(40)
     campaign.tell(rows, truth[rows].astype(int).tolist())
     assert campaign.verdict().certified
+
+
+def test_two_targets_are_known_when_both_are():
+    """Where every row is accepted recall is 1 without a label; precision is not known yet."""
+    scores = np.arange(50.0)
+    campaign = Campaign(scores, min_precision=0.5, min_recall=0.9, thresholds=[-1.0], seed="18")
+    assert campaign.verdict().table[0].is_known is None
+    campaign.tell(range(50), np.ones(50, dtype=int))
+    assert campaign.verdict().status == "known"
+
+
+def test_two_targets_take_as_many_labels_as_the_harder_one():
+    scores, _ = pool()
+    options = {"thresholds": [0.0], "probabilities": np.where(scores > 0, 0.9, 0.02)}
+    alone = Campaign(scores, min_recall=0.9, **options).prices()
+    both = Campaign(scores, min_precision=0.6, min_recall=0.9, **options).prices()
+    assert both.fewest == alone.fewest != (0,)
+    assert both.table[0].forecast >= both.fewest[0]
+    everything = Campaign(scores, min_precision=0.1, min_recall=1.0, **options)
+    assert everything.prices().fewest == (math.ceil(0.9 * (scores <= 0).sum()),)
+
+
+@pytest.mark.parametrize("asked", [{"min_recall": 0.3}, {"min_f": 0.3}, {"min_f": 0.3, "beta": 2.0}], ids=str)
+def test_the_value_of_a_certified_point_is_that_of_the_rows_once_all_are_labeled(asked):
+    scores, truth = pool(200, noise=0.8, seed=3)
+    campaign = Campaign(scores, thresholds=[0.0], probabilities=np.where(scores > 0, 0.7, 0.1), seed="19", **asked)
+    campaign.tell(range(200), truth)
+    true = measures(scores > 0, truth, asked.get("beta", 1.0))
+    point = campaign.verdict().operating_point
+    found = point.recall.value if "min_recall" in asked else point.f_score.value
+    assert found == pytest.approx(true["recall" if "min_recall" in asked else "f"], abs=0.02)
+
+
+def test_answers_of_a_campaign_without_a_model_come_back_from_its_file(tmp_path):
+    scores, truth = pool(300)
+    campaign = Campaign(scores, min_precision=0.7, seed="1a")
+    rows = campaign.draw(10)
+    campaign.tell(rows, truth[rows])
+    campaign.save(tmp_path / "c.json")
+    assert Campaign.load(tmp_path / "c.json").labels == campaign.labels == dict(zip(rows, truth[rows], strict=True))
+
+
+@pytest.mark.parametrize("pos_label", [0, 1])
+def test_a_row_exactly_at_the_threshold_is_not_accepted(pos_label):
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    model = ThresholdClassifier(LogisticRegression(), threshold=0.0, pos_label=pos_label).fit(X, [0, 0, 1, 1])
+    model.estimator_.coef_[:], model.estimator_.intercept_[:] = 1.0, 0.0
+    assert model.decision_function([[0.0]]) == [0.0]
+    assert model.predict([[0.0]]) == [1 - pos_label]
+
+
+def test_what_a_preference_svc_knows_of_its_scores_shows_where_to_look():
+    X, y, _ = few_labels(n=600, n_labeled=120)
+    model = PreferenceSVC(min_precision=0.8, random_state=0).fit(X, y)
+    rest = X[y == -1]
+    own = (model.calibration_scores_[1] - model.threshold_[0], model.calibration_sign_[1])
+    campaign, told = (
+        model.campaign(rest, min_precision=0.8, seed="1b", **known) for known in ({}, {"calibration": own})
+    )
+    blind = Campaign(model.decision_function(rest), min_precision=0.8, seed="1b")
+    assert campaign.prices().as_dict() == told.prices().as_dict() != blind.prices().as_dict()

@@ -145,3 +145,10 @@ def test_the_display_draws_a_line_per_threshold_and_a_dot_per_certificate():
     import matplotlib.pyplot as plt
 
     plt.close("all")
+
+
+def test_a_claim_that_is_known_is_said_to_be():
+    scores = np.linspace(1, -1, 20)
+    campaign = Campaign(scores, min_precision=0.9, thresholds=[0.0], seed="08")
+    campaign.tell(range(20), (scores > 0).astype(int))
+    assert claim_in_words(campaign).endswith("This is known: so many rows were labeled that nothing is left to chance.")

@@ -48,6 +48,10 @@ def test_bad_arguments_end_with_a_sentence_and_code_2(capsys, arguments):
     assert "Traceback" not in done.err
 
 
+def test_a_command_that_is_misspelled_gets_a_hint(capsys):
+    assert "No such command 'pedict'. Perhaps 'predict' is meant." in run_command(capsys, "pedict", "a", "b").err
+
+
 def test_help_lists_every_command(capsys):
     done = run_command(capsys, "--help")
     assert done.code == 0
@@ -81,7 +85,7 @@ def test_a_target_reached_on_few_labels_is_not_called_proven(tmp_path, capsys):
     ("words", "said"),
     [
         (("--confidence", "0.9"), "set it by --min-precision or --min-recall"),
-        (("--confidence", "90", "--min-recall", "0.9"), "a probability between 0 and 1, such as 0.9; got 90"),
+        (("--confidence", "90", "--min-recall", "0.9"), "is more than 1. Write a share such as 0.9 or 90%"),
     ],
 )
 def test_a_certificate_needs_a_target_and_a_probability(tmp_path, capsys, words, said):

@@ -71,6 +71,8 @@ BAD_TRAINING = [
     ("t.csv", relabel("big"), FIT, "column 'y' has labels of one class only, 'big'.*Label some rows of another"),
     ("t.csv", relabel(""), FIT, "column 'y' has no label: all 40 cells are empty. Label some"),
     ("t.csv", relabel("?"), (*FIT, "--unlabeled", "?"), r"has no label: all 40 cells are empty or '\?'"),
+    ("t.csv", relabel("big", "small", "?", "Todo"), (*FIT, "--unlabeled", "todo"), "'Todo', which differs from the ma"),
+    ("t.csv", relabel("big", "small", "?"), (*FIT, "--unlabeled", "todo"), r"no empty cell, and '\?' in 13 of 40"),
     ("t.csv", relabel("-1", "0", "1"), FIT, "holds -1 besides 0 and 1, .*Set --unlabeled to '-1'"),
     ("t.csv", relabel(*(f"0.{i}7" for i in range(40))), FIT, "different values on 40 labeled rows.*few classes"),
     ("t.csv", "a,b,y\n" + ",,big\n,,small\n" * 9, FIT, "no column is left to learn from. Add columns"),
@@ -79,7 +81,9 @@ BAD_TRAINING = [
     ("t.csv", "a;y\n" + "1,5;big\n2,25;small\n" * 9, FIT, "numbers with a comma, for example '1,5'"),
     ("t.csv", GOOD, (*FIT[:-1], "magic"), "There is no method 'magic'. There are auto, supervised"),
     ("t.csv", GOOD, (*FIT[:-1], "transductiv"), "Perhaps 'transductive' is meant"),
-    ("t.csv", GOOD, (*FIT, "--min-precision", "1.5"), r"min_precision must lie in \(0, 1\], got 1.5"),
+    ("t.csv", GOOD, (*FIT, "--min-precision", "1.5"), "'--min-precision': '1.5' is more than 1. Write a share such"),
+    ("t.csv", GOOD, (*FIT, "--min-precision", "90"), "'90' is more than 1. Write a share such as 0.9 or 90%"),
+    ("t.csv", GOOD, (*FIT, "--min-precision", "150%"), r"min_precision must lie in \(0, 1\], got 1.5"),
     ("t.csv", GOOD, (*FIT, "--min-recall", "0"), r"min_recall must lie in \(0, 1\]"),
     ("t.csv", GOOD, (*FIT, "--min-recall", "high"), "'high' is not a number"),
     ("t.csv", GOOD, (*FIT, "--costs", "big=2"), "the class 'small' has no cost. Give one to each"),
@@ -98,6 +102,8 @@ BAD_TRAINING = [
     ("t.csv", GOOD, (*FIT, "--resume"), "--resume continues a checkpoint: say which one by --checkpoint"),
     ("t.csv", GOOD, (*FIT, "--checkpoint", "{dir}/other.csv"), "this is a file, but a checkpoint needs a folder"),
     ("t.csv", GOOD, ("--target", "y", "--out", "{dir}/model.skops"), "model.skops: the file exists. .*--force"),
+    ("t.csv", GOOD, ("--target", "y", "--out", "{tmp}/labels.csv"), "a model is written, and .csv .*ends with .skops"),
+    ("t.csv", GOOD, ("--target", "y", "--out", "{tmp}/model.PKL"), "a model is written, and .PKL is the suffix of"),
     ("t.csv", GOOD, ("--target", "y", "--out", "{dir}/no/m.skops"), "there is no folder .*no to write to. Create"),
     ("t.csv", GOOD, ("--target", "y", "--out", "{dir}"), "this is a folder. Give the name of a file"),
     ("t.csv", GOOD, ("--target", "y", "--out", "/proc/m.skops"), "m.skops: .*[Cc]hoose a"),
@@ -140,13 +146,15 @@ def test_fit_refuses(place, tmp_path, capsys, name, content, words, message):
 
 BAD_ROWS = [
     ("t.csv", GOOD.replace("size", "length"), "there is no column 'size', which the model needs. Add it"),
+    ("t.csv", GOOD.replace("size", "SIZE"), "no column 'size', which .*Perhaps 'SIZE' is meant; there are 'SIZE'"),
+    ("t.csv", "when,x\n2024-01-01,1\n", "no columns 'size', 'color', which the model needs. Add them, or fit without"),
     ("t.csv", GOOD + "tall,red,2024-01-01,big\n", "line 42: column 'size' holds 'tall' where a finite number is"),
     ("t.csv", GOOD + "inf,red,2024-01-01,big\n", "line 42: column 'size' holds 'inf' where a finite number"),
     ("t.csv", GOOD + "1,red,yesterday,big\n", "row 41: column 'when' holds 'yesterday' where a date is expected. C"),
     ("t.csv", "size,color,when,y\n", "line 1: a header and no rows"),
     ("t.csv.gz", gzip.compress(GOOD.encode(), mtime=0)[:-12], "truncated or corrupt"),
     ("t.libsvm", b"1 1:1\n", "this is a file of bare numbers, and the model was fitted to a table"),
-    ("t.parquet", parquet(size=["a"], color=["red"], when=["2024-01-01"]), "'size' holds .*string where numbers are"),
+    ("t.parquet", parquet(size=["a"], color=["red"], when=["2024-01-01"]), "row 1: column 'size' holds 'a' where a f"),
 ]  # fmt: skip
 
 
@@ -228,6 +236,12 @@ def test_evaluate_refuses_labels_it_does_not_know_and_files_without_one_class(pl
     check_refused(done, f"row 2: the label 'huge' is not a class of the model. {known}")
     path.write_text(relabel("big", ""))
     check_refused(run_command(capsys, "evaluate", place / "model.skops", path), "no row of class 'small' is labeled")
+
+
+def test_a_report_of_a_report_says_that_it_is_no_model(place, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert run_command(capsys, "report", place / "model.skops", "--out", page).code == 0
+    check_refused(run_command(capsys, "report", page), "page.html: this is not a model file of semisvm")
 
 
 @pytest.mark.posix

@@ -249,7 +249,18 @@ def test_without_unlabeled_rows_nothing_is_said_about_their_help(tmp_path, capsy
     assert semisvm.load(out).method == "supervised"
     assert "Every row has a label: it learned from the labels alone." in done.out
     assert "unlabeled rows help" not in done.out
+    assert "Next: semisvm predict" in done.out
+    assert str(data) not in done.out  # there is nothing to label in it
     assert semisvm.load(out).summary.comparison is None
+
+
+def test_the_commands_to_run_next_name_the_file_with_unlabeled_rows_and_can_be_copied(tmp_path, capsys):
+    data, folder = write_rows(tmp_path / "t.csv", share_labeled=1), tmp_path / "two words"
+    folder.mkdir()
+    pool = write(folder, "pool.csv", "a,b,c\n" + "1,2,red\n0,0.5,blue\n" * 9)
+    words = ("--unlabeled-data", pool, "--target", "y", "--method", "supervised", "--out", tmp_path / "m.skops")
+    done = run_command(capsys, "fit", data, *words)
+    assert f'semisvm suggest {tmp_path / "m.skops"} "{pool}"' in " ".join(done.out.split("\n")), done.out
 
 
 def test_a_method_that_does_not_fit_the_memory_is_left_out_with_a_sentence():

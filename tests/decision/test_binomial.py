@@ -96,3 +96,19 @@ def test_the_interval_of_the_cost_covers_as_often_as_it_says(table, costs):
 def test_the_value_lies_in_its_interval(cells, beta):
     value, low, high = decision.estimate_f(decision.Counts(*cells), beta)
     assert 0 <= low <= value <= high <= 1
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+def test_the_interval_of_f_ends_where_the_shares_behind_it_do(beta):
+    """F is a function of tp / (tp + errors) and of the share of errors that are missed positives."""
+    counts, each = decision.Counts(tp=30, fp=8, fn=4, tn=60), 0.9 if beta == 1 else 0.95
+    hits = decision.binomial_interval(counts.tp, counts.tp + 12, each)
+    missed = decision.binomial_interval(counts.fn, 12, each)
+    corners = [
+        decision.f_score(decision.Counts(tp=hit, fp=(1 - hit) * (1 - miss), fn=(1 - hit) * miss, tn=0.0), beta)
+        for hit in hits
+        for miss in missed
+    ]
+    value, low, high = decision.estimate_f(counts, beta)
+    assert value == pytest.approx(decision.f_score(counts, beta))
+    assert (low, high) == pytest.approx((min(corners), max(corners)))

@@ -242,3 +242,18 @@ def test_ranks_rise_from_one_that_can_pass_to_all_rows(n, target):
     assert ranks[0] >= 1
     assert ranks[-1] == n
     assert ranks[0] == n or target ** ranks[0] <= 0.1
+
+
+def test_a_reference_of_the_same_kind_costs_little_recall():
+    """The promise holds with any thresholds; with those of the reference's ranks it must also be of use."""
+    recalls = []
+    for with_reference in (False, True):
+        rng = np.random.default_rng(7)
+        found = []
+        for _ in range(20):
+            scores, sign = World(steep).draw(rng, 300)
+            point = certify_precision(scores, sign, World(steep).draw(rng, 900)[0] if with_reference else None)
+            found.append(point.recall.value if point.reached else 0.0)
+        recalls.append(np.mean(found))
+    assert recalls[0] > 0.5
+    assert recalls[1] > recalls[0] - 0.1

@@ -14,8 +14,8 @@ from sklearn.svm import SVC
 from histories import InterruptedSolves, records_of
 from reuters import errors_on_test, load_reuters, reuters_rows
 from semisvm import ProgressiveSVC, SupervisedSVC
+from semisvm import primal as forms
 from semisvm.datasets import load
-from semisvm.estimators import problem as forms
 from semisvm.estimators import progressive
 from semisvm.estimators.progressive import Guesses
 from semisvm.kernels import KernelRows

@@ -11,11 +11,10 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier
 
-from semisvm import LaplacianSVC, PreferenceClassifier, PreferenceSVC, SupervisedSVC, TransductiveSVC
+from semisvm import LaplacianSVC, PreferenceClassifier, PreferenceSVC, SupervisedSVC, TransductiveSVC, primal
 from semisvm.datasets import load
 from semisvm.dual import Status
 from semisvm.errors import RowsLostError
-from semisvm.estimators import problem as problem_module
 from semisvm.estimators import streams
 from semisvm.estimators.preference import _plan
 from semisvm.estimators.streams import Gathered
@@ -356,7 +355,7 @@ def test_ctrl_c_ends_all_pairs_of_rows_out_of_memory(monkeypatch):
         n_calls.append(1)
         return replace(solve_primal(*arguments, **options), status=Status.INTERRUPTED)
 
-    monkeypatch.setattr(problem_module, "solve_primal", interrupted)
+    monkeypatch.setattr(primal, "solve_primal", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = SupervisedSVC(kernel="linear", multi_class="ovr").fit(MemoryRows(X), y)
     assert len(n_calls) == 1

@@ -170,3 +170,20 @@ def test_where_every_row_has_a_label_the_score_is_scikit_learns():
     model, weight = LogisticRegression().fit(X, truth), np.arange(100.0)
     ours = accuracy_on_labeled_rows(model, X, truth, sample_weight=weight)
     assert ours == accuracy_score(truth, model.predict(X), sample_weight=weight) == model.score(X, truth, weight)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_predict_gives_the_most_probable_class(n_classes):
+    X, y, truth = overlapping(600, 200, n_classes)
+    model = SemiSupervisedCalibratedClassifierCV(SupervisedSVC()).fit(X, y)
+    assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
+    assert model.score(X, truth) > 0.7
+
+
+def test_two_labels_of_each_class_are_enough():
+    X, _, truth = overlapping(100, 100)
+    y = np.full(100, -1)
+    rows = np.concatenate([np.flatnonzero(truth == k)[:2] for k in (0, 1)])
+    y[rows] = truth[rows]
+    model = SemiSupervisedCalibratedClassifierCV(SupervisedSVC()).fit(X, y)
+    assert_array_equal(~np.isnan(model.out_of_fold_scores_), y != -1)

@@ -197,3 +197,9 @@ def test_rows_whose_squares_overflow_are_compared_like_others(scale):
     X, is_labeled = rng.normal(size=(60, 2)) / 10, rng.random(60) < 0.4
     one, other = (check_fair_sample(rows, is_labeled, random_state=0) for rows in (X, X * scale))
     assert one.kernel_p == pytest.approx(other.kernel_p, abs=0.02)
+
+
+def test_the_check_counts_labeled_and_other_rows():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    found = check_fair_sample(X, np.where(np.arange(50) < 20, np.arange(50) % 2, -1), random_state=0)
+    assert (found.n_labeled, found.n_others) == (20, 30)

@@ -257,6 +257,13 @@ def test_what_cannot_be_split_is_refused_with_a_reason(cv, y, groups, message):
         list(cv.split(rows_of_X(4 if y is None else len(y)), y, groups))
 
 
+def test_random_splits_that_are_not_stratified_take_a_class_with_one_label():
+    y = np.array([0, 0, 0, 0, 0, 1, 1, 2, -1])
+    cv = SemiSupervisedShuffleSplit(5, test_size=2, stratify=False, random_state=0)
+    tested = [set(test.tolist()) for _, test in cv.split(rows_of_X(9), y)]
+    assert all(len(test) == 2 and 8 not in test for test in tested)
+
+
 def test_an_empty_test_part_that_scikit_learn_would_yield_is_refused():
     y = np.array([1, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0])
     groups = np.array([0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 3])

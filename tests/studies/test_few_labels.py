@@ -114,6 +114,13 @@ def test_the_cited_table_has_the_means_that_are_cited():
         assert np.mean(best) == pytest.approx(mean, abs=0.05)
 
 
+def test_the_book_s_tables_show_methods_without_autosvc():
+    records = [{"set": "bci", "labels": 10, "split": 0, "method": "SupervisedSVC", "error": 41.0}]
+    (table,) = ssl_book.book_tables(records).values()
+    assert table[0] == "| | bci | mean of 7 |"
+    assert table[-1] == "| SupervisedSVC | 41.00 |  |"
+
+
 def test_the_book_page_is_made_from_records(tmp_path, capsys, monkeypatch):
     records = [
         {"set": "bci", "labels": 10, "split": split, "method": method, "error": error + split}

@@ -12,6 +12,7 @@ from sklearn.preprocessing import scale
 from command_line import run_command
 from semisvm import PreferenceSVC, SupervisedSVC
 from semisvm.errors import DataError
+from semisvm.tables.first_screen import first_screen
 from semisvm.tables.fit import check_sample, fit_model, may_certify
 from semisvm.tables.fit_folder import fit_folder, read_folder
 from semisvm.tables.held_out import make_bench
@@ -52,6 +53,30 @@ def story(tmp_path_factory):
 
 def read(folder, *names, **options):
     return read_training([folder / name for name in names], "kind", positive="bad", **options)
+
+
+def test_the_class_to_look_for_is_the_rarer_one_of_the_random_labels(tmp_path):
+    """Rows of a campaign are mostly of the class that is looked for: they must not make it the frequent one."""
+    whole = write_cancer(tmp_path / "data.csv")
+    assert read_training([tmp_path / "data.csv"], "kind").classes.names == ("good", "bad")
+    bad = whole[whole["kind"] == "bad"].assign(drawn="by campaign")
+    bad.to_csv(tmp_path / "labels.csv", index=False)
+    both = read_training([tmp_path / "data.csv", tmp_path / "labels.csv"], "kind")
+    assert (both.codes == both.classes.names.index("bad")).sum() > 0.6 * both.n_labeled
+    assert both.classes.names == ("good", "bad")
+    assert sum(both.class_counts.values()) == both.measures.sum()
+    (tmp_path / "folder").mkdir()
+    pandas.read_csv(tmp_path / "data.csv").assign(drawn="").to_csv(tmp_path / "folder" / "data.csv", index=False)
+    bad.to_csv(tmp_path / "folder" / "labels.csv", index=False)
+    folder = read_folder(tmp_path / "folder", "kind")
+    assert folder.classes.names == ("good", "bad")
+    assert folder.class_counts == both.class_counts
+    summary = fit_model(both, Settings(**UNTUNED), method="supervised").model.summary
+    n, more = both.measures.sum(), both.n_labeled - both.measures.sum()
+    assert re.match(
+        rf"Looking for: bad \(the rarer class; 3\d% of {n} labeled rows; {more} more only train\)",
+        first_screen(summary).lines[0],
+    )
 
 
 def test_suggest_says_how_its_rows_were_drawn_and_fit_understands_it(story):

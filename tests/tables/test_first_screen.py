@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from killed_fits import training
+from semisvm import primal
 from semisvm.decision import Target, measure
-from semisvm.estimators import problem
 from semisvm.report import render_page
 from semisvm.tables.first_screen import MOST_WORDS_SHOWN, first_screen
 from semisvm.tables.fit import fit_model
@@ -113,8 +113,8 @@ def test_shares_accepted_that_differ_much_are_a_warning():
 
 
 def test_a_fit_of_many_rows_says_in_which_form_it_was_solved(monkeypatch):
-    monkeypatch.setattr(problem, "DENSE_ROWS", 60)
-    monkeypatch.setattr(problem, "DENSE_ROWS_PER_FEATURE", 1)
+    monkeypatch.setattr(primal, "DENSE_ROWS", 60)
+    monkeypatch.setattr(primal, "DENSE_ROWS_PER_FEATURE", 1)
     rows = training(300)
     rows.codes[:] = np.where(np.arange(300) % 3 == 0, 1, 0)
     found = {

@@ -125,6 +125,8 @@ def test_a_missing_file_a_missing_folder_and_a_folder_are_told_apart(tmp_path):
     write(tmp_path, "mails.csv", "a\n1\n")
     with pytest.raises(DataError, match=r"no such file in its folder\. Perhaps 'mails\.csv' is meant"):
         read_dataset(tmp_path / "mail.csv")
+    with pytest.raises(DataError, match=r"mails\.cvs: no such file in its folder\. Perhaps 'mails\.csv' is meant"):
+        read_dataset(tmp_path / "mails.cvs")
     with pytest.raises(DataError, match="no such file, nor is there a folder"):
         read_dataset(tmp_path / "absent" / "mails.csv")
     (tmp_path / "folder.csv").mkdir()

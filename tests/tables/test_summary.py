@@ -11,6 +11,7 @@ import pytest
 
 from semisvm.decision import Estimate, OperatingPoint, Target, choose, measure
 from semisvm.estimators.progress import RoundRecord
+from semisvm.tables import load
 from semisvm.tables.summary import (
     VERSION,
     ComparisonSummary,
@@ -78,6 +79,13 @@ def test_a_summary_comes_back_from_json_as_it_went_in(summary):
     assert back.audits["yes"]["supervised"].threshold == math.inf
     assert math.isnan(back.audits["yes"]["supervised"].precision.value)
     assert back.audits["yes"]["supervised"].cost == summary.audits["yes"]["supervised"].cost
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_and_its_summary_are_printed_in_one_line(name):
+    model = load(VERSION_1 / f"{name}.skops")
+    assert len(repr(model)) + len(repr(model.summary)) < 500
+    assert repr(model.target) in repr(model)
 
 
 def test_the_json_has_a_version_and_no_value_that_json_lacks(summary):

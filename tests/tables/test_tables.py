@@ -51,10 +51,10 @@ def test_a_column_is_taken_for_what_it_is(cells, expected):
 
 def test_a_cell_that_keeps_a_column_from_being_one_of_numbers_is_pointed_at():
     cells = [f"{k}.5" for k in range(30)]
-    why = "is different in every row, and holds numbers but for '1_5'"
+    why = "is different in every row, and holds numbers except for '1_5'"
     assert settle(*cells, "1_5") == Unused("c", why)
     words = pd.Series([*cells, *cells, "1_5"], dtype="str")
-    assert "holds numbers but for '1_5': correct these cells" in remark_on(
+    assert "holds numbers except for '1_5': correct these cells" in remark_on(
         decide("c", facts_of(words)), facts_of(words)
     )
 

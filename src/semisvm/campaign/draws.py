@@ -7,7 +7,7 @@ it does not matter which rows were labeled, when and why: a claim looks at the p
 Rows of a band have one speed, so each band is sorted once. The bands of a claim are merged when they are read: that
 takes time in proportion to the answers, not to the pool.
 
-`AnswerLog` has what was said about which row, when, and what was changed afterwards. The last functions write and read
+`AnswerLog` has what was said about which row, when, and what was changed afterward. The last functions write and read
 the plan that the order follows.
 """
 

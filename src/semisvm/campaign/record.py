@@ -41,7 +41,7 @@ class CampaignSummary:
     positive, target : str
         The class that the target is about, and the target.
     n_rows, n_labels, n_positive, n_unknown, n_corrections : int
-        Rows of the pool; answers, how many of them were positive, "don't know", and changed afterwards.
+        Rows of the pool; answers, how many of them were positive, "don't know", and changed afterward.
     campaign : int
         Its number in the ledger.
     total_risk : float

@@ -37,7 +37,7 @@ class CampaignVerdict:
     forecast : int or None
         About how many labels the next certificate takes; None where none is in sight.
     n_labels, n_corrections : int
-        Answers given, and how many of them were changed afterwards.
+        Answers given, and how many of them were changed afterward.
     claim : {"pool", "new rows"}
         What the promise is about.
     reason : str

@@ -215,9 +215,10 @@ def report_command(
     from semisvm.tables.evaluate import summary_on
     from semisvm.tables.files import load_table_model
 
+    loaded = load_table_model(model)
     inputs = [model] if data is None else [model, data]
     out = check_can_write(model.with_suffix(".html") if out is None else out, force=force, inputs=inputs)
     with screen.working():
-        summary = summary_on(load_table_model(model), data, unlabeled=unlabeled, tell=screen.tell)
+        summary = summary_on(loaded, data, unlabeled=unlabeled, tell=screen.tell)
         write_page(summary, out, force=force, model=model.name)
     screen.show({"report": str(out)}, f"Report: {out}")

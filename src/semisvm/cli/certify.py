@@ -184,6 +184,7 @@ def start_command(
         screen.say(f"There is nothing to ask. {campaign.verdict().reason}")
     elif format == "csv":
         screen.say(f"{n_rows} rows to label: {out} (fill in the column {campaign.about['target']!r})")
+        screen.say(f"Then: semisvm certify tell {shared.quoted(state)} {shared.quoted(out)} --out NEXT.csv")
     else:
         _say_setup(screen, campaign, format)
         screen.say(f"{n_rows} rows to label: {out}")
@@ -231,6 +232,8 @@ def tell_command(
     said += [f"{counts['n_corrected']} corrected"] if counts["n_corrected"] else []
     said += [f"{counts['n_empty']} left empty, to be asked again"] if counts["n_empty"] else []
     left = [f"{n_rows} rows to label: {out}" if n_rows else "There is nothing left to ask."] if out is not None else []
+    if verdict.certified:
+        left.append(f"To use what is certified: semisvm certify apply {shared.quoted(state)} --out CERTIFIED.skops")
     screen.show(values, ", ".join(said) + ".", str(verdict), *left)
 
 
@@ -292,9 +295,11 @@ def apply_command(state: Path, out: Path, model: Path | None, force: bool, scree
     from semisvm.tables import save
     from semisvm.tables.certify import certified_model, load_campaign
     from semisvm.tables.disk import check_can_write
+    from semisvm.tables.files import check_model_name
 
     campaign = load_campaign(state)
     check_can_write(out, force=force, inputs=_files_of(campaign, state, model))
+    check_model_name(out)
     save(certified_model(campaign, model_path=model), out, force=force)
     verdict = campaign.verdict()
     screen.show(verdict.as_dict() | {"out": str(out)}, f"{verdict.reason}\nModel: {out}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,16 @@ class Commands(click.Group):
         if cmd_name in MODULES:
             self.add_command(getattr(import_module(f"semisvm.cli.{MODULES[cmd_name]}"), f"{cmd_name}_command"))
         return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Return what is to be run; a name that is spelled much like that of a command gets a hint."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if not close:
+                raise
+            raise click.UsageError(f"{error.message} Perhaps '{close[0]}' is meant.", ctx) from None
 
 
 @click.group(
@@ -118,11 +129,13 @@ def fit_command(
     from semisvm.report import write_page
     from semisvm.tables import save
     from semisvm.tables.disk import check_can_write
+    from semisvm.tables.files import check_model_name
     from semisvm.tables.fit import fit_model
     from semisvm.tables.label import N_SUGGESTED, suggest_training_rows
 
     inputs = [*options["data"], *options["unlabeled_data"], *filter(None, [options["cost_matrix"]])]
     check_can_write(out, force=force, inputs=inputs)
+    check_model_name(out)
     if report is not None:
         check_can_write(report, force=force, inputs=[*inputs, out])
     if resume and checkpoint is None:
@@ -157,11 +170,12 @@ def fit_command(
             write_page(summary, report, force=force, model=out.name)
     if fitted.checkpoint is not None and not fitted.was_stopped:
         fitted.checkpoint.remove()
-    _show_fitted(screen, fitted, out, report, options["data"][0], details)
+    pool = options["unlabeled_data"] or options["data"]
+    _show_fitted(screen, fitted, out, report, pool[0], details)
     return 130 if fitted.was_stopped else 0 if fitted.reached else 1
 
 
-def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, data: Path, details: bool) -> None:
+def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, pool: Path, details: bool) -> None:
     from semisvm.cli.screen import show_columns, show_first, show_fit
 
     summary = fitted.model.summary
@@ -170,7 +184,7 @@ def _show_fitted(screen: Screen, fitted: Any, out: Path, report: Path | None, da
         state = {"reached": fitted.reached, "stopped": fitted.was_stopped}
         screen.show(written | state | {"summary": summary.as_dict()})
         return
-    show_first(screen.console, summary, str(out), str(data))
+    show_first(screen.console, summary, shared.quoted(out), shared.quoted(pool))
     if details:
         screen.say("")
         show_columns(screen.console, summary)

@@ -38,7 +38,10 @@ class _Share(_Number):
         """Return the number, or fail with a sentence."""
         if isinstance(value, str) and value.strip().endswith("%"):
             return super().convert(value.strip()[:-1], param, ctx) / 100
-        return super().convert(value, param, ctx)
+        share = super().convert(value, param, ctx)
+        if share > 1:
+            self.fail(f"{value!r} is more than 1. Write a share such as 0.9 or 90%.", param, ctx)
+        return share
 
 
 NUMBER = _Number()
@@ -96,6 +99,11 @@ def command(name: str, short_help: str | None, *examples: str, of: Any = click) 
 def list_examples(*lines: str) -> str:
     """Return the end of a help text: example command lines."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def quoted(path: Path) -> str:
+    """Write a path as a word of a command line."""
+    return f'"{path}"' if any(letter.isspace() for letter in str(path)) else str(path)
 
 
 def with_flags(words: str, group: click.Group | None = None) -> str:

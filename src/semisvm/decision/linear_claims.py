@@ -192,7 +192,7 @@ def bet_on(
 ) -> tuple[BettingState, Floats]:
     """Bet on rows in the order in which they were drawn: the stratum of each, and how good it was, in [0, 1].
 
-    Return where the bet stands afterwards, and the logarithm of the evidence after each row.
+    Return where the bet stands afterward, and the logarithm of the evidence after each row.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def solve(
     callback : callable, default=None
         Called as callback(n_iter, gap) several times per second; if it returns true, the solve ends.
     store : SolveStore, default=None
-        Asked for the solution before solving; given the solution afterwards if it converged or stalled.
+        Asked for the solution before solving; given the solution afterward if it converged or stalled.
 
     Returns
     -------

@@ -41,7 +41,7 @@ class PositiveShare:
         """What the history says of it."""
         return {"positive_fraction": self.value, "interval": (self.low, self.high)}
 
-    def towards(self, value: float) -> PositiveShare:
+    def toward(self, value: float) -> PositiveShare:
         """The share inside the interval that is nearest to a value."""
         return PositiveShare(float(np.clip(value, self.low, self.high)), self.low, self.high)
 
@@ -84,7 +84,7 @@ def settle_share(
     found = share_of_labels(asked, share, n_labeled)
     if asked != "estimated" or n_labeled == len(sign):
         return found
-    return found.towards(float(np.average(decision_values[~is_labeled] > 0, weights=counts[~is_labeled])))
+    return found.toward(float(np.average(decision_values[~is_labeled] > 0, weights=counts[~is_labeled])))
 
 
 def settle_shares(asked: str | float, labels: Labels, estimates: np.ndarray, weight: np.ndarray) -> list[PositiveShare]:

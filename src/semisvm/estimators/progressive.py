@@ -28,8 +28,9 @@ from sklearn.exceptions import ConvergenceWarning
 from semisvm.dual import DualProblem
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
-from semisvm.estimators.problem import LinearRows, Loss, Solver, TrainingProblem
-from semisvm.estimators.rounds import Rounds, hinge_problem
+from semisvm.estimators.problem import Loss, TrainingProblem
+from semisvm.estimators.rounds import Rounds
+from semisvm.primal import LinearRows, Solver, hinge_problem
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 

@@ -23,9 +23,10 @@ from sklearn.exceptions import ConvergenceWarning
 from semisvm.dual import Status
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import MethodFit
-from semisvm.estimators.problem import Loss, Solver, TrainingProblem
+from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.progress import RoundRecord
 from semisvm.estimators.rounds import Labeler
+from semisvm.primal import Solver
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
 

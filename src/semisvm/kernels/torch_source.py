@@ -15,8 +15,8 @@ multiplied by a polynomial of the matrix that is small on the rest of the spectr
 
 and then turned to the eigenvectors of X' A X, until the residuals are rounding errors. That is products with many
 vectors at a time, which devices are made for, and it finds equal eigenvalues as well as others (a graph of several
-pieces has them). The first block is drawn from a fixed seed. Vectors agree with those of the CPU but for their signs,
-and for a rotation among those of equal eigenvalues.
+pieces has them). The first block is drawn from a fixed seed. Vectors agree with those of the CPU, except for their
+signs and for a rotation among those of equal eigenvalues.
 """
 
 import contextlib

@@ -19,7 +19,7 @@ from semisvm.report.wording import verdict
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.summary import FitSummary
 
-BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#7F7F7F", "#1A2027"
+BLUE, ORANGE, GRAY, INK = "#0072B2", "#D55E00", "#7F7F7F", "#1A2027"
 NO_MATPLOTLIB = 'matplotlib is not installed; get it with: pip install "semisvm[plots]"'
 
 
@@ -165,7 +165,7 @@ class ScoresDisplay(DisplayOfScores):
         ax = axes_to_draw_on(ax)
         outline = {"histtype": "step", "linewidth": 2}
         groups = [
-            ("unlabeled", self.unlabeled, {"color": GREY, "alpha": 0.35}),
+            ("unlabeled", self.unlabeled, {"color": GRAY, "alpha": 0.35}),
             ("labeled negative", self.negative, {"color": ORANGE} | outline),
             ("labeled positive", self.positive, {"color": BLUE, "linestyle": "--"} | outline),
         ]
@@ -295,7 +295,7 @@ class OperatingPointDisplay(DisplayOfScores):
         )
         for least, draw in ((self.point.target.min_precision, ax.axhline), (self.point.target.min_recall, ax.axvline)):
             if least is not None:
-                draw(least, color=GREY, linestyle="--", linewidth=1.2)
+                draw(least, color=GRAY, linestyle="--", linewidth=1.2)
         self.point_ = None
         if not math.isnan(self.point.precision.value):
             self.point_ = self._mark(ax)

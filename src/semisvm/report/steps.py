@@ -12,7 +12,7 @@ from semisvm.campaign import Campaign, CampaignSummary, summarize_campaign
 from semisvm.decision import OperatingPoint
 from semisvm.estimators.progress import RoundRecord
 from semisvm.report.charts import changing_columns, last_step, pick_class
-from semisvm.report.scores import BLUE, GREY, INK, pyplot
+from semisvm.report.scores import BLUE, GRAY, INK, pyplot
 from semisvm.report.wording import column_title, listing_of, price_left
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.summary import FitSummary
@@ -91,7 +91,7 @@ class AuditDisplay:
         self.axes_ = np.atleast_1d(axes)
         if self.axes_.size != len(AUDIT_MEASURES):
             raise ValueError(f"axes must be {len(AUDIT_MEASURES)} axes, one per measure, got {self.axes_.size}.")
-        colors = [GREY] * (len(self.audit) - 1) + [BLUE]
+        colors = [GRAY] * (len(self.audit) - 1) + [BLUE]
         for ax, name in zip(self.axes_, AUDIT_MEASURES, strict=True):
             for place, (found, color) in enumerate(zip(self.audit.values(), colors, strict=True)):
                 value = getattr(found, name)
@@ -99,7 +99,7 @@ class AuditDisplay:
                 ax.plot(value.value, place, "o", color=color)
                 least = getattr(found.target, f"min_{name}", None)
             if least is not None:
-                ax.axvline(least, color=GREY, linestyle="--", linewidth=1.2)
+                ax.axvline(least, color=GRAY, linestyle="--", linewidth=1.2)
             ax.set(title=name.replace("_", " "), yticks=range(len(self.audit)), yticklabels=list(self.audit))
             ax.set_ylim(len(self.audit) - 0.5, -0.5)
         self.figure_ = self.axes_[0].figure
@@ -279,7 +279,7 @@ class CampaignDisplay:
             raise ValueError(f"axes must be 2 axes, evidence and prices, got {self.axes_.size}.")
         found, (left, right) = self.campaign, self.axes_
         for path, done in zip(found.paths, found.certified_at, strict=True):
-            look = {"color": GREY, "linewidth": 1.0} if done is None else {"color": BLUE, "linewidth": 1.8}
+            look = {"color": GRAY, "linewidth": 1.0} if done is None else {"color": BLUE, "linewidth": 1.8}
             left.plot(found.labels, 10.0 ** np.array(path), drawstyle="steps-post", **look)
             if done is not None:
                 left.plot(done, 10.0 ** path[found.labels.index(done)], "o", color=BLUE, markersize=4)
@@ -287,7 +287,7 @@ class CampaignDisplay:
         left.set(yscale="log", xlabel="labels", title=EVIDENCE_TITLE)
         needs = [0 if line["is_certified"] else line["forecast"] for line in found.thresholds]
         places = np.arange(len(needs))
-        colors = [BLUE if line["is_certified"] else GREY for line in found.thresholds]
+        colors = [BLUE if line["is_certified"] else GRAY for line in found.thresholds]
         right.barh(places, [need or 0 for need in needs], color=colors)
         for place, (line, need) in enumerate(zip(found.thresholds, needs, strict=True)):
             right.text(need or 0, place, f" {price_left(line)}", va="center", fontsize=8)

@@ -113,11 +113,13 @@ def settle_classes(
     positive: str | None = None,
     mark: str | None = None,
     may_be_one_class: bool = False,
+    at_random: Sequence[str] = (),
 ) -> Classes:
     """Find the classes among the labels, or say why the column can't be a target.
 
     `texts` are the labels of all rows, or how many rows have each of them ("": none). Where `may_be_one_class` and some
-    rows are unlabeled, one label is enough: "fraud" gives "not fraud" and "fraud".
+    rows are unlabeled, one label is enough: "fraud" gives "not fraud" and "fraud". `at_random` are the labels of the
+    rows that were drawn at random, where some were not: they say which class is the rarer one.
     """
     counts = Counter(texts)
     n_rows, n_labels = counts.total(), counts.total() - counts[""]
@@ -131,11 +133,15 @@ def settle_classes(
     if not names:
         reason = f"{where} has no label: all {n_rows} cells are empty" + (f" or {mark!r}" if mark else "")
         raise fault(path, reason, "Label some rows of each class")
-    if mark is None and "-1" in names and len(names) > 2 and n_labels == n_rows:
+    alike = next((name for name in names if mark and _folded(name) == _folded(mark)), None)
+    if alike is not None:
+        reason = f"{where} holds {alike!r}, which differs from the marker {mark!r} only by case or spaces"
+        raise fault(path, reason, f"Set `unlabeled` to {alike!r}, or write all of these cells in the same way")
+    if mark != "" and "-1" in names and len(names) > 2 and n_labels == n_rows:
         reason = f"{where} holds -1 besides {names[1]} and {names[2]}, which may be a class or mean no label"
         raise fault(path, reason, "Set `unlabeled` to '-1' if it marks unlabeled rows, or to '' if it is a class")
     seeming = next((name for name in names if name.lower() in SEEM_EMPTY), None)
-    if mark is None and seeming is not None and n_labels == n_rows:
+    if mark != "" and seeming is not None and n_labels == n_rows:
         reason = f"{where} has no empty cell, and {seeming!r} in {counts[seeming]} of {n_rows}"
         remedy = f"Set `unlabeled` to {seeming!r} if it marks unlabeled rows, or to '' if it is a class"
         raise fault(path, reason, remedy)
@@ -148,9 +154,10 @@ def settle_classes(
         reason = f"{where} has {len(names)} different values on {n_labels} labeled rows, such as {labels[0]!r}"
         raise fault(path, reason, "A classifier needs a column of few classes: cut a measurement into ranges first")
     if positive is None and len(names) == 2:
-        n_first = sum(counts[label] for label in labels if (_canonical(label) if are_numbers else label) == names[0])
+        known = Counter(filter(None, at_random)) or Counter({label: counts[label] for label in labels})
+        n_first = sum(n for label, n in known.items() if (_canonical(label) if are_numbers else label) == names[0])
         # The rarer class; of two that are about as frequent the second, so that a few labels more do not change it.
-        positive = names[0] if n_first < CLEARLY_RARER * n_labels else names[1]
+        positive = names[0] if n_first < CLEARLY_RARER * known.total() else names[1]
     return Classes(tuple(_with_positive_last(names, positive, path)), are_numbers)
 
 

@@ -166,7 +166,7 @@ def _as_number(name: str, facts: ColumnFacts, wanted: Type | None) -> Column | U
 def _nearly_numbers(facts: ColumnFacts) -> str:
     """Say which cells keep a column from being one of numbers, where these are few; "" where they are not."""
     is_near = facts.kind == TEXT and 0 < facts.n - facts.n_numbers <= FEW_CELLS * facts.n
-    return f"holds numbers but for {', '.join(map(repr, list(facts.strays)[:STRAY_SPELLINGS]))}" if is_near else ""
+    return f"holds numbers except for {', '.join(map(repr, list(facts.strays)[:STRAY_SPELLINGS]))}" if is_near else ""
 
 
 def _numbers_with_marks(facts: ColumnFacts) -> str:

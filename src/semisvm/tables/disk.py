@@ -64,9 +64,11 @@ def file_format(path: Path, format: str | None = None) -> str:
         suffixes.pop()
     suffix = suffixes[-1] if suffixes else ""
     if suffix not in SUFFIXES:
+        if not path.exists():
+            raise _missing(path)
         reason = f"the suffix {suffix!r} tells no format" if suffix else "the name has no suffix to tell the format"
         known = ", ".join(SUFFIXES)
-        remedy = f"Rename it, known are {known}; in Python format= can say it too, one of {', '.join(FORMATS)}"
+        remedy = f"Rename it, known are {known}; in Python format= can say it too"
         raise fault(path, reason, remedy)
     return SUFFIXES[suffix]
 

@@ -27,11 +27,12 @@ from pathlib import Path
 from typing import Any
 
 from semisvm.errors import DataError, fault
-from semisvm.tables.disk import first_line, read_bytes, whole_file
+from semisvm.tables.disk import SUFFIXES, first_line, read_bytes, whole_file
 from semisvm.tables.loaded import from_the_line, move_types, name_classes, read_plain_parts
 from semisvm.tables.summary import FitSummary
 
 FORMAT_VERSION = 2
+SUFFIXES_OF_OTHERS = frozenset([*SUFFIXES, ".html", ".json", ".pkl", ".pickle", ".joblib", ".onnx"])
 MANIFEST, SUMMARY, DIGEST = "semisvm/manifest.json", "semisvm/summary.json", "semisvm/sha256"
 FACTS = "semisvm/facts.json"  # the summary in format 1
 IN_MANIFEST = ("title", "created", "data", "classes", "positive", "method", "operating_points", "audits", "versions")
@@ -62,12 +63,19 @@ PARTS_OF_MODELS = (
     "semisvm.estimators.auto.families.FamilyAverage",
     "semisvm.estimators.auto.kernel.FamiliesKernel",
     "semisvm.estimators.auto.kernel.StackedKernel",
-    "semisvm.estimators.costs.Costs",
+    "semisvm.estimators.problem.Costs",
     "semisvm.estimators.gaussians.Gaussians",
     "semisvm.estimators.progress.RoundRecord",
     "semisvm.kernels.Formula",
     "semisvm.model_selection.FairSampleCheck",
 )
+
+
+def check_model_name(path: Path) -> None:
+    """Refuse a name for a model file that says that it is something else."""
+    if path.suffix.lower() in SUFFIXES_OF_OTHERS:
+        reason = f"a model is written, and {path.suffix} is the suffix of other files"
+        raise fault(path, reason, "Give it a name that ends with .skops")
 
 
 def save(model: Any, path: str | Path, *, force: bool = False) -> Path:

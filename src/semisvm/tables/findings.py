@@ -22,8 +22,8 @@ from semisvm.decision import Audit, OperatingPoint, PositiveUnlabeledPoint, chan
 from semisvm.decision.operating_point import scores_beyond
 from semisvm.estimators import Method
 from semisvm.estimators.auto.families import explain_weights
-from semisvm.estimators.problem import choose_solver
 from semisvm.matrices import is_sparse_matrix
+from semisvm.primal import choose_solver
 from semisvm.tables.first_screen import SAID_OF_MANY_ROWS
 from semisvm.tables.held_out import BASELINE, MethodTrial
 from semisvm.tables.methods import Settings, lead_per_class, score_rows, sets_thresholds

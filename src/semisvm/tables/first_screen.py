@@ -66,26 +66,28 @@ def first_screen(summary: FitSummary, model: str = "MODEL", data: str | None = N
         return FirstScreen("none", tuple(line for line in lines if line))
     if point is None:
         why = next((note for note in summary.notes if "can't be measured" in note or "was not measured" in note), "")
-        lines += [why or "How good it is was not measured.", f"Next: semisvm suggest {model} {data}"]
+        lines += [why or "How good it is was not measured.", _next("useless", model, data, summary)]
         return FirstScreen("none", tuple(lines))
     useless = _why_useless(summary, name, point)
     status = "useless" if useless else point.status
     if useless:
         lines.insert(0, useless)
     lines += [_found(point, name), _sure(summary, name, point), _accepted(summary, name)]
-    lines += [_unlabeled(summary, name), _many_rows(summary), _checks(summary), _next(status, model, data, point)]
+    lines += [_unlabeled(summary, name), _many_rows(summary), _checks(summary), _next(status, model, data, summary)]
     return FirstScreen(status, tuple(line for line in lines if line))
 
 
 def _looking_for(summary: FitSummary, name: str) -> str:
-    counts, n = summary.data.class_counts, summary.data.labeled
-    if not counts or not n:
+    counts = summary.data.class_counts
+    n = sum(counts.values())
+    if not n:
         return f"Looking for: {name}."
+    others = f"; {summary.data.labeled - n:,} more only train" if n < summary.data.labeled else ""
     share = counts.get(name, 0) / n
     rarer = "the rarer class; " if 0 < share < 0.45 else ""
     if share == 1:
         return f"Looking for: {name} (all {n:,} labels are of this class)."
-    return f"Looking for: {name} ({rarer}{_percent(share)} of {n:,} labeled rows)."
+    return f"Looking for: {name} ({rarer}{_percent(share)} of {n:,} labeled rows{others})."
 
 
 def _why_useless(summary: FitSummary, name: str, point: OperatingPoint) -> str:
@@ -201,14 +203,18 @@ def _listed(names: list[str]) -> str:
     return f"the column{'s' * (len(names) > 1)} {' and '.join(repr(name) for name in names)}"
 
 
-def _next(status: str, model: str, data: str, point: OperatingPoint) -> str:
+def _next(status: str, model: str, data: str, summary: FitSummary) -> str:
+    """What to do next: `suggest` and `label` need rows without a label, which may be in another file."""
     if status == "certified":
         return f"Next: semisvm predict {model} NEW.csv"
+    has_unlabeled = summary.data.unlabeled > 0
+    pool = data if has_unlabeled else "NEW.csv"
     if status in ("useless", "missed"):
-        return f"Next: semisvm suggest {model} {data} (rows worth a label)"
-    if point.target.is_constrained:
-        return f"Next, for a promise: semisvm label {model} {data} (label rows until it is proved)"
-    return f"Next: semisvm predict {model} NEW.csv; to improve it: semisvm suggest {model} {data}"
+        better = f"semisvm suggest {model} {data} (rows worth a label)"
+        return f"Next: {better}" if has_unlabeled else "Next: label more rows, and fit again."
+    if any(point.target.is_constrained for point in summary.operating_points.values()):
+        return f"Next, for a promise: semisvm label {model} {pool} (label rows until it is proved)"
+    return f"Next: semisvm predict {model} NEW.csv; to improve it: semisvm suggest {model} {pool}"
 
 
 def _many_rows(summary: FitSummary) -> str:
@@ -229,7 +235,7 @@ def _several_classes(summary: FitSummary, model: str, data: str) -> FirstScreen:
     if any(point.target.is_constrained for point in summary.operating_points.values()):
         kept = f"NOT KEPT for {_listed(missed).replace('column', 'class')}" if missed else "kept for every class"
         lines.append(f"What was asked is {kept}, on your labels.")
-    lines += [_many_rows(summary), _checks(summary), f"Next: semisvm suggest {model} {data} (rows worth a label)"]
+    lines += [_many_rows(summary), _checks(summary), _next("missed", model, data, summary)]
     return FirstScreen("missed" if missed else "chosen", tuple(line for line in lines if line))
 
 

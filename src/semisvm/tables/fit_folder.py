@@ -85,17 +85,27 @@ def read_folder(
     labels = Counter({"": found.unlabeled.n})
     for text, n in found.labels.items():
         labels[same.get(text, text)] += n
-    classes = settle_classes(labels, path, target, positive=positive, mark=unlabeled, may_be_one_class=True)
     ways = next((name for name in may_say if _says_how(found.facts[name])), None)
     if drawn is not None and ways is None:
         reason = f"the column {drawn!r} does not say how rows were drawn"
         raise fault(folder, reason, f"It may hold {', '.join(map(repr, WAYS))}, or nothing")
+    frame, drawn_rows = _gathered(found)
+    texts = [same.get(text, text) for text in drawn_rows["text"]]
+    at_random = None if ways is None else read_ways(path, ways, label_texts(frame[ways]), must_be=True)
+    classes = settle_classes(
+        labels,
+        path,
+        target,
+        positive=positive,
+        mark=unlabeled,
+        may_be_one_class=True,
+        at_random=() if at_random is None else np.array(texts)[at_random].tolist(),
+    )
     of_features = {name: found.facts[name] for name in names if name != ways}
     for name in [name for name in may_say if name in of_features]:
         for reader in readers:
             require_column(reader, name, files[0])
     columns, about = settle_features(path, of_features, wanted, decimal, drop)
-    frame, drawn_rows = _gathered(found)
     typed, groups = blank_encoder(columns).typed(frame)
     X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
     spans = spans_around_medians(X, drawn_rows["weight"].to_numpy())
@@ -113,8 +123,7 @@ def read_folder(
         )
     heights = dict(found.files)
     coder = RowCoder(encoder, classes, target, unlabeled, same)
-    codes = classes.codes_of([same.get(text, text) for text in drawn_rows["text"]])
-    at_random = None if ways is None else read_ways(path, ways, label_texts(frame[ways]), must_be=True)
+    codes = classes.codes_of(texts)
     if at_random is not None:
         n_chosen, n_seen = int(((codes >= 0) & ~at_random).sum()), int((codes >= 0).sum())
         about["notes"] = say_chosen(n_chosen, n_seen, found.labeled.n) + about["notes"]

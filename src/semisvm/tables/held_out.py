@@ -34,8 +34,8 @@ from scipy.special import ndtri
 from sklearn.base import clone
 
 from semisvm.decision import Estimate, OperatingPoint
+from semisvm.decision.checks import cost_matrix
 from semisvm.estimators import Method
-from semisvm.estimators.costs import cost_matrix
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit
 from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows, sets_thresholds
 from semisvm.tables.operating import place_thresholds, predict_codes

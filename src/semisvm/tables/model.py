@@ -31,6 +31,7 @@ from semisvm.tables.read import Chunk, RowReader, open_rows
 from semisvm.tables.read_training import LIBSVM_MARK
 from semisvm.tables.summary import FitSummary
 
+MOST_MISSING_SHOWN = 3  # columns in a message
 OUTPUTS = (".csv", ".tsv", ".parquet")
 # What scores are computed from. Thresholds may be infinite, and what is known about a fit may be missing.
 MUST_BE_FINITE = frozenset(
@@ -55,7 +56,7 @@ MUST_BE_FINITE = frozenset(
 )
 
 
-@dataclass
+@dataclass(repr=False)
 class Model:
     """What `semisvm fit` writes and `semisvm predict` reads.
 
@@ -85,6 +86,10 @@ class Model:
     threshold: float
     summary: FitSummary
     probability: Probability | None = None
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(repr, self.classes.names))
+        return f"<Model of {self.target!r} by {self.method}: {names}; fitted on {self.summary.data.name!r}>"
 
     @with_shared_docs
     def decision_function(self, rows: Any) -> np.ndarray:
@@ -163,9 +168,14 @@ class Model:
             given, wanted = (numbers, table) if is_table else (table, numbers)
             reason = f"this is {given}, and the model was fitted to {wanted}"
             raise fault(path, reason, "Give rows in the form the model was fitted to")
-        for name in self.encoder.names if isinstance(self.encoder, TableEncoder) else ():
-            if rows.names is not None and name not in rows.names:
-                raise fault(path, f"there is no column {name!r}, which the model needs", "Add it, or fit without it")
+        needed = self.encoder.names if isinstance(self.encoder, TableEncoder) else ()
+        missing = [name for name in needed if name not in (rows.names or ())]
+        if missing:
+            shown = ", ".join(map(repr, missing[:MOST_MISSING_SHOWN]))
+            rest = f" and {len(missing) - MOST_MISSING_SHOWN} more" if len(missing) > MOST_MISSING_SHOWN else ""
+            reason = f"there {'are no columns' if missing[1:] else 'is no column'} {shown}{rest}, which the model needs"
+            remedy = f"Add {'them' if missing[1:] else 'it'}, or fit without {'them' if missing[1:] else 'it'}"
+            raise fault(path, reason, f"{remedy}. {suggest(missing[0], rows.names or ())}")
         return rows
 
     def chunks(self, rows: RowReader, also: tuple[str, ...] = ()) -> Any:

@@ -76,7 +76,10 @@ def read_training(
     at_random = np.concatenate([part.at_random for part in parts])
     texts = unmark([text for part in parts for text in part.texts], unlabeled)
     texts = settle_spelling(texts, first.path, target, spelling)
-    classes = settle_classes(texts, first.path, target, positive=positive, mark=unlabeled, may_be_one_class=True)
+    drawn_texts = [text for text, is_drawn in zip(texts, at_random.tolist(), strict=True) if is_drawn]
+    classes = settle_classes(
+        texts, first.path, target, positive=positive, mark=unlabeled, may_be_one_class=True, at_random=drawn_texts
+    )
     codes = classes.codes_of(texts)
     notes: list[str] = []
     if len(parts) > 1:

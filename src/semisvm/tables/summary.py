@@ -135,7 +135,7 @@ class Suggestion:
     values: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FitSummary:
     """What is known about a fit.
 
@@ -208,6 +208,10 @@ class FitSummary:
     seconds: float = math.nan
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        rows = f"{self.data.labeled:,} of {self.data.rows:,} rows labeled"
+        return f"<FitSummary of {self.title!r}, {self.created}: {self.method.name}, {rows}>"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON values, with the version of this format."""

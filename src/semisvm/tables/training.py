@@ -89,8 +89,9 @@ class Training:
 
     @property
     def class_counts(self) -> dict[str, int]:
-        """Labeled rows per class."""
-        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes.names))
+        """Labeled rows per class; where only some of them were drawn at random, these."""
+        counted = self.measures if self.measures.any() else self.codes >= 0
+        counts = np.bincount(self.codes[counted], minlength=len(self.classes.names))
         return dict(zip(self.classes.names, counts.tolist(), strict=True))
 
     def features(self) -> list[tuple[str, str, str]]:
@@ -242,7 +243,9 @@ class FolderTraining(Training):
 
     @property
     def class_counts(self) -> dict[str, int]:
-        """Labeled rows per class."""
+        """Labeled rows per class; where only some of them were drawn at random, these, in the sample."""
+        if self.at_random is not None:
+            return super().class_counts
         return dict(zip(self.classes.names, self.counts.astype(int).tolist(), strict=True))
 
     @property

@@ -1,6 +1,6 @@
 """The tasks of cluster-SVM: which parameters give which column, as printed and as they reproduce.
 
-The paper says little about its parameters. Those below were found by search afterwards: evidence of what its
+The paper says little about its parameters. Those below were found by search afterward: evidence of what its
 authors did, not proof. `hidden` is its alpha, the share of hidden labels.
 """
 

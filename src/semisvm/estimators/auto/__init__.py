@@ -21,8 +21,8 @@ from semisvm.estimators.classifier import (
     row_weights,
     winning_codes,
 )
-from semisvm.estimators.costs import read_costs
 from semisvm.estimators.preference._decision import TARGET_CONSTRAINTS, warn_unless_reached
+from semisvm.estimators.problem import read_costs
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.labels import Labels
 from semisvm.shared_docs import with_shared_docs
@@ -51,7 +51,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
     ridge : float, default=0.1
         The ridge of the machines, as a multiple of the mean of the kernel's diagonal. More is smoother.
     prior_strength : float, default=0.5
-        How strongly the weights are pulled towards the ones that the rows suggest without labels. The pull is worth
+        How strongly the weights are pulled toward the ones that the rows suggest without labels. The pull is worth
         about this many labels.
     safe : bool, default=True
         Compare the rows with random ones that have no structure, leave out the kernels whose structure the rows do not
@@ -84,7 +84,7 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
     %(unlabeled)s
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where eigenvectors are found. "cuda" (or "cuda:1") needs an NVIDIA GPU and ``pip install 'semisvm[gpu]'``;
-        "auto" uses it where the CPU would take longer than starting it. Results are the same but for rounding.
+        "auto" uses it where the CPU would take longer than starting it. Results are the same except for rounding.
     random_state : int, RandomState instance or None, default=None
         Makes the choice of rows repeatable where there are more than `max_rows`. Trees have a fixed seed.
     %(verbose)s

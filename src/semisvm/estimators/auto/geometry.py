@@ -100,7 +100,7 @@ def make_geometry(X: Any, weight: np.ndarray, *, is_cosine: bool) -> tuple[Geome
 
 
 def as_rows(X: Any, *, is_cosine: bool, unit: float = 1.0) -> Any:
-    """Dense or CSR rows of float64; of length 1 where the metric is the cosine, but for rows of zeros."""
+    """Dense or CSR rows of float64; of length 1 where the metric is the cosine, except for rows of zeros."""
     X = sparse.csr_matrix(X, dtype=np.float64) if is_sparse_matrix(X) else np.asarray(X, dtype=np.float64)
     X = X if unit == 1 else X / unit
     if not is_cosine:

@@ -25,8 +25,7 @@ from semisvm.estimators.auto.members import FamilyTask, FeatureFamily, KernelAve
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.auto.stacking import FamilySettings, fit_least_squares
 from semisvm.estimators.classifier import finite_scores, refuse_undefined
-from semisvm.estimators.costs import Costs
-from semisvm.estimators.problem import KernelParameters, TrainingProblem
+from semisvm.estimators.problem import Costs, KernelParameters, TrainingProblem
 from semisvm.kernels import Formula
 from semisvm.kernels.sources import cross_kernel
 from semisvm.labels import Labels, encode
@@ -161,7 +160,7 @@ class UnlabeledKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ridge : float, default=0.1
         The ridge of the machines by which the kernels are compared, as a multiple of the mean of the kernel's diagonal.
     prior_strength : float, default=0.5
-        How strongly the weights are pulled towards the ones that the rows suggest without labels.
+        How strongly the weights are pulled toward the ones that the rows suggest without labels.
     safe : bool, default=True
         Leave out the kernels whose structure the rows do not have; see `AutoSVC`.
     metric : {"auto", "euclidean", "cosine"}, default="auto"

@@ -261,7 +261,7 @@ def _grow_on_labels(rows, codes, weight, per_cut, is_random, seed, left, right, 
 
 @jit_late
 def _purity(inside, whole, total):
-    """The sum over both sides of their squared class weights, over their weights: Gini's impurity but for signs."""
+    """The sum over both sides of their squared class weights, over their weights: Gini's impurity except for signs."""
     one, other, weight = 0.0, 0.0, 0.0
     for c in range(inside.shape[0]):
         one += inside[c] ** 2

@@ -60,7 +60,7 @@ class PositiveUnlabeledSVC(BaseSVC):
         together have the price of all labeled positives; a labeled negative has the price C.
     prior : "estimated", float or (float, float), default="estimated"
         The share of positives among the unlabeled rows: a number, or the two numbers it lies between, if it is known
-        from elsewhere. It is not used in training, but for the threshold, and precision is then reported.
+        from elsewhere. It is used for the threshold and not in training, and precision is then reported.
     positive_weight : "auto", "balanced" or float, default="auto"
         The weight of all positives over that of all unlabeled rows. "balanced" is 1. "auto" is the one of 0.06, 0.2,
         0.5 and 1 with the largest out-of-fold AUC of positives against unlabeled rows.

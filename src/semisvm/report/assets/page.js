@@ -2,7 +2,7 @@
 "use strict";
 (function () {
   const drawn = JSON.parse(document.getElementById("drawn").textContent);
-  const INK = "var(--ink)", SOFT = "var(--soft)", BLUE = "var(--blue)", ORANGE = "var(--orange)", GREY = "var(--grey)";
+  const INK = "var(--ink)", SOFT = "var(--soft)", BLUE = "var(--blue)", ORANGE = "var(--orange)", GRAY = "var(--gray)";
   const FONT = {fontFamily: "inherit", fontSize: "12px", overflow: "visible"};
   const UNSEEN = 640;  /* the width of a chart that is printed but was never on screen */
   const rate = (value) => (value === null || value === undefined ? "–" : value.toFixed(3));
@@ -43,7 +43,7 @@
 
   /* Dots with their intervals, one line each, with the name above it; the last or chosen one in color. */
   function drawEstimates(steps, width, from, to, least) {
-    const known = steps.filter((step) => step.value !== null), color = (step) => (step.last ? BLUE : GREY);
+    const known = steps.filter((step) => step.value !== null), color = (step) => (step.last ? BLUE : GRAY);
     return Plot.plot({
       style: FONT, width, height: 34 + 46 * steps.length, marginLeft: 7, marginRight: 14, marginTop: 6, marginBottom: 28,
       x: {domain: [from, to], ticks: width < 250 ? 3 : 5, label: null, tickFormat: short},
@@ -134,7 +134,7 @@
     })).filter((bar) => bar.high > bar.low);
     const groups = [
       ["Labeled rows", [...bars(bins.negative, null, ORANGE), ...bars(bins.positive, bins.negative, BLUE)]],
-      ["Unlabeled rows", bars(bins.unlabeled, null, GREY)],
+      ["Unlabeled rows", bars(bins.unlabeled, null, GRAY)],
     ].filter(([, found]) => found.length);
     return fill(place, (width) => groups.map(([title, found], k) => {
       const cut = state ? state.cut() : null, isLast = k === groups.length - 1;
@@ -155,7 +155,7 @@
 
   /* One line per binary problem, distinguished by color and dashes. */
   function drawRounds(place) {
-    const looks = [[BLUE, null], [ORANGE, "6 3"], [GREY, "2 2"], [INK, "8 3 2 3"]];
+    const looks = [[BLUE, null], [ORANGE, "6 3"], [GRAY, "2 2"], [INK, "8 3 2 3"]];
     fill(place, (full) => drawn.rounds.map((column) => titled(column.name, Plot.plot({
       style: FONT, width: divide(place, full, 150, 4), height: 130, marginLeft: 48, marginRight: 12, marginTop: 10, marginBottom: 24,
       x: {label: null, ticks: 4, tickFormat: (value) => (Number.isInteger(value) ? String(value) : "")},
@@ -202,7 +202,7 @@
           marks: [
             Plot.gridY(d3.range(-3, 4), {stroke: "var(--line)", strokeOpacity: 1}),
             Plot.ruleY([0], {stroke: SOFT, strokeDasharray: "5 4", strokeWidth: 1.5}),
-            Plot.line(points.filter((point) => !point.is), {x: "label", y: "value", z: "k", curve: "step-after", stroke: GREY, strokeWidth: 1.25}),
+            Plot.line(points.filter((point) => !point.is), {x: "label", y: "value", z: "k", curve: "step-after", stroke: GRAY, strokeWidth: 1.25}),
             Plot.line(points.filter((point) => point.is), {x: "label", y: "value", z: "k", curve: "step-after", stroke: BLUE, strokeWidth: 2}),
             Plot.dot(dots, {x: "label", y: "value", fill: BLUE, r: 3.5, stroke: "var(--page)", strokeWidth: 1}),
           ],
@@ -212,7 +212,7 @@
           x: {domain: [0, most], label: null, ticks: 4}, y: {domain: bars.map((bar) => bar.k), type: "band", padding: 0.3, label: null, tickSize: 0, tickFormat: (k) => bars[k].name},
           marks: [
             Plot.gridX({ticks: 4, stroke: "var(--line)", strokeOpacity: 1}),
-            Plot.barX(bars.filter((bar) => bar.length), {x: "length", y: "k", fill: GREY}),
+            Plot.barX(bars.filter((bar) => bar.length), {x: "length", y: "k", fill: GRAY}),
             Plot.text(bars, {x: (bar) => bar.length || 0, y: "k", dx: 6, text: say, textAnchor: "start", fill: INK}),
           ],
         })),
