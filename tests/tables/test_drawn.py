@@ -84,7 +84,7 @@ def test_suggest_says_how_its_rows_were_drawn_and_fit_understands_it(story):
     training = read(story, "data.csv", "more.csv")
     assert (training.n_labeled, int(training.measures.sum())) == (270, 150)
     assert "drawn" not in [name for name, *_ in training.features()]
-    assert any("120 labeled rows were not drawn at random" in note for note in training.notes)
+    assert any("Not drawn at random: 120 labeled rows." in note for note in training.notes)
     for method in ("preference", "supervised", "transductive"):
         fitted = fit_model(training, Settings(min_recall=0.8, **UNTUNED), method=method)
         summary = fitted.model.summary
@@ -157,14 +157,14 @@ def test_a_folder_says_as_files_do_how_many_rows_were_chosen(story, tmp_path, mo
         (folder / name).write_bytes((story / name).read_bytes())
     whole, found = read(story, "data.csv", "more.csv"), read_folder(folder, "kind", positive="bad")
     assert found.notes == whole.notes[1:]  # the first is about rows that occur twice
-    assert found.notes[0].startswith("120 labeled rows were not drawn at random")
+    assert found.notes[0].startswith("Not drawn at random: 120 labeled rows. ")
     assert int((found.codes >= 0).sum()) - int(found.measures.sum()) == 120
     assert found.features() == whole.features()
     (folder / "more.csv").rename(folder / "a.csv")  # not all files have the column of the first
     assert read_folder(folder, "kind", positive="bad").features() == whole.features()
     monkeypatch.setattr("semisvm.tables.fit_folder.MOST_LABELED_KEPT", 100)
     (note,) = read_folder(folder, "kind", positive="bad").notes
-    about, of = map(int, re.match(r"About (\d+) of (\d+) labeled rows were not drawn at random", note).groups())
+    about, of = map(int, re.match(r"Not drawn at random: about (\d+) of (\d+) labeled rows", note).groups())
     assert of == whole.n_labeled
     assert abs(about - 120) < 4 * of * np.sqrt(0.25 / 100)
     with pytest.raises(DataError, match="there is no column 'how'"):
@@ -215,7 +215,7 @@ def test_the_command_takes_the_column_and_the_insistence(story, tmp_path, capsys
     assert "semisvm certify start" in suggested.out
     both = (story / "data.csv", story / "more.csv", "--target", "kind", "--positive", "bad", "--drawn", "drawn")
     done = run("fit", *both, "--out", tmp_path / "c.skops", "--method", "supervised", "--details")
-    assert "120 labeled rows were not drawn at random" in " ".join(done.out.split())
+    assert "Not drawn at random: 120 labeled rows." in " ".join(done.out.split())
 
 
 # the case that the check was made for: suggested rows that are taken for a random sample

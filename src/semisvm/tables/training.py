@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semisvm.errors import DataError, fault
+from semisvm.errors import DataError, counted, fault
 from semisvm.estimators import Method
 from semisvm.labels import encode
 from semisvm.matrices import is_sparse_matrix
@@ -304,8 +304,9 @@ def say_chosen(n_chosen: int, n_seen: int, n_labeled: int) -> list[str]:
     """Say how many of `n_labeled` labeled rows were not drawn at random, where `n_chosen` of `n_seen` were not."""
     if not n_chosen:
         return []
-    n = f"{n_chosen}" if n_seen == n_labeled else f"About {round(n_labeled * n_chosen / n_seen):,} of {n_labeled:,}"
+    n = counted(n_chosen, "labeled row")
+    if n_seen < n_labeled:
+        n = f"about {round(n_labeled * n_chosen / n_seen):,} of {counted(n_labeled, 'labeled row')}"
     return [
-        f"{n} labeled rows were not drawn at random: they train, but no threshold is set on them and nothing is "
-        "measured on them."
+        f"Not drawn at random: {n}. Such rows train, but no threshold is set on them and nothing is measured on them."
     ]
