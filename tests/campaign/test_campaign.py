@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from every_estimator import each_case, few_labels
 from semisvm import Campaign, PreferenceSVC, SupervisedSVC, ThresholdClassifier, load, save
 from semisvm.campaign.draws import hash_rows
+from semisvm.errors import DataError
 
 TARGETS = [
     {"min_precision": 0.7},
@@ -443,6 +444,20 @@ def test_files_that_are_not_campaigns_are_refused(tmp_path):
     path.write_text(json.dumps(content))
     with pytest.raises(ValueError, match="its digest is wrong"):
         Campaign.load(path)
+
+
+@pytest.mark.posix
+def test_a_campaign_is_written_as_other_files_are(tmp_path):
+    """A link stays a link, what a killed run left behind is deleted, and a place that can't be written to is named."""
+    campaign = Campaign(np.linspace(0, 1, 50), min_precision=0.8)
+    link, left = tmp_path / "link.campaign", tmp_path / ".real.campaign.999999999.unfinished"
+    link.symlink_to(tmp_path / "real.campaign")
+    left.write_text("half")
+    assert campaign.save(link) == link
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.campaign", "real.campaign"]
+    assert link.is_symlink()
+    with pytest.raises(DataError, match="there is no folder"):
+        campaign.save(tmp_path / "none" / "c.campaign")
 
 
 def test_any_changed_character_of_the_file_is_noticed(tmp_path):

@@ -302,10 +302,10 @@ def test_a_store_of_solves_needs_the_rows_in_memory(model):
 def test_bad_rows_are_refused_by_column():
     X, y = blobs(300, 2)
     X[7, 2] = np.nan
-    with pytest.raises(ValueError, match="Column 2 has 1 values that are missing"):
+    with pytest.raises(ValueError, match="Column 2 has 1 value missing"):
         SupervisedSVC(kernel="linear").fit(lazy(X), y)
     X[7, 2] = 0
-    with pytest.raises(ValueError, match="sample_weight has 1 values that are negative"):
+    with pytest.raises(ValueError, match="sample_weight has 1 value negative"):
         SupervisedSVC(kernel="linear").fit(lazy(X), y, sample_weight=np.where(np.arange(300) == 4, -1.0, 1.0))
     with pytest.raises(ValueError, match="y is missing"):
         SupervisedSVC(kernel="linear").fit(lazy(X), None)

@@ -84,7 +84,7 @@ def test_suggest_says_how_its_rows_were_drawn_and_fit_understands_it(story):
     training = read(story, "data.csv", "more.csv")
     assert (training.n_labeled, int(training.measures.sum())) == (270, 150)
     assert "drawn" not in [name for name, *_ in training.features()]
-    assert any("120 labeled rows were not drawn at random" in note for note in training.notes)
+    assert any("Not drawn at random: 120 labeled rows." in note for note in training.notes)
     for method in ("preference", "supervised", "transductive"):
         fitted = fit_model(training, Settings(min_recall=0.8, **UNTUNED), method=method)
         summary = fitted.model.summary
@@ -174,7 +174,7 @@ def test_the_command_takes_the_column_and_the_insistence(story, tmp_path, capsys
     assert "semisvm certify start" in suggested.out
     both = (story / "data.csv", story / "more.csv", "--target", "kind", "--positive", "bad", "--drawn", "drawn")
     done = run("fit", *both, "--out", tmp_path / "c.skops", "--method", "supervised", "--details")
-    assert "120 labeled rows were not drawn at random" in " ".join(done.out.split())
+    assert "Not drawn at random: 120 labeled rows." in " ".join(done.out.split())
 
 
 # the case that the check was made for: suggested rows that are taken for a random sample

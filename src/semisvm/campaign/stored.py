@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zlib
 from collections.abc import Iterable
 from importlib import import_module
@@ -25,6 +24,8 @@ from semisvm.decision import Target
 from semisvm.decision.betting import SamplingClaim
 from semisvm.decision.checks import check_scores
 from semisvm.decision.sampling_plan import SamplingPlan
+from semisvm.disk import whole_file
+from semisvm.errors import counted
 
 CAMPAIGN_KIND = "semisvm campaign"
 CAMPAIGN_VERSION = 1
@@ -238,7 +239,8 @@ class StoredCampaign:
             )
 
     def __repr__(self) -> str:
-        return f"<Campaign {len(self.ledger)}: {self.target}, {self.n_labels} labels of {self.n_rows:,} rows>"
+        told = f"{counted(self.n_labels, 'label')} of {counted(self.n_rows, 'row')}"
+        return f"<Campaign {len(self.ledger)}: {self.target}, {told}>"
 
 
 def pool_scores(scores: ArrayLike) -> np.ndarray:
@@ -262,15 +264,9 @@ def _version_of(path: Path) -> tuple[Any, ...]:
 
 def write_campaign(content: dict[str, Any], path: Path) -> None:
     """Write a campaign; the file is complete or stays as it was."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     plain = json.loads(json.dumps(content, allow_nan=False))  # as it will be read
-    try:
+    with whole_file(path, force=True) as unfinished:
         unfinished.write_text(json.dumps(plain | {"sha256": digest_of_content(plain)}), encoding="utf-8")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def read_campaign(path: str | Path) -> dict[str, Any]:

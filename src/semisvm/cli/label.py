@@ -76,7 +76,7 @@ def label_command(
 
     The target is the one that the model was fitted for, or the one given here. It is fixed when the campaign begins.
     """
-    from semisvm.tables.disk import check_can_write
+    from semisvm.disk import check_can_write
     from semisvm.tables.label import open_session
 
     screen = Screen()

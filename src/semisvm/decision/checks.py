@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from semisvm.errors import counted
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
@@ -43,9 +45,13 @@ def check_scores_and_sign(scores: ArrayLike, sign: ArrayLike) -> tuple[Floats, B
         found = labels[strange][0]
         raise ValueError(f"sign must be +1 or -1 on every row, found {found}; leave unlabeled rows out.")
     if not positive.any():
-        raise ValueError(f"no positive among the {vector.size} rows: recall and F are undefined without one.")
+        raise ValueError(
+            f"no positive among the {counted(vector.size, 'row')}: recall and F are undefined without one."
+        )
     if positive.all():
-        raise ValueError(f"no negative among the {vector.size} rows: no threshold can be judged without one.")
+        raise ValueError(
+            f"no negative among the {counted(vector.size, 'row')}: no threshold can be judged without one."
+        )
     return vector, positive
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.decision import Estimate
-from semisvm.errors import DataError, fault
+from semisvm.errors import DataError, counted, fault
 from semisvm.estimators import METHODS, NAMES, find_method
 from semisvm.tables.encode import STANDARD
 from semisvm.tables.held_out import (
@@ -114,7 +114,8 @@ class Comparison:
         """Say why the chosen method was chosen."""
         best, chosen = self.best, self.chosen
         if best is chosen:
-            return f"It has the best {self.measure} of {len(self.entries)} methods compared ({self._show(best)})."
+            compared = counted(len(self.entries), "method")
+            return f"It has the best {self.measure} of {compared} compared ({self._show(best)})."
         if chosen.method.name == self.preferred:
             return (
                 f"It is the default, which is left only for a method that is better by more than two standard errors "

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.errors import DataError
+from semisvm.errors import DataError, counted
 from semisvm.estimators import METHODS, Method, find_method
 from semisvm.matrices import is_sparse_matrix
 from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample, labeled_fold_scores
@@ -92,7 +92,8 @@ class Stages:
             self.why_no_bench = str(error)
         if self.bench is not None and training.n_unlabeled > most_unlabeled:
             self.notes.append(
-                f"Methods were compared and audited with {most_unlabeled} of {training.n_unlabeled} unlabeled rows, "
+                f"Methods were compared and audited with {most_unlabeled:,} of "
+                f"{counted(training.n_unlabeled, 'unlabeled row')}, "
                 "drawn at random; the model itself was fitted to all."
             )
 

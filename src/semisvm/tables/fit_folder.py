@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.disk import whole_file
 from semisvm.dual import Status
-from semisvm.errors import DataError, RowsLostError, fault
+from semisvm.errors import DataError, RowsLostError, counted, fault
 from semisvm.estimators import Method, find_method
 from semisvm.primal import PrimalSolution
 from semisvm.tables.classes import label_texts, one_spelling, settle_classes
 from semisvm.tables.column_facts import ColumnFacts
 from semisvm.tables.compare import compare_methods
-from semisvm.tables.disk import whole_file
 from semisvm.tables.fit import AUTO, Fitted, Stages, fit_model
 from semisvm.tables.folders import Survey, SurveyPlan, files_of, join_frames, survey_file, with_kinds
 from semisvm.tables.held_out import BASELINE
@@ -113,7 +113,7 @@ def read_folder(
     encoder = make_encoder(columns, counts, medians)
     if found.n_without_target:
         about["notes"].append(
-            f"{found.n_without_target} files have no column {target!r}: their rows count as unlabeled."
+            f"The rows of {counted(found.n_without_target, 'file')} without a column {target!r} count as unlabeled."
         )
     heights = dict(found.files)
     coder = RowCoder(encoder, classes, target, unlabeled, same)
@@ -261,9 +261,9 @@ def describe_folder(training: FolderTraining) -> str:
     """Say what was read, and how a model of it is made."""
     assert training.pool is not None
     n_workers = training.pool.workers.n_workers
-    by = f"read by {n_workers} workers" if n_workers else "read one after the other"
-    n_files = len(training.pool.files)
+    by = f"read by {counted(n_workers, 'worker')}" if n_workers else "read one after the other"
+    files = counted(len(training.pool.files), "file")
     return (
-        f"{n_files} files with {training.n_rows:,} rows, {training.n_labeled:,} of them labeled, {by}. "
+        f"{files} with {counted(training.n_rows, 'row')}, {training.n_labeled:,} of them labeled, {by}. "
         "Linear machines learn from all rows in the primal form: memory does not grow with their number."
     )

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semisvm.errors import fault
+from semisvm.disk import open_stream
+from semisvm.errors import counted, fault
 from semisvm.tables.classes import label_texts, unmark
 from semisvm.tables.column_facts import DATES, KIND_OF_LETTER, NUMBERS, TEXT, ColumnFacts, facts_of
 from semisvm.tables.columns import as_text, refuse_large
-from semisvm.tables.disk import open_stream
 from semisvm.tables.formats import open_parquet
 from semisvm.tables.read import Chunk, RowReader, open_rows
 
@@ -51,7 +51,7 @@ def files_of(path: Path) -> list[Path]:
         raise fault(path, "the folder holds no table", remedy)
     found = [file for file in files if not _is_empty(file)]
     if not found:
-        raise fault(path, f"none of its {len(files)} files has a row", "Give a folder with rows")
+        raise fault(path, f"none of its files has a row ({counted(len(files), 'file')})", "Give a folder with rows")
     return found
 
 

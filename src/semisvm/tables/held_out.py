@@ -35,6 +35,7 @@ from sklearn.base import clone
 
 from semisvm.decision import Estimate, OperatingPoint
 from semisvm.decision.checks import cost_matrix
+from semisvm.errors import counted
 from semisvm.estimators import Method
 from semisvm.model_selection import SemiSupervisedKFold, cross_fit
 from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows, sets_thresholds
@@ -111,8 +112,8 @@ def make_bench(
     if rarest < 2:
         rare = labels.categories[int(np.argmin(counts))]
         if (codes >= 0).sum() > measures.sum():
-            why = f"class {rare!r} has {rarest} labeled rows drawn at random, and errors are counted on such rows only"
-            raise ValueError(why)
+            own = counted(rarest, "labeled row")
+            raise ValueError(f"class {rare!r} has {own} drawn at random, and errors are counted on such rows only")
         raise ValueError(f"class {rare!r} has a single labeled row, so none of its rows can be held out")
     splitter = SemiSupervisedKFold(min(N_COMPARISON_FOLDS, rarest), shuffle=True, random_state=seed)
     # For the splitter, labels that measure nothing are unlabeled rows: they are in every training part.

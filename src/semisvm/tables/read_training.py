@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.errors import DataError, fault
+from semisvm.errors import DataError, counted, fault
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import label_texts, settle_classes, settle_spelling, unmark
 from semisvm.tables.column_facts import ColumnFacts, facts_of
@@ -91,13 +91,13 @@ def read_training(
         keys = pandas.util.hash_pandas_object(frame, index=False).to_numpy()
         again = (codes < 0) & np.isin(keys, keys[codes >= 0])
         if again.any():
-            notes.append(f"{int(again.sum())} unlabeled rows occur again with a label and are used once.")
+            notes.append(f"Used once: {counted(int(again.sum()), 'unlabeled row')} that occur again with a label.")
             frame, codes, at_random = frame[~again].reset_index(drop=True), codes[~again], at_random[~again]
     n_chosen = int(((codes >= 0) & ~at_random).sum())
     if n_chosen:
         notes.append(
-            f"{n_chosen} labeled rows were not drawn at random: they train, but no threshold is set on them and "
-            "nothing is measured on them."
+            f"Not drawn at random: {counted(n_chosen, 'labeled row')}. Such rows train, but no threshold is set on "
+            "them and nothing is measured on them."
         )
     facts = {str(name): facts_of(frame[name], decimal) for name in frame.columns if name not in drop}
     columns, about = settle_features(first.path, facts, wanted, decimal, drop)
@@ -227,7 +227,7 @@ def _read_matrices(
             raise fault(file.path, f"a table, where {first.path.name} is a file of bare numbers", "Convert one of them")
         for chunk in file.chunks():
             if parts and not is_sparse_matrix(chunk.X) and chunk.X.shape[1] != parts[0].shape[1]:
-                reason = f"{chunk.X.shape[1]} features where {first.path.name} has {parts[0].shape[1]}"
+                reason = f"{counted(chunk.X.shape[1], 'feature')} where {first.path.name} has {parts[0].shape[1]}"
                 raise fault(file.path, reason, "Give rows of the same features")
             parts.append(chunk.X)
             has_labels = chunk.y is not None and file not in unlabeled_files
