@@ -168,7 +168,10 @@ def folder_digest(path: Path) -> str:
 
 @dataclass(frozen=True)
 class SurveyPlan:
-    """What to look for: the target and the mark of unlabeled rows, the features, sizes of the samples."""
+    """What to look for: the target and the mark of unlabeled rows, the features, sizes of the samples.
+
+    `optional` are columns that not all files need to have; where one is missing, its cells are empty.
+    """
 
     target: str
     unlabeled: str | None
@@ -177,6 +180,7 @@ class SurveyPlan:
     decimal: str | None
     most_labeled: int
     most_unlabeled: int
+    optional: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -240,7 +244,8 @@ def survey_file(path: Path, plan: SurveyPlan) -> Survey:
     """Look through one file."""
     rows = open_rows(path)
     for name in plan.names:
-        require_column(rows, name, plan.first)
+        if name not in plan.optional:
+            require_column(rows, name, plan.first)
     chunks = rows.chunks(only=frozenset({*plan.names, plan.target}))
     found = reduce(Survey.merged, (_survey_chunk(path, chunk, plan) for chunk in chunks))
     has_target = plan.target in (rows.names or ())
@@ -250,8 +255,9 @@ def survey_file(path: Path, plan: SurveyPlan) -> Survey:
 def _survey_chunk(path: Path, chunk: Chunk, plan: SurveyPlan) -> Survey:
     import pandas
 
-    frame = chunk.frame
-    assert frame is not None
+    assert chunk.frame is not None
+    empty = pandas.Series(None, index=chunk.frame.index, dtype="str")
+    frame = chunk.frame.assign(**{name: empty for name in plan.optional if name not in chunk.frame.columns})
     texts = np.array(texts_of_labels(frame, plan.target, plan.unlabeled), dtype=object)
     facts = {name: ColumnFacts() for name in plan.names}
     kinds: dict[str, tuple[str, Path]] = {}

@@ -23,7 +23,7 @@ from semisvm.tables.column_facts import ColumnFacts, facts_of
 from semisvm.tables.columns import TRUTH_WORDS, Column, Type, parse_types, remark_on, settle_columns
 from semisvm.tables.folders import join_frames
 from semisvm.tables.read import RowReader, open_rows
-from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
+from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways, say_chosen
 
 LIBSVM_MARK = "0"
 
@@ -65,12 +65,7 @@ def read_training(
     if target is not None:
         first.require(target)
     target, wanted = check_request(first, first.path, target, drop, types or {}, decimal)
-    if drawn is not None and not any(file.names is not None and drawn in file.names for file in files):
-        first.require(drawn)
-    if drawn == target:
-        raise fault(first.path, f"the column {target!r} is the target", "Name another column in `drawn`")
-    # A column that the user drops or gives a type is not one that says how rows were drawn.
-    ways = [name for name in DRAWN_COLUMNS if name not in {target, *drop, *wanted}] if drawn is None else [drawn]
+    ways = columns_of_ways(files, drawn, {target, *drop, *wanted}, target)
     # Columns that are dropped are read: they tell different rows of two files from equal ones.
     unread = {name for name in drop if not first.may_read(name)}
     parts = [_read_table(first, None, target, ways, unread, must_be=drawn is not None)]
@@ -94,11 +89,8 @@ def read_training(
             notes.append(f"Used once: {counted(int(again.sum()), 'unlabeled row')} that occur again with a label.")
             frame, codes, at_random = frame[~again].reset_index(drop=True), codes[~again], at_random[~again]
     n_chosen = int(((codes >= 0) & ~at_random).sum())
-    if n_chosen:
-        notes.append(
-            f"Not drawn at random: {counted(n_chosen, 'labeled row')}. Such rows train, but no threshold is set on "
-            "them and nothing is measured on them."
-        )
+    n_labeled = int((codes >= 0).sum())
+    notes += say_chosen(n_chosen, n_labeled, n_labeled)
     facts = {str(name): facts_of(frame[name], decimal) for name in frame.columns if name not in drop}
     columns, about = settle_features(first.path, facts, wanted, decimal, drop)
     return Training(
@@ -134,6 +126,21 @@ def check_request(
     if target in drop:
         raise fault(path, f"the column {target!r} is the target and can't be left out", "Drop another column")
     return target, parse_types(types)
+
+
+def columns_of_ways(files: Sequence[RowReader], drawn: str | None, taken: Collection[str], target: str) -> list[str]:
+    """Return the columns that may say how rows were drawn: the one that is asked for, or those of the usual names.
+
+    A column that is `taken`, because the user drops it or gives it a type, is none of them.
+    """
+    there = {name for file in files for name in file.names or ()}
+    if drawn is None:
+        return [name for name in DRAWN_COLUMNS if name in there and name not in taken]
+    if drawn not in there:
+        files[0].require(drawn)
+    if drawn == target:
+        raise fault(files[0].path, f"the column {target!r} is the target", "Name another column in `drawn`")
+    return [drawn]
 
 
 @dataclass
