@@ -71,7 +71,7 @@ def serve(tmp_path, monkeypatch):
         monkeypatch.setitem(datasets.catalog(), "small", small)
         rows = csr_matrix(recorded) if download.layout == "svmlight" else recorded
         contents = hash_contents(RawSet(rows, np.array(labels)))
-        monkeypatch.setattr(named, "checksums", lambda: {"small.dat": ("0" * 64, contents)})
+        monkeypatch.setattr(datasets, "checksums", lambda: {"small.dat": ("0" * 64, contents)})
         return requested
 
     yield start
