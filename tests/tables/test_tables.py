@@ -379,6 +379,28 @@ def test_a_word_that_seems_to_mark_unlabeled_rows_is_not_taken_for_a_class_in_si
     assert read_training([path], "y", unlabeled="").classes.names == tuple(sorted(["no", "yes", mark]))
 
 
+@pytest.mark.parametrize("mark", ["?", "-", ".", "\\N"])
+def test_a_mark_beside_empty_cells_is_not_taken_for_a_class_in_silence(tmp_path, mark):
+    labels = ["yes", "no", mark, ""] * 10
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{k % 7},{label}\n" for k, label in enumerate(labels)))
+    said = re.escape(f"has 10 empty cells, and {mark!r} in 10 of 40. Set `unlabeled` to {mark!r} if")
+    with pytest.raises(DataError, match=said):
+        read_training([path], "y")
+    assert read_training([path], "y", unlabeled=mark).n_unlabeled == 20
+    assert len(read_training([path], "y", unlabeled="").classes.names) == 3
+
+
+def test_labels_that_are_long_numbers_keep_all_their_digits(tmp_path):
+    first, second = 10**17, 10**17 + 1
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{k % 7},{[first, second, ''][k % 3]}\n" for k in range(40)))
+    found = read_training([path], "y")
+    assert found.classes.names == (str(first), str(second))
+    assert np.bincount(found.codes + 1).tolist() == [13, 14, 13]
+    assert found.classes.codes_of([f"+{first}", f"{second}"]).tolist() == [0, 1]
+
+
 # ---- tables as people have them ----
 
 
