@@ -673,3 +673,20 @@ def test_what_a_preference_svc_knows_of_its_scores_shows_where_to_look():
     )
     blind = Campaign(model.decision_function(rest), min_precision=0.8, seed="1b")
     assert campaign.prices().as_dict() == told.prices().as_dict() != blind.prices().as_dict()
+
+
+def test_two_programs_do_not_overwrite_each_others_answers(tmp_path):
+    path = Campaign(np.arange(40.0), min_precision=0.9).save(tmp_path / "c.campaign")
+    one, other = Campaign.load(path), Campaign.load(path)
+    one.tell(one.draw(1), [1])
+    one.save(path)
+    other.tell(other.draw(2)[1:], [1])
+    with pytest.raises(ValueError, match=r"c\.campaign: another program has saved this campaign meanwhile"):
+        other.save(path)
+    assert Campaign.load(path).answers == one.answers
+    other.save(tmp_path / "another.campaign")
+    one.tell(one.draw(1), [1])
+    one.save(path)
+    path.unlink()
+    one.save(path)  # nothing would be lost
+    assert Campaign.load(path).n_labels == 2

@@ -1,13 +1,18 @@
 """The first screen: short, plain, and it says it where a model is of no use."""
 
+import io
 import re
 from dataclasses import replace
 
+import click
 import numpy as np
 import pytest
+from rich.console import Console
 
 from killed_fits import training
 from semisvm import primal
+from semisvm.cli.commands import commands
+from semisvm.cli.screen import show_first
 from semisvm.decision import Target, measure
 from semisvm.report import render_page
 from semisvm.tables.first_screen import MOST_WORDS_SHOWN, first_screen
@@ -74,6 +79,15 @@ def test_the_top_of_the_report_has_the_same_words():
     for line in first_screen(summary).lines:
         assert line.replace("'", "&#39;") in page
     assert page.index("Looking for: spam") < page.index("Where the gain comes from")
+
+
+def test_a_command_to_run_next_is_one_line_in_a_narrow_terminal():
+    console = Console(width=40, file=io.StringIO(), force_terminal=True, no_color=True, highlight=False)
+    with click.Context(commands):
+        show_first(console, make_summary(*draw()), "models/spam.skops", "data/of/march/mails.csv")
+    lines = console.file.getvalue().splitlines()
+    assert lines[-1].endswith("semisvm suggest models/spam.skops data/of/march/mails.csv")
+    assert max(len(line) for line in lines[:-1] if "\033" not in line) <= 40
 
 
 def test_a_chance_is_told_in_tens():

@@ -150,7 +150,8 @@ def show_first(console: Console, summary: FitSummary, model: str, data: str) -> 
     style = "red" if found.status in ("useless", "missed") else "bold"
     console.print(f"[{style}]{escape(first)}[/]")
     for line in rest:
-        console.print(escape(with_flags(line)))
+        # A command to copy stays in one piece: the terminal breaks the line, and not the command.
+        console.print(escape(with_flags(line)), soft_wrap=line.startswith("Next"))
 
 
 def show_columns(console: Console, summary: FitSummary) -> None:

@@ -41,8 +41,9 @@ __all__ = [
     "solve_primal",
 ]
 
-FEW_SPARSE_ROWS = 1_000  # for so many Newton's method solves its system exactly, whatever the number of features
+FEW_WIDE_ROWS = 1_000  # sparse or wide: Newton's method solves the systems of so many exactly
 FEW_DIGITS = 1e-4
+SIZE_PER_EPOCH = 10  # epochs for each so many rows or features, the fewer: they cost as much as exact Newton steps
 MOST_IN_USE = 0.7  # where fewer rows have a price, they are solved apart from the others
 
 
@@ -146,16 +147,25 @@ def _solve_used(problem: PrimalProblem, start: PrimalSolution | None, limits: di
 
 
 def _solve(problem: PrimalProblem, start: PrimalSolution | None, limits: dict[str, Any]) -> PrimalSolution:
-    from semisvm.primal.newton import solve_newton
+    from semisvm.primal.newton import MOST_EXACT, solve_newton
+    from semisvm.primal.passes import FULL, curvature_kind
 
-    rows = problem.rows
+    rows, watcher = problem.rows, Watcher(**limits)
     # A first solve to few digits: that is what the squared hinge has coordinate descent for.
-    is_suited = not problem.is_squared or (start is None and limits["tol"] >= FEW_DIGITS)
-    if is_suited and rows.is_sparse and isinstance(rows, MemoryRows) and rows.n_rows > FEW_SPARSE_ROWS:
-        from semisvm.primal.descent import solve_descent
+    is_suited = not problem.is_squared or (start is None and watcher.tol >= FEW_DIGITS)
+    is_suited &= isinstance(rows, MemoryRows) and rows.n_rows > FEW_WIDE_ROWS and curvature_kind(rows) != FULL
+    was_given_up = start is not None and start.beta is None and not rows.is_sparse
+    if not is_suited or was_given_up:
+        return solve_newton(problem, start, watcher)
+    from semisvm.primal.descent import solve_descent
 
-        return solve_descent(problem, start, Watcher(**limits))
-    return solve_newton(problem, start, Watcher(**limits))
+    size = min(rows.n_rows, rows.n_features)
+    budget = np.inf if rows.is_sparse or size > MOST_EXACT else size / SIZE_PER_EPOCH
+    found = solve_descent(problem, start, watcher, budget)
+    if found.status is not Status.STALLED:
+        return found
+    exact = solve_newton(problem, found, watcher)
+    return replace(exact, seconds=found.seconds + exact.seconds)
 
 
 def _solve_one_sided(problem: PrimalProblem, prices: GivenPrices) -> PrimalSolution:

@@ -197,6 +197,7 @@ class LabelSession:
         self._numbers = file_rows(campaign)
         self._cells: dict[int, dict[str, Any]] = {}
         self._postponed: list[int] = []
+        self.failure: Exception | None = None  # why an answer could not be saved: the session is over then
 
     @property
     def classes(self) -> list[str]:
@@ -233,7 +234,7 @@ class LabelSession:
         """
         self._require_asked(place)
         self.campaign.tell(place, label)
-        self.campaign.save(self.state)
+        self._save()
 
     def postpone(self, place: int) -> None:
         """Ask about another row first. The row stays in its place of the random order and comes back."""
@@ -245,7 +246,7 @@ class LabelSession:
         if not self.campaign.answers:
             return False
         self.campaign.withdraw(next(reversed(self.campaign.answers)))
-        self.campaign.save(self.state)
+        self._save()
         self._postponed = []
         return True
 
@@ -266,6 +267,13 @@ class LabelSession:
         return LabelProgress(
             n, unknown, verdict.n_corrections, verdict.certified, bool(self.campaign.answers), told, verdict.reason
         )
+
+    def _save(self) -> None:
+        try:
+            self.campaign.save(self.state)
+        except (OSError, ValueError) as error:
+            self.failure = error
+            raise
 
     def _require_asked(self, place: int) -> None:
         asked = self.row()
