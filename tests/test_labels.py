@@ -179,7 +179,7 @@ def test_each_way_out_that_the_refusal_names_works():
         ([], -1, "no labeled row"),
         ([1, 1, 1], -1, "only one class, 1 "),
         ([1, np.nan, 1], -1, "only one class, 1.0 "),
-        (["spam", "", "spam"], -1, r"only one class, 'spam' \(2 labeled rows; 1 unlabeled"),
+        (["spam", "", "spam"], -1, r"only one class, 'spam' \(2 with a label, 1 unlabeled"),
         ([True, False], 0, "only one class, True"),
         ([0.1, 0.7, 0.3], -1, "Unknown label type: continuous"),
         ([0.5, None, 1], -1, "Unknown label type: continuous"),
@@ -209,7 +209,7 @@ def test_what_cannot_be_learned_from_is_refused_with_a_reason(y, marker, message
 
 def test_the_length_must_be_that_of_X():
     assert encode([0, 1, -1], n_rows=3).codes.size == 3
-    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: X has 4 rows and y has 3\."):
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: 4 in X and 3 in y\."):
         encode([0, 1, -1], n_rows=4)
 
 

@@ -76,6 +76,11 @@ def suggest(wanted: str, there: Iterable[str]) -> str:
     return f"Perhaps {close} is meant; {listed}" if close else listed[0].upper() + listed[1:]
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a number of things in words: "1 row", "2,000 rows", "3 classes"."""
+    return f"{n:,} {noun}" + ("" if n == 1 else "es" if noun.endswith("s") else "s")
+
+
 def shorten(cell: str) -> str:
     """Quote a cell for a message; a long one is cut."""
     return repr(cell if len(cell) <= WIDEST_CELL else cell[: WIDEST_CELL - 3] + "...")

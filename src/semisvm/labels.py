@@ -150,7 +150,7 @@ def find_labeled(y: Any, *, unlabeled: Any = -1, n_rows: int | None = None) -> n
 def _check_length(n_labels: int, n_rows: int | None) -> None:
     if n_rows is not None and n_rows != n_labels:
         raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows and y has {n_labels}."
+            f"Found input variables with inconsistent numbers of samples: {n_rows} in X and {n_labels} in y."
         )
 
 
@@ -309,7 +309,7 @@ def _check_classes(classes: np.ndarray, codes: np.ndarray, *, marker: Any, n_unl
     if len(classes) < fewest:
         remedy = ", or use PositiveUnlabeledSVC: it learns from one class and unlabeled rows" if n_unlabeled else ""
         raise ValueError(
-            f"y has labeled rows of only one class, {classes.tolist()[0]!r} ({len(codes)} labeled rows; "
+            f"y has labeled rows of only one class, {classes.tolist()[0]!r} ({len(codes)} with a label, "
             f"{n_unlabeled} unlabeled by {marked_by}). Label at least one row of another class{remedy}."
         )
     # All that scikit-learn could say of codes is that they are too many; floats were checked before they were sorted.

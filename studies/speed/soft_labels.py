@@ -24,8 +24,8 @@ from semisvm.estimators.class_shares import rank_rows
 from semisvm.estimators.preference._cross import SUPERVISED_CANDIDATE, CrossFitted
 from semisvm.estimators.preference._learner import ALL_LABELS, Learner
 from semisvm.estimators.preference._plan import POOL_SIZE, draw_folds
-from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import kernel_rows, make_formula
+from semisvm.primal import hinge_problem
 from studies.harness.machine import describe_session
 from studies.harness.records import Journal, cell_key, done_keys, read_records
 from studies.harness.tables import markdown_table

@@ -18,7 +18,7 @@ from semisvm.estimators.auto.geometry import as_rows, median_distance2, squared_
 from semisvm.estimators.auto.library import Coordinates, KernelLibrary, make_library
 from semisvm.estimators.auto.members import KernelAverage, fit_average
 from semisvm.estimators.auto.stacking import FamilySettings
-from semisvm.estimators.costs import Costs
+from semisvm.estimators.problem import Costs
 from semisvm.labels import Labels
 
 

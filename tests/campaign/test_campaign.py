@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from every_estimator import each_case, few_labels
 from semisvm import Campaign, PreferenceSVC, SupervisedSVC, ThresholdClassifier, load, save
 from semisvm.campaign.draws import hash_rows
+from semisvm.errors import DataError
 
 TARGETS = [
     {"min_precision": 0.7},
@@ -445,6 +446,20 @@ def test_files_that_are_not_campaigns_are_refused(tmp_path):
         Campaign.load(path)
 
 
+@pytest.mark.posix
+def test_a_campaign_is_written_as_other_files_are(tmp_path):
+    """A link stays a link, what a killed run left behind is deleted, and a place that can't be written to is named."""
+    campaign = Campaign(np.linspace(0, 1, 50), min_precision=0.8)
+    link, left = tmp_path / "link.campaign", tmp_path / ".real.campaign.999999999.unfinished"
+    link.symlink_to(tmp_path / "real.campaign")
+    left.write_text("half")
+    assert campaign.save(link) == link
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.campaign", "real.campaign"]
+    assert link.is_symlink()
+    with pytest.raises(DataError, match="there is no folder"):
+        campaign.save(tmp_path / "none" / "c.campaign")
+
+
 def test_any_changed_character_of_the_file_is_noticed(tmp_path):
     """One answer more or less would be another proof; a file of an earlier version has no digest, and is read."""
     campaign = Campaign(np.linspace(0, 1, 50), min_precision=0.6, seed="00")
@@ -658,3 +673,20 @@ def test_what_a_preference_svc_knows_of_its_scores_shows_where_to_look():
     )
     blind = Campaign(model.decision_function(rest), min_precision=0.8, seed="1b")
     assert campaign.prices().as_dict() == told.prices().as_dict() != blind.prices().as_dict()
+
+
+def test_two_programs_do_not_overwrite_each_others_answers(tmp_path):
+    path = Campaign(np.arange(40.0), min_precision=0.9).save(tmp_path / "c.campaign")
+    one, other = Campaign.load(path), Campaign.load(path)
+    one.tell(one.draw(1), [1])
+    one.save(path)
+    other.tell(other.draw(2)[1:], [1])
+    with pytest.raises(ValueError, match=r"c\.campaign: another program has saved this campaign meanwhile"):
+        other.save(path)
+    assert Campaign.load(path).answers == one.answers
+    other.save(tmp_path / "another.campaign")
+    one.tell(one.draw(1), [1])
+    one.save(path)
+    path.unlink()
+    one.save(path)  # nothing would be lost
+    assert Campaign.load(path).n_labels == 2

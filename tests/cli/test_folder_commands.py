@@ -213,7 +213,7 @@ def test_a_folder_without_labels_or_with_odd_files_is_refused(table, tmp_path, c
     write_parts(frame, tmp_path / "odd", 2)
     frame[:50].drop(columns="kind").to_parquet(tmp_path / "odd" / "part-9.parquet")
     _, model = fit(capsys, tmp_path / "odd", tmp_path / "m.skops", "--method", "supervised", "--C", "0.3")
-    assert "1 files have no column 'kind'" in " ".join(model.summary.notes)
+    assert "The rows of 1 file without a column 'kind' count as unlabeled." in " ".join(model.summary.notes)
 
 
 def test_a_missing_dask_is_said(table, tmp_path, capsys, monkeypatch):

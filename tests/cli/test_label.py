@@ -18,7 +18,7 @@ from browser import CONTRAST, UNNAMED
 from command_line import copy_fitted_mails, run_command, write_messy
 from semisvm import load
 from semisvm.campaign import Campaign
-from semisvm.cli.label import LabelServer, ask_in_terminal, printable
+from semisvm.cli.label import LabelServer, ask_in_terminal, printable, serve_page
 from semisvm.tables.label import StaleRowError, open_session
 
 PHONE = {"width": 390, "height": 844}
@@ -249,7 +249,8 @@ def test_the_page_is_for_whoever_knows_the_token_on_this_machine(served):
     assert served.server_address[0] == "127.0.0.1"
     assert len(served.token) >= 30
     assert ask(served)[0] == 200
-    for path in ("/", "/session", f"/{served.token[:-1]}x/session", f"/{served.token}/other", f"/{served.token}x/"):
+    wrong = served.token[:-1] + ("y" if served.token.endswith("x") else "x")
+    for path in ("/", "/session", f"/{wrong}/session", f"/{served.token}/other", f"/{served.token}x/"):
         status, text, _ = ask(served, path=path)
         assert (status, text) == (404, "Not Found")
     assert ask(served, Host="evil.example:80")[0] == 404
@@ -284,6 +285,19 @@ def test_a_second_click_answers_nothing(served):
     assert ask(served, "POST", body=click | {"place": True})[0] == 409
     assert ask(served, "POST", body=click | {"place": json.loads(text)["row"]["place"], "label": "spma"})[0] == 409
     assert len(served.session.campaign.answers) == 1
+
+
+def test_two_sessions_at_once_lose_no_answer_and_the_second_says_so(served, mails):
+    folder, _ = mails
+    other = open_session(folder / "spam.skops", folder / "mails.csv", folder / "a.campaign")
+    other.answer(other.row().place, "spam")
+    row = json.loads(ask(served)[1])["row"]
+    status, text, _ = ask(served, "POST", body={"do": "answer", "place": row["place"], "label": "ham"})
+    assert status == 409
+    assert "another program has saved this campaign meanwhile" in json.loads(text)["stopped"]
+    assert answers_in(folder) == other.campaign.answers
+    with pytest.raises(ValueError, match="another program has saved this campaign"):
+        serve_page(served.session, 0, print)  # as the command ends
 
 
 @pytest.fixture

@@ -109,10 +109,10 @@ BAD_TRAINING = [
     ("t.csv", GOOD, ("--target", "y", "--out", "/proc/m.skops"), "m.skops: .*[Cc]hoose a"),
     ("t.parquet", parquet(a=[[1], [2]] * 9, y=["big", "small"] * 9), FIT, "column 'a' holds list.*Turn the column"),
     ("t.parquet", b"PAR1", FIT, "t.parquet: can't be read as a Parquet file"),
-    ("t.arff", b"@attribute a real\n@attribute y {b,s}\n@data\n1\n", FIT, "line 4: the row has 1 cells"),
+    ("t.arff", b"@attribute a real\n@attribute y {b,s}\n@data\n1\n", FIT, "line 4: the row has 1 cell"),
     ("t.libsvm", b"1 1:1\n-1 1:x\n", ("--out", "{tmp}/m2.skops"), "line 2: feature 1 is 'x', not a finite number"),
     ("t.libsvm", b"1 1:1\n0 1:2\n0 1:3\n", ("--out", "{tmp}/m2.skops"), "one class only, '1'.*--unlabeled to ''"),
-    ("t.npz", npz(X=np.eye(3), y=[0, 1]), ("--out", "{tmp}/m2.skops"), "X has 3 rows, but the labels have shape"),
+    ("t.npz", npz(X=np.eye(3), y=[0, 1]), ("--out", "{tmp}/m2.skops"), "X has 3 rows, but y has shape"),
 ]  # fmt: skip
 
 

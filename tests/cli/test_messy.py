@@ -93,7 +93,7 @@ def test_suggested_rows_are_filled_in_and_fed_back(mails, model, capsys):
     )  # fmt: skip
     summary = json.loads(again.out)["summary"]
     assert summary["data"]["rows"] == 240
-    assert any("12 unlabeled rows occur again" in note for note in summary["notes"])
+    assert any("Used once: 12 unlabeled rows" in note for note in summary["notes"])
 
 
 def test_report_is_one_file_with_or_without_rows(mails, model, capsys):

@@ -13,10 +13,10 @@ import pytest
 import semisvm
 from command_line import run_command, write_rows
 from files import write
+from semisvm.disk import whole_file
 from semisvm.errors import DataError
 from semisvm.tables import files
 from semisvm.tables.checkpoint import open_checkpoint
-from semisvm.tables.disk import whole_file
 
 # ---- labels from NaN, and reports of nothing ----
 
@@ -170,8 +170,15 @@ def test_a_file_that_claims_to_unpack_to_gigabytes_is_refused_before_it_is_read(
 def test_a_bare_estimator_is_no_model_of_a_table(tmp_path, capsys, fitted):
     X = np.random.default_rng(0).normal(size=(20, 2))
     semisvm.save(semisvm.SupervisedSVC().fit(X, np.arange(20) % 2), tmp_path / "bare.skops")
-    for words in (("predict", "--out", tmp_path / "p.csv"), ("evaluate",), ("suggest", "--out", tmp_path / "s.csv")):
-        done = run_command(capsys, words[0], tmp_path / "bare.skops", fitted[0], *words[1:])
+    start = ("--min-precision", "0.9", "--state", tmp_path / "c.campaign", "--out", tmp_path / "l.csv")
+    for words in (
+        ("predict", "--out", tmp_path / "p.csv"),
+        ("evaluate",),
+        ("suggest", "--out", tmp_path / "s.csv"),
+        ("certify start", *start),
+        ("certify start", *start, "--costs", "a=1,b=2"),
+    ):
+        done = run_command(capsys, *words[0].split(), tmp_path / "bare.skops", fitted[0], *words[1:])
         assert done.code == 2
         assert "holds a bare SupervisedSVC" in done.err
 
@@ -202,6 +209,17 @@ def test_a_column_of_numbers_without_squares_is_refused_by_name_and_row(tmp_path
     assert "row 2: column 'b' holds '1e300', beyond 1e+150" in done.err
 
 
+def test_a_comparison_for_a_certificate_keeps_the_supervised_method_and_names_the_others_that_give_none(
+    tmp_path, capsys
+):
+    words = ["--target", "y", "--min-precision", "0.8", "--confidence", "0.9", "--no-tune"]
+    methods = ["--method", "preference", "--method", "transductive"]
+    done = run_command(capsys, "compare", write_rows(tmp_path / "t.csv"), *words, *methods)
+    assert done.code == 0
+    assert "transductive was left out: gives no certificate" in done.out
+    assert "supervised" in done.out
+
+
 def test_auto_is_not_compared_with_itself(tmp_path, capsys):
     done = run_command(capsys, "compare", write_rows(tmp_path / "t.csv"), "--target", "y", "--method", "auto")
     assert done.code == 2
@@ -209,9 +227,42 @@ def test_auto_is_not_compared_with_itself(tmp_path, capsys):
     assert "erhaps" not in done.err
 
 
-def test_notes_of_a_comparison_name_options(tmp_path, capsys):
+def write_prices(folder):
+    """A table with numbers of which nobody knows whether the comma ends the whole part."""
     prices = "".join(f'{i % 7},"$ {i % 12 + 1},{i % 12}00",{"xz"[i % 2] if i < 20 else ""}\n' for i in range(40))
-    data = write(tmp_path, "t.csv", "a,price,y\n" + prices)
+    return write(folder, "t.csv", "a,price,y\n" + prices)
+
+
+def test_the_notes_of_a_report_name_options(tmp_path, capsys):
+    data, model, first, later = (tmp_path / name for name in ("t.csv", "m.skops", "first.html", "later.html"))
+    write_prices(tmp_path)
+    fit = ["fit", data, "--target", "y", "--method", "supervised", "--no-tune", "--out", model, "--report", first]
+    assert run_command(capsys, *fit).code == 0
+    assert run_command(capsys, "report", model, "--out", later).code == 0
+    for page in (first.read_text(encoding="utf-8"), later.read_text(encoding="utf-8")):
+        assert "say which mark ends the whole part (--decimal)" in page
+        assert "(--details)" in page
+        assert "`decimal`" not in page
+        assert "`details`" not in page
+
+
+def test_one_row_is_a_row(tmp_path, capsys, fitted):
+    data, model = fitted
+    lines = data.read_text().splitlines()
+    one, bad = write(tmp_path, "one.csv", f"{lines[0]}\n{lines[-1]}\n"), write(tmp_path, "bad.csv", f"{lines[0]}\n1\n")
+    words = {
+        ("predict", model, one, "--out", tmp_path / "p.csv"): "1 row: ",
+        ("suggest", model, data, "-n", "1", "--out", tmp_path / "s.csv"): "1 row to label: ",
+        ("evaluate", model, one): "(0 labeled rows)",
+        ("predict", model, bad, "--out", tmp_path / "q.csv"): "the row has 1 cell where the header has 4",
+    }
+    for command, told in words.items():
+        done = run_command(capsys, *command)
+        assert told in done.out + done.err
+
+
+def test_notes_of_a_comparison_name_options(tmp_path, capsys):
+    data = write_prices(tmp_path)
     done = run_command(capsys, "compare", data, "--target", "y", "--method", "supervised", "--no-tune")
     assert done.code == 0
     assert "say which mark ends the whole part (--decimal)" in done.out

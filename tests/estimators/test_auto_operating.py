@@ -12,8 +12,8 @@ from semisvm import AutoSVC, load, save
 from semisvm.decision import choose
 from semisvm.estimators.auto.families import crossed_scores, fit_families, labeled_target
 from semisvm.estimators.auto.stacking import FamilySettings, stack
-from semisvm.estimators.costs import Costs
 from semisvm.estimators.equal_rows import content_key
+from semisvm.estimators.problem import Costs
 from semisvm.labels import Labels
 
 

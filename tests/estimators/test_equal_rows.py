@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from histories import records_of
 from semisvm import SupervisedSVC
 from semisvm.estimators import equal_rows
-from semisvm.estimators.equal_rows import find_equal_rows, find_repeats
+from semisvm.estimators.equal_rows import as_repetitions, find_equal_rows, find_repeats
 
 TIGHT = {"tol": 1e-10, "gamma": 0.3, "C": 2.0}
 SAME = 1e-9
@@ -252,3 +252,10 @@ def test_compiled_keys_put_rows_in_the_order_of_plain_ones(monkeypatch, dtype):
     assert compiled == pytest.approx(plain, rel=1e-13)
     same = (np.nan_to_num(X[rows], nan=equal_rows.GAP)[:, None] == np.nan_to_num(X[rows], nan=equal_rows.GAP)).all(2)
     assert np.array_equal(compiled[:, None] == compiled, same)
+
+
+def test_weights_are_repetitions_where_they_are_whole_and_not_all_one():
+    assert as_repetitions(np.ones(3)) is None
+    assert as_repetitions(np.array([1.0, 1.5])) is None
+    assert as_repetitions(np.full(3, 10.0 * equal_rows.MOST_COPIES)) is None
+    assert as_repetitions(np.array([1.0, 2.0, 0.0])).tolist() == [1, 2, 0]

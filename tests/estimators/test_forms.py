@@ -23,7 +23,7 @@ import semisvm
 from killed_fits import training
 from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
-from semisvm.estimators.problem import choose_solver, settle_solver
+from semisvm.primal import choose_solver, settle_solver
 from semisvm.report import write_page
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings

@@ -17,15 +17,15 @@ from sklearn.metrics.pairwise import rbf_kernel
 from histories import records_of
 from label_mean_primals import Equation6, Equation7, Labeled
 from semisvm import LabelMeanSVC, SupervisedSVC
+from semisvm import primal as forms
 from semisvm.datasets import load
 from semisvm.dual import Status, solve
-from semisvm.estimators import problem as forms
 from semisvm.estimators.binary import BinaryTask
 from semisvm.estimators.class_shares import PositiveShare
 from semisvm.estimators.label_mean_search import GuessedMargins, LabelMeans, guess_at_least
 from semisvm.estimators.problem import Limits
-from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import kernel_rows, make_formula
+from semisvm.primal import hinge_problem
 
 RATIOS = (0.3, 1.0, 2.0, 5.0, 10.0, 1000.0)
 

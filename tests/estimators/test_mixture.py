@@ -17,6 +17,7 @@ from paper_designs import draw_a1, draw_a2, draw_b1, mean_accuracy
 from semisvm import MixtureClassifier
 from semisvm.estimators import gaussians
 from semisvm.estimators.gaussians import COVARIANCE_TYPES
+from semisvm.labels import encode
 
 
 def blobs(seed, n=60, p=3, n_classes=3, n_labels=12, spread=1.0):
@@ -288,3 +289,38 @@ def test_a_component_without_rows_is_no_warning():
     model = MixtureClassifier(n_components=2, random_state=0).fit(X, np.arange(12) % 2)
     model.weights_ = np.where(np.arange(len(model.weights_)) == 0, 0.0, model.weights_)
     assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_labels", "is_enough"),
+    [
+        ("full", 6, False),
+        ("full", 8, True),
+        ("tied", 5, False),
+        ("tied", 6, True),
+        ("diag", 2, False),
+        ("diag", 4, True),
+    ],
+)
+def test_em_begins_with_variances_within_the_classes_where_labels_are_few(kind, n_labels, is_enough):
+    """With three features: a covariance of its own takes more rows than features, or more than one per variance."""
+    X, y, _ = blobs(5, n_classes=2, n_labels=n_labels)
+    labeled = y != -1
+    means = np.stack([X[y == k].mean(axis=0) for k in (0, 1)])
+    centered = X[labeled] - means[y[labeled]]
+    iterations = gaussians.EM(
+        MixtureClassifier(covariance_type=kind, reg_covar=0.5), X, encode(y), np.ones(len(y)), None
+    )
+    iterations.begin()
+    if is_enough:
+        own = {k: centered[y[labeled] == k] for k in (0, 1)}
+        expected = {
+            "full": [own[k].T @ own[k] / len(own[k]) + 0.5 * np.eye(3) for k in (0, 1)],
+            "tied": centered.T @ centered / n_labels + 0.5 * np.eye(3),
+            "diag": [(own[k] ** 2).mean(axis=0) + 0.5 for k in (0, 1)],
+        }[kind]
+    else:
+        within = (centered**2).mean(axis=0)
+        within = np.where(within > 0, within, X.var(axis=0)) + 0.5
+        expected = {"full": [np.diag(within)] * 2, "tied": np.diag(within), "diag": [within] * 2}[kind]
+    np.testing.assert_allclose(iterations.gaussians.covariances, expected, atol=1e-12)

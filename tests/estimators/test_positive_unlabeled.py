@@ -19,7 +19,7 @@ from oracles import naive_kernel
 from preference_data import arranged
 from primal import solve_primal
 from semisvm import PositiveUnlabeledSVC, SupervisedSVC, TransductiveSVC
-from semisvm.estimators.positive_unlabeled.search import POSITIVE_WEIGHTS
+from semisvm.estimators.positive_unlabeled.search import N_DRAWS_OF_FOLDS, POSITIVE_WEIGHTS, PuMachine
 
 LOSSES = ["hinge", "double_hinge"]
 
@@ -171,6 +171,25 @@ def test_the_weight_is_the_one_of_the_largest_auc_out_of_fold():
     assert model.pu_auc_ == aucs[model.positive_weight_] == max(aucs.values())
     assert PositiveUnlabeledSVC(positive_weight="balanced", random_state=0).fit(X, y).positive_weight_ == 1.0
     assert PositiveUnlabeledSVC(positive_weight=0.3, random_state=0).fit(X, y).positive_weight_ == 0.3
+
+
+def test_every_row_is_scored_by_a_machine_that_was_not_trained_on_its_fold(monkeypatch):
+    X, y, _ = clouds()
+    masks, problem = [], PuMachine.problem
+
+    def watched(self, weight, trains):
+        masks.append(trains)
+        return problem(self, weight, trains)
+
+    monkeypatch.setattr(PuMachine, "problem", watched)
+    PositiveUnlabeledSVC(positive_weight=1.0, random_state=0).fit(X, y)
+    whole, *of_folds = masks
+    assert whole.all()
+    n_folds = len(of_folds) // N_DRAWS_OF_FOLDS
+    for draw in range(N_DRAWS_OF_FOLDS):
+        left_out = ~np.array(of_folds[draw * n_folds : (draw + 1) * n_folds])
+        assert (left_out.sum(axis=0) == 1).all()
+        assert left_out.sum(axis=1).max() < 1.2 * len(y) / n_folds
 
 
 LINES = {  # mean over five draws: AUC, average precision, F1

@@ -19,9 +19,9 @@ from sklearn.utils.estimator_checks import check_classifiers_train
 from histories import records_of
 from preference_data import noisy_clouds, overlapping, three_classes
 from semisvm import PreferenceSVC, dual
+from semisvm import primal as forms
 from semisvm.decision import choose
 from semisvm.decision.operating_point import scores_beyond
-from semisvm.estimators import problem as forms
 from semisvm.estimators.preference import _plan
 from semisvm.estimators.preference._plan import draw_certificate_rows, draw_folds, make_plan
 from semisvm.labels import Labels, encode

@@ -13,17 +13,17 @@ from sklearn.naive_bayes import GaussianNB
 
 from preference_data import noisy_clouds
 from semisvm import PreferenceSVC, SupervisedSVC
+from semisvm import primal as forms
 from semisvm.decision import Target, choose, count_all, f_score
 from semisvm.decision.audit import resample, resampled_values
 from semisvm.decision.target import best_of
 from semisvm.dual import Status, solve, solve_many
-from semisvm.estimators import problem as forms
 from semisvm.estimators.class_shares import guess_by_rank, rank_rows
 from semisvm.estimators.preference._cross import CANDIDATES, SUPERVISED_CANDIDATE, Candidate, CrossFitted
 from semisvm.estimators.preference._learner import Learner
 from semisvm.estimators.preference._plan import draw_folds
-from semisvm.estimators.rounds import hinge_problem
 from semisvm.kernels import CachedRows, kernel_rows, make_formula
+from semisvm.primal import hinge_problem
 
 TARGETS = [
     Target(),

@@ -14,8 +14,8 @@ from sklearn.svm import SVC
 from histories import InterruptedSolves, records_of
 from reuters import errors_on_test, load_reuters, reuters_rows
 from semisvm import ProgressiveSVC, SupervisedSVC
+from semisvm import primal as forms
 from semisvm.datasets import load
-from semisvm.estimators import problem as forms
 from semisvm.estimators import progressive
 from semisvm.estimators.progressive import Guesses
 from semisvm.kernels import KernelRows
@@ -201,7 +201,7 @@ def test_or_a_pair_all_the_same():
 
 def test_one_candidate_is_never_a_pair():
     X, y = np.array([[0.0], [10.0], [6.0]]), np.array([0, 1, -1])
-    with pytest.warns(UserWarning, match="1 of 1 rounds"):
+    with pytest.warns(UserWarning, match="1 of 1 round of"):
         model = ProgressiveSVC(kernel="linear", one_sided="pair").fit(X, y)
     assert_array_equal(model.transduction_, [0, 1, 1])
 
@@ -223,7 +223,7 @@ def test_resets_that_bring_the_same_labels_back_end_in_a_cycle(monkeypatch):
 
     monkeypatch.setattr(Guesses, "reset_wrong", reset_all)
     X, y, _ = blobs()
-    with pytest.warns(ConvergenceWarning, match=r"after 1 rounds \(cycle\)"):
+    with pytest.warns(ConvergenceWarning, match=r"after 1 round \(cycle\)"):
         model = ProgressiveSVC().fit(X, y)
     assert model.termination_condition_ == "cycle"
     assert (model.labeled_iter_[y < 0] == -1).all()

@@ -11,11 +11,10 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier
 
-from semisvm import LaplacianSVC, PreferenceClassifier, PreferenceSVC, SupervisedSVC, TransductiveSVC
+from semisvm import LaplacianSVC, PreferenceClassifier, PreferenceSVC, SupervisedSVC, TransductiveSVC, primal
 from semisvm.datasets import load
 from semisvm.dual import Status
 from semisvm.errors import RowsLostError
-from semisvm.estimators import problem as problem_module
 from semisvm.estimators import streams
 from semisvm.estimators.preference import _plan
 from semisvm.estimators.streams import Gathered
@@ -303,10 +302,10 @@ def test_a_store_of_solves_needs_the_rows_in_memory(model):
 def test_bad_rows_are_refused_by_column():
     X, y = blobs(300, 2)
     X[7, 2] = np.nan
-    with pytest.raises(ValueError, match="Column 2 has 1 values that are missing"):
+    with pytest.raises(ValueError, match="Column 2 has 1 value missing"):
         SupervisedSVC(kernel="linear").fit(lazy(X), y)
     X[7, 2] = 0
-    with pytest.raises(ValueError, match="sample_weight has 1 values that are negative"):
+    with pytest.raises(ValueError, match="sample_weight has 1 value negative"):
         SupervisedSVC(kernel="linear").fit(lazy(X), y, sample_weight=np.where(np.arange(300) == 4, -1.0, 1.0))
     with pytest.raises(ValueError, match="y is missing"):
         SupervisedSVC(kernel="linear").fit(lazy(X), None)
@@ -356,7 +355,7 @@ def test_ctrl_c_ends_all_pairs_of_rows_out_of_memory(monkeypatch):
         n_calls.append(1)
         return replace(solve_primal(*arguments, **options), status=Status.INTERRUPTED)
 
-    monkeypatch.setattr(problem_module, "solve_primal", interrupted)
+    monkeypatch.setattr(primal, "solve_primal", interrupted)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = SupervisedSVC(kernel="linear", multi_class="ovr").fit(MemoryRows(X), y)
     assert len(n_calls) == 1

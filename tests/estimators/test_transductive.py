@@ -16,10 +16,10 @@ from histories import InterruptedSolves, records_of
 from oracles import naive_kernel, optimum
 from reuters import errors_on_test, load_reuters, reuters_rows
 from semisvm import SupervisedSVC, TransductiveSVC
+from semisvm import primal as forms
 from semisvm.datasets import load
 from semisvm.decision.binomial import binomial_interval
 from semisvm.dual import DualProblem, Status, solve
-from semisvm.estimators import problem as forms
 from semisvm.estimators import rounds as rounds_module
 from semisvm.estimators.transductive import switching
 from semisvm.kernels import kernel_rows, make_formula

@@ -16,8 +16,7 @@ from semisvm.estimators.auto.families import crossed_scores, fit_families, label
 from semisvm.estimators.auto.kernel import settle_kernel
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.auto.stacking import FamilySettings
-from semisvm.estimators.costs import Costs
-from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
+from semisvm.estimators.problem import Costs, KernelParameters, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress
 from semisvm.labels import Labels, encode
 

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from semisvm.kernels import threads
 from semisvm.kernels.intrinsics import next_piece
-from semisvm.kernels.threads import Team, for_each, jit, n_threads, new_counter, team
+from semisvm.kernels.threads import Team, for_each, jit, n_threads, new_counter, one_blas_thread, team
 
 
 @jit
@@ -181,6 +181,22 @@ def test_a_child_of_a_fork_has_a_team_of_its_own(monkeypatch):
     child.join()
     assert child.exitcode == 0
     every_piece_once(team())
+
+
+def limit_in_child(answer):
+    answer.put((one_blas_thread.lock.locked(), one_blas_thread.n_inside, one_blas_thread.limit))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_child_of_a_fork_finds_nobody_inside_the_limit_of_blas_threads():
+    context = multiprocessing.get_context("fork")
+    answer = context.Queue()
+    child = context.Process(target=limit_in_child, args=(answer,))
+    with one_blas_thread, one_blas_thread.lock:  # as another thread may hold it
+        child.start()
+    assert answer.get(timeout=60) == (False, 0, None)
+    child.join()
 
 
 def test_the_team_ends_with_the_process():

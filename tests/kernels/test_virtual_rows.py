@@ -120,3 +120,17 @@ def test_sums_of_linear_rows_need_no_rows(as_input):
     data.require(np.arange(5))
     assert_allclose(data.times(coefficients), X @ X.T @ coefficients, atol=1e-12)
     assert data.n_made == 5
+
+
+@pytest.mark.parametrize("in_use", [None, [0, 2, 5, 7]], ids=["all rows", "some rows"])
+def test_values_between_any_rows_are_those_of_the_extended_matrix(in_use):
+    rng = np.random.default_rng(2)
+    X, weights = rng.normal(size=(8, 2)), rng.normal(size=(3, 8))
+    used = np.arange(8) if in_use is None else np.array(in_use)
+    rows = VirtualRows(rows_of(X, "rbf"), weights, rows=used)
+    all_of_them = np.append(used, [8, 9, 10])
+    K = extended(np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2)), weights)[np.ix_(all_of_them, all_of_them)]
+    last = len(K) - 1  # the order is mixed, and means are at both ends of it
+    for some, others in [([last, 0, last - 2, 1], [2, last - 1, 0]), ([1, 0], [last, last - 2]), ([last], [last, 1])]:
+        found = rows.between(np.array(some), np.array(others))
+        assert_allclose(found, K[np.ix_(some, others)], atol=1e-12)

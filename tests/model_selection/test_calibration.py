@@ -159,7 +159,7 @@ def test_score_takes_a_test_set_of_one_class_and_refuses_one_without_labels():
     model = Threshold().fit(X_OF_FIVE)
     assert model.score(X_OF_FIVE[:2], [1, 1]) == 0.5
     assert model.score(X_OF_FIVE[:2], [1, -1]) == 0
-    with pytest.raises(ValueError, match="all 2 rows of y are unlabeled"):
+    with pytest.raises(ValueError, match="every row of y is unlabeled"):
         model.score(X_OF_FIVE[:2], [-1, -1])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.score(X_OF_FIVE, [0, 1])

@@ -171,6 +171,7 @@ def test_sums_over_sparse_rows_are_those_over_dense_ones(dtype):
     X = sparse.random_array((500, 30), density=0.03, format="csr", random_state=rng).astype(dtype)
     assert (np.diff(X.indptr) == 0).any()
     rows, wide = MemoryRows(X), X.toarray().astype(np.float64)
+    assert_allclose(MemoryRows(X.toarray()).square_norms, rows.square_norms, atol=1e-12)
     w, net = rng.standard_normal(30), rng.standard_normal(500)
     assert_allclose(rows.scores(w), wide @ w, atol=1e-12)
     assert_allclose(rows.times(net), wide.T @ net, atol=1e-12)
@@ -189,16 +190,72 @@ def test_sums_over_sparse_rows_are_those_over_dense_ones(dtype):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("kind", ["hessian", "gram", "conjugate gradients"])
-def test_the_three_ways_to_solve_the_newton_system_agree(loss, kind, monkeypatch):
+@pytest.mark.parametrize("kind", ["hessian", "gram", "hessian of curved rows", "conjugate gradients"])
+def test_the_ways_to_solve_the_newton_system_agree(loss, kind, monkeypatch):
     X, prices = priced(400, 15)
     if kind != "hessian":
         monkeypatch.setattr(passes, "WIDEST_HESSIAN", 0)
-    if kind == "conjugate gradients":
+    if kind not in ("hessian", "gram"):
         monkeypatch.setattr(newton, "MOST_GRAM_ROWS", 0)
+    if kind == "conjugate gradients":
+        monkeypatch.setattr(newton, "MOST_EXACT", 0)
     found = solve_primal(PrimalProblem(MemoryRows(X), prices, loss), tol=1e-6)
     assert found.status is Status.CONVERGED
     assert_allclose(found.objective, oracle(X, prices, loss)[2], rtol=2e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("price", [0.01, 100.0], ids=["descent suffices", "descent is given up"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_wide_dense_rows_are_solved_by_descent_and_where_it_is_slow_by_exact_newton_steps(
+    loss, price, dtype, monkeypatch
+):
+    """The optimum is that of a general-purpose solver, and the bound is below it."""
+    monkeypatch.setattr(passes, "WIDEST_HESSIAN", 0)
+    monkeypatch.setattr("semisvm.primal.FEW_WIDE_ROWS", 0)
+    X, prices = priced(300, 60)
+    X = np.asfortranarray(X @ np.linalg.qr(X[:60])[0] * np.logspace(0, -1, 60), dtype=dtype)  # not in the order of rows
+    prices = GivenPrices(price * prices.positive, price * prices.negative)
+    best = oracle(X.astype(np.float64), prices, loss)[2]
+    found = solve_primal(PrimalProblem(MemoryRows(X), prices, loss))
+    assert (found.beta is None) == (price == 100.0)  # only descent has dual variables
+    assert found.status is Status.CONVERGED
+    assert found.gap <= 1e-3
+    assert found.bound <= best * (1 + 1e-9)
+    assert best * (1 - 1e-9) <= found.objective <= best / (1 - 1e-3)
+    assert_allclose(found.decision_values, X @ found.w + found.bias, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_more_than_2000_dense_features_with_many_rows_on_the_margin(loss):
+    """With inexact Newton steps the hinge took more than 160 of them, and the squared hinge ended without a bound."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1_600, 2_010))
+    sign = np.where(X @ rng.standard_normal(2_010) / np.sqrt(2_010) + 0.5 * rng.standard_normal(1_600) > 0, 1.0, -1.0)
+    prices = GivenPrices.of_signs(sign, np.ones(1_600))
+    found = solve_primal(PrimalProblem(MemoryRows(X), prices, loss), max_iter=60)
+    assert found.status is Status.CONVERGED
+    assert_allclose(objective(X, prices, found.w, found.bias, loss), found.objective, rtol=1e-9)
+    if loss == "hinge":
+        K = X @ X.T
+        model = SVC(kernel="precomputed", tol=1e-5).fit(K, sign)
+        dual = (
+            np.abs(model.dual_coef_).sum()
+            - 0.5 * model.dual_coef_[0] @ K[np.ix_(*2 * [model.support_])] @ (model.dual_coef_[0])
+        )
+        assert_allclose(found.objective, dual, rtol=2e-3)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("share", [0.02, 0.5])
+def test_products_of_rows_are_kept_and_the_same_whatever_was_asked_before(form, share, monkeypatch):
+    monkeypatch.setattr("semisvm.primal.rows.ALWAYS_KEPT", 350)
+    X = sparse.random_array((700, 90), density=share, random_state=np.random.default_rng(0)).toarray()
+    rows, rng = MemoryRows(form(X)), np.random.default_rng(1)
+    for m in (100, 300, 310, 650, 2, 0, 690):
+        own = rng.permutation(700)[:m]
+        assert_allclose(rows.gram(own), X[own] @ X[own].T, atol=1e-12)
+    assert_array_equal(rows.gram(np.arange(400)), rows.gram(np.arange(400)).T)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

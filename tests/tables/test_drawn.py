@@ -14,7 +14,7 @@ from semisvm import PreferenceSVC, SupervisedSVC
 from semisvm.errors import DataError
 from semisvm.tables.first_screen import first_screen
 from semisvm.tables.fit import check_sample, fit_model, may_certify
-from semisvm.tables.fit_folder import read_folder
+from semisvm.tables.fit_folder import fit_folder, read_folder
 from semisvm.tables.held_out import make_bench
 from semisvm.tables.label import suggest_rows, write_suggestions
 from semisvm.tables.methods import Settings
@@ -84,7 +84,7 @@ def test_suggest_says_how_its_rows_were_drawn_and_fit_understands_it(story):
     training = read(story, "data.csv", "more.csv")
     assert (training.n_labeled, int(training.measures.sum())) == (270, 150)
     assert "drawn" not in [name for name, *_ in training.features()]
-    assert any("120 labeled rows were not drawn at random" in note for note in training.notes)
+    assert any("Not drawn at random: 120 labeled rows." in note for note in training.notes)
     for method in ("preference", "supervised", "transductive"):
         fitted = fit_model(training, Settings(min_recall=0.8, **UNTUNED), method=method)
         summary = fitted.model.summary
@@ -150,6 +150,47 @@ def test_the_column_may_be_named_merged_into_the_data_or_be_a_feature(story, tmp
     assert name_drawn_column(["drawn", "a"]) == "how_drawn"
 
 
+def test_a_folder_says_as_files_do_how_many_rows_were_chosen(story, tmp_path, monkeypatch):
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for name in ("data.csv", "more.csv"):
+        (folder / name).write_bytes((story / name).read_bytes())
+    whole, found = read(story, "data.csv", "more.csv"), read_folder(folder, "kind", positive="bad")
+    assert found.notes == whole.notes[1:]  # the first is about rows that occur twice
+    assert found.notes[0].startswith("Not drawn at random: 120 labeled rows. ")
+    assert int((found.codes >= 0).sum()) - int(found.measures.sum()) == 120
+    assert found.features() == whole.features()
+    (folder / "more.csv").rename(folder / "a.csv")  # not all files have the column of the first
+    assert read_folder(folder, "kind", positive="bad").features() == whole.features()
+    monkeypatch.setattr("semisvm.tables.fit_folder.MOST_LABELED_KEPT", 100)
+    (note,) = read_folder(folder, "kind", positive="bad").notes
+    about, of = map(int, re.match(r"Not drawn at random: about (\d+) of (\d+) labeled rows", note).groups())
+    assert of == whole.n_labeled
+    assert abs(about - 120) < 4 * of * np.sqrt(0.25 / 100)
+    with pytest.raises(DataError, match="there is no column 'how'"):
+        read_folder(folder, "kind", drawn="how")
+    with pytest.raises(DataError, match="the column 'kind' is the target"):
+        read_folder(folder, "kind", drawn="kind")
+
+
+def test_the_check_of_labels_without_marks_speaks_up_in_folders_too(story, tmp_path):
+    for name in ("data.csv", "unmarked.csv"):
+        (tmp_path / name).write_bytes((story / name).read_bytes())
+    found = fit_folder(read_folder(tmp_path, "kind", positive="bad"), Settings(), method="supervised")
+    assert found.model.summary.is_fair_sample is False
+    assert any("do not look like a random sample" in note for note in found.model.summary.notes)
+
+
+def test_a_column_that_says_something_else_is_a_feature_of_a_folder_and_all_files_need_it(tmp_path):
+    rows = "".join(f"{k % 7},{['pen', 'ink'][k % 3 > 0]},{'xz'[k % 2] if k < 20 else ''}\n" for k in range(40))
+    (tmp_path / "a.csv").write_text("a,drawn,y\n" + rows)
+    (tmp_path / "b.csv").write_text("a,drawn,y\n" + rows)
+    assert read_folder(tmp_path, "y").features() == [("a", "number", ""), ("drawn", "category", "")]
+    (tmp_path / "b.csv").write_text("a,y\n1,x\n2,z\n")
+    with pytest.raises(DataError, match=r"b\.csv: there is no column 'drawn', which a\.csv has"):
+        read_folder(tmp_path, "y")
+
+
 def test_too_few_random_labels_are_said_to_be_the_reason(story, tmp_path):
     more = pandas.read_csv(story / "more.csv")
     pool = pandas.read_csv(story / "data.csv").assign(kind="", drawn="")
@@ -174,7 +215,7 @@ def test_the_command_takes_the_column_and_the_insistence(story, tmp_path, capsys
     assert "semisvm certify start" in suggested.out
     both = (story / "data.csv", story / "more.csv", "--target", "kind", "--positive", "bad", "--drawn", "drawn")
     done = run("fit", *both, "--out", tmp_path / "c.skops", "--method", "supervised", "--details")
-    assert "120 labeled rows were not drawn at random" in " ".join(done.out.split())
+    assert "Not drawn at random: 120 labeled rows." in " ".join(done.out.split())
 
 
 # the case that the check was made for: suggested rows that are taken for a random sample

@@ -65,9 +65,8 @@ def test_nothing_is_measured_on_rows_that_were_not_drawn_at_random(three, tmp_pa
     assert found.points == fair.points
     assert found.not_at_random == (chosen & (frame["y"] != "")).sum()
     assert found.unlabeled == (frame["y"] == "").sum()
-    assert (
-        f"({found.not_at_random} more were not drawn at random)" in summary_on(model, tmp_path / "marked.csv").notes[0]
-    )
+    told = summary_on(model, tmp_path / "marked.csv").notes[0]
+    assert f"(not on {found.not_at_random} more that were not drawn at random)" in told
     marked.assign(drawn="left").to_csv(tmp_path / "other.csv", index=False)  # another meaning: the column is ignored
     assert evaluate_file(model, tmp_path / "other.csv").points == evaluate_file(model, path).points
 

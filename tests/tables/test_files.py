@@ -21,12 +21,12 @@ from sklearn.svm import SVC
 
 import semisvm
 from killed_fits import training
+from semisvm.disk import whole_file
 from semisvm.errors import DataError
 from semisvm.estimators import METHODS
 from semisvm.estimators.progress import RoundRecord
 from semisvm.tables import FitSummary
 from semisvm.tables.classes import Classes
-from semisvm.tables.disk import whole_file
 from semisvm.tables.files import MANIFEST, to_bytes, trusted_types
 from semisvm.tables.fit import fit_model
 from semisvm.tables.loaded import move_types, read_plain_parts

@@ -1,14 +1,19 @@
 """The first screen: short, plain, and it says it where a model is of no use."""
 
+import io
 import re
 from dataclasses import replace
 
+import click
 import numpy as np
 import pytest
+from rich.console import Console
 
 from killed_fits import training
+from semisvm import primal
+from semisvm.cli.commands import commands
+from semisvm.cli.screen import show_first
 from semisvm.decision import Target, measure
-from semisvm.estimators import problem
 from semisvm.report import render_page
 from semisvm.tables.first_screen import MOST_WORDS_SHOWN, first_screen
 from semisvm.tables.fit import fit_model
@@ -76,6 +81,15 @@ def test_the_top_of_the_report_has_the_same_words():
     assert page.index("Looking for: spam") < page.index("Where the gain comes from")
 
 
+def test_a_command_to_run_next_is_one_line_in_a_narrow_terminal():
+    console = Console(width=40, file=io.StringIO(), force_terminal=True, no_color=True, highlight=False)
+    with click.Context(commands):
+        show_first(console, make_summary(*draw()), "models/spam.skops", "data/of/march/mails.csv")
+    lines = console.file.getvalue().splitlines()
+    assert lines[-1].endswith("semisvm suggest models/spam.skops data/of/march/mails.csv")
+    assert max(len(line) for line in lines[:-1] if "\033" not in line) <= 40
+
+
 def test_a_chance_is_told_in_tens():
     told = {
         chance: " ".join(first_screen(make_summary(*draw(), Target(min_recall=0.5), chances={"spam": chance})).lines)
@@ -113,8 +127,8 @@ def test_shares_accepted_that_differ_much_are_a_warning():
 
 
 def test_a_fit_of_many_rows_says_in_which_form_it_was_solved(monkeypatch):
-    monkeypatch.setattr(problem, "DENSE_ROWS", 60)
-    monkeypatch.setattr(problem, "DENSE_ROWS_PER_FEATURE", 1)
+    monkeypatch.setattr(primal, "DENSE_ROWS", 60)
+    monkeypatch.setattr(primal, "DENSE_ROWS_PER_FEATURE", 1)
     rows = training(300)
     rows.codes[:] = np.where(np.arange(300) % 3 == 0, 1, 0)
     found = {

@@ -37,7 +37,7 @@ MALFORMED = [
     # delimited text
     ("t.csv", b"\n \n", {}, "nothing but blank lines"),
     ("t.csv", b"a,b\n", {}, r"line 1: a header and no rows\. Add rows"),
-    ("t.csv", b"a,b\n1,2\n3\n", {}, r"line 3: the row has 1 cells where the header has 2\. Add or remove"),
+    ("t.csv", b"a,b\n1,2\n3\n", {}, r"line 3: the row has 1 cell where the header has 2\. Add or remove"),
     ("t.csv", b"a,b\n1,2,3\n", {}, "line 2: the row has 3 cells where the header has 2"),
     ("t.csv", b'a,b\n1,2\n"3,4\n5,6\n', {}, "line 3: the row can't be split .*quote that is never closed"),
     ("t.csv", b'a,b\n1,"2\n', {}, "line 2: the row can't be split into cells .unexpected end of data"),
@@ -85,7 +85,7 @@ MALFORMED = [
     ("t.npz", npz_bytes(X=np.eye(3), Y=np.ones(3)), {}, "no array 'y'"),
     ("t.npz", npz_bytes(data=[1], indices=[1], indptr=[1]), {}, "one sparse matrix .*dump_svmlight_file"),
     ("t.npz", npz_bytes(X=np.ones(3), y=np.ones(3)), {}, r"X has shape \(3,\)\. Make it \(rows, features\)"),
-    ("t.npz", npz_bytes(X=np.eye(3), y=np.ones(2)), {}, r"X has 3 rows, but the labels have shape \(2,\)"),
+    ("t.npz", npz_bytes(X=np.eye(3), y=np.ones(2)), {}, r"X has 3 rows, but y has shape \(2,\)"),
     ("t.npz", npz_bytes(X=np.array([["a"]]), y=[1]), {}, "X holds <U1, not numbers"),
     ("t.npz", npz_bytes(X=np.array([[1.0], [np.inf]]), y=[1, 0]), {}, r"X\[1, 0\] is inf, not a finite"),
     ("t.npz", npz_bytes(X=np.eye(2), y=[1, np.inf]), {}, "label 1 is infinite"),
@@ -145,7 +145,7 @@ def test_more_features_than_expected_name_the_line(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.csv", "a,b\n1,2\n3\n", "line 3: the row has 1 cells"),
+        ("t.csv", "a,b\n1,2\n3\n", "line 3: the row has 1 cell"),
         ("t.csv", "a,b\n", "a header and no rows"),
         ("t.npz", npz_bytes(X=np.eye(2), y=[0, 1]), "no named columns. Read it with semisvm.tables.read_dataset"),
     ],

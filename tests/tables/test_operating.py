@@ -135,3 +135,18 @@ def test_no_probability_is_made_of_few_labels_or_of_scores_that_fall_with_the_cl
     assert fit_probability(np.zeros(400), sign) is None
     separated = fit_probability(np.where(sign > 0, 1.0, -1.0), sign)
     assert 0 < separated.of(np.array([-1.0]))[0] < 0.02 < 0.98 < separated.of(np.array([1.0]))[0] < 1
+
+
+@pytest.mark.parametrize("digits", [1, 6], ids=["tied", "all different"])
+def test_the_best_expected_f1_is_the_best_of_all_cuts(digits):
+    for seed in range(10):
+        scores, sign = draw(40, seed)
+        scores = scores.round(digits)
+        p = fit_probability(scores, sign, fewest=1).of(scores)
+
+        def expected_f1(threshold, scores=scores, p=p):
+            return 2 * p[scores > threshold].sum() / ((scores > threshold).sum() + p.sum())
+
+        distinct = np.unique(scores)
+        cuts = (distinct[:-1] + distinct[1:]) / 2  # halfway, so that new rows have room on both sides
+        assert balance(scores, sign) == pytest.approx(max([*cuts, distinct[0]], key=expected_f1))

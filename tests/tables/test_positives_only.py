@@ -1,6 +1,9 @@
 """Tables in which one class is labeled: the fit goes its way by itself, says so, and claims no precision."""
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
@@ -10,10 +13,11 @@ from command_line import run_command
 from semisvm.errors import DataError
 from semisvm.model_selection import PositiveUnlabeledKFold, pu_auc
 from semisvm.tables.compare import compare_on
+from semisvm.tables.evaluate import summarize_estimator
 from semisvm.tables.first_screen import first_screen
 from semisvm.tables.fit import fit_model
+from semisvm.tables.held_out import LOGISTIC, MACHINE, rank_in_folds
 from semisvm.tables.methods import Settings
-from semisvm.tables.positives_only import LOGISTIC, MACHINE, rank_in_folds
 from semisvm.tables.read_training import read_training
 
 
@@ -114,3 +118,45 @@ def test_the_command_does_it_and_writes_predictions_and_a_report(table, tmp_path
     assert compare.code == 0
     assert "AUC of positives" in compare.out
     assert LOGISTIC in compare.out
+
+
+def relabel(path, table, negative):
+    """The same rows, of which those after the known frauds have labels: every fourth "fraud", the others `negative`."""
+    head, *lines = table.read_text().splitlines()
+    labels = ["fraud" if row < 40 or row % 4 == 0 else negative for row in range(len(lines))]
+    cells = (line.rpartition(",")[0] for line in lines)
+    path.write_text("\n".join([head, *(f"{a},{b}" for a, b in zip(cells, labels, strict=True))]) + "\n")
+    return path
+
+
+def test_any_other_label_of_a_held_out_file_is_negative_where_that_is_plain(table, tmp_path, capsys):
+    model = tmp_path / "m.skops"
+    assert run_command(capsys, "fit", table, "--target", "kind", "--min-recall", "0.8", "--out", model).code == 0
+    known = run_command(capsys, "evaluate", model, relabel(tmp_path / "known.csv", table, "not fraud"), "--json")
+    own = relabel(tmp_path / "own.csv", table, "no")
+    found = run_command(capsys, "evaluate", model, own, "--json")
+    values = json.loads(found.out)
+    assert values.pop("as_negative") == {"no": 120}
+    assert values == {name: one for name, one in json.loads(known.out).items() if name != "as_negative"}
+    assert found.code == known.code == (0 if values["reached"] else 1)
+    assert values["operating_points"]["fraud"]["target"]["min_recall"] == 0.8  # what was asked of the fit is judged
+    told = run_command(capsys, "evaluate", model, own).out
+    assert "Labels other than 'fraud' count as 'not fraud': 'no' (120 rows)." in told
+    assert run_command(capsys, "report", model, own, "--out", tmp_path / "r.html").code == 0
+    everything = run_command(capsys, "suggest", model, own, "--out", tmp_path / "s.csv")
+    assert (everything.code, "every row has a label" in everything.err) == (2, True)
+    frame = pd.read_csv(own)
+    summary = summarize_estimator(semisvm.load(model), frame[["a", "b"]], frame["kind"])
+    assert summary.operating_points["fraud"].counts.negatives == 120
+
+
+@pytest.mark.parametrize("mark", ["?", "unknown", "-1"])
+def test_a_label_that_may_mark_unlabeled_rows_is_asked_about(table, tmp_path, capsys, mark):
+    model, held_out = tmp_path / "m.skops", relabel(tmp_path / "held-out.csv", table, mark)
+    assert run_command(capsys, "fit", table, "--target", "kind", "--out", model).code == 0
+    done = run_command(capsys, "evaluate", model, held_out)
+    assert done.code == 2
+    assert f"Set --unlabeled to '{mark}' if it marks unlabeled rows, or to '' if such rows are 'not fraud'." in done.err
+    assert json.loads(run_command(capsys, "evaluate", model, held_out, "--unlabeled", "", "--json").out)["rows"] == 200
+    done = run_command(capsys, "evaluate", model, held_out, "--unlabeled", mark)
+    assert (done.code, "any label but 'fraud' counts as 'not fraud'" in done.err) == (2, True)

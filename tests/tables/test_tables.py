@@ -249,7 +249,7 @@ def test_truth_values_of_files_of_different_formats_are_the_same(tmp_path):
     frame[40:].to_parquet(pool)
     rows = read_training([labeled], "y", unlabeled_data=[pool])
     assert sorted(rows.rows["flag"].unique()) == ["false", "true"]
-    assert rows.notes == ["20 unlabeled rows occur again with a label and are used once."]
+    assert rows.notes == ["Used once: 20 unlabeled rows that occur again with a label."]
     encoder = TableEncoder(rows.columns).fit(rows.rows)
     assert_allclose(encoder.transform(rows.rows), encoder.transform(frame))
 

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan
+from semisvm.errors import counted
 
 SEED_BYTES = 16
 NO_ANSWER = "no answer"
@@ -136,7 +137,9 @@ class AnswerLog:
     def add(self, rows: Sequence[Any], answers: Sequence[Any]) -> None:
         """Take answers, all of them or, if one is refused, none."""
         if len(rows) != len(answers):
-            raise ValueError(f"There are {len(rows)} rows and {len(answers)} answers: give one answer per row.")
+            raise ValueError(
+                f"Got {counted(len(rows), 'row')} and {counted(len(answers), 'answer')}: give one answer per row."
+            )
         coded = [(self._number(row), self._code(row, answer)) for row, answer in zip(rows, answers, strict=True)]
         now = time_now()
         for (row, code), answer in zip(coded, answers, strict=True):

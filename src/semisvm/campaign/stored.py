@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zlib
 from collections.abc import Iterable
 from importlib import import_module
@@ -25,6 +24,8 @@ from semisvm.decision import Target
 from semisvm.decision.betting import SamplingClaim
 from semisvm.decision.checks import check_scores
 from semisvm.decision.sampling_plan import SamplingPlan
+from semisvm.disk import whole_file
+from semisvm.errors import counted
 
 CAMPAIGN_KIND = "semisvm campaign"
 CAMPAIGN_VERSION = 1
@@ -42,6 +43,7 @@ class StoredCampaign:
     about: dict[str, Any]
     _seed: bytes
     _plan: SamplingPlan
+    _kept: tuple[Any, ...] = ()  # the file that was read or written last, as it was then
 
     def _begin(self, log: AnswerLog, experts: list[Any]) -> None:
         """Set up the claims; `experts` are those of a file, or none."""
@@ -108,14 +110,23 @@ class StoredCampaign:
         Parameters
         ----------
         path : str or path
-            The file; an existing one is replaced. It is complete or stays as it was.
+            The file; an existing one is replaced. It is complete or stays as it was. A ValueError if another program
+            has saved the campaign there since it was read or saved here: its answers would be lost.
 
         Returns
         -------
         path
             The file that was written.
         """
-        return write_campaign(self.as_dict(), path)
+        path = Path(path)
+        if (now := _version_of(path)) and self._kept[:1] == now[:1] and self._kept != now:
+            raise ValueError(
+                f"{path}: another program has saved this campaign meanwhile, and its answers would be lost. Nothing "
+                "was saved here: read the file again, and tell the answers again."
+            )
+        write_campaign(self.as_dict(), path)
+        self._kept = _version_of(path)
+        return path
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values.
@@ -168,6 +179,7 @@ class StoredCampaign:
         ValueError
             If the file is not that of a campaign, is damaged or newer, or if the scores have changed.
         """
+        version = _version_of(Path(path))
         content = read_campaign(path)
         try:
             found = cls.from_dict(content)
@@ -175,6 +187,7 @@ class StoredCampaign:
             raise ValueError(_damaged(path)) from None
         if scores is not None:
             found.check_scores(scores)
+        found._kept = version
         return found
 
     @classmethod
@@ -226,7 +239,8 @@ class StoredCampaign:
             )
 
     def __repr__(self) -> str:
-        return f"<Campaign {len(self.ledger)}: {self.target}, {self.n_labels} labels of {self.n_rows:,} rows>"
+        told = f"{counted(self.n_labels, 'label')} of {counted(self.n_rows, 'row')}"
+        return f"<Campaign {len(self.ledger)}: {self.target}, {told}>"
 
 
 def pool_scores(scores: ArrayLike) -> np.ndarray:
@@ -242,17 +256,17 @@ def pool_scores(scores: ArrayLike) -> np.ndarray:
 # ---- the file ----
 
 
-def write_campaign(content: dict[str, Any], path: str | Path) -> Path:
+def _version_of(path: Path) -> tuple[Any, ...]:
+    """What tells one version of a file from the next, which is written under another name; () where there is none."""
+    found = path.stat() if path.is_file() else None
+    return () if found is None else (path.resolve(), found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def write_campaign(content: dict[str, Any], path: Path) -> None:
     """Write a campaign; the file is complete or stays as it was."""
-    path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     plain = json.loads(json.dumps(content, allow_nan=False))  # as it will be read
-    try:
+    with whole_file(path, force=True) as unfinished:
         unfinished.write_text(json.dumps(plain | {"sha256": digest_of_content(plain)}), encoding="utf-8")
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return path
 
 
 def read_campaign(path: str | Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from semisvm.campaign.sequence import ThresholdEvidence
 from semisvm.decision import Counts, Estimate, OperatingPoint, SamplingEvidence
 from semisvm.decision.betting import SamplingClaim
 from semisvm.decision.sampling_plan import measure_of
+from semisvm.errors import counted
 
 if TYPE_CHECKING:
     from semisvm.campaign import Campaign
@@ -103,7 +104,7 @@ class PriceList:
 
 def more_labels(n: int) -> str:
     """So many more labels, in words."""
-    return "1 more label" if n == 1 else f"{n:,} more labels"
+    return counted(n, "more label")
 
 
 def _table(
@@ -223,11 +224,11 @@ def _estimate(campaign: Campaign, k: int, place: int) -> float:
 
 def _verdict_in_words(campaign: Campaign, status: str, point: OperatingPoint | None, forecast: int | None) -> str:
     target, n_corrections = campaign.target, len(campaign.corrections)
-    said = f"{campaign.n_labels} labels" + (f", {n_corrections} corrected" if n_corrections else "")
+    said = counted(campaign.n_labels, "label") + (f", {n_corrections} corrected" if n_corrections else "")
     if point is not None:
         kind = "Known" if status == "known" else "Certified"
         n_accepted = point.sampling.n_accepted if point.sampling else 0
-        rule = f"scores above {point.threshold:.6g} ({n_accepted:,} of {campaign.n_in_play:,} rows accepted)"
+        rule = f"scores above {point.threshold:.6g} ({n_accepted:,} of {counted(campaign.n_in_play, 'row')} accepted)"
         next_step = "" if forecast is None else f" About {more_labels(forecast)} for the next step."
         return f"{kind} after {said}: {target} for {rule}. {point.caution}{next_step}"
     if forecast is not None and status != "refuted":

@@ -9,6 +9,7 @@ import click
 
 from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen, screen_option
+from semisvm.errors import counted
 
 model_argument = click.argument("model", type=shared.FILE)
 data_argument = click.argument("data", type=shared.FILE)
@@ -67,7 +68,7 @@ def predict_command(
     Columns that --keep copies are copied as they are. A cell of a stranger's file that begins with =, +, - or @ is run
     as a formula when the output is opened in a spreadsheet, unless --neutralize is given.
     """
-    from semisvm.tables.disk import check_can_write
+    from semisvm.disk import check_can_write
     from semisvm.tables.files import load_table_model, model_digest
     from semisvm.tables.model import OUTPUTS
     from semisvm.tables.predict import predict_file, predict_folder
@@ -104,7 +105,8 @@ def predict_command(
         counts = ", ".join(f"{count:,} {name}" for name, count in found.by_class.items())
         speed = found.rows / max(found.seconds, 1e-9)
         place = "stdout." if is_to_stdout else out
-        said = f"{found.rows:,} rows: {counts}. {found.seconds:.1f} s, {speed:,.0f} rows per second. Written to {place}"
+        took = f"{found.seconds:.1f} s, {speed:,.0f} rows per second"
+        said = f"{counted(found.rows, 'row')}: {counts}. {took}. Written to {place}"
     if is_to_stdout:
         screen.warn(said)
     else:
@@ -172,7 +174,7 @@ def suggest_command(
     in the target and give the file to fit together with DATA: a row that occurs again with a label is used once. It
     trains, but fit sets no threshold on it and measures nothing on it.
     """
-    from semisvm.tables.disk import check_can_write
+    from semisvm.disk import check_can_write
     from semisvm.tables.files import load_table_model
     from semisvm.tables.label import suggest_rows, write_suggestions
     from semisvm.tables.predict import check_suffix
@@ -185,7 +187,7 @@ def suggest_command(
         write_suggestions(loaded, found, out, force=force)
     screen.show(
         {"out": str(out), "rows": plain_json(found)},
-        f"{len(found)} rows to label: {out} (fill in the column {loaded.target!r})",
+        f"{counted(len(found), 'row')} to label: {out} (fill in the column {loaded.target!r})",
         "They improve the model. For a promise about it, certify by sampling: semisvm certify start",
     )
 
@@ -210,8 +212,8 @@ def report_command(
     With DATA, the operating point and the scores are measured on its labeled rows, and the rows of it that are worth
     labeling next are listed.
     """
+    from semisvm.disk import check_can_write
     from semisvm.report import write_page
-    from semisvm.tables.disk import check_can_write
     from semisvm.tables.evaluate import summary_on
     from semisvm.tables.files import load_table_model
 
@@ -220,5 +222,5 @@ def report_command(
     out = check_can_write(model.with_suffix(".html") if out is None else out, force=force, inputs=inputs)
     with screen.working():
         summary = summary_on(loaded, data, unlabeled=unlabeled, tell=screen.tell)
-        write_page(summary, out, force=force, model=model.name)
+        write_page(summary, out, force=force, model=model.name, reword=shared.with_flags)
     screen.show({"report": str(out)}, f"Report: {out}")

@@ -9,6 +9,7 @@ import click
 
 from semisvm.cli import options as shared
 from semisvm.cli.screen import Screen, screen_option
+from semisvm.errors import counted
 
 if TYPE_CHECKING:
     from semisvm.campaign import Campaign
@@ -70,13 +71,13 @@ batch_size_option = click.option(
 def read_target(model: Path, asked: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a campaign with their costs as a pair; a target that makes no sense is refused at once."""
     from semisvm.decision import Target
-    from semisvm.tables import load
     from semisvm.tables.classes import parse_costs
+    from semisvm.tables.files import load_table_model
     from semisvm.tables.operating import pair_of_costs
 
     pair = None
     if asked["costs"] is not None:
-        classes = load(model).classes
+        classes = load_table_model(model).classes
         pair = pair_of_costs(parse_costs(asked["costs"], classes), classes.names)
     Target(asked["min_precision"], asked["min_recall"], asked["beta"], pair, None, asked["min_f"], asked["max_cost"])
     return asked | {"costs": pair}
@@ -85,7 +86,7 @@ def read_target(model: Path, asked: dict[str, Any]) -> dict[str, Any]:
 def say_begun(screen: Screen, campaign: Campaign) -> None:
     """Say what a campaign is about, what it may take, and the risk of all campaigns together."""
     asked = f"{campaign.target} for {campaign.pos_label!r}"
-    screen.say(f"Campaign {len(campaign.ledger)}: {asked}, {campaign.n_rows:,} rows without a label.")
+    screen.say(f"Campaign {len(campaign.ledger)}: {asked}, {counted(campaign.n_rows, 'row')} without a label.")
     if len(campaign.ledger) > 1:
         screen.say(
             f"The chance that any of these {len(campaign.ledger)} campaigns is wrong is at most "
@@ -97,9 +98,9 @@ def say_begun(screen: Screen, campaign: Campaign) -> None:
 def _say_setup(screen: Screen, campaign: Campaign, format: BatchFormat) -> None:
     """Say what a project of a labeling tool must be set up with."""
     from semisvm.tables.batches import setup_for
-    from semisvm.tables.certify import load_model
+    from semisvm.tables.files import load_table_model
 
-    model = load_model(campaign.about["model"])
+    model = load_table_model(campaign.about["model"])
     columns = [name for name in model.open(campaign.about["data"]).names or () if name != model.target]
     setup = setup_for(format, campaign.classes or [], model.target, columns)
     screen.say(f"Set the project up with:\n{setup}\n")
@@ -110,13 +111,14 @@ def _write_campaign_report(campaign: Campaign, state: Path, report: Path, force:
     from dataclasses import replace
 
     from semisvm.campaign import summarize_campaign
+    from semisvm.disk import check_can_write
     from semisvm.report import write_page
-    from semisvm.tables.certify import load_model
-    from semisvm.tables.disk import check_can_write
+    from semisvm.tables.files import load_table_model
 
     check_can_write(report, force=force, inputs=_files_of(campaign, state, None))
-    summary = load_model(campaign.about["model"]).summary
-    write_page(replace(summary, campaign=summarize_campaign(campaign)), report, force=force)
+    summary = load_table_model(campaign.about["model"]).summary
+    summary = replace(summary, campaign=summarize_campaign(campaign))
+    write_page(summary, report, force=force, reword=shared.with_flags)
 
 
 def _files_of(campaign: Campaign, state: Path, moved: Path | None) -> list[Path]:
@@ -163,9 +165,9 @@ def start_command(
     The CSV has the row's number, its cells and an empty label. Fill in class names, "?" for "don't know", and leave
     empty what is to be asked again.
     """
+    from semisvm.disk import check_can_write
     from semisvm.tables.batches import write_batch
     from semisvm.tables.certify import keep_campaign, start_campaign
-    from semisvm.tables.disk import check_can_write
 
     inputs = [model, data, *after]
     check_can_write(state, force=force, inputs=[*inputs, out])
@@ -183,11 +185,11 @@ def start_command(
     if n_rows == 0:
         screen.say(f"There is nothing to ask. {campaign.verdict().reason}")
     elif format == "csv":
-        screen.say(f"{n_rows} rows to label: {out} (fill in the column {campaign.about['target']!r})")
+        screen.say(f"{counted(n_rows, 'row')} to label: {out} (fill in the column {campaign.about['target']!r})")
         screen.say(f"Then: semisvm certify tell {shared.quoted(state)} {shared.quoted(out)} --out NEXT.csv")
     else:
         _say_setup(screen, campaign, format)
-        screen.say(f"{n_rows} rows to label: {out}")
+        screen.say(f"{counted(n_rows, 'row')} to label: {out}")
 
 
 @certify_command.command("tell", short_help="Read answers and write the next rows to label.")
@@ -215,9 +217,9 @@ def tell_command(
 
     An answer that differs from one given before is a correction: it is counted and shown.
     """
+    from semisvm.disk import check_can_write
     from semisvm.tables.batches import read_answers, write_batch
     from semisvm.tables.certify import load_campaign
-    from semisvm.tables.disk import check_can_write
 
     campaign = load_campaign(state)
     if out is not None:
@@ -228,10 +230,12 @@ def tell_command(
     verdict = campaign.verdict()
     counts = {name: sum(getattr(one, name) for one in told) for name in ("n_new", "n_corrected", "n_empty")}
     values = verdict.as_dict() | counts | {"out": str(out) if n_rows else None, "rows": n_rows}
-    said = [f"{counts['n_new']} new answers"]
+    said = [counted(counts["n_new"], "new answer")]
     said += [f"{counts['n_corrected']} corrected"] if counts["n_corrected"] else []
     said += [f"{counts['n_empty']} left empty, to be asked again"] if counts["n_empty"] else []
-    left = [f"{n_rows} rows to label: {out}" if n_rows else "There is nothing left to ask."] if out is not None else []
+    left = [] if out is None else ["There is nothing left to ask."]
+    if n_rows:
+        left = [f"{counted(n_rows, 'row')} to label: {out}"]
     if verdict.certified:
         left.append(f"To use what is certified: semisvm certify apply {shared.quoted(state)} --out CERTIFIED.skops")
     screen.show(values, ", ".join(said) + ".", str(verdict), *left)
@@ -273,14 +277,14 @@ def export_command(state: Path, out: Path, format: BatchFormat, data: Path | Non
 
     In the CSV file the rows are marked as drawn "by campaign": fit trains on them and measures nothing on them.
     """
+    from semisvm.disk import check_can_write
     from semisvm.tables.batches import write_answers
     from semisvm.tables.certify import load_campaign
-    from semisvm.tables.disk import check_can_write
 
     campaign = load_campaign(state)
     check_can_write(out, force=force, inputs=_files_of(campaign, state, data))
     n_rows = write_answers(campaign, out, data=data, format=format, force=force)
-    said = f"{n_rows} rows with their labels: {out}" if n_rows else "Nothing is answered yet."
+    said = f"{counted(n_rows, 'row')} with their labels: {out}" if n_rows else "Nothing is answered yet."
     screen.show({"out": str(out) if n_rows else None, "rows": n_rows}, said)
 
 
@@ -292,9 +296,9 @@ def export_command(state: Path, out: Path, format: BatchFormat, data: Path | Non
 @screen_option
 def apply_command(state: Path, out: Path, model: Path | None, force: bool, screen: Screen) -> None:
     """Write the model with the certified threshold: a model file as any other, for predict and evaluate."""
+    from semisvm.disk import check_can_write
     from semisvm.tables import save
     from semisvm.tables.certify import certified_model, load_campaign
-    from semisvm.tables.disk import check_can_write
     from semisvm.tables.files import check_model_name
 
     campaign = load_campaign(state)

@@ -126,9 +126,9 @@ def fit_command(
     recall was asked for and the labels show that it is not reached; the model is written in this case too.
     """
     from semisvm.cli.screen import is_compiled
+    from semisvm.disk import check_can_write
     from semisvm.report import write_page
     from semisvm.tables import save
-    from semisvm.tables.disk import check_can_write
     from semisvm.tables.files import check_model_name
     from semisvm.tables.fit import fit_model
     from semisvm.tables.label import N_SUGGESTED, suggest_training_rows
@@ -167,7 +167,7 @@ def fit_command(
         if report is not None:
             suggestions = tuple(suggest_training_rows(fitted.model, training, N_SUGGESTED))
             summary = replace(fitted.model.summary, suggestions=suggestions)
-            write_page(summary, report, force=force, model=out.name)
+            write_page(summary, report, force=force, model=out.name, reword=shared.with_flags)
     if fitted.checkpoint is not None and not fitted.was_stopped:
         fitted.checkpoint.remove()
     pool = options["unlabeled_data"] or options["data"]
@@ -257,7 +257,7 @@ def info_command(screen: Screen, warm: bool) -> None:
     found |= {name: _version(name) for name in REPORTED.split()}
     found |= {"threads": str(n_threads()), "free memory": f"{free_bytes() / 1e9:.1f} GB", "GPU": _gpu()}
     if warm:
-        from semisvm.estimators.warm import compile_all
+        from semisvm.estimators import compile_all
 
         took = compile_all()
         found["compiled"] = f"{len(took)} parts in {sum(took.values()):.1f} s, kept on disk"

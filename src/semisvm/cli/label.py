@@ -76,7 +76,7 @@ def label_command(
 
     The target is the one that the model was fitted for, or the one given here. It is fixed when the campaign begins.
     """
-    from semisvm.tables.disk import check_can_write
+    from semisvm.disk import check_can_write
     from semisvm.tables.label import open_session
 
     screen = Screen()
@@ -206,7 +206,7 @@ class LabelServer(ThreadingHTTPServer):
             "classes": [{"name": name, "key": keys.get(name)} for name in session.classes],
             "row": asked,
             "progress": asdict(session.progress()),
-            "stopped": self.stopped.is_set(),
+            "stopped": str(session.failure or "") or self.stopped.is_set(),  # why, where it is not by request
         }
 
     def act(self, what: dict[str, Any]) -> None:
@@ -259,7 +259,7 @@ class _LabelRequest(BaseHTTPRequestHandler):
             status = HTTPStatus.OK
             try:
                 self.server.act(what)
-            except ValueError:
+            except (OSError, ValueError):
                 status = HTTPStatus.CONFLICT
             self._send_state(status)
 
@@ -309,11 +309,13 @@ def serve_page(session: LabelSession, port: int, say: Callable[[str], None]) -> 
         say('Every answer is saved at once. End with "Stop for now" on the page, or with Ctrl-C here.')
         try:
             with contextlib.suppress(KeyboardInterrupt):
-                while not server.stopped.wait(0.2):
+                while not server.stopped.wait(0.2) and session.failure is None:
                     pass
         finally:
             with server.turn:  # an answer that is being saved is saved
                 server.shutdown()
+    if session.failure is not None:
+        raise session.failure
 
 
 @cache

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from semisvm.cli.options import with_flags
+from semisvm.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -149,7 +150,8 @@ def show_first(console: Console, summary: FitSummary, model: str, data: str) -> 
     style = "red" if found.status in ("useless", "missed") else "bold"
     console.print(f"[{style}]{escape(first)}[/]")
     for line in rest:
-        console.print(escape(with_flags(line)))
+        # A command to copy stays in one piece: the terminal breaks the line, and not the command.
+        console.print(escape(with_flags(line)), soft_wrap=line.startswith("Next"))
 
 
 def show_columns(console: Console, summary: FitSummary) -> None:
@@ -174,8 +176,8 @@ def show_fit(console: Console, summary: FitSummary) -> None:
 
     data, method = summary.data, summary.method
     console.print(
-        f"[bold]{escape(data.name)}[/]: {data.rows:,} rows, {data.labeled:,} labeled, {data.unlabeled:,} not; "
-        f"{len(data.features)} columns; classes {escape(', '.join(summary.classes))}"
+        f"[bold]{escape(data.name)}[/]: {counted(data.rows, 'row')}, {data.labeled:,} labeled, {data.unlabeled:,} not; "
+        f"{counted(len(data.features), 'column')}; classes {escape(', '.join(summary.classes))}"
         + (f" (positive: {escape(summary.positive)})" if summary.positive else "")
     )
     console.print(f"[bold]Method[/]: {method.name} ({method.paper_name}). {escape(method.why)}")
@@ -248,19 +250,22 @@ def show_evaluation(console: Console, found: Evaluation) -> None:
 
     from semisvm.tables.evaluate import SEEN
 
-    unlabeled = f" ({found.unlabeled:,} unlabeled rows are not judged)" if found.unlabeled else ""
-    console.print(f"{found.rows:,} labeled rows{unlabeled}. Accuracy {found.accuracy:.3f}.")
+    unlabeled = f" (not judged: {counted(found.unlabeled, 'unlabeled row')})" if found.unlabeled else ""
+    console.print(f"{counted(found.rows, 'labeled row')}{unlabeled}. Accuracy {found.accuracy:.3f}.")
+    if found.as_negative:
+        told = ", ".join(f"{name!r} ({counted(n, 'row')})" for name, n in found.as_negative.items())
+        console.print(escape(f"Labels other than {found.classes[1]!r} count as {found.classes[0]!r}: {told}."))
     if found.was_seen:
         console.print(SEEN)
     if found.not_at_random:
         console.print(
-            f"{found.not_at_random:,} labeled rows were not drawn at random: nothing is measured on them, because they "
-            "do not stand for the others."
+            f"Not drawn at random: {counted(found.not_at_random, 'labeled row')}. Nothing is measured on them, because "
+            "they do not stand for the others."
         )
     if found.below_all:
         console.print(
-            f"{found.below_all:,} rows are below the operating point of every class and get the label of the nearest "
-            "class. Precision and recall of a class are those of the rows above its own operating point."
+            f"Below the operating point of every class: {counted(found.below_all, 'row')}, which get the label of the "
+            "nearest class. Precision and recall of a class are those of the rows above its own operating point."
         )
     has_costs = any(point.cost is not None for point in found.points.values())
     titles = ["precision (90%)", "recall", "F1", *(["cost per row"] if has_costs else [])]

@@ -31,6 +31,7 @@ from semisvm.decision.checks import Floats, check_scores
 from semisvm.decision.counts import Counts, Curve, count_all, count_at, cuts_between, precision, recall
 from semisvm.decision.operating_point import PROMISES, EvidenceLevel, OperatingPoint, operating_point, show
 from semisvm.decision.target import Target, best_of, f_name
+from semisvm.errors import counted
 from semisvm.shared_docs import with_shared_docs
 
 Rule = Literal["best", "paper"]
@@ -218,7 +219,8 @@ def _choose_by_rank(
     accepted = np.concatenate([np.cumsum(sizes[::-1])[::-1], [0]])
     cut = int(np.flatnonzero(accepted <= number)[0])
     reached = bool(accepted[cut] == number)
-    reason = "" if reached else f"Equal scores stay together: {accepted[cut]} rows are accepted instead of {number}."
+    instead = f"{counted(int(accepted[cut]), 'row')} instead of {number:,}"
+    reason = "" if reached else f"Equal scores stay together: it accepts {instead}."
     threshold = float(cuts_between(distinct)[cut])
     counts = count_at(scores, sign, threshold)
     return operating_point(

@@ -28,6 +28,7 @@ from semisvm.decision.binomial import Estimate, estimate_cost, estimate_f, estim
 from semisvm.decision.checks import check_confidence
 from semisvm.decision.counts import Counts
 from semisvm.decision.target import Target, capital, explain_thin_evidence, f_name
+from semisvm.errors import counted
 
 EvidenceLevel = Literal["empirical", "cross-fitted", "certified", "certified by sampling"]
 TargetStatus = Literal["certified", "reached", "unproven", "missed", "chosen"]
@@ -145,7 +146,7 @@ class OperatingPoint:
         """
         found = "reached" if self.reached else "not reached"
         lines = [
-            f"{capital(str(self.target))}: {found} ({self.level}, {self._n_labels} labels).",
+            f"{capital(str(self.target))}: {found} ({self.level}, {counted(self._n_labels, 'label')}).",
             f"  {self._rule()}; {self.share_accepted:.1%} of the rows",
         ]
         lines += [f"  {name:<9} {show(value)}" for name, value in self._measures()]

@@ -22,6 +22,7 @@ from semisvm.decision.operating_point import (
 )
 from semisvm.decision.target import capital
 from semisvm.decision.without_negatives import bound_lift, estimate_lift
+from semisvm.errors import counted
 
 ASSUMPTION = "All of this assumes that the labeled positives are a random sample of all positives."
 
@@ -154,10 +155,10 @@ class PositiveUnlabeledPoint:
         str
             What was asked for, what is known or promised, and what it assumes.
         """
-        positives, rows = self.counts.positives, self.counts.unlabeled
+        seen = f"{counted(self.counts.positives, 'positive')} and {counted(self.counts.unlabeled, 'unlabeled row')}"
         found = "" if self.min_recall is None else ": reached" if self.reached else ": not reached"
         lines = [
-            f"{capital(self.asked)}{found} ({self.level}, {positives} positives and {rows} unlabeled rows).",
+            f"{capital(self.asked)}{found} ({self.level}, {seen}).",
             f"  accepts score > {self.threshold:.6g}",
         ]
         if self.level in PROMISES:

@@ -27,6 +27,7 @@ import numpy as np
 from semisvm.decision.binomial import estimate_rate, labels_needed
 from semisvm.decision.checks import check_accept, check_beta, check_costs, check_max_cost, check_target_rate
 from semisvm.decision.counts import Counts, expected_cost, f_score, precision, recall
+from semisvm.errors import counted
 
 OTHER_RATE = "other rate"
 FEW_LABELS = 100  # with fewer, useful targets usually can't be certified (see the numbers in docs/certify-measured.md)
@@ -184,7 +185,8 @@ class Target:
 
     def __str__(self) -> str:
         if self.accept is not None:
-            return f"accept {self.accept} rows" if isinstance(self.accept, int) else f"accept {self.accept:.1%} of rows"
+            what = counted(self.accept, "row") if isinstance(self.accept, int) else f"{self.accept:.1%} of rows"
+            return f"accept {what}"
         parts = []
         if self.min_precision is not None:
             parts.append(f"precision at least {self.min_precision:.3g}")
@@ -320,7 +322,7 @@ def _thin(record: _Record, confidence: float) -> str:
     if perfect is not None and record.trials >= perfect:
         return ""
     kind = {"precision": "accepted", "recall": "positive"}[record.name]
-    told = f"This rests on {record.trials} {kind} label{'s' if record.trials != 1 else ''}; "
+    told = f"This rests on {counted(record.trials, f'{kind} label')}; "
     aim = f"a {record.name} of {record.target:.3g}"
     if perfect is None:
         return f"{told}no number of labels can prove {aim}: don't rely on it."

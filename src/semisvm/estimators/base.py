@@ -35,9 +35,8 @@ from semisvm.estimators.classifier import (
     widened,
     winning_codes,
 )
-from semisvm.estimators.costs import read_costs
 from semisvm.estimators.equal_rows import join_copies
-from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem
+from semisvm.estimators.problem import KernelParameters, Limits, TrainingProblem, read_costs
 from semisvm.estimators.progress import Progress, ended_early, pass_interrupt_on, warn_caller
 from semisvm.estimators.streams import decide_rows, fit_stream, scores_of_rows
 from semisvm.kernels import scores_of_new_rows

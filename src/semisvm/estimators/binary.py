@@ -2,7 +2,7 @@
 
 One-vs-rest has one problem per class (one alone when there are two); one-vs-one has one per pair of classes, in which
 the rows of other classes take no part and unlabeled rows always do. Where there is a cost matrix, one-sided regression
-(`costs.OneSided`) has one problem per class, whose score is the cost of predicting it.
+(`rounds.OneSided`) has one problem per class, whose score is the cost of predicting it.
 
 Most methods are written for two classes, as signs: `fit_pairs` makes the tasks and puts the fits together. Methods
 that give a row one of *all* the classes use `rounds.Labeler` instead.
@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from semisvm.dual import Status
-from semisvm.estimators.problem import FEW_ROWS, Limits, LinearRows, TrainingProblem
+from semisvm.estimators.problem import FEW_ROWS, Limits, TrainingProblem
 from semisvm.estimators.progress import Progress, RoundRecord, Watch
 from semisvm.kernels import Formula, KernelRows
 from semisvm.labels import Labels
+from semisvm.primal import LinearRows
 
 # A solve that stalled went as far as rounding allows: good enough to continue from.
 USABLE = (Status.CONVERGED, Status.STALLED)

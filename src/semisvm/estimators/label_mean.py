@@ -9,7 +9,7 @@ and the means can: misplaced rows hardly move them. Three steps:
 
 The answer to a cost matrix between more classes is one-sided regression of labeled and unlabeled rows:
 
-    1.  the machines of the labeled rows (`costs.OneSided`): f_k(x) estimates what predicting class k costs
+    1.  the machines of the labeled rows (`rounds.OneSided`): f_k(x) estimates what predicting class k costs
     2.  one class for every unlabeled row, u_k rows of class k:  maximize -sum_i f_{class of i}(x_i)   (`assign`)
     3.  the machines of all rows, the guessed ones at C_unlabeled
 
@@ -42,9 +42,10 @@ from semisvm.estimators.class_shares import (
 from semisvm.estimators.equal_rows import merge_unlabeled_copies
 from semisvm.estimators.label_mean_search import GuessedMargins, LabelMeans
 from semisvm.estimators.problem import TrainingProblem
-from semisvm.estimators.rounds import Labeler, Rounds, hinge_problem
+from semisvm.estimators.rounds import Labeler, Rounds
 from semisvm.estimators.supervised import GuardedMixin
 from semisvm.kernels import Formula, KernelRows
+from semisvm.primal import hinge_problem
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
 

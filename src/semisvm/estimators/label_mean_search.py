@@ -30,8 +30,9 @@ import numpy as np
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryTask
 from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows
-from semisvm.estimators.rounds import Rounds, hinge_problem
+from semisvm.estimators.rounds import Rounds
 from semisvm.kernels.virtual import VirtualRows
+from semisvm.primal import hinge_problem
 
 MOST_ROUNDS = 50
 # Guesses that tie can be exchanged without end; less than this share of the objective is no progress.

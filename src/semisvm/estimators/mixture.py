@@ -23,6 +23,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from semisvm.decision.checks import cost_matrix
 from semisvm.dual import Status
 from semisvm.estimators.classifier import (
     SemiSupervisedMixin,
@@ -33,7 +34,6 @@ from semisvm.estimators.classifier import (
     validated,
     winning_codes,
 )
-from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.gaussians import COVARIANCE_TYPES, EM
 from semisvm.estimators.progress import Progress, pass_interrupt_on, warn_caller
 from semisvm.labels import Labels, encode

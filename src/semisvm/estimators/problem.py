@@ -8,121 +8,34 @@
 `BaseSVC.fit` makes it from the user's arguments, a method's `_fit` turns it into a `MethodFit` (see `binary`). A method
 that learns from some of the rows only works on `problem.select(rows)`.
 
-A machine has two forms: dual, in a kernel, and primal, in the features. Methods state machines by signs and prices
-(`rounds.hinge_problem`) on the rows of their task. Where these are `KernelRows`, the problem is a `DualProblem`; where
-they are `LinearRows`, a `PrimalProblem` on the same rows. The solutions of both have `decision_values`, `scores`,
-`bias`, `gap`, `n_iter` and `status`, and start the next solve, so that a method need not know the form. What differs is
-what is kept: coefficients of rows, or weights of features. The primal form is for ``kernel="linear"``, and for many
-rows: its time grows with the number of rows where that of the dual form grows with its square. The loss is never
-changed to get it.
+Costs: one that depends on the true class alone multiplies C for the rows of that class, which every machine here can
+honor. For two classes that is all there is, and a matrix is a dictionary: {0: costs[0, 1], 1: costs[1, 0]}. A matrix
+between more classes, in which it matters what a row is mistaken for, asks for one-sided regression (`rounds.OneSided`);
+a method that has no such machine asks for `Costs.by_class`, which refuses it. A `sample_cost` is (n,): what
+misclassifying row i costs; (n, K): what it costs if row i is of class k, known or not; (n, K, K): one matrix per row.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from numbers import Real
+from typing import Any
 
 import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
 
+from semisvm.decision.checks import check_class_costs, check_cost_matrix, check_numbers
 from semisvm.device import SOLVES_OF_A_SEQUENCE, explain_choice, explain_compilation
-from semisvm.dual import DualProblem, DualSolution, Status, solve, solve_many
 from semisvm.estimators.classifier import needs_float64, pick_rows
-from semisvm.estimators.costs import Costs
 from semisvm.estimators.progress import Progress
 from semisvm.kernels import Formula, kernel_rows, make_formula
 from semisvm.kernels.threads import n_threads
 from semisvm.labels import Labels
 from semisvm.matrices import is_sparse_matrix
-from semisvm.primal import MemoryRows, PrimalProblem, PrimalSolution, solve_primal
+from semisvm.primal import LinearRows, MemoryRows, Solver, choose_solver, settle_solver
 from semisvm.primal.problem import Loss
-
-Solver = Literal["auto", "dual", "primal"]
-
-# Rows from which solver="auto" takes the primal form, where it is the faster one.
-DENSE_ROWS, DENSE_ROWS_PER_FEATURE, MOST_DENSE_FEATURES = 2_000, 10, 2_000
-SPARSE_ROWS = 5_000
-
-
-@dataclass(frozen=True)
-class LinearRows:
-    """Rows in the primal form, in the place that kernel rows have in the dual form."""
-
-    rows: MemoryRows
-    loss: Loss
-
-
-def settle_solver(
-    solver: Solver, loss: Loss, kernel: Any, X: Any, *, reason_against: str | None, device: str
-) -> Literal["dual", "primal"]:
-    """The form of a fit; `reason_against` says why a method has no primal form here, None where it has one."""
-    if solver == "dual":
-        if loss != "hinge":
-            raise ValueError("solver='dual' has the hinge loss only; use solver='primal' for loss='squared_hinge'.")
-        return solver
-    if kernel != "linear":
-        reason_against = f"needs kernel='linear', and kernel={kernel!r} was given"
-    is_asked_for = solver == "primal" or loss != "hinge"
-    if is_asked_for and reason_against is not None:
-        words = "solver='primal'" if solver == "primal" else f"loss={loss!r}"
-        raise ValueError(f"{words} {reason_against}.")
-    if is_asked_for:
-        return "primal"
-    if reason_against is not None or device not in ("auto", "cpu"):
-        return "dual"
-    return choose_solver(*X.shape, is_sparse=is_sparse_matrix(X))[0]
-
-
-def choose_solver(n_rows: int, n_features: int, *, is_sparse: bool) -> tuple[Literal["dual", "primal"], str]:
-    """What solver="auto" means for a linear machine of so many rows in memory, and a sentence that says so and why.
-
-    The hinge has both forms; the rule is by size alone, so that it can be told before any row is read.
-    """
-    kind = "sparse" if is_sparse else "dense"
-    size = f"{n_rows:,} {kind} rows with {n_features:,} features"
-    if not is_sparse and n_features > MOST_DENSE_FEATURES:
-        return "dual", f"{size}: dual form, because the primal form of dense rows is for up to {MOST_DENSE_FEATURES:,}."
-    fewest = SPARSE_ROWS if is_sparse else max(DENSE_ROWS, DENSE_ROWS_PER_FEATURE * n_features)
-    if n_rows < fewest:
-        return "dual", f"{size}: dual form (primal from {fewest:,} rows on)."
-    return "primal", f"{size}: primal form, in time and memory linear in the rows (from {fewest:,} rows on)."
-
-
-def prepare_solve(
-    problem: DualProblem | PrimalProblem, start: Any, limits: dict[str, Any]
-) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
-    """The function that solves a problem, and the start and the limits that it takes.
-
-    The primal form is solved on the CPU, and without a store: solving again takes no longer than reading.
-    """
-    if isinstance(problem, DualProblem):
-        return solve, start, limits
-    own = {name: value for name, value in limits.items() if name not in ("device", "store")}
-    return solve_primal, start if isinstance(start, PrimalSolution) else None, own
-
-
-def solver_of_many(problems: Sequence[Any]) -> Callable[..., list[Any]]:
-    """The function that solves problems of one form that do not wait for each other: (problems, starts, **limits)."""
-    return solve_many if isinstance(problems[0], DualProblem) else _solve_each
-
-
-def _solve_each(problems: Sequence[PrimalProblem], starts: Sequence[Any] | None, **limits: Any) -> list[Any]:
-    """In the primal form: once a solve was interrupted or stopped, those after it are not begun."""
-    found: list[PrimalSolution] = []
-    for number, problem in enumerate(problems):
-        ended = found[-1].status if found and found[-1].status in (Status.INTERRUPTED, Status.STOPPED) else None
-        own = limits if ended is None else limits | {"max_iter": 0, "callback": None}
-        run, start, own = prepare_solve(problem, None if starts is None else starts[number], own)
-        solution = run(problem, start, **own)
-        found.append(solution if ended is None else replace(solution, status=ended))
-    return found
-
-
-def lower_bound(solution: DualSolution | PrimalSolution) -> float:
-    """What the objective of the machine can't be below."""
-    return solution.bound if isinstance(solution, PrimalSolution) else -solution.objective
-
 
 # Kernel rows are kept in float32, unless a tolerance below this is asked for or there are few rows: there float64
 # costs nothing and makes the model independent of the order of rows to nine digits.
@@ -172,6 +85,119 @@ class KernelParameters:
     @property
     def is_precomputed(self) -> bool:
         return self.kernel == "precomputed"
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Costs as the machines take them.
+
+    of_class  (K,) what multiplies C for each class: costs times class weights
+    of_row    (n, K) what multiplies it further for each row, were it of class k; None where rows are alike
+    matrix    (K, K) or (n, K, K) where it matters what a row is mistaken for, else None
+    """
+
+    of_class: np.ndarray
+    of_row: np.ndarray | None = None
+    matrix: np.ndarray | None = None
+
+    def price(self, codes: np.ndarray) -> np.ndarray:
+        """What multiplies C for each row, were `codes` the classes."""
+        price = self.of_class[codes]
+        return price if self.of_row is None else price * self.of_row[np.arange(len(codes)), codes]
+
+    def of(self, code: int) -> float | np.ndarray:
+        """What multiplies C for a row of this class: a number, or (n,) where rows differ."""
+        price = float(self.of_class[code])
+        return price if self.of_row is None else price * self.of_row[:, code]
+
+    def of_rest(self, code: int) -> float | np.ndarray:
+        """The same for a row given to "the rest": nobody knows which class it is, so the mean of the others."""
+        others = np.delete(self.of_class, code)
+        if self.of_row is None:
+            return float(others.mean())
+        return (others * np.delete(self.of_row, code, axis=1)).mean(axis=1)
+
+    def by_class(self, name: str) -> Costs:
+        """The costs for a method that knows costs of classes and rows only; `name` is the estimator's."""
+        if self.matrix is None:
+            return self
+        most_expensive = self.matrix.max(axis=-1)
+        off_diagonal = ~np.eye(self.matrix.shape[-1], dtype=bool)
+        if not np.array_equal(self.matrix, np.where(off_diagonal, most_expensive[..., None], 0)):
+            raise ValueError(
+                f"{name} can't use a cost matrix between more than two classes in which it matters what a row is "
+                "mistaken for: pass costs={class: cost of misclassifying it} (or a sample_cost of shape (n_samples, "
+                "n_classes)), or use SupervisedSVC, LabelMeanSVC or LaplacianSVC."
+            )
+        if self.matrix.ndim == 2:
+            return Costs(self.of_class * most_expensive)
+        return Costs(self.of_class, of_row=most_expensive)
+
+    def select(self, rows: np.ndarray) -> Costs:
+        """The costs of some of the rows."""
+        of_row = None if self.of_row is None else self.of_row[rows]
+        matrix = self.matrix[rows] if self.matrix is not None and self.matrix.ndim == 3 else self.matrix
+        return Costs(self.of_class, of_row, matrix)
+
+
+def read_costs(costs: Any, sample_cost: Any, class_weight: Any, labels: Labels, in_use: np.ndarray) -> Costs:
+    """Check what the user says and settle what it means for each row; what rows out of use say does not count."""
+    factor = np.ones(labels.n_classes)
+    if class_weight is not None:
+        labeled = labels.decode(labels.codes[labels.is_labeled & in_use])
+        factor = _checked_class_weight(class_weight, labels.classes, labeled)
+    if costs is not None and sample_cost is not None:
+        raise ValueError("Both costs and sample_cost were given: multiply them into sample_cost and leave costs out.")
+    if sample_cost is not None:
+        return _of_samples(sample_cost, factor, labels, in_use)
+    if costs is None:
+        return Costs(factor)
+    if isinstance(costs, dict):
+        own = check_class_costs(costs, labels.classes)
+        with np.errstate(over="ignore"):
+            price = factor * own
+        if not np.isfinite(price).all():
+            raise ValueError("costs times class_weight is not finite for some class: scale both to near 1.")
+        return Costs(price)
+    matrix = check_cost_matrix(costs, "costs", (len(factor),) * 2, labels.classes)
+    return Costs(factor * matrix[[0, 1], [1, 0]]) if len(factor) == 2 else Costs(factor, matrix=matrix)
+
+
+def _checked_class_weight(class_weight: Any, classes: np.ndarray, labeled: np.ndarray) -> np.ndarray:
+    if isinstance(class_weight, dict):
+        for name, value in class_weight.items():
+            is_number = isinstance(value, Real) and not isinstance(value, bool)
+            if not is_number or not 0 <= value < np.inf:
+                raise ValueError(
+                    f"class_weight must be finite and not negative for each class, got {value!r} for class {name!r}."
+                )
+        if not any(class_weight.get(name, 1) for name in classes.tolist()):
+            raise ValueError(f"class_weight is 0 for every class: give at least one a weight; got {class_weight}.")
+    return np.asarray(compute_class_weight(class_weight, classes=classes, y=labeled), dtype=np.float64)
+
+
+def _of_samples(sample_cost: Any, factor: np.ndarray, labels: Labels, in_use: np.ndarray) -> Costs:
+    n, K = len(labels.codes), len(factor)
+    values = check_numbers(sample_cost, "sample_cost")
+    if values.shape[:1] == (n,):  # rows that take no part may cost anything
+        values[~in_use] = 1 - np.eye(K) if values.shape == (n, K, K) else 1.0
+    if values.ndim == 3:
+        tensor = check_cost_matrix(values, "sample_cost", (n, K, K), labels.classes)
+        if K == 2:
+            return Costs(factor, of_row=np.ascontiguousarray(tensor[:, [0, 1], [1, 0]]))
+        return Costs(factor, matrix=tensor)
+    if values.shape not in ((n,), (n, K)):
+        raise ValueError(
+            f"sample_cost has shape {values.shape}: it must hold one cost per row, ({n},), one per row and class "
+            f"that the row may be of, ({n}, {K}), or one matrix per row, ({n}, {K}, {K})."
+        )
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        at = tuple(np.argwhere(~(np.isfinite(values) & (values > 0)))[0].tolist())
+        raise ValueError(
+            f"sample_cost must be positive and finite, and sample_cost{list(at)} is {values[at]}: column k is the cost "
+            "of misclassifying the row if it is of class k. A row that is free gets sample_weight 0."
+        )
+    return Costs(factor, of_row=np.array(np.broadcast_to(values.reshape(n, -1), (n, K))))
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.dual import DualProblem
+from semisvm.errors import counted
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, fit_pairs
-from semisvm.estimators.problem import LinearRows, Loss, Solver, TrainingProblem
-from semisvm.estimators.rounds import Rounds, hinge_problem
+from semisvm.estimators.problem import Loss, TrainingProblem
+from semisvm.estimators.rounds import Rounds
+from semisvm.primal import LinearRows, Solver, hinge_problem
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 
@@ -247,16 +249,16 @@ class ProgressiveSVC(BaseSVC):
         n_rounds, n_one_sided = len(one_sided), sum(one_sided)
         if 2 * n_one_sided > n_rounds:
             yield UserWarning(
-                f"{n_one_sided} of {n_rounds} rounds of {type(self).__name__} had candidates on one side of the "
-                "boundary only, which is what its collapse looks like: one class may have swallowed the other. "
+                f"{n_one_sided} of {counted(n_rounds, 'round')} of {type(self).__name__} had candidates on one side "
+                "of the boundary only, which is what its collapse looks like: one class may have swallowed the other. "
                 "Compare the predicted class sizes with what you expect; try one_sided='pair', more labeled rows, "
                 "or TransductiveSVC."
             )
         if (end := found.termination_condition) in ("max_rounds", "cycle"):
             yield ConvergenceWarning(
-                f"{type(self).__name__} ended after {n_rounds} rounds ({end}) with rows still inside the margin; they "
-                "are labeled by the side they are on. Raise max_rounds, or lower max_resets where rows are reset "
-                "again and again."
+                f"{type(self).__name__} ended after {counted(n_rounds, 'round')} ({end}) with rows still inside the "
+                "margin; they are labeled by the side they are on. Raise max_rounds, or lower max_resets where "
+                "rows are reset again and again."
             )
 
 

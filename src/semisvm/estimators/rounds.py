@@ -1,9 +1,4 @@
-"""The support vector machine of given signs and prices, and sequences of solves, on one binary task or on all of them.
-
-    minimize  1/2 |w|^2 + sum_i box_i max(0, 1 - sign_i f(x_i))         f(x) = <w, x> + bias
-
-sign_i is -1, +1, or 0 for a row that is not in use; box_i is what a unit of its slack costs. In signed variables:
-linear = -sign, and the box [0, box_i] for a positive row, [-box_i, 0] for a negative one, [0, 0] out of use.
+"""Sequences of solves, on one binary task or on all of them.
 
 `Rounds` keeps what methods that solve several problems have in common, so that their files hold the method alone: the
 last solution, from which the next solve starts, the limits (which hold for the rounds together), the records, the
@@ -19,61 +14,28 @@ score): solved apart, two binary problems could claim the same row. It trains ev
 
 Rows that a problem does not concern (a third class in one-vs-one, rows left out) have a box of zero width in it, so
 that all problems, and all labelings of a sequence, share their kernel rows and start from each other's solutions. Where
-there is a cost matrix the binary problems are those of one-sided regression (`costs.OneSided`).
+there is a cost matrix the binary problems are those of one-sided regression (`OneSided`).
 """
 
 import contextlib
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from semisvm.dual import DualProblem, DualSolution, Status
+from semisvm.dual import DualProblem, Status
 from semisvm.estimators.binary import USABLE, BinaryFit, BinaryTask, Pair, combine, pairs
 from semisvm.estimators.classifier import winning_codes
-from semisvm.estimators.costs import OneSided, one_sided, unit_of
-from semisvm.estimators.problem import LinearRows, TrainingProblem, prepare_solve, solver_of_many
+from semisvm.estimators.problem import TrainingProblem
 from semisvm.estimators.progress import RoundRecord, Watch
-from semisvm.primal import GivenPrices, PrimalProblem, PrimalSolution
-
-Solution = DualSolution | PrimalSolution
+from semisvm.kernels import KernelRows
+from semisvm.primal import PrimalSolution, hinge_problem, prepare_solve, solver_of_many
 
 # Solves that stall with such a gap say nothing: rounds whose next step rests on them may never end.
 LOST_GAP, MOST_LOST = 0.5, 50
-
-
-def hinge_problem(kernel: Any, sign: np.ndarray, box: np.ndarray) -> Any:
-    """The problem above in the form of its rows: dual on kernel rows, primal on the rows themselves."""
-    if isinstance(kernel, LinearRows):
-        return PrimalProblem(kernel.rows, GivenPrices.of_signs(sign, box), kernel.loss)
-    bound = sign * box
-    return DualProblem(kernel, linear=-sign, lower=np.minimum(bound, 0), upper=np.maximum(bound, 0))
-
-
-def slack(margin: np.ndarray) -> np.ndarray:
-    """How far rows fall short of a margin of 1; the margin of row i is sign_i f(x_i)."""
-    return np.maximum(0.0, 1.0 - margin)
-
-
-def losses_at(margin: np.ndarray, loss: str) -> np.ndarray:
-    """What rows at these margins are charged: their slack, or its square."""
-    return slack(margin) ** 2 if loss == "squared_hinge" else slack(margin)
-
-
-def squared_norm(solution: Solution) -> float:
-    """|w|^2 of a solution."""
-    if isinstance(solution, PrimalSolution):
-        return float(solution.w @ solution.w)
-    return float(solution.row_beta @ solution.scores)
-
-
-def primal_objective(solution: Solution, sign: np.ndarray, box: np.ndarray, loss: str = "hinge") -> float:
-    """The objective above at the f of a solution: at least the optimum, whatever the solver left open."""
-    losses = box * losses_at(sign * solution.decision_values, loss)
-    return 0.5 * squared_norm(solution) + float(losses[sign != 0].sum())
 
 
 def record_of(name: str, solution: Any) -> RoundRecord:
@@ -240,6 +202,53 @@ class Rounds:
         )
 
 
+@dataclass(frozen=True)
+class OneSided:
+    """The cost of predicting one class: a machine of one-sided regression (Tu and Lin 2010), for any cost matrix.
+
+        cost_ik   what predicting class k for row i costs: matrix[y_i, k]; 0 for its own class
+
+        for each class k    minimize  1/2 |w_k|^2 + price sum_i weight_i loss_ik(f_k(x_i))
+                            loss_ik(f) = max(0, f - cost_ik)  where k is the cheapest for row i, cost_ik = 0
+                                         max(0, cost_ik - f)  where it is not
+        predict the class of least f_k
+
+    An estimate may err on the harmless side for free: f below the cost of the right class, or above that of a wrong
+    one. What a prediction costs is then at most the sum of the row's losses. Each problem is a dual with linear =
+    -cost_ik, and the box [-price weight_i, 0] where k is cheapest, [0, price weight_i] where it is not.
+
+    price = C unit^2 / 2, unit the mean of the costs off the diagonal. So C keeps its meaning, and costs theirs:
+    doubling all costs is doubling C, as it is where costs multiply C; and where all costs are 1, f_k = (1 - h_k) / 2
+    with h_k the ordinary one-vs-rest machine of class k at that C. The problems are solved for f in units of unit/2, so
+    that tol too means what it means elsewhere: costs 2 cost_ik / unit, price C unit. A cost of 0 off the diagonal is
+    allowed: that prediction is as good as the right one.
+
+    `matrix` is (K, K), or (n, K, K) with one matrix per row.
+    """
+
+    predicted: int
+    matrix: np.ndarray
+
+    @property
+    def unit(self) -> float:
+        """The mean of the costs off the diagonal, which is 0 and does not count."""
+        n_classes = self.matrix.shape[-1]
+        return float(self.matrix.mean()) * n_classes / (n_classes - 1)
+
+    def name(self, classes: np.ndarray) -> str:
+        """For people: "cost of spam"."""
+        return f"cost of {classes[self.predicted]}"
+
+    def problem(self, kernel: KernelRows, codes: np.ndarray, box: np.ndarray) -> DualProblem:
+        """The dual above; `box` is C weight_i, `codes` is -1 where a row takes no part."""
+        cost, unit = self.matrix[..., self.predicted], self.unit
+        target = 2 / unit * (cost[codes] if cost.ndim == 1 else cost[np.arange(len(codes)), codes])
+        price = np.where(codes >= 0, unit * box, 0.0)
+        return DualProblem(
+            kernel, linear=-target, lower=np.where(target > 0, 0.0, -price), upper=np.where(target > 0, price, 0.0)
+        )
+
+
 class Labeler:
     """Trains every binary problem of a `TrainingProblem` on one labeling after the other.
 
@@ -252,9 +261,9 @@ class Labeler:
     def __init__(self, problem: TrainingProblem, kernel: Any, watch: Watch):
         self.problem, self.kernel, self.watch = problem, kernel, watch
         matrix, n_classes = problem.costs.matrix, problem.labels.n_classes
-        self.tasks: Sequence[Pair | OneSided] = (
-            pairs(n_classes, problem.multi_class) if matrix is None else one_sided(matrix)
-        )
+        self.tasks: Sequence[Pair | OneSided] = pairs(n_classes, problem.multi_class)
+        if matrix is not None:
+            self.tasks = [OneSided(k, matrix) for k in range(n_classes)]
         self.scheme = problem.scheme
         self.found: list[Any] = []
         self.n_iter = 0
@@ -309,14 +318,13 @@ class Labeler:
 
         Fits of a cost matrix are in the units of the costs.
         """
-        steps = [self.n_iter, *[0] * (len(self.found) - 1)]
         fits = [
-            fit_of(found, history if number == 0 else [], n_iter=steps[number], rounds=rounds, ended=ended)
+            fit_of(found, [] if number else history, n_iter=0 if number else self.n_iter, rounds=rounds, ended=ended)
             for number, found in enumerate(self.found)
         ]
-        if self.problem.costs.matrix is None:
+        if not isinstance(self.tasks[0], OneSided):
             return fits
-        unit = unit_of(self.problem.costs.matrix) / 2  # that they were solved in
+        unit = self.tasks[0].unit / 2  # that they were solved in
         return [
             replace(fit, row_beta=unit * fit.row_beta, bias=unit * fit.bias, scores=unit * fit.scores) for fit in fits
         ]

@@ -21,11 +21,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.dual import Status
+from semisvm.errors import counted
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import MethodFit
-from semisvm.estimators.problem import Loss, Solver, TrainingProblem
+from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.progress import RoundRecord
 from semisvm.estimators.rounds import Labeler
+from semisvm.primal import Solver
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval
 
@@ -193,6 +195,6 @@ class SelfTrainingSVC(BaseSVC):
         return (
             ConvergenceWarning(
                 f"{type(self).__name__} ended after max_rounds={self.max_rounds} with "
-                f"{history[-1].details['n_changed']} labels still changing. Raise max_rounds or delta."
+                f"{counted(history[-1].details['n_changed'], 'label')} still changing. Raise max_rounds or delta."
             ),
         )

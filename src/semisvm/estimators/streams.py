@@ -24,14 +24,13 @@ from sklearn.utils.validation import check_is_fitted
 from semisvm.errors import RowsLostError, UndefinedError
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, Pair, each_task, pairs
 from semisvm.estimators.classifier import check_class_counts, check_codes, widened
-from semisvm.estimators.costs import read_costs
-from semisvm.estimators.problem import Limits, settle_solver
+from semisvm.estimators.problem import Limits, read_costs
 from semisvm.estimators.progress import Progress, Watch
 from semisvm.estimators.rounds import Rounds
 from semisvm.kernels import make_formula
 from semisvm.labels import Labels, encode
 from semisvm.matrices import stack_rows
-from semisvm.primal import FileRows, MemoryRows, PrimalProblem, PrimalSolution, RowPart, Rows
+from semisvm.primal import FileRows, MemoryRows, PrimalProblem, PrimalSolution, RowPart, Rows, settle_solver
 from semisvm.primal.dask_rows import is_dask, map_lazily, read_dask
 from semisvm.primal.problem import Loss
 from semisvm.primal.ranks import count_classes, count_open, score_part, take_labeled, take_some

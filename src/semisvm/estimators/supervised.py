@@ -19,18 +19,18 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from semisvm.decision.checks import cost_matrix
 from semisvm.decision.guard import count_judged, guard, guard_classes, least_possible_cost
 from semisvm.estimators.base import FORM_CONSTRAINTS, BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import USABLE, BinaryFit, BinaryTask, MethodFit, Pair, combine, fit_pairs, spread
-from semisvm.estimators.costs import cost_matrix
 from semisvm.estimators.equal_rows import are_copies_alike, find_repeats
-from semisvm.estimators.problem import Loss, Solver, TrainingProblem, solver_of_many
+from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.progress import warn_caller
-from semisvm.estimators.rounds import Labeler, fit_of, hinge_problem, record_of
+from semisvm.estimators.rounds import Labeler, fit_of, record_of
 from semisvm.estimators.streams import StreamProblem, StreamRounds
 from semisvm.kernels import Formula, KernelRows
 from semisvm.labels import UNLABELED_CODE
-from semisvm.primal import ClassPrices
+from semisvm.primal import ClassPrices, Solver, hinge_problem, solver_of_many
 from semisvm.shared_docs import with_shared_docs
 
 MOST_FITS = 20

@@ -116,6 +116,10 @@ class _BlasLimit:
     """
 
     def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Start over: nobody is inside, and no limit is set."""
         self.lock, self.n_inside = threading.Lock(), 0
         self.limit: Any = None
 
@@ -276,7 +280,7 @@ def _forget_team() -> None:
     """In a child process: threads do not survive a fork, so it starts its own."""
     global _team, _making
     _team, _making = None, threading.Lock()
-    one_blas_thread.__init__()  # type: ignore[misc]
+    one_blas_thread.forget()  # whoever was inside is not in this process
 
 
 if hasattr(os, "register_at_fork"):

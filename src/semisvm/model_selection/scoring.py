@@ -98,8 +98,8 @@ def accuracy_on_labeled_rows(
         return accuracy_score(y, classifier.predict(X), sample_weight=sample_weight)
     if not is_labeled.any():
         raise ValueError(
-            f"score needs rows with a known label, but all {len(is_labeled)} rows of y are unlabeled. Pass the true "
-            "labels of at least some rows."
+            "score needs rows with a known label, but every row of y is unlabeled. Pass the true labels "
+            "of at least some rows."
         )
     rows = np.flatnonzero(is_labeled)
     weight = None if sample_weight is None else np.asarray(sample_weight)[rows]

@@ -1,22 +1,30 @@
 """The primal form: linear machines on rows in memory, in files or on a cluster, with certified gaps.
 
 `PrimalProblem` states it on `Rows`, `solve_primal` solves it, `PrimalSolution` is what it returns.
+
+A machine has two forms: dual, in a kernel, and primal, in the features. Methods state machines by signs and prices
+(`hinge_problem`). On `KernelRows` the problem is a `DualProblem`; on `LinearRows`, a `PrimalProblem` on the same rows.
+The solutions of both have `decision_values`, `scores`, `bias`, `gap`, `n_iter` and `status`, and start the next solve,
+so that a method need not know the form. What differs is what is kept: coefficients of rows, or weights of features. The
+primal form is for ``kernel="linear"``, and for many rows: its time grows with the number of rows where that of the dual
+form grows with its square. The loss is never changed to get it (`settle_solver`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from semisvm.dual import Status
+from semisvm.dual import DualProblem, DualSolution, Status, solve, solve_many
 from semisvm.kernels.threads import one_blas_thread
+from semisvm.matrices import is_sparse_matrix
 from semisvm.primal.dask_rows import DaskRows
 from semisvm.primal.files import FileRows, ScratchWriter
-from semisvm.primal.problem import ClassPrices, GivenPrices, PrimalProblem, PrimalSolution, RowPart
+from semisvm.primal.problem import ClassPrices, GivenPrices, Loss, PrimalProblem, PrimalSolution, RowPart
 from semisvm.primal.rows import MemoryRows, Rows
 
 __all__ = [
@@ -33,8 +41,9 @@ __all__ = [
     "solve_primal",
 ]
 
-FEW_SPARSE_ROWS = 1_000  # for so many Newton's method solves its system exactly, whatever the number of features
+FEW_WIDE_ROWS = 1_000  # sparse or wide: Newton's method solves the systems of so many exactly
 FEW_DIGITS = 1e-4
+SIZE_PER_EPOCH = 10  # epochs for each so many rows or features, the fewer: they cost as much as exact Newton steps
 MOST_IN_USE = 0.7  # where fewer rows have a price, they are solved apart from the others
 
 
@@ -138,16 +147,25 @@ def _solve_used(problem: PrimalProblem, start: PrimalSolution | None, limits: di
 
 
 def _solve(problem: PrimalProblem, start: PrimalSolution | None, limits: dict[str, Any]) -> PrimalSolution:
-    from semisvm.primal.newton import solve_newton
+    from semisvm.primal.newton import MOST_EXACT, solve_newton
+    from semisvm.primal.passes import FULL, curvature_kind
 
-    rows = problem.rows
+    rows, watcher = problem.rows, Watcher(**limits)
     # A first solve to few digits: that is what the squared hinge has coordinate descent for.
-    is_suited = not problem.is_squared or (start is None and limits["tol"] >= FEW_DIGITS)
-    if is_suited and rows.is_sparse and isinstance(rows, MemoryRows) and rows.n_rows > FEW_SPARSE_ROWS:
-        from semisvm.primal.descent import solve_descent
+    is_suited = not problem.is_squared or (start is None and watcher.tol >= FEW_DIGITS)
+    is_suited &= isinstance(rows, MemoryRows) and rows.n_rows > FEW_WIDE_ROWS and curvature_kind(rows) != FULL
+    was_given_up = start is not None and start.beta is None and not rows.is_sparse
+    if not is_suited or was_given_up:
+        return solve_newton(problem, start, watcher)
+    from semisvm.primal.descent import solve_descent
 
-        return solve_descent(problem, start, Watcher(**limits))
-    return solve_newton(problem, start, Watcher(**limits))
+    size = min(rows.n_rows, rows.n_features)
+    budget = np.inf if rows.is_sparse or size > MOST_EXACT else size / SIZE_PER_EPOCH
+    found = solve_descent(problem, start, watcher, budget)
+    if found.status is not Status.STALLED:
+        return found
+    exact = solve_newton(problem, found, watcher)
+    return replace(exact, seconds=found.seconds + exact.seconds)
 
 
 def _solve_one_sided(problem: PrimalProblem, prices: GivenPrices) -> PrimalSolution:
@@ -155,3 +173,129 @@ def _solve_one_sided(problem: PrimalProblem, prices: GivenPrices) -> PrimalSolut
     bias = float(prices.positive.any()) - float(prices.negative.any())
     w, values = np.zeros(problem.rows.n_features), np.full(problem.rows.n_rows, bias)
     return PrimalSolution(w, bias, 0.0, 0.0, 0.0, 0, Status.CONVERGED, 0.0, values=values)
+
+
+# ---- machines in either form ----
+
+Solver = Literal["auto", "dual", "primal"]
+Solution = DualSolution | PrimalSolution
+
+# Rows from which solver="auto" takes the primal form, where it is the faster one.
+DENSE_ROWS, DENSE_ROWS_PER_FEATURE, MOST_DENSE_FEATURES = 2_000, 10, 2_000
+SPARSE_ROWS = 5_000
+
+
+@dataclass(frozen=True)
+class LinearRows:
+    """Rows in the primal form, in the place that kernel rows have in the dual form."""
+
+    rows: MemoryRows
+    loss: Loss
+
+
+def hinge_problem(kernel: Any, sign: np.ndarray, box: np.ndarray) -> Any:
+    """The machine of given signs and prices in the form of its rows: dual on kernel rows, primal on rows themselves.
+
+        minimize  1/2 |w|^2 + sum_i box_i max(0, 1 - sign_i f(x_i))         f(x) = <w, x> + bias
+
+    sign_i is -1, +1, or 0 for a row that is not in use; box_i is what a unit of its slack costs. In signed variables:
+    linear = -sign, and the box [0, box_i] for a positive row, [-box_i, 0] for a negative one, [0, 0] out of use.
+    """
+    if isinstance(kernel, LinearRows):
+        return PrimalProblem(kernel.rows, GivenPrices.of_signs(sign, box), kernel.loss)
+    bound = sign * box
+    return DualProblem(kernel, linear=-sign, lower=np.minimum(bound, 0), upper=np.maximum(bound, 0))
+
+
+def slack(margin: np.ndarray) -> np.ndarray:
+    """How far rows fall short of a margin of 1; the margin of row i is sign_i f(x_i)."""
+    return np.maximum(0.0, 1.0 - margin)
+
+
+def losses_at(margin: np.ndarray, loss: str) -> np.ndarray:
+    """What rows at these margins are charged: their slack, or its square."""
+    return slack(margin) ** 2 if loss == "squared_hinge" else slack(margin)
+
+
+def squared_norm(solution: Solution) -> float:
+    """|w|^2 of a solution."""
+    if isinstance(solution, PrimalSolution):
+        return float(solution.w @ solution.w)
+    return float(solution.row_beta @ solution.scores)
+
+
+def primal_objective(solution: Solution, sign: np.ndarray, box: np.ndarray, loss: str = "hinge") -> float:
+    """The objective of `hinge_problem` at the f of a solution: at least the optimum, whatever the solver left open."""
+    losses = box * losses_at(sign * solution.decision_values, loss)
+    return 0.5 * squared_norm(solution) + float(losses[sign != 0].sum())
+
+
+def settle_solver(
+    solver: Solver, loss: Loss, kernel: Any, X: Any, *, reason_against: str | None, device: str
+) -> Literal["dual", "primal"]:
+    """The form of a fit; `reason_against` says why a method has no primal form here, None where it has one."""
+    if solver == "dual":
+        if loss != "hinge":
+            raise ValueError("solver='dual' has the hinge loss only; use solver='primal' for loss='squared_hinge'.")
+        return solver
+    if kernel != "linear":
+        reason_against = f"needs kernel='linear', and kernel={kernel!r} was given"
+    is_asked_for = solver == "primal" or loss != "hinge"
+    if is_asked_for and reason_against is not None:
+        words = "solver='primal'" if solver == "primal" else f"loss={loss!r}"
+        raise ValueError(f"{words} {reason_against}.")
+    if is_asked_for:
+        return "primal"
+    if reason_against is not None or device not in ("auto", "cpu"):
+        return "dual"
+    return choose_solver(*X.shape, is_sparse=is_sparse_matrix(X))[0]
+
+
+def choose_solver(n_rows: int, n_features: int, *, is_sparse: bool) -> tuple[Literal["dual", "primal"], str]:
+    """What solver="auto" means for a linear machine of so many rows in memory, and a sentence that says so and why.
+
+    The hinge has both forms; the rule is by size alone, so that it can be told before any row is read.
+    """
+    kind = "sparse" if is_sparse else "dense"
+    size = f"{n_rows:,} {kind} rows with {n_features:,} features"
+    if not is_sparse and n_features > MOST_DENSE_FEATURES:
+        return "dual", f"{size}: dual form, because the primal form of dense rows is for up to {MOST_DENSE_FEATURES:,}."
+    fewest = SPARSE_ROWS if is_sparse else max(DENSE_ROWS, DENSE_ROWS_PER_FEATURE * n_features)
+    if n_rows < fewest:
+        return "dual", f"{size}: dual form (primal from {fewest:,} rows on)."
+    return "primal", f"{size}: primal form, in time and memory linear in the rows (from {fewest:,} rows on)."
+
+
+def prepare_solve(
+    problem: DualProblem | PrimalProblem, start: Any, limits: dict[str, Any]
+) -> tuple[Callable[..., Any], Any, dict[str, Any]]:
+    """The function that solves a problem, and the start and the limits that it takes.
+
+    The primal form is solved on the CPU, and without a store: solving again takes no longer than reading.
+    """
+    if isinstance(problem, DualProblem):
+        return solve, start, limits
+    own = {name: value for name, value in limits.items() if name not in ("device", "store")}
+    return solve_primal, start if isinstance(start, PrimalSolution) else None, own
+
+
+def solver_of_many(problems: Sequence[Any]) -> Callable[..., list[Any]]:
+    """The function that solves problems of one form that do not wait for each other: (problems, starts, **limits)."""
+    return solve_many if isinstance(problems[0], DualProblem) else _solve_each
+
+
+def _solve_each(problems: Sequence[PrimalProblem], starts: Sequence[Any] | None, **limits: Any) -> list[Any]:
+    """In the primal form: once a solve was interrupted or stopped, those after it are not begun."""
+    found: list[PrimalSolution] = []
+    for number, problem in enumerate(problems):
+        ended = found[-1].status if found and found[-1].status in (Status.INTERRUPTED, Status.STOPPED) else None
+        own = limits if ended is None else limits | {"max_iter": 0, "callback": None}
+        run, start, own = prepare_solve(problem, None if starts is None else starts[number], own)
+        solution = run(problem, start, **own)
+        found.append(solution if ended is None else replace(solution, status=ended))
+    return found
+
+
+def lower_bound(solution: DualSolution | PrimalSolution) -> float:
+    """What the objective of the machine can't be below."""
+    return solution.bound if isinstance(solution, PrimalSolution) else -solution.objective

@@ -142,7 +142,7 @@ def csr_curvature_times(data, columns, starts, curvature, direction, out):
             out[d] += along
 
 
-# ---- epochs of dual coordinate descent over CSR rows ----
+# ---- epochs of dual coordinate descent over CSR rows, or over dense ones: then `columns` is empty ----
 
 # Places in the state that is carried from epoch to epoch
 IMBALANCE, BIAS, PENALTY, HIGHEST, LOWEST = 0, 1, 2, 3, 4
@@ -160,13 +160,19 @@ def run_epoch(order, n_active, row, side, price, soft, alpha, square, data, colu
     imbalance, bias, penalty = state[IMBALANCE], state[BIAS], state[PENALTY]
     old_high, old_low = state[HIGHEST], state[LOWEST]
     high, low = -np.inf, np.inf
+    is_dense, d = len(columns) == 0 and len(data) > 0, np.uint64(len(w))
     k = 0
     while k < n_active:
         v = order[k]
         i, y, a, c = np.uint64(row[v]), side[v], alpha[v], price[v]
+        first, last = starts[i], starts[i + np.uint64(1)]
         score = bias + penalty * imbalance
-        for j in range(starts[i], starts[i + np.uint64(1)]):
-            score += w[columns[j]] * data[j]
+        if is_dense:
+            for j in range(d):
+                score += w[j] * data[first + j]
+        else:
+            for j in range(first, last):
+                score += w[columns[j]] * data[j]
         gradient = y * score - 1.0 + soft[v] * a
         projected = gradient
         if a <= 0.0:
@@ -189,8 +195,12 @@ def run_epoch(order, n_active, row, side, price, soft, alpha, square, data, colu
             if change != 0.0:
                 alpha[v] = new
                 imbalance += change
-                for j in range(starts[i], starts[i + np.uint64(1)]):
-                    w[columns[j]] += change * data[j]
+                if is_dense:
+                    for j in range(d):
+                        w[j] += change * data[first + j]
+                else:
+                    for j in range(first, last):
+                        w[columns[j]] += change * data[j]
     state[IMBALANCE] = imbalance
     state[HIGHEST], state[LOWEST] = high, low
     return n_active

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from semisvm.errors import RowsLostError
+from semisvm.errors import RowsLostError, counted
 from semisvm.kernels.threads import on_this_thread
 from semisvm.labels import Labels, encode
 from semisvm.matrices import is_sparse_matrix, stack_rows
@@ -266,10 +266,10 @@ def read_dask(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[Rows,
         column = int(np.argmax(bad[:-1]))
         called = f"Column {column if rows.feature_names is None else repr(rows.feature_names[column])}"
         raise ValueError(
-            f"{called} has {int(bad[column]):,} values that are missing or not finite. Fill or drop them first."
+            f"{called} has {counted(int(bad[column]), 'value')} missing or not finite. Fill or drop them first."
         )
     if bad[-1]:
-        raise ValueError(f"sample_weight has {int(bad[-1]):,} values that are negative or not finite.")
+        raise ValueError(f"sample_weight has {counted(int(bad[-1]), 'value')} negative or not finite.")
     return rows, Labels(labels.classes, np.arange(labels.n_classes))
 
 

@@ -1,4 +1,4 @@
-"""Dual coordinate descent with the exact bias, for sparse rows in memory.
+"""Dual coordinate descent with the exact bias, for sparse or wide rows in memory.
 
     maximize    sum(alpha) - 1/2 |w|^2 - 1/2 sum_v soft_v alpha_v^2           w = sum_v side_v alpha_v x_v
     subject to  0 <= alpha_v <= price_v,   sum_v side_v alpha_v = 0
@@ -14,6 +14,9 @@ and b is raised by s u from time to time. Every few epochs the solution is certi
 for w is a weighted quantile (of the squared hinge, a weighted mean of the rows short of their margins); for the bound,
 the sum constraint is repaired on the variables whose gradient is the smallest, which costs the least (of the squared
 hinge, by scaling the larger side down).
+
+Problems that need many epochs, with a large C or correlated columns, are recognized by the rate at which the gap falls:
+dense rows are then left to Newton's method, whose exact steps do not depend on it.
 
 `polish` finds the last digits of a hinge solution in memory. It solves for the rows on the margin exactly.
 
@@ -39,7 +42,7 @@ from semisvm.dual import Status
 from semisvm.matrices import as_dense
 from semisvm.primal import Watcher
 from semisvm.primal.compiled import BIAS, HIGHEST, IMBALANCE, LOWEST, N_STATE, PENALTY, run_epoch, shuffle
-from semisvm.primal.problem import PrimalProblem, PrimalSolution, csr_arrays, relative_gap
+from semisvm.primal.problem import PrimalProblem, PrimalSolution, flat_arrays, relative_gap
 from semisvm.primal.rows import MemoryRows, prices_of_rows
 
 FIRST_CHECK, MOST_EPOCHS_BETWEEN = 4, 16
@@ -52,11 +55,16 @@ MOST_REPAIRS = 12
 OFF_MARGIN = 1e-9
 
 
-def solve_descent(problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher) -> PrimalSolution:
-    """Solve on rows in memory, from the dual variables of a start where it has some."""
+def solve_descent(
+    problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher, budget: float = np.inf
+) -> PrimalSolution:
+    """Solve on rows in memory, from the dual variables of a start where it has some.
+
+    Where more epochs than `budget` are expected to be needed, it is given up, with the status "stalled".
+    """
     began = time.perf_counter()
     descent = _CoordinateDescent(problem, start)
-    status = descent.run(watcher)
+    status = descent.run(watcher, budget)
     return PrimalSolution(
         w=descent.best_w,
         bias=descent.best_bias,
@@ -87,7 +95,7 @@ class _CoordinateDescent:
         self.soft = np.zeros(len(self.row))
         if self.is_squared:
             self.soft, self.price = 0.5 / self.price, np.full(len(self.row), np.inf)
-        self.arrays = csr_arrays(X)
+        self.arrays = flat_arrays(X)
         self.square = rows.square_norms
         self.alpha = np.zeros(len(self.row))
         self.state = np.zeros(N_STATE)
@@ -104,15 +112,15 @@ class _CoordinateDescent:
         """Signed coefficients, one per row."""
         return np.bincount(self.row, self.side * self.alpha, minlength=self.rows.n_rows)
 
-    def run(self, watcher: Watcher) -> Status:
+    def run(self, watcher: Watcher, budget: float) -> Status:
         rng = np.random.default_rng(ORDER_SEED)
         order = np.arange(len(self.row), dtype=np.int32)
         n_active, next_check, every = len(order), FIRST_CHECK, FIRST_CHECK
         self.certify()
         state = self.state
         state[HIGHEST], state[LOWEST] = np.inf, -np.inf
-        first_gap = relative_gap(self.objective, self.bound)
-        if (ended := watcher.ended(first_gap)) is not None:
+        gap = relative_gap(self.objective, self.bound)
+        if (ended := watcher.ended(gap)) is not None:
             return ended
         epochs = 0
         try:
@@ -137,10 +145,13 @@ class _CoordinateDescent:
                     self.certify()
                     if watcher.tol <= POLISHED_TOL:
                         self._polish()
+                    before, gap = gap, relative_gap(self.objective, self.bound)
+                    if (ended := watcher.ended(gap)) is not None:
+                        return ended
+                    if epochs + _epochs_needed(every, before, gap, watcher.tol) > budget and epochs > FIRST_CHECK:
+                        return Status.STALLED
                     every = min(every + 2, MOST_EPOCHS_BETWEEN)
                     next_check = epochs + every
-                    if (ended := watcher.ended(relative_gap(self.objective, self.bound))) is not None:
-                        return ended
         except KeyboardInterrupt:
             self.certify()
             return Status.INTERRUPTED
@@ -198,6 +209,11 @@ class _CoordinateDescent:
         if n_whole < len(places):
             alpha[places[n_whole]] -= left
         return alpha
+
+
+def _epochs_needed(epochs: int, before: float, gap: float, tol: float) -> float:
+    """Epochs from here to a gap of tol, if each keeps the share of the gap that the last ones have kept."""
+    return epochs * np.log(gap / tol) / max(np.log(before / gap), 1e-12)
 
 
 def best_bias(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:

@@ -11,27 +11,28 @@ whenever the smoothed problem is solved well enough for its share of the gap.
         if smooth objective - smooth bound <= 0.3 (objective - bound): narrow mu, pass again
         step along -(I + H)^-1 gradient
 
-The system is solved by Cholesky factors of I + H for up to 2,000 features, of the rows' Gram matrix where few rows have
-a curvature, and by preconditioned conjugate gradients elsewhere. A cold start on many rows begins with a sample.
+The system is solved by Cholesky factors of I + H for up to 2,000 features. For more, of rows in memory, it is solved by
+those of the Gram matrix of the rows that have a curvature, or of I + H if these are more than the features; where both
+would be large, where sparse rows with a curvature are many, and of rows elsewhere, by preconditioned conjugate
+gradients. A cold start on many rows begins with a sample.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from semisvm.dual import Status
 from semisvm.errors import RowsLostError
-from semisvm.matrices import as_dense
+from semisvm.kernels.threads import for_each
 from semisvm.primal import Watcher
 from semisvm.primal.descent import POLISHED_TOL, pieces_near_margin, polish
 from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
-from semisvm.primal.rows import MemoryRows, prices_of_rows
+from semisvm.primal.rows import ROWS_PER_SQUARE, MemoryRows, prices_of_rows
 
 FIRST_MU = 4.0
 SOLVED_SHARE = 0.3
@@ -41,11 +42,13 @@ MU_FLOOR = 1e-9
 WARM_FACTOR = 2.0  # a start's zone, widened: the rows of the next problem are in others
 SAMPLED_SHARE, FEWEST_SAMPLED, SAMPLE_TOL = 16, 2_000, 3e-3
 MOST_SAMPLED_NUMBERS = 1 << 22  # of rows that are not in memory
-MOST_GRAM_ROWS = 1_000
+MOST_GRAM_ROWS = 1_000  # of sparse rows
+MOST_EXACT = 6_000  # rows or features of dense rows, whichever are fewer, for which the system is factored
 CG_TOL, CG_STEPS = 0.1, 250
 POLISHED_MU = 0.05
 MOST_STEPS_PER_ZONE = 12
-STEPS_WITHOUT_PROGRESS = 12  # steps without progress of the gap or of the smoothed objective: rounding allows no more
+STEPS_WITHOUT_PROGRESS = 12  # steps after which rounding allows no more
+PROGRESS, SLIGHT_PROGRESS = 0.999, 1 - 1e-6  # of the smallest gap so far, of the lowest objective: less is progress
 FIRST_LOOK, STALL_SHARE = 100, 0.9  # a gap that twice the steps have not reduced to this share is stalled
 
 
@@ -103,15 +106,16 @@ class _Descent:
         )
 
     def run(self) -> Status:
-        since_progress, smallest = 0, np.inf
+        since_progress, smallest, lowest = 0, np.inf, np.inf
         look_at, gap_then = FIRST_LOOK, np.inf
         try:
             while True:
                 gap = relative_gap(self.best.objective, self.bound)
                 if (ended := self.watcher.ended(gap)) is not None:
                     return ended
-                since_progress = 0 if gap < 0.999 * smallest else since_progress + 1
-                smallest = min(gap, smallest)
+                is_progress = gap < PROGRESS * smallest or self.best.objective < SLIGHT_PROGRESS * lowest
+                since_progress = 0 if is_progress else since_progress + 1
+                smallest, lowest = min(gap, smallest), min(self.best.objective, lowest)
                 if since_progress > STEPS_WITHOUT_PROGRESS and self._is_at_rest():
                     return Status.STALLED
                 if self.watcher.n_iter >= look_at:
@@ -179,38 +183,65 @@ class _Descent:
         here = self.here
         if here.n_curved == 0:  # the losses are linear in the bias: a zone's width at a time
             return -np.append(here.gradient[:-1], here.mu * np.sign(here.gradient[-1]))
-        few = self.passes.curved_rows(here, MOST_GRAM_ROWS) if here.curvature != FULL else None
         if here.curvature == FULL:
-            return _by_hessian(here)
-        if few is not None:
-            return _by_gram(here.gradient, *few)
+            return _by_hessian(here.gradient, here.hessian.copy())
+        rows, curved = self.passes.rows, self.passes.curved_rows(here)
+        if curved is None or not isinstance(rows, MemoryRows):
+            return _by_conjugate_gradients(here, self.passes)
+        most = MOST_GRAM_ROWS if rows.is_sparse else MOST_EXACT
+        if len(curved[0]) <= min(most, max(rows.n_features, MOST_GRAM_ROWS)):
+            return _by_gram(here.gradient, rows, *curved)
+        if rows.n_features <= most and not rows.is_sparse:
+            return _by_hessian(here.gradient, _curvature_matrix(rows, *curved))
         return _by_conjugate_gradients(here, self.passes)
 
 
-def _by_hessian(here: Sums) -> np.ndarray:
-    H = here.hessian.copy()
-    d = len(here.w)
+def _by_hessian(gradient: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """Solve with the lower triangle of H, the bias last."""
+    d = len(gradient) - 1
     H[np.arange(d), np.arange(d)] += 1.0
     for jitter in (0.0, 1e-12, 1e-8, 1e-4):
         try:
             H[d, d] *= 1.0 + jitter
-            return -cho_solve(cho_factor(H, lower=True, check_finite=False), here.gradient, check_finite=False)
+            return -cho_solve(cho_factor(H, lower=True, check_finite=False), gradient, check_finite=False)
         except LinAlgError:
             continue
-    return -here.gradient / (H.diagonal() + 1.0)
+    return -gradient / (H.diagonal() + 1.0)
 
 
-def _by_gram(gradient: np.ndarray, X: Any, curved: np.ndarray) -> np.ndarray:
+def _curvature_matrix(rows: MemoryRows, numbers: np.ndarray, curved: np.ndarray) -> np.ndarray:
+    """The lower triangle of the sum of curvature (x, 1)(x, 1)' over some dense rows, (d + 1, d + 1)."""
+    d, size, root = rows.n_features, ROWS_PER_SQUARE, np.sqrt(curved)
+    H = np.zeros((d + 1, d + 1))
+    net = np.zeros(rows.n_rows)
+    net[numbers] = curved
+    H[d] = np.append(rows.times(net), curved.sum())
+
+    def fill(first: int) -> None:
+        last = min(first + size, d)
+        for start in range(0, len(numbers), size):
+            Z = root[start : start + size, None] * rows.X[numbers[start : start + size], first:]
+            H[first:d, first:last] += Z.T @ Z[:, : last - first]
+
+    for_each(fill, range(0, d, size))
+    return H
+
+
+def _by_gram(gradient: np.ndarray, rows: MemoryRows, numbers: np.ndarray, curved: np.ndarray) -> np.ndarray:
     """With Z the curved rows times the root e of their curvature: (I + Z'Z)^-1 r = r - Z'(I + ZZ')^-1 Z r."""
     root = np.sqrt(curved)
-    Z = X * root[:, None] if isinstance(X, np.ndarray) else X.multiply(root[:, None]).tocsr()
-    K = as_dense(Z @ Z.T)
+    K = rows.gram(numbers)
+    K *= root
+    K *= root[:, None]
     K[np.arange(len(K)), np.arange(len(K))] += 1.0
-    factor = cho_factor(K, lower=True, check_finite=False)
-    within = cho_solve(factor, np.stack([Z @ gradient[:-1], root], axis=1), check_finite=False)
+    factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+    along = root * rows.scores(gradient[:-1])[numbers]
+    within = cho_solve(factor, np.stack([along, root], axis=1), check_finite=False)
     # The bias: its row of the system after w is eliminated, e'(I + K)^-1 e being what is left of its curvature.
     bias = (gradient[-1] - root @ within[:, 0]) / (root @ within[:, 1])
-    return -np.append(gradient[:-1] - Z.T @ (within[:, 0] + bias * within[:, 1]), bias)
+    net = np.zeros(rows.n_rows)
+    net[numbers] = root * (within[:, 0] + bias * within[:, 1])
+    return -np.append(gradient[:-1] - rows.times(net), bias)
 
 
 def _by_conjugate_gradients(here: Sums, passes: Passes) -> np.ndarray:

@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -241,7 +240,7 @@ class StreamPasses:
 
         return times
 
-    def curved_rows(self, here: Sums, most: int) -> None: ...
+    def curved_rows(self, here: Sums) -> None: ...
 
 
 class MemoryPasses:
@@ -304,12 +303,11 @@ class MemoryPasses:
         curved = self._curvatures(here)
         return lambda direction: self.rows.sum_over(_times_kept, curved, direction)
 
-    def curved_rows(self, here: Sums, most: int) -> tuple[Any, np.ndarray] | None:
-        if here.n_curved > most:
-            return None
+    def curved_rows(self, here: Sums) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers of the rows that have a curvature, and their curvatures."""
         curved = self._curvatures(here)
         rows = np.flatnonzero(curved)
-        return self.rows.X[rows].astype(np.float64, copy=False), curved[rows]
+        return rows, curved[rows]
 
     def _curvatures(self, here: Sums) -> np.ndarray:
         """The curvature of every row."""

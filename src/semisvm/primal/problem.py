@@ -106,6 +106,15 @@ def csr_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr.view(f"u{X.indptr.itemsize}")
 
 
+def flat_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same for CSR rows or dense ones, which have no columns; these are copied only if not in the order of rows."""
+    if not isinstance(X, np.ndarray):
+        return csr_arrays(X)
+    starts = np.arange(len(X) + 1, dtype=np.uint64) * np.uint64(X.shape[1])
+    kind = np.uint32 if X.size < 1 << 32 else np.uint64
+    return np.ascontiguousarray(X).reshape(-1), np.empty(0, dtype=np.uint32), starts.astype(kind)
+
+
 def widen(part: RowPart) -> RowPart:
     """The part with dense features in float64, in which everything is added up; sparse ones stay as they are."""
     if part.X.dtype == np.float64 or not isinstance(part.X, np.ndarray):

@@ -21,10 +21,13 @@ import numpy as np
 from scipy import sparse
 
 from semisvm.kernels.threads import for_each
-from semisvm.matrices import is_sparse_matrix
+from semisvm.matrices import as_dense, is_sparse_matrix
 from semisvm.primal.problem import GivenPrices, Prices, RowPart, csr_arrays, widen
 
 NUMBERS_PER_PART = 1 << 18  # two megabytes: they stay in the processor's cache from one use to the next
+ROWS_PER_SQUARE = 256  # of inner products between rows, which are made a square of so many at a time
+DENSE_SHARE = 0.05  # sparse rows with more numbers than this share are multiplied as dense ones
+KEPT_FACTOR, ALWAYS_KEPT = 1.5, 2_000  # rows whose products are kept: times those asked for, and any so many
 MOST_BLOCKS = 8  # of parts that threads take; a constant, so that sums do not depend on the number of threads
 
 
@@ -165,6 +168,7 @@ class MemoryRows(Rows):
         self.X, self.codes, self.weight, self.origin, self.first = X, codes, weight, origin, first
         self.n_rows, self.n_features = X.shape
         self._parts = [self._part(span) for span in self._spans()]
+        self._products = np.empty(0, dtype=np.intp), np.empty((0, 0))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), first=self.first), (self.X, self.codes, self.weight, self.origin)  # parts are views
@@ -205,7 +209,9 @@ class MemoryRows(Rows):
 
     @cached_property
     def square_norms(self) -> np.ndarray:
-        """|x|^2 of each row, of sparse rows."""
+        """|x|^2 of each row."""
+        if not self.is_sparse:
+            return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
         from semisvm.primal.compiled import csr_squares
 
         (data, _, starts), out = csr_arrays(self.X), np.empty(self.n_rows)
@@ -258,7 +264,50 @@ class MemoryRows(Rows):
             Those rows, with their codes and weights.
         """
         codes, weight = (None if one is None else one[rows] for one in (self.codes, self.weight))
-        return MemoryRows(self.X[rows], codes, weight, origin=rows)
+        return MemoryRows(self.X[rows], codes, weight, rows)
+
+    def gram(self, rows: np.ndarray) -> np.ndarray:
+        """Return the inner products of some of the rows; they are kept, for calls with nearly the same rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int of shape (m,)
+            Which rows.
+
+        Returns
+        -------
+        ndarray of shape (m, m)
+            The products, in float64.
+        """
+        known, K = self._products
+        is_new = ~np.isin(rows, known)
+        if is_new.any():
+            if len(known) + np.count_nonzero(is_new) > max(KEPT_FACTOR * len(rows), ALWAYS_KEPT):
+                known, is_new = known[:0], np.ones(len(rows), dtype=bool)
+            n_old, known = len(known), np.append(known, rows[is_new])
+            K = np.pad(K[:n_old, :n_old], (0, len(known) - n_old))
+            self._multiply(known, n_old, K)
+            self._products = known, K
+        place = np.empty(self.n_rows, dtype=np.intp)
+        place[known] = np.arange(len(known))
+        return K[np.ix_(place[rows], place[rows])]
+
+    def _multiply(self, rows: np.ndarray, n_old: int, K: np.ndarray) -> None:
+        """Fill in the products of rows from the n_old-th on, a block at a time: every number is written once."""
+        size, is_dense = ROWS_PER_SQUARE, not self.is_sparse or self.X.nnz > DENSE_SHARE * np.prod(self.X.shape)
+
+        def take(start: int, end: int) -> Any:
+            X = self.X[rows[start:end]].astype(np.float64, copy=False)
+            return as_dense(X) if is_dense else X
+
+        def fill(block: tuple[int, int]) -> None:
+            i, j = block
+            last, end = min(i + size, len(rows)), min(j + size, i if j < i else len(rows))
+            K[i:last, j:end] = as_dense(take(i, last) @ take(j, end).T)
+            if j < i:
+                K[j:end, i:last] = K[i:last, j:end].T
+
+        for_each(fill, [(i, j) for i in range(n_old, len(rows), size) for j in (*range(0, i, size), i)])
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         return np.concatenate(list(self.map_over(RowPart.scores, w)))

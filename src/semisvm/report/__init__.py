@@ -20,7 +20,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from inspect import isfunction
@@ -29,6 +30,8 @@ from typing import Any
 
 from semisvm.campaign import CampaignSummary
 from semisvm.campaign.verdict import more_labels
+from semisvm.disk import whole_file
+from semisvm.errors import counted
 from semisvm.estimators.progress import RoundRecord
 from semisvm.report import wording
 from semisvm.report.answers import describe_answers, plain_ends
@@ -36,7 +39,6 @@ from semisvm.report.charts import changing_columns, finite_or_none
 from semisvm.report.scores import OperatingPointDisplay, ScoresDisplay
 from semisvm.report.steps import AuditDisplay, CampaignDisplay, RoundsDisplay
 from semisvm.report.wording import ROUNDS, column_title, listing_of
-from semisvm.tables.disk import whole_file
 from semisvm.tables.evaluate import summarize_estimator
 from semisvm.tables.first_screen import first_screen
 from semisvm.tables.summary import ComparisonSummary, FitSummary
@@ -63,7 +65,14 @@ _NO_CHARACTERS = "".join(chr(plane << 16 | last) for plane in range(17) for last
 _FORBIDDEN = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_NO_CHARACTERS}]")
 
 
-def write_page(summary: FitSummary, path: str | os.PathLike[str], *, force: bool = False, model: str = "MODEL") -> Path:
+def write_page(
+    summary: FitSummary,
+    path: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    model: str = "MODEL",
+    reword: Callable[[str], str] = str,
+) -> Path:
     """Write the report of a fit to a file.
 
     Parameters
@@ -76,6 +85,8 @@ def write_page(summary: FitSummary, path: str | os.PathLike[str], *, force: bool
         Whether an existing file may be replaced.
     model : str, default="MODEL"
         The name of the model file, for the commands that the page tells to run next.
+    reword : callable, default=str
+        Applied to the sentences that may name parameters: the command writes its options in their place.
 
     Returns
     -------
@@ -84,7 +95,7 @@ def write_page(summary: FitSummary, path: str | os.PathLike[str], *, force: bool
     """
     path = Path(path)
     with whole_file(path, force=force) as unfinished:
-        unfinished.write_text(render_page(summary, model), encoding="utf-8", newline="\n")
+        unfinished.write_text(render_page(summary, model, reword), encoding="utf-8", newline="\n")
     return path
 
 
@@ -135,7 +146,7 @@ def write_report(
     return write_page(summarize_estimator(model, X, y, unlabeled=unlabeled), path, force=force)
 
 
-def render_page(summary: FitSummary, model: str = "MODEL") -> str:
+def render_page(summary: FitSummary, model: str = "MODEL", reword: Callable[[str], str] = str) -> str:
     """Return the report of a fit as HTML text; equal summaries give equal pages.
 
     Parameters
@@ -144,6 +155,8 @@ def render_page(summary: FitSummary, model: str = "MODEL") -> str:
         What came of the fit.
     model : str, default="MODEL"
         The name of the model file, for the commands that the page tells to run next.
+    reword : callable, default=str
+        Applied to the sentences that may name parameters: the command writes its options in their place.
 
     Returns
     -------
@@ -151,7 +164,7 @@ def render_page(summary: FitSummary, model: str = "MODEL") -> str:
         The page.
     """
     answers, rounds, compared = describe_answers(summary), _describe_rounds(summary.rounds), summary.comparison
-    said = " ".join(answer["verdict"].sentence for answer in answers)
+    first, said = first_screen(summary, model), " ".join(answer["verdict"].sentence for answer in answers)
     columns = list(dict.fromkeys(name for row in summary.suggestions for name in row.values))
     drawn = {
         "answers": [answer["drawn"] for answer in answers],
@@ -164,8 +177,8 @@ def render_page(summary: FitSummary, model: str = "MODEL") -> str:
     return _template().render(
         title=summary.title or "Report on a classifier",
         summary=summary,
-        first=first_screen(summary, model),
-        notes=[note for note in summary.notes if note and note not in said],
+        first=replace(first, lines=tuple(map(reword, first.lines))),
+        notes=[reword(note) for note in summary.notes if note and note not in said],
         answers=answers,
         rounds=rounds,
         compared=compared,
@@ -194,7 +207,7 @@ def _draw_comparison(found: ComparisonSummary) -> list[dict[str, Any]]:
 def _draw_campaign(found: CampaignSummary) -> dict[str, Any]:
     """Return what the charts of a campaign draw."""
     prices = [
-        {"name": f"{line['n_accepted']:,} rows", "need": line["forecast"], "is_certified": line["is_certified"]}
+        {"name": counted(line["n_accepted"], "row"), "need": line["forecast"], "is_certified": line["is_certified"]}
         for line in found.thresholds
     ]
     return {"labels": found.labels, "paths": found.paths, "certified_at": found.certified_at, "prices": prices}

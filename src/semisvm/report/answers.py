@@ -28,6 +28,7 @@ from semisvm.decision import (
 )
 from semisvm.decision import changed_by_unlabeled as is_changed
 from semisvm.decision.target import f_name
+from semisvm.errors import counted
 from semisvm.report.charts import ThresholdTable, UsableScores, bin_scores, tabulate
 from semisvm.report.wording import (
     BASIS,
@@ -221,8 +222,8 @@ def _verdict_of_positives(point: PositiveUnlabeledPoint) -> Verdict:
     headline = (NOT_CERTIFIED if is_uncertified else HEADLINES[point.status]).format(asked)
     counts = point.counts
     basis = (
-        f"Measured on {whole(counts.positives)} labeled positives and {whole(counts.unlabeled)} unlabeled rows "
-        f"({BASIS[point.level]})."
+        f"Measured on {counted(counts.positives, 'labeled positive')} and "
+        f"{counted(counts.unlabeled, 'unlabeled row')} ({BASIS[point.level]})."
     )
     return Verdict(point.status, headline, " ".join(filter(None, [ASSUMED, point.reason])), basis, f"{CHECK} {PROVE}")
 

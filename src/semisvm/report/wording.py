@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from semisvm.decision import PROMISES, Estimate, OperatingPoint, labels_needed
+from semisvm.errors import counted
 from semisvm.estimators.progress import RoundRecord
 
 DASH = "–"
@@ -79,7 +80,7 @@ def verdict(point: OperatingPoint | None) -> Verdict:
 
 
 def _basis(point: OperatingPoint) -> str:
-    rows = f"{whole(point.counts.rows if point.sampling is None else point.sampling.n_labels)} labeled rows"
+    rows = counted(point.counts.rows if point.sampling is None else point.sampling.n_labels, "labeled row")
     return f"The model {rule(point.threshold)}. Measured on {rows} ({BASIS[point.level]})."
 
 

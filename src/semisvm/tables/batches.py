@@ -36,11 +36,12 @@ from typing import Any, Literal
 import numpy as np
 
 from semisvm.campaign import Campaign
-from semisvm.errors import fault, shorten, suggest
-from semisvm.tables.certify import file_rows, load_model, read_cells, require_data
+from semisvm.disk import check_can_write, read_bytes, whole_file
+from semisvm.errors import counted, fault, shorten, suggest
+from semisvm.tables.certify import file_rows, read_cells, require_data
 from semisvm.tables.columns import plain_cell
 from semisvm.tables.delimited import open_delimited
-from semisvm.tables.disk import check_can_write, read_bytes, whole_file
+from semisvm.tables.files import load_table_model
 from semisvm.tables.training import BY_CAMPAIGN, name_drawn_column
 
 AnyPath = str | Path
@@ -203,7 +204,7 @@ def _write_rows(
     require_data(campaign, source)
     if not labels:
         return 0
-    model = load_model(campaign.about["model"])
+    model = load_table_model(campaign.about["model"])
     numbers = file_rows(campaign)[list(labels)]
     cells = read_cells(model, source, numbers)
     rows = list(map(BatchRow, (numbers + 1).tolist(), cells, labels.values()))
@@ -266,7 +267,7 @@ def _row_number(path: AnyPath, cell: str, numbers: np.ndarray, line: int | None)
     place = int(np.searchsorted(numbers, number))
     if place < len(numbers) and numbers[place] == number:
         return place
-    reason = f"row {number} is not one of the {len(numbers)} rows of the data file that had no label"
+    reason = f"row {number} is not one of the rows of the data file that had no label ({counted(len(numbers), 'row')})"
     if number < 0:
         reason = f"{shorten(cell)} is not a row number"
     raise fault(path, reason, "Leave the column of row numbers as the campaign wrote it", line=line)

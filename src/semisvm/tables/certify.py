@@ -21,9 +21,9 @@ import numpy as np
 from semisvm.campaign import Campaign, ThresholdClassifier, summarize_campaign
 from semisvm.campaign.model import scores_for_class
 from semisvm.decision.operating_point import scores_beyond
+from semisvm.disk import check_can_write
 from semisvm.errors import fault, suggest
-from semisvm.tables.disk import check_can_write
-from semisvm.tables.files import load, model_digest, replace_summary
+from semisvm.tables.files import load_table_model, model_digest, replace_summary
 from semisvm.tables.folders import folder_digest
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, read_codes
@@ -50,7 +50,7 @@ def start_campaign(
     after       files of earlier campaigns on the same task, whose risks add up with this one's
     options     parameters of `Campaign`: the target, `confidence`, `claim` and others
     """
-    model = load_model(model_path)
+    model = load_table_model(model_path)
     if not os.access(model_path, os.W_OK):
         reason = "the file can't be written to, and the ledger of campaigns is kept in it"
         raise fault(model_path, reason, "Copy the model to where it can be written")
@@ -85,7 +85,7 @@ def keep_campaign(campaign: Campaign, state: str | Path, *, force: bool = False)
     check_can_write(state, force=force)
     campaign.save(state)
     path = campaign.about["model"]
-    model = load_model(path)
+    model = load_table_model(path)
     replace_summary(path, replace(model.summary, campaigns=tuple(campaign.ledger)))
 
 
@@ -142,7 +142,7 @@ def own_target(model_path: str | Path, positive: str | None, options: dict[str, 
     """Return the options of a campaign, with the target of the model's own fit where they have none."""
     if any(name in options for name in ("min_precision", "min_recall", "min_f", "max_cost")):
         return options
-    model = load_model(model_path)
+    model = load_table_model(model_path)
     point = model.summary.operating_points.get(find_positive(model, positive))
     target = None if point is None else replace(point.target, accept=None)
     if target is None or not target.is_constrained:
@@ -156,7 +156,7 @@ def own_target(model_path: str | Path, positive: str | None, options: dict[str, 
 def certified_model(campaign: Campaign, *, model_path: str | Path | None = None) -> Model:
     """Return the model with the certified threshold; `model_path` is where its file is now, by default where it was."""
     path = Path(campaign.about["model"] if model_path is None else model_path)
-    model = load_model(path)
+    model = load_table_model(path)
     require_digest(path, model_digest(path), campaign.about["model_digest"], "the model")
     verdict = campaign.verdict()
     point = verdict.operating_point
@@ -205,15 +205,6 @@ def file_digest(path: str | Path) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise fault(path, f"can't be read ({error.strerror})", "Check where the file is") from None
-
-
-def load_model(path: str | Path) -> Model:
-    """Read a model file that `semisvm fit` wrote."""
-    model = load(path)
-    if not isinstance(model, Model):
-        reason = f"this is a bare {type(model).__name__}, not a model that semisvm fit wrote"
-        raise fault(path, reason, "Certify it in Python: semisvm.Campaign.for_model")
-    return model
 
 
 def find_positive(model: Model, asked: str | None) -> str:

@@ -6,7 +6,7 @@
                        slots, rows, last_used, clock   which rows were where, and when they were used (`kernels.rows`)
                        made, sizes                     the rows that were computed with them, batch after batch
 
-Each file is written under another name and renamed. A solution is the start of the next solve, and the kernel rows in
+A solution is the start of the next solve, and the kernel rows in
 memory influence the steps of the solver, so with both restored the fit ends with the same model to the last bit. Kernel
 rows are stored only if the solver does not compute all of them at once (beyond about 4,000 rows). With BLAS the last
 digit of a row depends on the other rows of the same product, so rows are computed again in the same batches. In
@@ -26,12 +26,12 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from semisvm.device import MEGABYTE, budget_bytes
+from semisvm.disk import UNFINISHED, lock_file, whole_file
 from semisvm.dual import DualProblem, DualSolution, Status
 from semisvm.dual.advance import WHOLE_GRAM_BYTES
 from semisvm.errors import fault
 from semisvm.kernels import CachedRows, GivenRows, KernelRows
 from semisvm.kernels.sources import KernelSource
-from semisvm.tables.disk import lock_file
 
 CHECKPOINT_MANIFEST, CHECKPOINT_LOCK = "fit.json", "lock"
 
@@ -90,7 +90,7 @@ class Checkpoint:
     def remove(self) -> None:
         """Delete the stored solves: the model is saved."""
         for path in self.folder.iterdir():
-            if path.name in (CHECKPOINT_MANIFEST, CHECKPOINT_LOCK) or path.suffix in (".npz", ".part"):
+            if path.name in (CHECKPOINT_MANIFEST, CHECKPOINT_LOCK) or path.suffix in (".npz", UNFINISHED):
                 path.unlink(missing_ok=True)
         if self._unlock is not None:
             self._unlock()
@@ -178,7 +178,7 @@ def open_checkpoint(folder: str | Path, digest: str, *, resume: bool) -> Checkpo
     except OSError as error:
         raise fault(folder, f"the folder can't be created ({error.strerror})", "Choose another") from None
     lock = lock_file(folder, CHECKPOINT_LOCK)
-    for left in folder.glob("*.part"):
+    for left in folder.glob(f".*{UNFINISHED}"):
         left.unlink(missing_ok=True)
     stored = _read_manifest(folder)
     if stored is not None and resume:
@@ -190,9 +190,8 @@ def open_checkpoint(folder: str | Path, digest: str, *, resume: bool) -> Checkpo
         remedy = "Continue it (`resume`), or choose another folder"
         raise fault(folder, "there is a checkpoint already", remedy)
     cache_size = budget_bytes(None) / MEGABYTE  # stored, because more or less may be free when it resumes
-    manifest = folder / (CHECKPOINT_MANIFEST + ".part")
-    manifest.write_text(json.dumps({"digest": digest, "cache_size": cache_size}), encoding="utf-8")
-    os.replace(manifest, folder / CHECKPOINT_MANIFEST)
+    with whole_file(folder / CHECKPOINT_MANIFEST, force=True) as unfinished:
+        unfinished.write_text(json.dumps({"digest": digest, "cache_size": cache_size}), encoding="utf-8")
     return Checkpoint(folder, cache_size, lock)
 
 
@@ -207,14 +206,9 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def _write(path: Path, **arrays: Any) -> None:
-    unfinished = path.with_suffix(".part")
-    try:
-        with open(unfinished, "wb") as stream:
-            np.savez(stream, **arrays)
-        os.replace(unfinished, path)
-    except OSError as error:
-        remedy = "Free some space, then continue the fit (`resume`)"
-        raise fault(path, f"can't be written ({error.strerror})", remedy) from None
+    remedy = "Free some space, then continue the fit (`resume`)"
+    with whole_file(path, force=True, remedy=remedy) as unfinished, open(unfinished, "wb") as stream:
+        np.savez(stream, **arrays)
 
 
 def _load_arrays(path: Path) -> dict[str, np.ndarray] | None:

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.errors import DataError, fault, suggest
+from semisvm.errors import DataError, counted, fault, suggest
 from semisvm.tables.column_facts import is_missing, parse_number
 from semisvm.tables.delimited import open_delimited
 
 MOST_CLASSES = 100
 CLEARLY_RARER = 0.45  # of the labels of two classes
-SEEM_EMPTY = frozenset({"?", "-", "--", "unlabeled", "unknown", "none", "todo", "tbd"})
+SEEM_EMPTY = frozenset({"?", "-", "--", "-1", "unlabeled", "unknown", "none", "todo", "tbd"})
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,11 @@ def unmark(texts: list[str], mark: str | None) -> list[str]:
     return ["" if text in same else text for text in texts]
 
 
+def seems_empty(label: str) -> bool:
+    """Whether a label may mean that there is none."""
+    return _canonical(label).lower() in SEEM_EMPTY
+
+
 def settle_spelling(texts: list[str], path: Path, column: str, spelling: str) -> list[str]:
     """Return the labels with one spelling per class; see `one_spelling`."""
     same = one_spelling(Counter(texts), path, column, spelling)
@@ -98,7 +103,9 @@ def one_spelling(counts: Counter[str], path: Path, column: str, spelling: str) -
     if not doubtful or spelling == "exact":
         return {}
     if spelling == "ask":
-        seen = "; ".join(" and ".join(f"{name!r} ({counts[name]} rows)" for name in names) for names in doubtful[:3])
+        seen = "; ".join(
+            " and ".join(f"{name!r} ({counted(counts[name], 'row')})" for name in names) for names in doubtful[:3]
+        )
         reason = f"column {column!r} has labels that differ only by case or spaces: {seen}"
         remedy = "Set `spelling` to same if they are one class, or to exact if they are different classes"
         raise fault(path, reason, remedy)
@@ -140,7 +147,7 @@ def settle_classes(
     if mark != "" and "-1" in names and len(names) > 2 and n_labels == n_rows:
         reason = f"{where} holds -1 besides {names[1]} and {names[2]}, which may be a class or mean no label"
         raise fault(path, reason, "Set `unlabeled` to '-1' if it marks unlabeled rows, or to '' if it is a class")
-    seeming = next((name for name in names if name.lower() in SEEM_EMPTY), None)
+    seeming = next((name for name in names if name != "-1" and seems_empty(name)), None)
     if mark != "" and seeming is not None and n_labels == n_rows:
         reason = f"{where} has no empty cell, and {seeming!r} in {counts[seeming]} of {n_rows}"
         remedy = f"Set `unlabeled` to {seeming!r} if it marks unlabeled rows, or to '' if it is a class"
@@ -148,7 +155,7 @@ def settle_classes(
     if len(names) == 1 and may_be_one_class and n_labels < n_rows:
         return Classes((f"not {names[0]}", *_with_positive_last(names, positive, path)), are_numbers)
     if len(names) == 1:
-        reason = f"{where} has labels of one class only, {names[0]!r} ({n_labels} of {n_rows} rows)"
+        reason = f"{where} has labels of one class only, {names[0]!r} ({n_labels:,} of {counted(n_rows, 'row')})"
         raise fault(path, reason, "Label some rows of another class" + _if_marked(mark))
     if len(names) > MOST_CLASSES or (are_numbers and 2 * len(names) > max(n_labels, 20)):
         reason = f"{where} has {len(names)} different values on {n_labels} labeled rows, such as {labels[0]!r}"

@@ -35,9 +35,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semisvm.errors import DataError, fault, shorten
+from semisvm.disk import COMPRESSIONS, FOREIGN_MARKS, open_stream, read_text
+from semisvm.errors import DataError, counted, fault, shorten
 from semisvm.tables.column_facts import MISSING_SPELLINGS, is_missing, parse_number, without_missing
-from semisvm.tables.disk import COMPRESSIONS, FOREIGN_MARKS, open_stream, read_text
 
 if TYPE_CHECKING:
     import pandas
@@ -181,7 +181,7 @@ class DelimitedText:
                 if len(cells) == len(self.names):
                     yield line, cells
                 elif len(cells) > 1 or any(cell.strip() for cell in cells):
-                    reason = f"the row has {len(cells)} cells where the header has {len(self.names)}"
+                    reason = f"the row has {counted(len(cells), 'cell')} where the header has {len(self.names)}"
                     remedy = "Add or remove cells, or quote those with a delimiter"
                     raise fault(self.path, reason, remedy, line=line)
                 line = self.first_line + reader.line_num

@@ -24,6 +24,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from semisvm.errors import counted
 from semisvm.matrices import as_dense, is_sparse_matrix
 from semisvm.shared_docs import with_shared_docs
 from semisvm.tables.column_facts import LARGEST_NUMBER, facts_of
@@ -323,7 +324,7 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Encode rows."""
         if X.shape[1] != self.n_features_in_:
-            raise ValueError(f"rows have {X.shape[1]} features where the model knows {self.n_features_in_}")
+            raise ValueError(f"rows have {counted(X.shape[1], 'feature')} where the model knows {self.n_features_in_}")
         if self.scaler_ is None:
             return sparse.csr_matrix(X)
         return self.scaler_.transform(as_dense(X))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from semisvm.decision import OperatingPoint, PositiveUnlabeledPoint, Target, measure
-from semisvm.errors import DataError, fault
+from semisvm.decision.audit import Merit, judge
+from semisvm.errors import DataError, counted, fault
 from semisvm.estimators import METHODS
 from semisvm.labels import encode
 from semisvm.tables.classes import Classes, label_texts
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.findings import Findings, now, sample_scores, say_weights, summarize
-from semisvm.tables.held_out import Merit, judge
 from semisvm.tables.label import N_SUGGESTED, AllLabeledError, suggest_rows
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing, score_rows
 from semisvm.tables.model import Model, read_codes
@@ -43,6 +44,7 @@ class Evaluation:
     rows: int  # labeled rows, which are judged
     unlabeled: int  # rows that are not judged
     not_at_random: int  # labeled rows that were drawn by doubt or by a campaign: nothing is measured on them
+    as_negative: dict[str, int]  # of a model of positives only: labels that count as its negative class, and their rows
     below_all: int  # rows above the operating point of no class; they are predicted to be of the nearest class
     confusion: np.ndarray  # (k, k) counts by true class (rows) and predicted class (columns)
     points: dict[str, OperatingPoint]  # per class; of two classes, of the positive one
@@ -66,6 +68,7 @@ class Evaluation:
             "rows": self.rows,
             "unlabeled": self.unlabeled,
             "not_at_random": self.not_at_random,
+            "as_negative": self.as_negative,
             "below_all": self.below_all,
             "classes": list(self.classes),
             "accuracy": self.accuracy,
@@ -90,16 +93,18 @@ def evaluate_file(
     way = _drawn_column(model, rows)
     also += () if way is None else (way,)
     scores, codes, ways = [], [], []
+    others: Counter[str] = Counter()
     n_rows = 0
     for chunk in model.chunks(rows, also):
         if way is not None and chunk.frame is not None:
             ways += list(label_texts(chunk.frame[way]))
-        codes.append(read_codes(model, rows, chunk, unlabeled))
+        codes.append(read_codes(model, rows, chunk, unlabeled, others))
         scores.append(model.score(rows, chunk))
         n_rows += len(chunk)
         tell("Evaluating", n_rows, None, "rows")
     at_random = None if way is None else read_ways(rows.path, way, ways, must_be=False)
-    return _evaluate(model, rows, np.concatenate(scores), np.concatenate(codes), at_random)
+    found = _evaluate(model, rows, np.concatenate(scores), np.concatenate(codes), at_random)
+    return replace(found, as_negative=dict(others.most_common()))
 
 
 def _drawn_column(model: Model, rows: RowReader) -> str | None:
@@ -117,12 +122,17 @@ def _evaluate(
     missing = [name for code, name in enumerate(classes) if not (codes[is_labeled] == code).any()]
     if missing:
         where = f"column {model.target!r}" if rows.names is not None else "the file"
-        counted = f"{int(is_labeled.sum())} labeled rows" + (", drawn at random" if at_random is not None else "")
-        reason = f"no row of class {missing[0]!r} is labeled in {where} ({counted})"
-        raise NoLabelsError(str(fault(rows.path, reason, "Evaluate on rows that have labels of every class")))
+        told = counted(int(is_labeled.sum()), "labeled row") + (", drawn at random" if at_random is not None else "")
+        reason = f"no row of class {missing[0]!r} is labeled in {where} ({told})"
+        remedy = "Evaluate on rows that have labels of every class"
+        if model.has_positives_only and missing[0] == classes[0]:
+            remedy += f"; any label but {classes[1]!r} counts as {classes[0]!r}"
+        raise NoLabelsError(str(fault(rows.path, reason, remedy)))
     labeled, true = scores[is_labeled], codes[is_labeled]
     fitted, predicted = model.summary.data, predict_codes(labeled)
     asked = {name: point.target for name, point in model.summary.operating_points.items()}
+    if model.summary.positives_only is not None:
+        asked[classes[1]] = _target_of(model.summary.positives_only)
     confusion = np.zeros((len(classes), len(classes)), dtype=np.int64)
     np.add.at(confusion, (true, predicted), 1)
     return Evaluation(
@@ -130,6 +140,7 @@ def _evaluate(
         rows=int(is_labeled.sum()),
         unlabeled=int(is_unlabeled.sum()),
         not_at_random=int((~is_unlabeled & ~is_labeled).sum()),
+        as_negative={},
         below_all=int((model.lead_of(labeled) < 0).sum()) if scores.ndim > 1 else 0,
         confusion=confusion,
         points=_points(labeled, true, classes, asked, by_class=model.has_class_thresholds),
@@ -188,7 +199,7 @@ def summary_on(
         notes = (
             (SEEN + " " if seen.was_seen else "")
             + f"The operating point and the scores are measured on the {seen.rows} labeled rows of {name}"
-            + (f" ({seen.not_at_random} more were not drawn at random)" if seen.not_at_random else "")
+            + (f" (not on {seen.not_at_random:,} more that were not drawn at random)" if seen.not_at_random else "")
             + "; the audit, the method and the model card are those of the fit.",
             *(f"About the fit: {note}" for note in notes),
         )
@@ -225,9 +236,12 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
     labels = encode(y, unlabeled=unlabeled, n_rows=X.shape[0] if hasattr(X, "shape") else len(X))
     known = list(model.classes.names) if isinstance(model, Model) else [str(label) for label in model.classes_]
     own = [str(label) for label in labels.classes]
-    if strange := [name for name in own if name not in known]:
+    class_name = type(model.estimator if isinstance(model, Model) else model).__name__
+    method = next((one for one in METHODS if one.class_name == class_name), None)
+    has_positives_only = method is not None and method.for_one_class
+    if not has_positives_only and (strange := [name for name in own if name not in known]):
         raise DataError(f"y holds the label {strange[0]!r}, which the model does not know: its classes are {known}.")
-    place = np.array([known.index(name) for name in own])
+    place = np.array([known.index(name) if name in known else 0 for name in own])
     codes = np.where(labels.is_labeled, place[labels.codes], -1)
     scores = model.decision_function(X) if isinstance(model, Model) else score_rows(model, X)
     labeled, true = scores[codes >= 0], codes[codes >= 0]
@@ -246,8 +260,6 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
         audits={str(name): dict(steps) for name, steps in audits.items() if steps is not None},
         scores=_score_samples(labeled, true, scores[codes < 0], classes.names),
     )
-    class_name = type(model.estimator if isinstance(model, Model) else model).__name__
-    method = next((one for one in METHODS if one.class_name == class_name), None)
     names = (method.name, method.paper_name) if method else (class_name, "")
     training = Training("X", str(getattr(y, "name", None) or "y"), X, codes, classes, None)
     notes = (MEASURED_ON_GIVEN_ROWS, *say_weights(fitted))

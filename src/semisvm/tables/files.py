@@ -24,12 +24,15 @@ import zipfile
 from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from semisvm.disk import SUFFIXES, first_line, read_bytes, whole_file
 from semisvm.errors import DataError, fault
-from semisvm.tables.disk import SUFFIXES, first_line, read_bytes, whole_file
 from semisvm.tables.loaded import from_the_line, move_types, name_classes, read_plain_parts
 from semisvm.tables.summary import FitSummary
+
+if TYPE_CHECKING:
+    from semisvm.tables.model import Model
 
 FORMAT_VERSION = 2
 SUFFIXES_OF_OTHERS = frozenset([*SUFFIXES, ".html", ".json", ".pkl", ".pickle", ".joblib", ".onnx"])
@@ -63,7 +66,7 @@ PARTS_OF_MODELS = (
     "semisvm.estimators.auto.families.FamilyAverage",
     "semisvm.estimators.auto.kernel.FamiliesKernel",
     "semisvm.estimators.auto.kernel.StackedKernel",
-    "semisvm.estimators.costs.Costs",
+    "semisvm.estimators.problem.Costs",
     "semisvm.estimators.gaussians.Gaussians",
     "semisvm.estimators.progress.RoundRecord",
     "semisvm.kernels.Formula",
@@ -162,14 +165,15 @@ def _read_by_skops(path: Path, content: bytes) -> Any:
     return skops_io.loads(content, trusted=trusted)
 
 
-def load_table_model(path: str | Path) -> Any:
+def load_table_model(path: str | Path) -> Model:
     """Read a `Model`, which knows columns and classes; a bare estimator that was saved from Python is refused."""
     from semisvm.tables.model import Model, try_empty_row
 
     found = load(path)
     if not isinstance(found, Model):
         reason = f"this holds a bare {type(found).__name__}, which knows nothing of the columns of a table"
-        raise fault(path, reason, "Use it in Python (semisvm.load), or give a file that semisvm fit wrote")
+        remedy = "Use it in Python (semisvm.load, Campaign.for_model), or give a file that semisvm fit wrote"
+        raise fault(path, reason, remedy)
     try_empty_row(path, found)
     return found
 

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from semisvm.decision import OperatingPoint, changed_by_unlabeled
+from semisvm.decision.audit import share_below
+from semisvm.errors import counted
 from semisvm.tables.columns import LIKE_NUMBERS
-from semisvm.tables.held_out import share_below
 from semisvm.tables.summary import FitSummary
 
 MOST_WORDS_SHOWN = 120
@@ -86,8 +87,8 @@ def _looking_for(summary: FitSummary, name: str) -> str:
     share = counts.get(name, 0) / n
     rarer = "the rarer class; " if 0 < share < 0.45 else ""
     if share == 1:
-        return f"Looking for: {name} (all {n:,} labels are of this class)."
-    return f"Looking for: {name} ({rarer}{_percent(share)} of {n:,} labeled rows{others})."
+        return f"Looking for: {name} (the class of all labels: {counted(n, 'row')})."
+    return f"Looking for: {name} ({rarer}{_percent(share)} of {counted(n, 'labeled row')}{others})."
 
 
 def _why_useless(summary: FitSummary, name: str, point: OperatingPoint) -> str:

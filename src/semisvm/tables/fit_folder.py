@@ -21,23 +21,23 @@ from typing import Any
 
 import numpy as np
 
+from semisvm.disk import whole_file
 from semisvm.dual import Status
-from semisvm.errors import DataError, RowsLostError, fault
+from semisvm.errors import DataError, RowsLostError, counted, fault
 from semisvm.estimators import Method, find_method
 from semisvm.primal import PrimalSolution
 from semisvm.tables.classes import label_texts, one_spelling, settle_classes
-from semisvm.tables.column_facts import ColumnFacts
+from semisvm.tables.column_facts import TEXT, ColumnFacts
 from semisvm.tables.compare import compare_methods
-from semisvm.tables.disk import whole_file
 from semisvm.tables.fit import AUTO, Fitted, Stages, fit_model
-from semisvm.tables.folders import Survey, SurveyPlan, files_of, join_frames, survey_file, with_kinds
+from semisvm.tables.folders import Survey, SurveyPlan, files_of, join_frames, require_column, survey_file, with_kinds
 from semisvm.tables.held_out import BASELINE
 from semisvm.tables.methods import Settings, StoppedError, Tell, fit_quietly, make_estimator, say_nothing
 from semisvm.tables.partition_encoder import blank_encoder, count_file, make_encoder, spans_around_medians
 from semisvm.tables.partition_rows import Here, OnCluster, Pool, RowCoder
 from semisvm.tables.read import open_rows
-from semisvm.tables.read_training import check_request, printable_name, settle_features
-from semisvm.tables.training import DRAWN_COLUMNS, WAYS, FolderTraining, read_ways
+from semisvm.tables.read_training import check_request, columns_of_ways, printable_name, settle_features
+from semisvm.tables.training import WAYS, FolderTraining, read_ways, say_chosen
 
 MOST_LABELED_KEPT = 20_000
 MOST_UNLABELED_KEPT = 10_000
@@ -75,14 +75,17 @@ def read_folder(
     if target is not None and not any(target in (reader.names or ()) for reader in readers):
         first.require(target)
     target, wanted = check_request(first, path, target, drop, types or {}, decimal)
-    names = tuple(name for name in first.names if name not in {target, *drop})
-    plan = SurveyPlan(target, unlabeled, names, files[0], decimal, MOST_LABELED_KEPT, MOST_UNLABELED_KEPT)
+    names = [name for name in first.names if name not in {target, *drop}]
+    may_say = columns_of_ways(readers, drawn, {target, *drop, *wanted}, target)
+    looked_at = tuple(dict.fromkeys([*names, *may_say]))
+    sizes = MOST_LABELED_KEPT, MOST_UNLABELED_KEPT
+    plan = SurveyPlan(target, unlabeled, looked_at, files[0], decimal, *sizes, tuple(may_say))
     found: Survey = workers.gather(survey_file, files, plan, tell=tell, what="Looking through the files")
     same = one_spelling(found.labels, path, target, spelling)
     labels = Counter({"": found.unlabeled.n})
     for text, n in found.labels.items():
         labels[same.get(text, text)] += n
-    ways = _column_of_ways(found.facts, drawn, {*drop, *wanted})
+    ways = next((name for name in may_say if _says_how(found.facts[name])), None)
     if drawn is not None and ways is None:
         reason = f"the column {drawn!r} does not say how rows were drawn"
         raise fault(folder, reason, f"It may hold {', '.join(map(repr, WAYS))}, or nothing")
@@ -98,7 +101,10 @@ def read_folder(
         may_be_one_class=True,
         at_random=() if at_random is None else np.array(texts)[at_random].tolist(),
     )
-    of_features = {name: facts for name, facts in found.facts.items() if name != ways}
+    of_features = {name: found.facts[name] for name in names if name != ways}
+    for name in [name for name in may_say if name in of_features]:
+        for reader in readers:
+            require_column(reader, name, files[0])
     columns, about = settle_features(path, of_features, wanted, decimal, drop)
     typed, groups = blank_encoder(columns).typed(frame)
     X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
@@ -113,35 +119,35 @@ def read_folder(
     encoder = make_encoder(columns, counts, medians)
     if found.n_without_target:
         about["notes"].append(
-            f"{found.n_without_target} files have no column {target!r}: their rows count as unlabeled."
+            f"The rows of {counted(found.n_without_target, 'file')} without a column {target!r} count as unlabeled."
         )
     heights = dict(found.files)
     coder = RowCoder(encoder, classes, target, unlabeled, same)
+    codes = classes.codes_of(texts)
+    if at_random is not None:
+        n_chosen, n_seen = int(((codes >= 0) & ~at_random).sum()), int((codes >= 0).sum())
+        about["notes"] = say_chosen(n_chosen, n_seen, found.labeled.n) + about["notes"]
     del labels[""]
-    codes = classes.codes_of(list(labels))
+    of_counts = classes.codes_of(list(labels))
     return FolderTraining(
         name=printable_name(path.resolve()),
         target=target,
         rows=frame[[column.name for column in columns]],
-        codes=classes.codes_of(texts),
+        codes=codes,
         classes=classes,
         columns=columns,
         at_random=at_random,
         **about,
         encoder=encoder,
-        counts=np.bincount(codes, list(labels.values()), len(classes.names)),
+        counts=np.bincount(of_counts, list(labels.values()), len(classes.names)),
         n_rows=found.n_rows,
         pool=Pool(files, [heights[file.name] for file in files], coder, workers),
     )
 
 
-def _column_of_ways(facts: Mapping[str, ColumnFacts], asked: str | None, not_these: set[str]) -> str | None:
-    """The column that says how rows were drawn; None where there is none."""
-    for name in DRAWN_COLUMNS if asked is None else (asked,):
-        own = facts.get(name)
-        if own is not None and name not in not_these and own.n and not own.n_numbers and set(own.strays) <= {*WAYS}:
-            return name
-    return None
+def _says_how(facts: ColumnFacts) -> bool:
+    """Whether a column says how rows were drawn."""
+    return facts.n > 0 and not facts.n_numbers and facts.kind == TEXT and set(facts.strays) <= {*WAYS}
 
 
 def _gathered(found: Survey) -> tuple[Any, Any]:
@@ -173,7 +179,7 @@ class FolderStages(Stages):
         self.comparison = compare_methods(self.bench, self.settings, [BASELINE, USES_UNLABELED], self.tell)
         self.was_stopped |= self.comparison.was_stopped
         self.notes.append(self.comparison.verdict())
-        return self.comparison.chosen.method, self.comparison.why()
+        return find_method(self.comparison.choice), self.comparison.why()
 
     def fit(self, method: Method) -> Any:
         """Fit the method to all rows, or to the sample where it has no form for rows that are not in memory."""
@@ -261,9 +267,9 @@ def describe_folder(training: FolderTraining) -> str:
     """Say what was read, and how a model of it is made."""
     assert training.pool is not None
     n_workers = training.pool.workers.n_workers
-    by = f"read by {n_workers} workers" if n_workers else "read one after the other"
-    n_files = len(training.pool.files)
+    by = f"read by {counted(n_workers, 'worker')}" if n_workers else "read one after the other"
+    files = counted(len(training.pool.files), "file")
     return (
-        f"{n_files} files with {training.n_rows:,} rows, {training.n_labeled:,} of them labeled, {by}. "
+        f"{files} with {counted(training.n_rows, 'row')}, {training.n_labeled:,} of them labeled, {by}. "
         "Linear machines learn from all rows in the primal form: memory does not grow with their number."
     )

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semisvm.errors import fault
+from semisvm.disk import open_stream
+from semisvm.errors import counted, fault
 from semisvm.tables.classes import label_texts, unmark
 from semisvm.tables.column_facts import DATES, KIND_OF_LETTER, NUMBERS, TEXT, ColumnFacts, facts_of
 from semisvm.tables.columns import as_text, refuse_large
-from semisvm.tables.disk import open_stream
 from semisvm.tables.formats import open_parquet
 from semisvm.tables.read import Chunk, RowReader, open_rows
 
@@ -51,7 +51,7 @@ def files_of(path: Path) -> list[Path]:
         raise fault(path, "the folder holds no table", remedy)
     found = [file for file in files if not _is_empty(file)]
     if not found:
-        raise fault(path, f"none of its {len(files)} files has a row", "Give a folder with rows")
+        raise fault(path, f"none of its files has a row ({counted(len(files), 'file')})", "Give a folder with rows")
     return found
 
 
@@ -168,7 +168,10 @@ def folder_digest(path: Path) -> str:
 
 @dataclass(frozen=True)
 class SurveyPlan:
-    """What to look for: the target and the mark of unlabeled rows, the features, sizes of the samples."""
+    """What to look for: the target and the mark of unlabeled rows, the features, sizes of the samples.
+
+    `optional` are columns that not all files need to have; where one is missing, its cells are empty.
+    """
 
     target: str
     unlabeled: str | None
@@ -177,6 +180,7 @@ class SurveyPlan:
     decimal: str | None
     most_labeled: int
     most_unlabeled: int
+    optional: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -240,7 +244,8 @@ def survey_file(path: Path, plan: SurveyPlan) -> Survey:
     """Look through one file."""
     rows = open_rows(path)
     for name in plan.names:
-        require_column(rows, name, plan.first)
+        if name not in plan.optional:
+            require_column(rows, name, plan.first)
     chunks = rows.chunks(only=frozenset({*plan.names, plan.target}))
     found = reduce(Survey.merged, (_survey_chunk(path, chunk, plan) for chunk in chunks))
     has_target = plan.target in (rows.names or ())
@@ -250,8 +255,9 @@ def survey_file(path: Path, plan: SurveyPlan) -> Survey:
 def _survey_chunk(path: Path, chunk: Chunk, plan: SurveyPlan) -> Survey:
     import pandas
 
-    frame = chunk.frame
-    assert frame is not None
+    assert chunk.frame is not None
+    empty = pandas.Series(None, index=chunk.frame.index, dtype="str")
+    frame = chunk.frame.assign(**{name: empty for name in plan.optional if name not in chunk.frame.columns})
     texts = np.array(texts_of_labels(frame, plan.target, plan.unlabeled), dtype=object)
     facts = {name: ColumnFacts() for name in plan.names}
     kinds: dict[str, tuple[str, Path]] = {}

@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from semisvm.datasets.dataset import Dataset, NumberedNames
-from semisvm.errors import DataError, fault, shorten, suggest
+from semisvm.disk import first_line, read_bytes, read_text, require_content
+from semisvm.errors import DataError, counted, fault, shorten, suggest
 from semisvm.tables.column_facts import is_missing, parse_number, whole_if_possible, without_missing
 from semisvm.tables.columns import CellError, Column, as_text, typed_column
 from semisvm.tables.delimited import ROWS_AT_A_TIME, require_names
-from semisvm.tables.disk import first_line, read_bytes, read_text, require_content
 
 if TYPE_CHECKING:
     import pandas
@@ -187,7 +187,7 @@ def _features(path: Path, X: NDArray) -> NDArray[np.floating]:
 
 def _array_labels(path: Path, y: NDArray, n_rows: int) -> NDArray:
     if y.shape != (n_rows,):
-        raise fault(path, f"X has {n_rows} rows, but the labels have shape {y.shape}", "Save one label per row")
+        raise fault(path, f"X has {counted(n_rows, 'row')}, but y has shape {y.shape}", "Save one label per row")
     if y.dtype.kind in "iub":
         return y.astype(np.int64)
     if y.dtype.kind == "f":

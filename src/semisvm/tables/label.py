@@ -20,11 +20,12 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from semisvm.campaign import Campaign
-from semisvm.errors import DataError, fault
+from semisvm.disk import whole_file
+from semisvm.errors import DataError, counted, fault
 from semisvm.matrices import stack_rows
-from semisvm.tables.certify import file_rows, load_model, open_campaign, read_cells, require_data
+from semisvm.tables.certify import file_rows, open_campaign, read_cells, require_data
 from semisvm.tables.columns import plain_cell
-from semisvm.tables.disk import whole_file
+from semisvm.tables.files import load_table_model
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import Model, read_codes
 from semisvm.tables.operating import predict_codes
@@ -192,10 +193,11 @@ class LabelSession:
         self.campaign, self.state = campaign, Path(state)
         self.data = Path(campaign.about["data"] if data is None else data)
         require_data(campaign, self.data)
-        self._model = load_model(campaign.about["model"])
+        self._model = load_table_model(campaign.about["model"])
         self._numbers = file_rows(campaign)
         self._cells: dict[int, dict[str, Any]] = {}
         self._postponed: list[int] = []
+        self.failure: Exception | None = None  # why an answer could not be saved: the session is over then
 
     @property
     def classes(self) -> list[str]:
@@ -232,7 +234,7 @@ class LabelSession:
         """
         self._require_asked(place)
         self.campaign.tell(place, label)
-        self.campaign.save(self.state)
+        self._save()
 
     def postpone(self, place: int) -> None:
         """Ask about another row first. The row stays in its place of the random order and comes back."""
@@ -244,7 +246,7 @@ class LabelSession:
         if not self.campaign.answers:
             return False
         self.campaign.withdraw(next(reversed(self.campaign.answers)))
-        self.campaign.save(self.state)
+        self._save()
         self._postponed = []
         return True
 
@@ -252,11 +254,11 @@ class LabelSession:
         """Return how far the campaign is."""
         verdict = self.campaign.verdict()
         n = verdict.n_labels
-        told = f"{n} label{'' if n == 1 else 's'}."
+        told = f"{counted(n, 'label')}."
         more = "" if verdict.forecast is None else f"bout {verdict.forecast:,} more"
         if verdict.certified:
             n_accepted = verdict.operating_point.sampling.n_accepted  # type: ignore[union-attr]
-            accepted = f"{n_accepted:,} of {self.campaign.n_in_play:,} rows"
+            accepted = f"{n_accepted:,} of {counted(self.campaign.n_in_play, 'row')}"
             told += f" Certified: {self.campaign.target} for {accepted}."
             told += f" A{more} for the next step." if more else ""
         else:
@@ -265,6 +267,13 @@ class LabelSession:
         return LabelProgress(
             n, unknown, verdict.n_corrections, verdict.certified, bool(self.campaign.answers), told, verdict.reason
         )
+
+    def _save(self) -> None:
+        try:
+            self.campaign.save(self.state)
+        except (OSError, ValueError) as error:
+            self.failure = error
+            raise
 
     def _require_asked(self, place: int) -> None:
         asked = self.row()

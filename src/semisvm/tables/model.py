@@ -10,6 +10,7 @@ for the support vectors; what is known about the fit is in `summary`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from semisvm.errors import DataError, UndefinedError, fault, suggest
 from semisvm.estimators import find_method
 from semisvm.matrices import is_sparse_matrix
 from semisvm.shared_docs import with_shared_docs
-from semisvm.tables.classes import Classes, label_texts, unmark
+from semisvm.tables.classes import Classes, label_texts, seems_empty, unmark
 from semisvm.tables.columns import CellError
 from semisvm.tables.encode import MatrixEncoder, TableEncoder
 from semisvm.tables.methods import lead_per_class, score_rows, shape_for, takes_columns
@@ -157,6 +158,11 @@ class Model:
         is_plain = takes_columns(method) and getattr(self.estimator, "confidence", None) is None
         return method.sets_threshold and not is_plain and not isinstance(self.estimator, ThresholdClassifier)
 
+    @property
+    def has_positives_only(self) -> bool:
+        """Whether only positives were labeled, so that the name of the other class is made up."""
+        return find_method(self.method).for_one_class
+
     # ---- files of rows ----
 
     def open(self, path: str | Path) -> RowReader:
@@ -231,20 +237,32 @@ def _name_largest(chunk: Chunk, row: int) -> str:
     return f", because column {str(name)!r} holds {numbers[name]:g}"
 
 
-def read_codes(model: Model, rows: RowReader, chunk: Chunk, unlabeled: str | None) -> np.ndarray:
-    """Return the class of each row of a chunk as an index, -1 for unlabeled rows; an unknown label is an error."""
+def read_codes(
+    model: Model, rows: RowReader, chunk: Chunk, unlabeled: str | None, others: Counter[str] | None = None
+) -> np.ndarray:
+    """Return the class of each row of a chunk as an index, -1 for unlabeled rows; an unknown label is an error.
+
+    A model of positives only knows no name of negatives: any label but the positive one is theirs, and is counted in
+    `others`. One that may as well mark rows without a label is an error unless `unlabeled` is given.
+    """
     cells = chunk.y if chunk.frame is None else chunk.frame[model.target]
     if unlabeled is None and is_sparse_matrix(chunk.X) and LIBSVM_MARK not in model.classes.names:
         unlabeled = LIBSVM_MARK
     texts = unmark(label_texts(cells), unlabeled)
     codes = model.classes.codes_of(texts)
-    strange = np.flatnonzero(codes == -2)
-    if len(strange):
-        label, (path, row) = texts[strange[0]], rows.place(chunk.start + int(strange[0]))
+    strange = np.flatnonzero(codes == -2).tolist()
+    unknown, told = strange, ""
+    if model.has_positives_only:
+        unknown = [place for place in strange if unlabeled is None and seems_empty(texts[place])]
+        told = f", or to '' if such rows are {model.classes.names[0]!r}"
+    if unknown:
+        label, (path, row) = texts[unknown[0]], rows.place(chunk.start + unknown[0])
         reason = f"row {row + 1}: the label {label!r} is not a class of the model"
-        remedy = f"{suggest(label, model.classes.names)}. Set `unlabeled` to {label!r} if it marks unlabeled rows"
+        remedy = f"{suggest(label, model.classes.names)}. Set `unlabeled` to {label!r} if it marks unlabeled rows{told}"
         raise fault(path, reason, remedy)
-    return codes
+    if others is not None:
+        others.update(texts[place] for place in strange)
+    return np.where(codes == -2, 0, codes)
 
 
 # ---- whether what a file holds can predict ----

@@ -30,8 +30,8 @@ import numpy as np
 from scipy.special import expit
 
 from semisvm.decision import Audit, Counts, OperatingPoint, Target, choose_for, make_audit, measure
+from semisvm.decision.checks import cost_matrix
 from semisvm.decision.target import OTHER_RATE
-from semisvm.estimators.costs import cost_matrix
 from semisvm.model_selection.calibration import fit_sigmoid
 from semisvm.tables.methods import Settings, lead_per_class
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.errors import DataError, fault, shorten
+from semisvm.errors import DataError, counted, fault, shorten
 from semisvm.labels import encode
 from semisvm.matrices import as_dense, stack_rows
 from semisvm.primal import DaskRows, FileRows, Rows, ScratchWriter
@@ -71,7 +71,7 @@ class OnCluster:
         """Return what a function finds of each file, merged in the order of the files."""
         from dask import delayed
 
-        tell(f"{what} on {self.n_workers} workers")
+        tell(f"{what} on {counted(self.n_workers, 'worker')}")
         read, merge = delayed(_read_there, pure=False), delayed(_merged, pure=False)
         level = [read(function, file, *rest) for file in files]
         while len(level) > 1:

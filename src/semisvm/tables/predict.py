@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semisvm.disk import check_can_write, whole_file
 from semisvm.errors import fault
 from semisvm.kernels.threads import n_threads
-from semisvm.tables.disk import check_can_write, whole_file
 from semisvm.tables.folders import files_of
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.model import OUTPUTS, Model

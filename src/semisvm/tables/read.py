@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semisvm.datasets.dataset import Dataset
+from semisvm.disk import file_format
 from semisvm.errors import fault, suggest
 from semisvm.tables.column_facts import EXACT_IN_FLOAT, is_missing, parse_number, whole_if_possible
 from semisvm.tables.delimited import (
@@ -35,7 +36,6 @@ from semisvm.tables.delimited import (
     open_delimited,
     require_different,
 )
-from semisvm.tables.disk import file_format
 from semisvm.tables.formats import (
     SHEET_ENGINES,
     open_parquet,

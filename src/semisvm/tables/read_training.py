@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.errors import DataError, fault
+from semisvm.errors import DataError, counted, fault
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.classes import label_texts, settle_classes, settle_spelling, unmark
 from semisvm.tables.column_facts import ColumnFacts, facts_of
 from semisvm.tables.columns import TRUTH_WORDS, Column, Type, parse_types, remark_on, settle_columns
 from semisvm.tables.folders import join_frames
 from semisvm.tables.read import RowReader, open_rows
-from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways
+from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways, say_chosen
 
 LIBSVM_MARK = "0"
 
@@ -65,12 +65,7 @@ def read_training(
     if target is not None:
         first.require(target)
     target, wanted = check_request(first, first.path, target, drop, types or {}, decimal)
-    if drawn is not None and not any(file.names is not None and drawn in file.names for file in files):
-        first.require(drawn)
-    if drawn == target:
-        raise fault(first.path, f"the column {target!r} is the target", "Name another column in `drawn`")
-    # A column that the user drops or gives a type is not one that says how rows were drawn.
-    ways = [name for name in DRAWN_COLUMNS if name not in {target, *drop, *wanted}] if drawn is None else [drawn]
+    ways = columns_of_ways(files, drawn, {target, *drop, *wanted}, target)
     # Columns that are dropped are read: they tell different rows of two files from equal ones.
     unread = {name for name in drop if not first.may_read(name)}
     parts = [_read_table(first, None, target, ways, unread, must_be=drawn is not None)]
@@ -91,14 +86,11 @@ def read_training(
         keys = pandas.util.hash_pandas_object(frame, index=False).to_numpy()
         again = (codes < 0) & np.isin(keys, keys[codes >= 0])
         if again.any():
-            notes.append(f"{int(again.sum())} unlabeled rows occur again with a label and are used once.")
+            notes.append(f"Used once: {counted(int(again.sum()), 'unlabeled row')} that occur again with a label.")
             frame, codes, at_random = frame[~again].reset_index(drop=True), codes[~again], at_random[~again]
     n_chosen = int(((codes >= 0) & ~at_random).sum())
-    if n_chosen:
-        notes.append(
-            f"{n_chosen} labeled rows were not drawn at random: they train, but no threshold is set on them and "
-            "nothing is measured on them."
-        )
+    n_labeled = int((codes >= 0).sum())
+    notes += say_chosen(n_chosen, n_labeled, n_labeled)
     facts = {str(name): facts_of(frame[name], decimal) for name in frame.columns if name not in drop}
     columns, about = settle_features(first.path, facts, wanted, decimal, drop)
     return Training(
@@ -134,6 +126,21 @@ def check_request(
     if target in drop:
         raise fault(path, f"the column {target!r} is the target and can't be left out", "Drop another column")
     return target, parse_types(types)
+
+
+def columns_of_ways(files: Sequence[RowReader], drawn: str | None, taken: Collection[str], target: str) -> list[str]:
+    """Return the columns that may say how rows were drawn: the one that is asked for, or those of the usual names.
+
+    A column that is `taken`, because the user drops it or gives it a type, is none of them.
+    """
+    there = {name for file in files for name in file.names or ()}
+    if drawn is None:
+        return [name for name in DRAWN_COLUMNS if name in there and name not in taken]
+    if drawn not in there:
+        files[0].require(drawn)
+    if drawn == target:
+        raise fault(files[0].path, f"the column {target!r} is the target", "Name another column in `drawn`")
+    return [drawn]
 
 
 @dataclass
@@ -227,7 +234,7 @@ def _read_matrices(
             raise fault(file.path, f"a table, where {first.path.name} is a file of bare numbers", "Convert one of them")
         for chunk in file.chunks():
             if parts and not is_sparse_matrix(chunk.X) and chunk.X.shape[1] != parts[0].shape[1]:
-                reason = f"{chunk.X.shape[1]} features where {first.path.name} has {parts[0].shape[1]}"
+                reason = f"{counted(chunk.X.shape[1], 'feature')} where {first.path.name} has {parts[0].shape[1]}"
                 raise fault(file.path, reason, "Give rows of the same features")
             parts.append(chunk.X)
             has_labels = chunk.y is not None and file not in unlabeled_files

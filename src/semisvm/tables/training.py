@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semisvm.errors import DataError, fault
+from semisvm.errors import DataError, counted, fault
 from semisvm.estimators import Method
 from semisvm.labels import encode
 from semisvm.matrices import is_sparse_matrix
@@ -298,3 +298,15 @@ def read_ways(path: Path, column: str, texts: list[str], *, must_be: bool) -> np
             reason = f"row {row + 1}: {words!r} in column {column!r} does not say how the row was drawn"
             raise fault(path, reason, f"Write one of {spelled}, or leave the cell empty (at random)")
     return np.array([words in ("", AT_RANDOM) for words in texts], dtype=bool)
+
+
+def say_chosen(n_chosen: int, n_seen: int, n_labeled: int) -> list[str]:
+    """Say how many of `n_labeled` labeled rows were not drawn at random, where `n_chosen` of `n_seen` were not."""
+    if not n_chosen:
+        return []
+    n = counted(n_chosen, "labeled row")
+    if n_seen < n_labeled:
+        n = f"about {round(n_labeled * n_chosen / n_seen):,} of {counted(n_labeled, 'labeled row')}"
+    return [
+        f"Not drawn at random: {n}. Such rows train, but no threshold is set on them and nothing is measured on them."
+    ]

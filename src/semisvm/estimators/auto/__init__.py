@@ -21,8 +21,8 @@ from semisvm.estimators.classifier import (
     row_weights,
     winning_codes,
 )
-from semisvm.estimators.costs import read_costs
 from semisvm.estimators.preference._decision import TARGET_CONSTRAINTS, warn_unless_reached
+from semisvm.estimators.problem import read_costs
 from semisvm.estimators.progress import Progress, warn_caller
 from semisvm.labels import Labels
 from semisvm.shared_docs import with_shared_docs

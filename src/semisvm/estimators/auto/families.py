@@ -42,8 +42,8 @@ from semisvm.estimators.auto.preparation import TableRows, Views, make_views
 from semisvm.estimators.auto.stacking import FamilySettings, LabeledTarget, Stacked, cross, stack
 from semisvm.estimators.auto.trees import grow_leaf_shares
 from semisvm.estimators.classifier import refuse_undefined
-from semisvm.estimators.costs import Costs
 from semisvm.estimators.equal_rows import content_key
+from semisvm.estimators.problem import Costs
 from semisvm.estimators.progress import RoundRecord, warn_caller
 from semisvm.labels import Labels
 

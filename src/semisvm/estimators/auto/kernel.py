@@ -25,8 +25,7 @@ from semisvm.estimators.auto.members import FamilyTask, FeatureFamily, KernelAve
 from semisvm.estimators.auto.preparation import read_rows
 from semisvm.estimators.auto.stacking import FamilySettings, fit_least_squares
 from semisvm.estimators.classifier import finite_scores, refuse_undefined
-from semisvm.estimators.costs import Costs
-from semisvm.estimators.problem import KernelParameters, TrainingProblem
+from semisvm.estimators.problem import Costs, KernelParameters, TrainingProblem
 from semisvm.kernels import Formula
 from semisvm.kernels.sources import cross_kernel
 from semisvm.labels import Labels, encode

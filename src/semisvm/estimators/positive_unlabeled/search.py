@@ -24,9 +24,10 @@ import numpy as np
 from semisvm.decision import rank_auc
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
-from semisvm.estimators.rounds import Rounds, hinge_problem, slack, squared_norm
+from semisvm.estimators.rounds import Rounds
 from semisvm.labels import UNLABELED_CODE
 from semisvm.model_selection.scoring import deal_with_unlabeled
+from semisvm.primal import hinge_problem, slack, squared_norm
 
 POSITIVE_WEIGHTS = (0.06, 0.2, 0.5, 1.0)
 UNTUNED_WEIGHT = 0.5

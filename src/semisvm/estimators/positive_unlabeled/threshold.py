@@ -27,6 +27,7 @@ from semisvm.decision import (
     reach_recall,
 )
 from semisvm.decision.without_negatives import FEWEST_FOR_A_PRIOR, LARGEST_PRIOR
+from semisvm.errors import counted
 from semisvm.estimators.positive_unlabeled.search import WeightSearch
 from semisvm.labels import Labels, encode
 
@@ -107,7 +108,9 @@ class PuRequest:
             return f"recall at least {self.min_recall:g}"
         if self.accept is None:
             return "the largest estimated F1"
-        return f"accept {self.accept} rows" if isinstance(self.accept, int) else f"accept {self.accept:.1%} of the rows"
+        if isinstance(self.accept, int):
+            return f"accept {counted(self.accept, 'row')}"
+        return f"accept {self.accept:.1%} of the rows"
 
 
 @dataclass(frozen=True)
@@ -243,8 +246,8 @@ def _choose(
         at = _clip(shown.estimate, seen) ** (1 - TRUST_IN_BOUND) * shown.bound**TRUST_IN_BOUND
         return choose_without_negatives(seen.positive, seen.unlabeled, at), True, ""
     reason = (
-        f"The prior can't be estimated from {seen.n_positive} labeled positives, so this is the threshold of the "
-        f"largest balanced accuracy. With {FEWEST_FOR_A_PRIOR} positives, or a prior, F1 can be estimated."
+        f"The prior can't be estimated from {counted(seen.n_positive, 'labeled positive')}, so this is the threshold "
+        f"of the largest balanced accuracy. With {FEWEST_FOR_A_PRIOR} positives, or a prior, F1 can be estimated."
     )
     return choose_without_negatives(seen.positive, seen.unlabeled), True, reason
 
@@ -270,8 +273,8 @@ def _too_few(request: PuRequest, n: int) -> str:
     if needed is None:
         return f"No number of positives can prove a recall of {request.min_recall:g}: ask for less."
     return (
-        f"To certify this recall at {request.confidence:.0%}, at least {needed} positives must be held out, and {n} "
-        f"are: label {math.ceil((needed - n) / HELD_OUT_POSITIVES)} more positives, or ask for less."
+        f"To certify this recall at {request.confidence:.0%}, at least {counted(needed, 'positive')} must be held out, "
+        f"and {n} are: label {counted(math.ceil((needed - n) / HELD_OUT_POSITIVES), 'more positive')}, or ask for less."
     )
 
 

@@ -29,11 +29,12 @@ from semisvm.estimators.preference._decision import (
 from semisvm.estimators.preference._learner import ALL_LABELS, SvmLearner
 from semisvm.estimators.preference._plan import Plan
 from semisvm.estimators.preference.classifier import PreferenceClassifier
-from semisvm.estimators.problem import Loss, Solver, TrainingProblem
+from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import Gathered, fit_gathered
 from semisvm.kernels import Formula, scores_of_new_rows
 from semisvm.labels import UNLABELED_CODE
+from semisvm.primal import Solver
 from semisvm.primal.dask_rows import is_streamed
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions, fit_context

@@ -25,7 +25,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.progress import RoundRecord
-from semisvm.estimators.rounds import EndedEarlyError, Rounds, hinge_problem
+from semisvm.estimators.rounds import EndedEarlyError, Rounds
+from semisvm.primal import hinge_problem
 from semisvm.sklearn_private import safe_indexing
 
 ALL_LABELS = "all"  # the sequence of machines that are trained on every label

@@ -26,11 +26,12 @@ from semisvm.estimators.class_shares import (
     settle_share,
 )
 from semisvm.estimators.equal_rows import arrange_by_content, merge_unlabeled_copies
-from semisvm.estimators.problem import Loss, Solver, TrainingProblem
+from semisvm.estimators.problem import Loss, TrainingProblem
 from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import StreamProblem, StreamRounds
 from semisvm.estimators.transductive.relaxed import RampMachine, SoftMachine, StreamedAnnealing
 from semisvm.estimators.transductive.switching import StreamedSwitching, SwitchMachine
+from semisvm.primal import Solver
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
 

@@ -51,11 +51,19 @@ from scipy.special import expit, logit
 from semisvm.dual import DualProblem, DualSolution
 from semisvm.estimators.binary import BinaryFit, BinaryTask
 from semisvm.estimators.class_shares import PositiveShare
-from semisvm.estimators.problem import LinearRows
-from semisvm.estimators.rounds import Rounds, Solution, losses_at, slack, squared_norm
+from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.transductive.switching import Level, StreamedSwitching, are_better, guess_share, switch_at
 from semisvm.kernels.virtual import VirtualRows
-from semisvm.primal import GivenPrices, PrimalProblem, PrimalSolution
+from semisvm.primal import (
+    GivenPrices,
+    LinearRows,
+    PrimalProblem,
+    PrimalSolution,
+    Solution,
+    losses_at,
+    slack,
+    squared_norm,
+)
 from semisvm.primal.ranks import SoftLabels, SoftPrices, soft_level, sum_soft
 
 # Each round's decrease is at least what the tangents gained; below this share of the objective it is rounding.

@@ -29,10 +29,18 @@ import numpy as np
 
 from semisvm.estimators.binary import BinaryTask, Pair
 from semisvm.estimators.class_shares import PositiveShare, label_by_rank, rank_rows, share_of_labels, unlabeled_rows
-from semisvm.estimators.problem import LinearRows, lower_bound
-from semisvm.estimators.rounds import Rounds, Solution, hinge_problem, losses_at, primal_objective
+from semisvm.estimators.rounds import Rounds
 from semisvm.estimators.streams import StreamRounds
-from semisvm.primal import ClassPrices, PrimalSolution
+from semisvm.primal import (
+    ClassPrices,
+    LinearRows,
+    PrimalSolution,
+    Solution,
+    hinge_problem,
+    losses_at,
+    lower_bound,
+    primal_objective,
+)
 from semisvm.primal.ranks import RankPrices, count_changed, score_quantile, weigh_classes, weigh_unlabeled
 
 FIRST_PRICE = 1e-5

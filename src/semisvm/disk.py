@@ -40,6 +40,7 @@ SUFFIXES = {
 }
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 UNFINISHED = ".unfinished"
+ELSEWHERE = "Free some space, or choose a folder that can be written to"
 
 # UTF-32 first: its little-endian mark begins with that of UTF-16
 FOREIGN_MARKS = {
@@ -180,7 +181,7 @@ def check_can_write(path: str | Path, *, force: bool, inputs: Iterable[str | Pat
 
 
 @contextlib.contextmanager
-def whole_file(path: str | Path, *, force: bool) -> Iterator[Path]:
+def whole_file(path: str | Path, *, force: bool, remedy: str = ELSEWHERE) -> Iterator[Path]:
     """Give a path to write to; when the block ends without an error, the file is renamed to `path`."""
     path = check_can_write(path, force=force)
     _clear_left_behind(path)
@@ -193,7 +194,7 @@ def whole_file(path: str | Path, *, force: bool) -> Iterator[Path]:
             _move_to_new(unfinished, path)
     except OSError as error:
         reason = f"can't be written ({error.strerror or error})"
-        raise fault(path, reason, "Free some space, or choose a folder that can be written to") from None
+        raise fault(path, reason, remedy) from None
     finally:
         with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
