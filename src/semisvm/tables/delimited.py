@@ -293,12 +293,12 @@ def open_arff(path: str | Path) -> DelimitedText:
 def require_names(path: Path, names: Sequence[str], line: int) -> None:
     """Refuse a header that names not all columns, or none of them, or two in the same way."""
     if all(parse_number(name) is not None for name in names):
-        remedy = "Add a header line that names the columns"
-        raise fault(path, "numbers where the column names belong", remedy, line=line)
+        raise fault(
+            path, "numbers where the column names belong", "Add a header line that names the columns", line=line
+        )
     if "" in names:
-        reason = f"column {names.index('') + 1} has no name"
         remedy = "Name it, or leave the column out (in pandas: index=False)"
-        raise fault(path, reason, remedy, line=line)
+        raise fault(path, f"column {names.index('') + 1} has no name", remedy, line=line)
     require_different(path, names, line)
 
 
