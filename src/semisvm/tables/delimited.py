@@ -11,7 +11,6 @@ ARFF is Weka's format: a header that declares the columns, then rows of cells.
     @attribute temperature numeric
     @attribute play {yes, no}
     @data
-    21.5, yes
     18.0, ?
 
 A "?" is a missing cell. What a declared type promises is not checked.
@@ -293,9 +292,8 @@ def open_arff(path: str | Path) -> DelimitedText:
 def require_names(path: Path, names: Sequence[str], line: int) -> None:
     """Refuse a header that names not all columns, or none of them, or two in the same way."""
     if all(parse_number(name) is not None for name in names):
-        raise fault(
-            path, "numbers where the column names belong", "Add a header line that names the columns", line=line
-        )
+        remedy = "Add a header line that names the columns"
+        raise fault(path, "numbers where the column names belong", remedy, line=line)
     if "" in names:
         remedy = "Name it, or leave the column out (in pandas: index=False)"
         raise fault(path, f"column {names.index('') + 1} has no name", remedy, line=line)
