@@ -209,6 +209,17 @@ def test_a_column_of_numbers_without_squares_is_refused_by_name_and_row(tmp_path
     assert "row 2: column 'b' holds '1e300', beyond 1e+150" in done.err
 
 
+def test_a_comparison_for_a_certificate_keeps_the_supervised_method_and_names_the_others_that_give_none(
+    tmp_path, capsys
+):
+    words = ["--target", "y", "--min-precision", "0.8", "--confidence", "0.9", "--no-tune"]
+    methods = ["--method", "preference", "--method", "transductive"]
+    done = run_command(capsys, "compare", write_rows(tmp_path / "t.csv"), *words, *methods)
+    assert done.code == 0
+    assert "transductive was left out: gives no certificate" in done.out
+    assert "supervised" in done.out
+
+
 def test_auto_is_not_compared_with_itself(tmp_path, capsys):
     done = run_command(capsys, "compare", write_rows(tmp_path / "t.csv"), "--target", "y", "--method", "auto")
     assert done.code == 2

@@ -10,16 +10,17 @@ from sklearn.metrics import balanced_accuracy_score
 
 from killed_fits import training
 from semisvm.decision import Estimate, measure
+from semisvm.decision.audit import judge
 from semisvm.estimators import find_method
 from semisvm.tables import held_out
 from semisvm.tables.classes import Classes
 from semisvm.tables.column_facts import facts_of
 from semisvm.tables.columns import settle_columns
-from semisvm.tables.compare import Comparison, compare_methods, tune_settings
+from semisvm.tables.compare import Comparison, compare_methods
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.findings import say_gain
 from semisvm.tables.fit import fit_model
-from semisvm.tables.held_out import MethodTrial, judge, make_bench, try_method
+from semisvm.tables.held_out import MethodTrial, make_bench, try_method, tune_settings
 from semisvm.tables.methods import Settings, lead_per_class
 from semisvm.tables.training import Training
 
@@ -50,7 +51,7 @@ def test_the_interval_of_a_merit_covers_the_truth_as_often_as_it_says():
 
 def entry(name, right, codes):
     """A method in a comparison that predicts the rows in `right` right."""
-    return MethodTrial(find_method(name), right, judge(np.where(right, codes, 1 - codes), codes, TWO), points={})
+    return MethodTrial(name, right, judge(np.where(right, codes, 1 - codes), codes, TWO), points={})
 
 
 def test_the_simplest_method_within_one_standard_error_of_the_best_is_chosen():
@@ -58,13 +59,13 @@ def test_the_simplest_method_within_one_standard_error_of_the_best_is_chosen():
     rows = np.arange(200)
     close = Comparison("balanced accuracy")
     close.entries = [entry("supervised", rows % 10 != 0, codes), entry("transductive", rows % 12 != 0, codes)]
-    assert close.best.method.name == "transductive"
-    assert close.chosen.method.name == "supervised"
+    assert close.best.name == "transductive"
+    assert close.chosen.name == "supervised"
     assert "The labels can't tell whether the unlabeled rows help" in close.verdict()
     assert "simplest method within one standard error of the best (transductive" in close.why()
     far = Comparison("balanced accuracy")
     far.entries = [entry("supervised", rows % 3 != 0, codes), entry("transductive", rows % 20 != 0, codes)]
-    assert far.chosen.method.name == "transductive"
+    assert far.chosen.name == "transductive"
     assert "The unlabeled rows help" in far.verdict()
     worse = Comparison("balanced accuracy")
     worse.entries = [entry("supervised", rows % 20 != 0, codes), entry("transductive", rows % 3 != 0, codes)]
@@ -79,7 +80,7 @@ def test_a_best_method_without_errors_on_few_labels_does_not_replace_the_supervi
     found = Comparison("balanced accuracy")
     found.entries = [entry("supervised", rows != 11, codes), entry("self-training", rows >= 0, codes)]
     assert found.best.merit.mean - found.best.merit.error > found.baseline.merit.mean
-    assert found.chosen.method.name == "supervised"
+    assert found.chosen.name == "supervised"
 
 
 def test_the_audit_has_a_threshold_only_where_the_model_has_one():

@@ -16,8 +16,8 @@ from semisvm.tables.compare import compare_on
 from semisvm.tables.evaluate import summarize_estimator
 from semisvm.tables.first_screen import first_screen
 from semisvm.tables.fit import fit_model
+from semisvm.tables.held_out import LOGISTIC, MACHINE, rank_in_folds
 from semisvm.tables.methods import Settings
-from semisvm.tables.positives_only import LOGISTIC, MACHINE, rank_in_folds
 from semisvm.tables.read_training import read_training
 
 

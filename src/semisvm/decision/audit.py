@@ -19,15 +19,32 @@ The best F1 of one small sample jumps with single rows; its mean over resamples 
 the difference of their values on the *same* resamples, so that rows that are hard for both cancel out; the spread of
 the difference is its standard error (Efron 1979). The classes are drawn separately, so that every resample has the
 positives it needs.
+
+**Methods on the same held-out rows.** A merit is a weighted mean over rows, sum_i weight_i value_i:
+
+    ranking             two classes: how often a positive row has a higher score than a negative one (the area under
+                        the ROC curve). No threshold is part of it, so no method gains by its threshold alone.
+                        value_i = share of the other class that row i is on the right side of (for negatives, minus the
+                        mean), weight_i = 1 / rows of its class: the standard error is that of DeLong (1988)
+    balanced accuracy   value_i = 1 if row i is predicted right, weight_i = 1 / (classes x rows of its class)
+    cost                value_i = -what the prediction of row i costs, weight_i = 1 / rows
+
+A weighted mean has a standard error within each class, and so has the difference of two methods on the same rows. For
+the standard error each class gets two more rows, half the span of its values above and below its mean: with few
+labels, a method that made no error yet is not a method without errors.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
-from semisvm.decision.checks import Bools, Floats
+from semisvm.decision.binomial import Estimate
+from semisvm.decision.checks import Bools, Floats, cost_matrix
 from semisvm.decision.choose import choose_for, measure
 from semisvm.decision.counts import Counts
 from semisvm.decision.operating_point import EvidenceLevel, OperatingPoint
@@ -35,6 +52,8 @@ from semisvm.decision.target import Target
 from semisvm.kernels.threads import for_each, jit_late
 
 SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED = "supervised", "supervised + threshold", "with unlabeled"
+RANKING, ACCURACY, COST = "ranking", "balanced accuracy", "cost"
+MERIT_CONFIDENCE = 0.9
 
 Audit = dict[str, OperatingPoint]
 
@@ -203,3 +222,106 @@ def _sums_so_far(counts: np.ndarray) -> np.ndarray:
     sums = np.zeros((len(counts) + 1, counts.shape[1]), dtype=np.int32)
     np.cumsum(counts, axis=0, dtype=np.int32, out=sums[1:])
     return sums
+
+
+# ---- merits of methods ----
+
+
+@dataclass(frozen=True)
+class Merit:
+    """Values, weights and classes of m held-out rows; `span` (k,) is the best minus the worst value per class.
+
+    `n_added` are the rows that each class gets for the standard error; -1, with a span of 0, is the usual variance.
+    """
+
+    name: str
+    values: np.ndarray
+    weights: np.ndarray
+    codes: np.ndarray
+    span: np.ndarray
+    n_added: int = 2
+
+    @property
+    def mean(self) -> float:
+        return float(self.weights @ self.values)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return self._error_of(self.values)
+
+    def estimate(self) -> Estimate:
+        """Return the mean and its interval, cut at the worst and best possible values."""
+        found = _interval(self.mean, self.error)
+        worst, best = self.limits
+        return Estimate(found.value, max(found.low, worst), min(found.high, best))
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The worst and the best mean that rows of these classes could have."""
+        if self.name == RANKING:
+            return 0.0, 1.0
+        best = 1.0 if self.name == ACCURACY else 0.0
+        return best - float(self.weights @ self.span[self.codes]), best
+
+    def minus(self, other: "Merit") -> Estimate:
+        """Return the difference of two methods on the same rows, and its interval."""
+        return _interval(self.mean - other.mean, self.error_of_gap(other))
+
+    def error_of_gap(self, other: "Merit") -> float:
+        """Return the standard error of the difference of two methods on the same rows."""
+        return self._error_of(self.values - other.values)
+
+    def _error_of(self, values: np.ndarray) -> float:
+        # the squares of huge costs overflow
+        total, unit = 0.0, max(float(np.abs(values).max()), float(self.span.max())) or 1.0
+        for code in np.unique(self.codes):
+            mine = self.codes == code
+            n, own = int(mine.sum()), values[mine] / unit
+            variance = (((own - own.mean()) ** 2).sum() + (self.span[code] / unit) ** 2 / 2) / (n + self.n_added)
+            total += self.weights[mine].sum() ** 2 * variance / n
+        return unit * float(np.sqrt(total))
+
+
+def judge(predicted: np.ndarray, codes: np.ndarray, classes: tuple[str, ...], costs: Any = None) -> Merit:
+    """Compare predicted with true classes; `costs` of errors as estimators take them, by the names of the classes."""
+    if costs is None:
+        sizes = np.bincount(codes, minlength=len(classes))
+        values = (predicted == codes).astype(np.float64)
+        return Merit(ACCURACY, values, 1 / (len(classes) * sizes[codes]), codes, np.ones(len(classes)))
+    matrix = cost_matrix(costs, np.array(classes))
+    weights = np.full(len(codes), 1 / len(codes))
+    return Merit(COST, -matrix[codes, predicted], weights, codes, matrix.max(axis=1))
+
+
+def judge_ranking(scores: np.ndarray, codes: np.ndarray) -> Merit:
+    """Return how well scores (m,) rank the rows of the second class above those of the first."""
+    return merit_of_placements(place_among_others(scores, codes), codes, span=1.0)
+
+
+def place_among_others(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return for each row the share of the other class, of two, that its score is on the right side of."""
+    negative, positive = (scores[codes == code] for code in (0, 1))
+    values = np.empty(len(scores))
+    values[codes == 1] = share_below(positive, negative)
+    values[codes == 0] = 1 - share_below(negative, positive)
+    return values
+
+
+def merit_of_placements(values: np.ndarray, codes: np.ndarray, *, span: float, n_added: int = 2) -> Merit:
+    """Return the area under the ROC curve, the mean of the placements of either class, with its standard error."""
+    values = np.where(codes == 0, values - values[codes == 0].mean(), values)
+    sizes = np.bincount(codes, minlength=2)
+    return Merit(RANKING, values, 1 / sizes[codes], codes, np.full(2, span), n_added)
+
+
+def share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return for each value the share of the others below it; ties count one half."""
+    ordered = np.sort(others)
+    twice = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    return twice / (2 * len(others))
+
+
+def _interval(mean: float, error: float) -> Estimate:
+    reach = float(ndtri(0.5 + MERIT_CONFIDENCE / 2)) * error
+    return Estimate(mean, mean - reach, mean + reach)

@@ -1,47 +1,37 @@
-"""Every method beside the supervised baseline, on the same folds, and the choice of one of them; settings by the same.
+"""Every method beside the supervised baseline, on the same folds, and the choice of one of them.
 
 The choice follows Breiman's one-standard-error rule: among the methods within one standard error of the best, take the
 one that is preferred beforehand, else the simplest. The supervised method is the simplest of all. That is a hint, not a
 proof: the verdict has the interval. Two classes are compared by ranking, so that a gain is one beyond the supervised
 method with a threshold of its own.
-
-`tune_settings` settles how the columns are prepared, the kernel, C and gamma, and weights of classes, on out-of-fold
-scores of the supervised method, in seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from semisvm.decision import Estimate
+from semisvm.decision.audit import MERIT_CONFIDENCE
 from semisvm.errors import DataError, counted, fault
 from semisvm.estimators import METHODS, NAMES, find_method
-from semisvm.tables.encode import STANDARD
 from semisvm.tables.held_out import (
     BASELINE,
-    MERIT_CONFIDENCE,
     MOST_UNLABELED,
     Bench,
     MethodTrial,
     make_bench,
-    small_bench,
+    positives_trials,
     try_method,
+    tune_settings,
 )
-from semisvm.tables.methods import (
-    Settings,
-    Tell,
-    say_nothing,
-    settings_to_try,
-    why_not,
-    with_usual_kernel,
-)
-from semisvm.tables.positives_only import compare_positives
+from semisvm.tables.methods import FOR_POSITIVES, Settings, Tell, say_nothing, why_not, with_usual_kernel
 from semisvm.tables.summary import ComparisonSummary, MethodResult
 from semisvm.tables.training import Training, training_of
+
+PU_MEASURE = "AUC of positives against unlabeled rows"
+SAME_AUC = 1e-12
 
 
 @dataclass
@@ -55,9 +45,24 @@ class Comparison:
     n_unlabeled: int = 1
     preferred: str = ""
 
+    def try_each(self, names: Iterable[str], try_one: Callable[[str, int], MethodTrial]) -> None:
+        """Try one method after the other; Ctrl-C ends with those that are done, a ValueError leaves a method out."""
+        for number, name in enumerate(names, 1):
+            try:
+                self.entries.append(try_one(name, number))
+            except KeyboardInterrupt:
+                if not self.entries:
+                    raise KeyboardInterrupt from None
+                self.was_stopped = True
+                break
+            except (ValueError, MemoryError) as error:
+                if name == BASELINE:
+                    raise
+                self.left_out[name] = str(error).split("\n")[0]
+
     @property
     def baseline(self) -> MethodTrial:
-        return next(entry for entry in self.entries if entry.method.name == BASELINE)
+        return next(entry for entry in self.entries if entry.name == BASELINE)
 
     @property
     def best(self) -> MethodTrial:
@@ -68,14 +73,19 @@ class Comparison:
     @property
     def best_other(self) -> MethodTrial | None:
         """The best method that uses the unlabeled rows."""
-        others = [entry for entry in self.entries if entry.method.name != BASELINE]
+        others = [entry for entry in self.entries if entry.name != BASELINE]
         return max(others, key=lambda entry: entry.merit.mean, default=None)
 
     @property
     def chosen(self) -> MethodTrial:
         best = self.best
         good = [e for e in self.entries if self._is_near(e, best) and (e.reaches or not best.reaches)]
-        return min(good, key=lambda entry: (entry.method.name != self.preferred, NAMES.index(entry.method.name)))
+        return min(good, key=lambda entry: (entry.name != self.preferred, NAMES.index(entry.name)))
+
+    @property
+    def choice(self) -> str:
+        """The name of the chosen method."""
+        return self.chosen.name
 
     def _is_near(self, entry: MethodTrial, best: MethodTrial) -> bool:
         """Whether it is within one standard error of the best, or of their difference.
@@ -84,7 +94,7 @@ class Comparison:
         two standard errors behind: the settings of the others were tuned on these labels, which flatters them.
         """
         error = max(best.merit.error, best.merit.error_of_gap(entry.merit))
-        return entry.merit.mean >= best.merit.mean - error * (2 if entry.method.name == self.preferred else 1)
+        return entry.merit.mean >= best.merit.mean - error * (2 if entry.name == self.preferred else 1)
 
     def difference(self, entry: MethodTrial) -> Estimate:
         """Return how much better it is than the supervised method, on the same rows."""
@@ -99,7 +109,7 @@ class Comparison:
             return "Only the supervised method was fitted: nothing can be said about the unlabeled rows."
         gap, n_others = self.difference(best), len(self.entries) - 1
         seen = (
-            f"the best method that uses them, {best.method.name}, has a {self.measure} of {self._show(best)} against "
+            f"the best method that uses them, {best.name}, has a {self.measure} of {self._show(best)} against "
             f"{self._show(self.baseline)} supervised (a gain of {gap.value:+.3f}, {MERIT_CONFIDENCE:.0%} interval "
             f"{gap.low:+.3f} to {gap.high:+.3f})"
         )
@@ -116,16 +126,15 @@ class Comparison:
         if best is chosen:
             compared = counted(len(self.entries), "method")
             return f"It has the best {self.measure} of {compared} compared ({self._show(best)})."
-        if chosen.method.name == self.preferred:
+        if chosen.name == self.preferred:
             return (
                 f"It is the default, which is left only for a method that is better by more than two standard errors "
-                f"(best: {best.method.name}, {self.measure} {self._show(best)}; this one {self._show(chosen)})."
+                f"(best: {best.name}, {self.measure} {self._show(best)}; this one {self._show(chosen)})."
             )
+        beside = "" if chosen is self.baseline else f", supervised {self._show(self.baseline)}"
         return (
-            f"It is the simplest method within one standard error of the best ({best.method.name}: {self.measure} "
-            f"{self._show(best)}, standard error {best.merit.error:.3f}; this one {self._show(chosen)}"
-            + ("" if chosen is self.baseline else f", supervised {self._show(self.baseline)}")
-            + ")."
+            f"It is the simplest method within one standard error of the best ({best.name}: {self.measure} "
+            f"{self._show(best)}, standard error {best.merit.error:.3f}; this one {self._show(chosen)}{beside})."
         )
 
     def _show(self, entry: MethodTrial) -> str:
@@ -133,24 +142,19 @@ class Comparison:
 
     def summary(self) -> ComparisonSummary:
         """Return the result as plain values."""
+
+        def result(e: MethodTrial) -> MethodResult:
+            gap = self.difference(e)
+            return MethodResult(e.name, e.merit.estimate(), e.merit.error, gap, e.reaches, e.seconds, e.complaints)
+
         return ComparisonSummary(
             measure=self.measure,
-            methods=tuple(
-                MethodResult(
-                    name=entry.method.name,
-                    merit=entry.merit.estimate(),
-                    standard_error=entry.merit.error,
-                    difference=self.difference(entry),
-                    reaches_target=entry.reaches,
-                    seconds=entry.seconds,
-                    complaints=entry.complaints,
-                )
-                for entry in self.entries
-            ),
+            methods=tuple(map(result, self.entries)),
             left_out=dict(self.left_out),
-            chosen=self.chosen.method.name,
+            chosen=self.choice,
             verdict=self.verdict(),
             was_stopped=self.was_stopped,
+            baseline=self.baseline.name,
         )
 
 
@@ -158,70 +162,65 @@ def compare_methods(
     bench: Bench, settings: Settings, methods: Sequence[str], tell: Tell = say_nothing, preferred: str = ""
 ) -> Comparison:
     """Compare the named methods; the supervised baseline comes first, whether it is named or not."""
-    n_unlabeled = int((bench.codes < 0).sum())
-    comparison = Comparison(bench.measure_for(settings), n_unlabeled=n_unlabeled, preferred=preferred)
+    found = Comparison(bench.measure_for(settings), n_unlabeled=int((bench.codes < 0).sum()), preferred=preferred)
     names = [BASELINE, *(name for name in methods if name != BASELINE)]
-    for number, method in enumerate(map(find_method, names), 1):
-        place = f" (method {number} of {len(names)})"
+
+    def try_one(name: str, number: int) -> MethodTrial:
+        method, place = find_method(name), f" (method {number} of {len(names)})"
         reason = why_not(method, bench.views.form(settings.view), settings)
-        if reason:
-            comparison.left_out[method.name] = reason
-            continue
-        try:
-            comparison.entries.append(try_method(method, settings, bench, _tell_of(tell, place)))
-        except KeyboardInterrupt:
-            if not comparison.entries:
-                raise KeyboardInterrupt from None
-            comparison.was_stopped = True
-            break
-        except (ValueError, np.linalg.LinAlgError, MemoryError) as error:
-            if method.name == BASELINE:
-                raise
-            comparison.left_out[method.name] = str(error).split("\n")[0]
-    return comparison
+        if reason and name != BASELINE:
+            raise ValueError(reason)
+        return try_method(method, settings, bench, lambda what, *progress: tell(what + place, *progress))
+
+    found.try_each(names, try_one)
+    return found
 
 
-def _tell_of(tell: Tell, place: str) -> Tell:
-    return lambda what, *progress: tell(what + place, *progress)
+# ---- positives only ----
 
 
-# ---- tuning ----
+class PositivesComparison(Comparison):
+    """The result where only positives are labeled; differences are taken from the first method, the simplest."""
+
+    @property
+    def baseline(self) -> MethodTrial:
+        return self.entries[0]
+
+    @property
+    def choice(self) -> str:
+        """The method for labels of one class: the others have no threshold."""
+        return FOR_POSITIVES.name
+
+    def difference(self, entry: MethodTrial) -> Estimate:
+        """Return how much better it is than the first method, on the same rows."""
+        gap = super().difference(entry)
+        return Estimate(gap.value if abs(gap.value) > SAME_AUC else 0.0, max(gap.low, -1.0), min(gap.high, 1.0))
+
+    def verdict(self) -> str:
+        """Say which method ranks best, and what ranking leaves open."""
+        told, best = ", ".join(f"{entry.name} {entry.merit.mean:.3f}" for entry in self.entries), self.best
+        ours = next((entry for entry in self.entries if entry.name == self.choice), best)
+        seen = f"Out of fold, the {self.measure} is: {told}."
+        if best is not ours and best.merit.minus(ours.merit).low > 0:
+            seen += f" The {best.name} ranks better than {ours.name} by more than chance."
+        left_open = "Errors can't be counted where only positives are labeled: no method here has a precision."
+        return f"{seen} This is how well each ranks. {left_open}"
 
 
-def tune_settings(bench: Bench, settings: Settings, tell: Tell = say_nothing) -> Settings:
-    """Return the settings that predict held-out labels best; Ctrl-C takes the best so far.
+def compare_positives(training: Training, X: Any, settings: Settings, most: int, tell: Tell) -> PositivesComparison:
+    """Compare how methods rank labeled positives against unlabeled rows, at most `most` of them."""
+    trials = positives_trials(training, X, settings, most)
 
-    The supervised method is tuned: that is fast, favors no semi-supervised method, and serves them all. C and gamma are
-    tuned on at most MOST_TUNED labels, drawn at random. Among equally good values the smaller C and gamma are taken,
-    which give the smoother decision function. A view other than the standard one, and weighted classes, are taken only
-    if they are better by more than one standard error.
-    """
-    bench = small_bench(bench, settings.seed)
-    views = [settings.view, *bench.views.candidates()] if settings.view == STANDARD else [settings.view]
-    best: tuple[MethodTrial, Settings] | None = None
-    grids = [settings_to_try(bench.views.form(view), replace(settings, view=view)) for view in views]
-    total, done = sum(map(len, grids)), 0
-    try:
-        for grid in grids:
-            own: tuple[MethodTrial, Settings] | None = None
-            for candidate in grid:
-                tell("Tuning", done, total, "settings")
-                done += 1
-                trial = try_method(find_method(BASELINE), candidate, bench)
-                if own is None or trial.merit.mean > own[0].merit.mean + 1e-12:
-                    own = trial, candidate
-            best = own if best is None or (own is not None and _is_clearly_better(own[0], best[0])) else best
-        if best is not None and settings.class_weight is None and settings.costs is None:
-            weighted = replace(best[1], class_weight="balanced")
-            trial = try_method(find_method(BASELINE), weighted, bench)
-            best = (trial, weighted) if _is_clearly_better(trial, best[0]) else best
-    except KeyboardInterrupt:
-        pass
-    return settings if best is None else best[1]
+    def try_one(name: str, number: int) -> MethodTrial:
+        tell(f"Comparing: {name}", number - 1, len(trials), "methods")
+        return trials[name]()
 
-
-def _is_clearly_better(one: MethodTrial, other: MethodTrial) -> bool:
-    return one.merit.mean - other.merit.mean > one.merit.error_of_gap(other.merit)
+    found = PositivesComparison(PU_MEASURE)
+    found.try_each(trials, try_one)
+    if not found.entries:
+        told = "; ".join(f"{name}: {why}" for name, why in found.left_out.items())
+        raise fault(training.name, f"no method could be fitted ({told})", "Correct the table")
+    return found
 
 
 # ---- all of it ----
@@ -243,8 +242,12 @@ def compare_on(
         find_method(name)
     views = training.views()
     if training.has_positives_only:
+        if others := [name for name in methods if name != FOR_POSITIVES.name]:
+            only = f"all labels of {training.target!r} are {training.classes.names[1]!r}"
+            remedy = "Leave `method` out, or label some other rows"
+            raise fault(training.name, f"{only}, and {others[0]!r} needs others", remedy)
         settings = with_usual_kernel(settings, views.form(settings.view))
-        return compare_positives(training, views.form(), settings, methods, most_unlabeled=most_unlabeled, tell=tell)
+        return compare_positives(training, views.form(), settings, most_unlabeled, tell).summary()
     try:
         bench = make_bench(views, training.labels, seed=settings.seed, most=most_unlabeled, measures=training.measures)
     except ValueError as error:

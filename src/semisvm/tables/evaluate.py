@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from semisvm.decision import OperatingPoint, PositiveUnlabeledPoint, Target, measure
+from semisvm.decision.audit import Merit, judge
 from semisvm.errors import DataError, counted, fault
 from semisvm.estimators import METHODS
 from semisvm.labels import encode
 from semisvm.tables.classes import Classes, label_texts
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.findings import Findings, now, sample_scores, say_weights, summarize
-from semisvm.tables.held_out import Merit, judge
 from semisvm.tables.label import N_SUGGESTED, AllLabeledError, suggest_rows
 from semisvm.tables.methods import Tell, lead_per_class, say_nothing, score_rows
 from semisvm.tables.model import Model, read_codes

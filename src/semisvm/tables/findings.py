@@ -26,7 +26,7 @@ from semisvm.matrices import is_sparse_matrix
 from semisvm.primal import choose_solver
 from semisvm.tables.first_screen import SAID_OF_MANY_ROWS
 from semisvm.tables.held_out import BASELINE, MethodTrial
-from semisvm.tables.methods import Settings, lead_per_class, score_rows, sets_thresholds
+from semisvm.tables.methods import FOR_POSITIVES, Settings, lead_per_class, score_rows, sets_thresholds, shape_for
 from semisvm.tables.operating import (
     Probability,
     at_the_line,
@@ -118,6 +118,19 @@ def find_out(
     return found
 
 
+def describe_positives_only(estimator: Any, X: Any, training: Training, seed: int = 0) -> Findings:
+    """What is known where only positives are labeled: no precision, and first what it all assumes."""
+    point = estimator.operating_point_
+    lines = [" ".join(line.split()) for line in str(point).splitlines()]
+    *known, assumption = lines
+    notes = [assumption, *(line[0].upper() + line[1:].removesuffix(".") + "." for line in known)]
+    scores = estimator.out_of_fold_scores_
+    own = scores[(training.codes >= 0) & np.isfinite(scores)]
+    pool = score_rows(estimator, shape_for(FOR_POSITIVES, X)[rows_to_score(training, seed)])
+    sample = sample_scores(own, np.ones(len(own)), point.level, pool, training.n_unlabeled)
+    return Findings(notes=notes, positives_only=point, scores={training.classes.names[1]: sample})
+
+
 def say_weights(estimator: Any) -> list[str]:
     """Say what carried the weight of an average."""
     if not hasattr(estimator, "families_"):
@@ -170,7 +183,7 @@ def _held_out_findings(
     entry: MethodTrial, baseline: MethodTrial, training: Training, pool: np.ndarray | None, settings: Settings
 ) -> Findings:
     classes, codes = training.classes.names, training.codes[training.measures]
-    uses_unlabeled = entry.method.name != BASELINE
+    uses_unlabeled = entry.name != BASELINE
     supervised = baseline.scores
     found = Findings(
         points={name: at_the_line(point) for name, point in entry.points.items()},
@@ -220,7 +233,7 @@ def sample_scores(
 
 def say_gain(entry: MethodTrial, baseline: MethodTrial) -> list[str]:
     """Say what the unlabeled rows contributed, above all if the method is worse than the labels alone."""
-    if entry.method.name == BASELINE:
+    if entry.name == BASELINE:
         return []
     gap = entry.merit.minus(baseline.merit)
     seen = (

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from semisvm.decision import OperatingPoint, changed_by_unlabeled
+from semisvm.decision.audit import share_below
 from semisvm.errors import counted
 from semisvm.tables.columns import LIKE_NUMBERS
-from semisvm.tables.held_out import share_below
 from semisvm.tables.summary import FitSummary
 
 MOST_WORDS_SHOWN = 120

@@ -26,10 +26,11 @@ from semisvm.estimators import METHODS, Method, find_method
 from semisvm.matrices import is_sparse_matrix
 from semisvm.model_selection.fair_sample import FairSampleCheck, check_fair_sample, labeled_fold_scores
 from semisvm.tables.checkpoint import Checkpoint, open_checkpoint
-from semisvm.tables.compare import Comparison, compare_methods, tune_settings
+from semisvm.tables.compare import Comparison, compare_methods
 from semisvm.tables.encode import STANDARD
 from semisvm.tables.findings import (
     Findings,
+    describe_positives_only,
     find_out,
     installed_versions,
     parameters_of,
@@ -39,11 +40,13 @@ from semisvm.tables.findings import (
     without_repeats,
 )
 from semisvm.tables.first_screen import INSISTED, REFUSED
-from semisvm.tables.held_out import BASELINE, MOST_UNLABELED, Bench, MethodTrial, make_bench, try_method
+from semisvm.tables.held_out import BASELINE, MOST_UNLABELED, Bench, MethodTrial, make_bench, try_method, tune_settings
 from semisvm.tables.methods import (
+    FOR_POSITIVES,
     Settings,
     StoppedError,
     Tell,
+    check_positives_only,
     fit_quietly,
     make_estimator,
     say_nothing,
@@ -55,7 +58,6 @@ from semisvm.tables.methods import (
     with_usual_kernel,
 )
 from semisvm.tables.model import Model
-from semisvm.tables.positives_only import FOR_POSITIVES, check_positives_only, describe_positives_only
 from semisvm.tables.summary import MethodSummary
 from semisvm.tables.training import RowForms, Training
 
@@ -139,7 +141,7 @@ class Stages:
         self.comparison = compare_methods(self.bench, self.settings, names, self.tell, preferred=names[-1])
         self.was_stopped |= self.comparison.was_stopped
         self.notes.append(self.comparison.verdict())
-        return self.comparison.chosen.method, self.comparison.why()
+        return find_method(self.comparison.choice), self.comparison.why()
 
     def fit(self, method: Method) -> Any:
         """Fit the method to all rows."""
@@ -172,7 +174,7 @@ class Stages:
         if self.bench is None:
             self.notes.append(f"The quality of the model can't be measured: {self.why_no_bench}.")
             return None
-        known = {} if self.comparison is None else {entry.method.name: entry for entry in self.comparison.entries}
+        known = {} if self.comparison is None else {entry.name: entry for entry in self.comparison.entries}
         try:
             for one in (method, find_method(BASELINE)):
                 if one.name not in known:

@@ -179,7 +179,7 @@ class FolderStages(Stages):
         self.comparison = compare_methods(self.bench, self.settings, [BASELINE, USES_UNLABELED], self.tell)
         self.was_stopped |= self.comparison.was_stopped
         self.notes.append(self.comparison.verdict())
-        return self.comparison.chosen.method, self.comparison.why()
+        return find_method(self.comparison.choice), self.comparison.why()
 
     def fit(self, method: Method) -> Any:
         """Fit the method to all rows, or to the sample where it has no form for rows that are not in memory."""

@@ -1,4 +1,4 @@
-"""Every labeled row scored by a fit that has not seen its label, and the merit of a method on these rows.
+"""Methods on labels that their fits have not seen: what they give on shared folds, and the settings that give most.
 
     scores   (m,) or (m, k)  out-of-fold scores of the m labeled rows, by `methods.score_rows`
     codes    (m,)            the true class of each, as an index into the class names
@@ -6,50 +6,65 @@
 Folds are those of `SemiSupervisedKFold`: the labeled rows are dealt out, and every training part has the unlabeled
 rows, at most MOST_UNLABELED of them, drawn at random, so that comparing all methods on a large pool takes minutes.
 
-A merit is a weighted mean over rows:
+`tune_settings` settles how the columns are prepared, the kernel, C and gamma, and weights of classes, on out-of-fold
+scores of the supervised method, in seconds.
 
-    merit = sum_i weight_i value_i
-
-    ranking             two classes: how often a positive row has a higher score than a negative one (the area under
-                        the ROC curve). No threshold is part of it, so no method gains by its threshold alone.
-                        value_i = share of the other class that row i is on the right side of (for negatives, minus the
-                        mean), weight_i = 1 / rows of its class: the standard error is that of DeLong (1988)
-    balanced accuracy   value_i = 1 if row i is predicted right, weight_i = 1 / (classes x rows of its class)
-    cost                value_i = -what the prediction of row i costs, weight_i = 1 / rows
-
-A weighted mean has a standard error within each class, and so has the difference of two methods on the same rows. For
-the standard error each class gets two more rows, half the span of its values above and below its mean: with few
-labels, a method that made no error yet is not a method without errors.
+Where only positives are labeled no error can be counted. What can be had is how well a method ranks: the AUC of labeled
+positives against unlabeled rows, out of fold. It is prior / 2 + (1 - prior) * (the AUC against negatives), so it orders
+methods as the AUC against negatives does, whatever the prior. Its error is that of DeLong, without added rows.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 
-from semisvm.decision import Estimate, OperatingPoint
-from semisvm.decision.checks import cost_matrix
-from semisvm.errors import counted
-from semisvm.estimators import Method
-from semisvm.model_selection import SemiSupervisedKFold, cross_fit
-from semisvm.tables.methods import Settings, Tell, fit_quietly, make_estimator, say_nothing, score_rows, sets_thresholds
+from semisvm.decision import OperatingPoint
+from semisvm.decision.audit import (
+    ACCURACY,
+    COST,
+    RANKING,
+    Merit,
+    judge,
+    judge_ranking,
+    merit_of_placements,
+    place_among_others,
+)
+from semisvm.errors import counted, fault
+from semisvm.estimators import Method, find_method
+from semisvm.model_selection import PositiveUnlabeledKFold, SemiSupervisedKFold, cross_fit, cross_fit_scores
+from semisvm.tables.encode import STANDARD
+from semisvm.tables.methods import (
+    FOR_POSITIVES,
+    Settings,
+    Tell,
+    fit_quietly,
+    make_estimator,
+    say_nothing,
+    score_rows,
+    sets_thresholds,
+    settings_to_try,
+    shape_for,
+)
 from semisvm.tables.operating import place_thresholds, predict_codes
-from semisvm.tables.training import RowForms, take_rows
+from semisvm.tables.training import RowForms, Training, take_rows
 
 N_COMPARISON_FOLDS = 5
 MOST_UNLABELED = 5_000
 MOST_IN_KERNELS = 700  # rows that kernels of all rows are made from, in a comparison: a bound on the time
 MOST_TUNED = 400  # labeled rows that settings are tuned on: the same
 MOST_LEARNED = 2_000  # rows that views to try are learned from: the same
-MERIT_CONFIDENCE = 0.9
-RANKING, ACCURACY, COST = "ranking", "balanced accuracy", "cost"
 BASELINE = "supervised"
+LOGISTIC, MACHINE = "balanced logistic regression", "balanced SVC"
 
 
 @dataclass(frozen=True)
@@ -147,7 +162,7 @@ def small_bench(bench: Bench, seed: int) -> Bench:
 class MethodTrial:
     """One method on the folds: out-of-fold scores of `bench.labeled`, operating points by class, warnings each once."""
 
-    method: Method
+    name: str
     scores: np.ndarray
     merit: Merit
     points: dict[str, OperatingPoint]
@@ -186,107 +201,97 @@ def try_method(method: Method, settings: Settings, bench: Bench, tell: Tell = sa
     else:
         threshold = points[classes[1]].threshold if len(classes) == 2 else 0.0
         merit = judge(predict_codes(scores, threshold), codes, classes, settings.costs)
-    return MethodTrial(method, scores, merit, points, seconds, tuple(dict.fromkeys(complaints)))
+    return MethodTrial(method.name, scores, merit, points, seconds, tuple(dict.fromkeys(complaints)))
 
 
-# ---- merit ----
+# ---- tuning ----
 
 
-@dataclass(frozen=True)
-class Merit:
-    """Values, weights and classes of m held-out rows; `span` (k,) is the best minus the worst value per class.
+def tune_settings(bench: Bench, settings: Settings, tell: Tell = say_nothing) -> Settings:
+    """Return the settings that predict held-out labels best; Ctrl-C takes the best so far.
 
-    `n_added` are the rows that each class gets for the standard error; -1, with a span of 0, is the usual variance.
+    The supervised method is tuned: that is fast, favors no semi-supervised method, and serves them all. C and gamma are
+    tuned on at most MOST_TUNED labels, drawn at random. Among equally good values the smaller C and gamma are taken,
+    which give the smoother decision function. A view other than the standard one, and weighted classes, are taken only
+    if they are better by more than one standard error.
     """
-
-    name: str
-    values: np.ndarray
-    weights: np.ndarray
-    codes: np.ndarray
-    span: np.ndarray
-    n_added: int = 2
-
-    @property
-    def mean(self) -> float:
-        return float(self.weights @ self.values)
-
-    @property
-    def error(self) -> float:
-        """The standard error of the mean."""
-        return self._error_of(self.values)
-
-    def estimate(self) -> Estimate:
-        """Return the mean and its interval, cut at the worst and best possible values."""
-        found = _interval(self.mean, self.error)
-        worst, best = self.limits
-        return Estimate(found.value, max(found.low, worst), min(found.high, best))
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The worst and the best mean that rows of these classes could have."""
-        if self.name == RANKING:
-            return 0.0, 1.0
-        best = 1.0 if self.name == ACCURACY else 0.0
-        return best - float(self.weights @ self.span[self.codes]), best
-
-    def minus(self, other: Merit) -> Estimate:
-        """Return the difference of two methods on the same rows, and its interval."""
-        return _interval(self.mean - other.mean, self.error_of_gap(other))
-
-    def error_of_gap(self, other: Merit) -> float:
-        """Return the standard error of the difference of two methods on the same rows."""
-        return self._error_of(self.values - other.values)
-
-    def _error_of(self, values: np.ndarray) -> float:
-        # the squares of huge costs overflow
-        total, unit = 0.0, max(float(np.abs(values).max()), float(self.span.max())) or 1.0
-        for code in np.unique(self.codes):
-            mine = self.codes == code
-            n, own = int(mine.sum()), values[mine] / unit
-            variance = (((own - own.mean()) ** 2).sum() + (self.span[code] / unit) ** 2 / 2) / (n + self.n_added)
-            total += self.weights[mine].sum() ** 2 * variance / n
-        return unit * float(np.sqrt(total))
+    bench = small_bench(bench, settings.seed)
+    views = [settings.view, *bench.views.candidates()] if settings.view == STANDARD else [settings.view]
+    best: tuple[MethodTrial, Settings] | None = None
+    grids = [settings_to_try(bench.views.form(view), replace(settings, view=view)) for view in views]
+    total, done = sum(map(len, grids)), 0
+    try:
+        for grid in grids:
+            own: tuple[MethodTrial, Settings] | None = None
+            for candidate in grid:
+                tell("Tuning", done, total, "settings")
+                done += 1
+                trial = try_method(find_method(BASELINE), candidate, bench)
+                if own is None or trial.merit.mean > own[0].merit.mean + 1e-12:
+                    own = trial, candidate
+            best = own if best is None or (own is not None and _is_clearly_better(own[0], best[0])) else best
+        if best is not None and settings.class_weight is None and settings.costs is None:
+            weighted = replace(best[1], class_weight="balanced")
+            trial = try_method(find_method(BASELINE), weighted, bench)
+            best = (trial, weighted) if _is_clearly_better(trial, best[0]) else best
+    except KeyboardInterrupt:
+        pass
+    return settings if best is None else best[1]
 
 
-def judge(predicted: np.ndarray, codes: np.ndarray, classes: tuple[str, ...], costs: Any = None) -> Merit:
-    """Compare predicted with true classes; `costs` as in `Settings`."""
-    if costs is None:
-        sizes = np.bincount(codes, minlength=len(classes))
-        values = (predicted == codes).astype(np.float64)
-        return Merit(ACCURACY, values, 1 / (len(classes) * sizes[codes]), codes, np.ones(len(classes)))
-    matrix = cost_matrix(costs, np.array(classes))
-    weights = np.full(len(codes), 1 / len(codes))
-    return Merit(COST, -matrix[codes, predicted], weights, codes, matrix.max(axis=1))
+def _is_clearly_better(one: MethodTrial, other: MethodTrial) -> bool:
+    return one.merit.mean - other.merit.mean > one.merit.error_of_gap(other.merit)
 
 
-def judge_ranking(scores: np.ndarray, codes: np.ndarray) -> Merit:
-    """Return how well scores (m,) rank the rows of the second class above those of the first."""
-    return merit_of_placements(place_among_others(scores, codes), codes, span=1.0)
+# ---- positives only ----
 
 
-def place_among_others(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return for each row the share of the other class, of two, that its score is on the right side of."""
-    negative, positive = (scores[codes == code] for code in (0, 1))
-    values = np.empty(len(scores))
-    values[codes == 1] = share_below(positive, negative)
-    values[codes == 0] = 1 - share_below(negative, positive)
-    return values
+def positives_trials(
+    training: Training, X: Any, settings: Settings, most: int = MOST_UNLABELED
+) -> dict[str, Callable[[], MethodTrial]]:
+    """Return how to try each method, by name, at ranking labeled positives against unlabeled rows.
+
+    They are ours and the two that most people would try first, which take unlabeled rows for negatives. At most `most`
+    unlabeled rows, drawn at random, take part.
+    """
+    unlabeled = np.flatnonzero(training.codes < 0)
+    if len(unlabeled) > most:
+        unlabeled = np.sort(np.random.default_rng(settings.seed).choice(unlabeled, most, replace=False))
+    positives = np.flatnonzero(training.codes >= 0)
+    rows = np.concatenate([positives, unlabeled])
+    y = np.where(np.arange(len(rows)) < len(positives), 1, -1)
+    n_folds = min(N_COMPARISON_FOLDS, len(positives), len(unlabeled))
+    if n_folds < 2:
+        raise fault(training.name, "comparing takes two labeled positives and two unlabeled rows", "Label more rows")
+    cv = PositiveUnlabeledKFold(n_folds, shuffle=True, random_state=settings.seed)
+    part = shape_for(FOR_POSITIVES, X)[rows]
+
+    def try_estimator(name: str, estimator: Any) -> MethodTrial:
+        began = time.perf_counter()
+        scores = cross_fit_scores(estimator, part, y, cv=cv)
+        merit = rank_in_folds(scores, y, [test for _, test in cv.split(part, y)])
+        return MethodTrial(name, scores, merit, {}, time.perf_counter() - began)
+
+    return {name: partial(try_estimator, name, one) for name, one in _contestants(settings).items()}
 
 
-def merit_of_placements(values: np.ndarray, codes: np.ndarray, *, span: float, n_added: int = 2) -> Merit:
-    """Return the area under the ROC curve, the mean of the placements of either class, with its standard error."""
-    values = np.where(codes == 0, values - values[codes == 0].mean(), values)
-    sizes = np.bincount(codes, minlength=2)
-    return Merit(RANKING, values, 1 / sizes[codes], codes, np.full(2, span), n_added)
+def rank_in_folds(scores: np.ndarray, y: np.ndarray, folds: Sequence[np.ndarray]) -> Merit:
+    """Return the AUC of positives, y = 1, against the unlabeled rows of their fold; its error is that of DeLong."""
+    is_positive = (y == 1).astype(np.intp)
+    placement = np.empty(len(y))
+    for test in folds:
+        placement[test] = place_among_others(scores[test], is_positive[test])
+    return merit_of_placements(placement, is_positive, span=0.0, n_added=-1)
 
 
-def share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return for each value the share of the others below it; ties count one half."""
-    ordered = np.sort(others)
-    twice = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
-    return twice / (2 * len(others))
-
-
-def _interval(mean: float, error: float) -> Estimate:
-    reach = float(ndtri(0.5 + MERIT_CONFIDENCE / 2)) * error
-    return Estimate(mean, mean - reach, mean + reach)
+def _contestants(settings: Settings) -> dict[str, Any]:
+    """The estimators by name, the simplest first; the other two take unlabeled rows for negatives."""
+    ours = make_estimator(FOR_POSITIVES, settings).set_params(unlabeled=-1, min_recall=None, confidence=None)
+    machine = SVC(
+        C=settings.C,
+        kernel=settings.kernel or "rbf",
+        gamma="scale" if settings.gamma is None else settings.gamma,
+        class_weight="balanced",
+    )
+    logistic = LogisticRegression(C=settings.C, class_weight="balanced", max_iter=1000)
+    return {LOGISTIC: logistic, MACHINE: machine, FOR_POSITIVES.name: ours}

@@ -12,18 +12,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from semisvm.device import budget_bytes
-from semisvm.estimators import Method
+from semisvm.errors import DataError
+from semisvm.estimators import METHODS, Method
 from semisvm.kernels import make_formula
 from semisvm.matrices import is_sparse_matrix
 from semisvm.tables.encode import STANDARD
 
+if TYPE_CHECKING:
+    from semisvm.tables.training import Training
+
 MOST_DENSE_NUMBERS = 50_000_000  # a sparse matrix with more entries, zeros included, is never made dense
+FOR_POSITIVES = next(method for method in METHODS if method.for_one_class)
 FACTORS_OF_GAMMA = (0.1, 0.3, 1.0, 3.0)
 VALUES_OF_C = (0.3, 3.0, 30.0)
 LABEL_MISSING = ""  # never a class: empty cells of a table are unlabeled rows
@@ -105,6 +110,22 @@ def why_not(method: Method, X: Any, settings: Settings) -> str:
             f"would need {needed / 1e9:.1f} GB of memory for {X.shape[0]} rows, where {there / 1e9:.1f} GB may be used"
         )
     return ""
+
+
+def check_positives_only(training: Training, settings: Settings, method: str | None) -> tuple[str, str]:
+    """Return the method for labels of one class and why, or refuse what can't be had from them."""
+    only = f"All labels of {training.target!r} are {training.classes.names[1]!r}"
+    if method not in (None, "auto", FOR_POSITIVES.name):
+        raise DataError(
+            f"{only}, and the method {method!r} needs labels of two classes. Label some other rows, or leave `method` "
+            f"out: {FOR_POSITIVES.name} is then used."
+        )
+    if settings.min_precision is not None:
+        raise DataError(
+            f"{only}: without labels of other rows no precision can be measured. Ask for a recall, or label some rows "
+            "that a first model accepts."
+        )
+    return FOR_POSITIVES.name, f"{only}, and the other rows are unlabeled: it learns from positives and unlabeled rows."
 
 
 def shape_for(method: Method, X: Any) -> Any:
