@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from semisvm.datasets.named import FOLDER_VARIABLE
+from semisvm.datasets import FOLDER_VARIABLE
 from studies.harness.fresh_process import peak_mib, reset_peak
 from studies.harness.machine import describe_session, without_paths
 from studies.harness.pool import run_in_pool

@@ -32,8 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
-from semisvm.datasets import Dataset, hide, load, split
-from semisvm.datasets.named import find_missing
+from semisvm.datasets import Dataset, find_missing, hide, load, split
 from studies.papers.simulate import simulate
 
 REUTERS = ("reuters-train", "reuters-test", "reuters-induction")

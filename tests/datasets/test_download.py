@@ -16,7 +16,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
 
-from semisvm.datasets import load, named
+from semisvm import datasets
+from semisvm.datasets import load
 from semisvm.datasets.dataset import RawSet, hash_contents
 from semisvm.errors import DataError
 
@@ -62,15 +63,15 @@ def serve(tmp_path, monkeypatch):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         servers.append(server)
         url = f"http://127.0.0.1:{server.server_port}{folder}/small.dat"
-        download = named.Download(url, more.pop("layout", "svmlight"), sha256, **more)
-        adult = named.catalog()["adult"]
+        download = datasets.Download(url, more.pop("layout", "svmlight"), sha256, **more)
+        adult = datasets.catalog()["adult"]
         small = replace(
             adult, name="small", file="small.dat", rows=len(recorded), features=recorded.shape[1], download=download
         )
-        monkeypatch.setitem(named.catalog(), "small", small)
+        monkeypatch.setitem(datasets.catalog(), "small", small)
         rows = csr_matrix(recorded) if download.layout == "svmlight" else recorded
         contents = hash_contents(RawSet(rows, np.array(labels)))
-        monkeypatch.setattr(named, "checksums", lambda: {"small.dat": ("0" * 64, contents)})
+        monkeypatch.setattr(datasets, "checksums", lambda: {"small.dat": ("0" * 64, contents)})
         return requested
 
     yield start
@@ -125,8 +126,8 @@ def test_a_missing_file_and_a_broken_connection_leave_a_sentence_and_no_file(ser
 
 def test_a_server_that_is_not_there_is_said(serve, tmp_path):
     serve(TEXT)
-    small = named.catalog()["small"]
-    named.catalog()["small"] = replace(small, download=replace(small.download, url="http://127.0.0.1:9/small.dat"))
+    small = datasets.catalog()["small"]
+    datasets.catalog()["small"] = replace(small, download=replace(small.download, url="http://127.0.0.1:9/small.dat"))
     with pytest.raises(DataError, match="can't be downloaded"):
         load("small", download=True)
 

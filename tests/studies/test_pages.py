@@ -98,6 +98,23 @@ def test_the_page_of_the_engine_begins_with_what_was_measured(name):
     assert all(agrees(shown, times[2]) for shown, times in zip(others, measured, strict=True))
 
 
+def test_pages_say_what_100_000_rows_take():
+    lines = cells(part("large-data", "# Large", "\n## "))[2:]
+    starts = ('SupervisedSVC(kernel="linear")', "TransductiveSVC", "AutoSVC", "PreferenceSVC", "PositiveUnlabeledSVC")
+    found = [next(float(line[1]) for line in lines if line[0].startswith(f"`{start}")) for start in starts]
+    linear, transductive, auto, preference, positives = found
+    pattern = (
+        r"a linear SVM (\S+) \(all rows labeled\), a linear\s+transductive SVM (\S+), "
+        r"`AutoSVC` and `PreferenceSVC` (\S+), `PositiveUnlabeledSVC` (\d+)\."
+    )
+    said = re.search(pattern, page("docs/index.md"))
+    assert auto == preference
+    assert_shown(said.groups(), [linear, transductive, auto, positives])
+    assert agrees(re.search(r"take `AutoSVC` (\d+) CPU seconds", page("README.md"))[1], auto)
+    said = re.search(r"\| ([\d.]+) to (\d+) s of one processor", page("docs/benchmarks.md"))
+    assert_shown(said.groups(), [min(found), max(found)])
+
+
 # ---- errors on the sets of the SSL book ----
 
 
@@ -262,6 +279,18 @@ def test_pages_say_what_campaigns_certified():
     assert f"takes {min(first):.0f} to {max(first):.0f} labels" in campaign[2]
     assert [int(campaign[3]), int(in_advance[3])] == wrong
     assert in_advance[2] == f"{sum(held_out)}, of which {max(held_out)} on one table"
+
+
+def test_the_page_on_campaigns_says_how_often_certificates_are_false():
+    precision, others = (cells(text)[2:] for text in part("certify-measured", "## False").split("Other targets")[:2])
+    shares = [[float(first_number(cell)) for cell in line[2:]] for line in precision]
+    plain = [float(found) for line in precision for cell in line[2:] for found in re.findall(r"\(([\d.]+)\)", cell)]
+    text = part("certify", "## Measured, in short")
+    said = re.search(
+        r"at most ([\d.]+) of the campaigns for a precision .*? at\s+most ([\d.]+) of those", text, re.DOTALL
+    )
+    assert_shown(said.groups(), [max(map(max, shares)), max(float(cell) for line in others for cell in line[1:])])
+    assert agrees(re.search(r"wrong in up to ([\d.]+)\.\n", text)[1], max(plain))
 
 
 def test_pages_say_how_often_the_check_of_samples_is_wrong():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.svm import SVC
 
 from semisvm.errors import DataError
 from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
@@ -36,6 +37,21 @@ def settle(*cells, name="c", wanted=None):
         (("12/31/2024", "01/02/2024"), Column("c", "date", "%m/%d/%Y")),
         (("31.12.2024", "1.2.2024"), Column("c", "date", "%d.%m.%Y")),
         (("3 Mar 2024", "14 Dec 2023"), Column("c", "date", "%d %b %Y")),
+        (("03-Mar-24", "14-Dec-23"), Column("c", "date", "%d-%b-%y")),
+        (("31.12.2024 10:05:59", "01.02.2024 23:00:00"), Column("c", "date", "%d.%m.%Y %H:%M:%S")),
+        (("12/31/2024 9:05 PM", "1/2/2024 11:00 AM"), Column("c", "date", "%m/%d/%Y %I:%M %p")),
+        (("31/12/24", "01/02/24"), Column("c", "date", "%d/%m/%y")),
+        (("31.12.24", "01.02.24"), Column("c", "date", "%d.%m.%y")),
+        (
+            ("Mon, 15 Jan 2024 10:00:00 +0100", "Tue, 16 Jan 2024 11:00:00 +0000"),
+            Column("c", "date", "%a, %d %b %Y %H:%M:%S %z"),
+        ),
+        (("2024-03", "2023-12", None), Column("c", "date", "ISO8601")),
+        (("-", "2024-01-31", "2023-12-01", "unknown"), Column("c", "date", "ISO8601", ("-", "unknown"))),
+        (("2024-01-31", "0000-00-00", "2023-12-01"), Column("c", "date", "ISO8601", ("0000-00-00",))),
+        (("never", "2024-01-31", "never"), Column("c", "category")),
+        (("今天天氣很好我們去公園", "垃圾郵件中獎免費"), Column("c", "text")),
+        (("台北", "台中", "台北"), Column("c", "category")),
         (("red", "blue", "red"), Column("c", "category")),
         (("win a prize now", "the minutes of the meeting"), Column("c", "text")),
         (("01234", "5678", "x9", "x8", "01234"), Column("c", "category")),
@@ -379,6 +395,28 @@ def test_a_word_that_seems_to_mark_unlabeled_rows_is_not_taken_for_a_class_in_si
     assert read_training([path], "y", unlabeled="").classes.names == tuple(sorted(["no", "yes", mark]))
 
 
+@pytest.mark.parametrize("mark", ["?", "-", ".", "\\N"])
+def test_a_mark_beside_empty_cells_is_not_taken_for_a_class_in_silence(tmp_path, mark):
+    labels = ["yes", "no", mark, ""] * 10
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{k % 7},{label}\n" for k, label in enumerate(labels)))
+    said = re.escape(f"has 10 empty cells, and {mark!r} in 10 of 40. Set `unlabeled` to {mark!r} if")
+    with pytest.raises(DataError, match=said):
+        read_training([path], "y")
+    assert read_training([path], "y", unlabeled=mark).n_unlabeled == 20
+    assert len(read_training([path], "y", unlabeled="").classes.names) == 3
+
+
+def test_labels_that_are_long_numbers_keep_all_their_digits(tmp_path):
+    first, second = 10**17, 10**17 + 1
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{k % 7},{[first, second, ''][k % 3]}\n" for k in range(40)))
+    found = read_training([path], "y")
+    assert found.classes.names == (str(first), str(second))
+    assert np.bincount(found.codes + 1).tolist() == [13, 14, 13]
+    assert found.classes.codes_of([f"+{first}", f"{second}"]).tolist() == [0, 1]
+
+
 # ---- tables as people have them ----
 
 
@@ -391,6 +429,8 @@ def test_a_word_that_seems_to_mark_unlabeled_rows_is_not_taken_for_a_class_in_si
         (("12%", "7.5%", "-3%"), ".", [12, 7.5, -3]),
         (("1 234 kg", "56 kg", "7 kg"), ".", [1234, 56, 7]),
         (("1'234.5", "56.25", "2'000"), ".", [1234.5, 56.25, 2000]),
+        (("1\u00a0234", "56", "2\u202f000"), ".", [1234, 56, 2000]),
+        (("(1,234.50)", "7.25", "3.00-", "−2.5"), ".", [-1234.5, 7.25, -3, -2.5]),
     ],
 )
 def test_numbers_are_read_as_people_write_them_once_the_decimal_mark_is_said(cells, decimal, values):
@@ -415,7 +455,7 @@ def test_what_looks_like_numbers_is_said_to_and_codes_do_not():
     ):
         words = pd.Series(cells, dtype="str")
         assert remark_on(Column("c", "category"), facts_of(words)) == ""
-    for cells in (["10.0.0.1", "10.0.0.7", "10.0.0.1"], ["31.12.24", "1.2.24", "1.2.24"], ["1.2.3", "1.2.10", "1.2.3"]):
+    for cells in (["10.0.0.1", "10.0.0.7", "10.0.0.1"], ["1.2.24", "1.2.25", "1.2.24"], ["1.2.3", "1.2.10", "1.2.3"]):
         words = pd.Series(cells, dtype="str")
         assert remark_on(decide("c", facts_of(words)), facts_of(words)) == ""
         assert decide("c", facts_of(words, ","), None, ",") == Column("c", "category")
@@ -437,6 +477,39 @@ def test_amounts_that_are_all_different_are_not_left_out_without_a_hint(tmp_path
     with pytest.raises(DataError, match=r"'price' can't be read as numbers, .* \(say which mark ends the whole part"):
         read_training([path], "y", types={"price": "number"})
     assert read_training([path], "y", decimal=",").left_out == {}
+
+
+def test_dates_with_gaps_and_spaces_around_them_are_dates_when_a_model_is_applied():
+    words = pd.Series([" 2024-01-31", "-", "2024-02-01 ", None], dtype="str")
+    column = decide("c", facts_of(words))
+    assert remark_on(column, facts_of(words)) == "'-' counts as an empty cell"
+    days = typed_column(column, words)
+    assert days[[0, 2]].astype("datetime64[D]").astype(str).tolist() == ["2024-01-31", "2024-02-01"]
+    assert np.isnat(days[[1, 3]]).all()
+    with pytest.raises(CellError, match="'yesterday' where a date is expected"):
+        typed_column(column, pd.Series(["yesterday"], dtype="str"))
+
+
+def test_dates_in_two_styles_are_pointed_at():
+    words = pd.Series([f"2024-01-{k:02d}" if k % 2 else f"{k:02d}/01/2024" for k in range(1, 28)], dtype="str")
+    said = "holds dates in different styles, for example '2024-01-01' and '02/01/2024'"
+    assert decide("c", facts_of(words)) == Unused("c", f"is different in every row, and {said}")
+    again = pd.concat([words, words], ignore_index=True)
+    assert remark_on(decide("c", facts_of(again)), facts_of(again)) == f"{said}: write all in the same way"
+
+
+def test_text_without_spaces_is_learned_by_its_characters():
+    rng = np.random.default_rng(0)
+    is_spam = rng.random(300) < 0.5
+    own = [list("會議報告午餐專案預算團隊筆記"), list("免費中獎領取現金優惠貸款點擊")]
+    common = list("我們今天請的是在了有不這")
+    cells = ["".join(rng.choice(own[int(one)] if rng.random() < 0.3 else common) for _ in range(20)) for one in is_spam]
+    frame = pd.DataFrame({"size": rng.normal(size=300), "mail": cells})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.left_out_ == {}
+    X = encoder.transform(frame)
+    score = SVC(kernel="linear").fit(X[:60], is_spam[:60]).score(X[60:], is_spam[60:])
+    assert score > 0.95
 
 
 def test_identifiers_are_left_out_by_name_and_else_pointed_at():

@@ -105,6 +105,14 @@ class NumberedNames(Sequence[str]):
         return f"x{self._numbers[i]}"
 
 
+def whole_if_possible(y: NDArray[np.floating]) -> NDArray:
+    """Return y as integers where that loses nothing: no NaN, no fraction, no rounding."""
+    if len(y) and np.all(np.abs(y) < EXACT_IN_FLOAT) and np.all(y == np.rint(y)):
+        return y.astype(np.int64)
+    return y
+
+
+EXACT_IN_FLOAT = 2.0**53  # from here on a float does not hold every whole number
 N_RESIDUES = 21
 MNIST_PIXELS = 780  # the last four are zero in every image, and are not in the LIBSVM file
 ROWS_HASHED_AT_ONCE = 4096

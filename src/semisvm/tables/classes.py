@@ -11,6 +11,7 @@ they were in the table. Codes are for counting errors.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +27,9 @@ from semisvm.tables.delimited import open_delimited
 
 MOST_CLASSES = 100
 CLEARLY_RARER = 0.45  # of the labels of two classes
-SEEM_EMPTY = frozenset({"?", "-", "--", "-1", "unlabeled", "unknown", "none", "todo", "tbd"})
+HARDLY_CLASSES = frozenset({"?", "-", "--", ".", "\\n"})  # in lower case
+SEEM_EMPTY = HARDLY_CLASSES | {"-1", "n.a.", "(blank)", "unlabeled", "unknown", "none", "todo", "tbd"}
+_WHOLE = re.compile(r"[-+]?[0-9]{1,300}")
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ def settle_classes(
     are_numbers = all(parse_number(text) is not None for text in distinct)
     if are_numbers:
         distinct = {_canonical(text) for text in distinct}
-    names = sorted(distinct, key=lambda text: float(text)) if are_numbers else sorted(distinct)
+    names = sorted(distinct, key=lambda text: (float(text), text)) if are_numbers else sorted(distinct)
     where = f"column {column!r}"
     if not names:
         reason = f"{where} has no label: all {n_rows} cells are empty" + (f" or {mark!r}" if mark else "")
@@ -148,8 +151,10 @@ def settle_classes(
         reason = f"{where} holds -1 besides {names[1]} and {names[2]}, which may be a class or mean no label"
         raise fault(path, reason, "Set `unlabeled` to '-1' if it marks unlabeled rows, or to '' if it is a class")
     seeming = next((name for name in names if name != "-1" and seems_empty(name)), None)
-    if mark != "" and seeming is not None and n_labels == n_rows:
-        reason = f"{where} has no empty cell, and {seeming!r} in {counts[seeming]} of {n_rows}"
+    # Beside empty cells a word such as "unknown" may be a class.
+    if mark != "" and seeming is not None and (n_labels == n_rows or seeming.lower() in HARDLY_CLASSES):
+        empty = "no empty cell" if n_labels == n_rows else counted(counts[""], "empty cell")
+        reason = f"{where} has {empty}, and {seeming!r} in {counts[seeming]} of {n_rows}"
         remedy = f"Set `unlabeled` to {seeming!r} if it marks unlabeled rows, or to '' if it is a class"
         raise fault(path, reason, remedy)
     if len(names) == 1 and may_be_one_class and n_labels < n_rows:
@@ -233,6 +238,8 @@ def _folded(text: str) -> str:
 
 
 def _canonical(text: str) -> str:
+    if _WHOLE.fullmatch(text):  # not as a float, which does not hold all digits of a long one
+        return str(int(text))
     value = parse_number(text)
     return text if value is None else _number_text(value)
 

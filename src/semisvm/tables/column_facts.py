@@ -15,31 +15,20 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import pandas
 
 LARGEST_NUMBER = 1e150  # the squares of larger ones overflow
 # Most of the world writes the day before the month. Month first is tried if a column can't be read otherwise.
-DATE_FORMATS = (
-    "ISO8601",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d.%m.%Y",
-    "%Y/%m/%d",
-    "%d-%m-%Y",
-    "%d %b %Y",
-    "%d %B %Y",
-    "%b %d, %Y",
-    "%B %d, %Y",
-    "%d/%m/%Y %H:%M",
-    "%m/%d/%Y %H:%M",
-    "%d/%m/%Y %H:%M:%S",
-    "%m/%d/%Y %H:%M:%S",
-    "%d.%m.%Y %H:%M",
-)
-EXACT_IN_FLOAT = 2.0**53  # from here on a float does not hold every whole number
+_DAYS = ("%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y")
+_TIMES = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
+_MONTHS = ("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y", "%a, %d %b %Y %H:%M:%S %z")
+_TIMED = tuple(f"{day} {time}" for time in _TIMES for day in _DAYS)
+DATE_FORMATS = ("ISO8601", *_DAYS, "%Y/%m/%d", *_MONTHS, *_TIMED, "%d/%m/%y", "%m/%d/%y", "%d.%m.%y")
+_TWO_DIGITS = re.compile(r"\d\d\.\d\d\.\d\d")  # 01.02.24 is a date, 1.2.24 may be a version
+_NO_DATE = r"\D*$|0000-00-00"
+_SHAPED_LIKE_A_DATE = re.compile(r"\w{1,9}(?:[-/. ]|, )\w{1,9}[-/., ]|(?:19|20)\d\d-(?:0[1-9]|1[0-2])$")
 # How R, NumPy, pandas and databases write "nothing here"; an empty cell is the plainest.
 MISSING_SPELLINGS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})
 _CODE = r"0\d+$"  # a postal code or a key: amounts are not written with a leading zero
@@ -102,7 +91,8 @@ class ColumnFacts:
     strays             words that are no numbers, with what pandas makes of them: an infinity, or NaN
     odd                words that are no numbers even without separators, currency and unit
     ends               the first and the last number; by_one, ascending, are_whole: of all numbers, in their order
-    formats            the date formats in which all cells are dates
+    formats            the date formats in which all cells are dates, but for those without a digit
+    undated, n_undated   words without a digit, and how many cells hold them
     """
 
     kind: str = TEXT
@@ -121,6 +111,8 @@ class ColumnFacts:
     ascending: bool = True
     are_whole: bool = True
     formats: tuple[str, ...] = DATE_FORMATS
+    undated: dict[str, float] = field(default_factory=dict)
+    n_undated: int = 0
     n_words: int = 0
     repeats: Repeats = Repeats(found=True)
 
@@ -146,6 +138,8 @@ class ColumnFacts:
             ascending=self.ascending and other.ascending and step > 0,
             are_whole=self.are_whole and other.are_whole,
             formats=tuple(one for one in self.formats if one in other.formats),
+            undated=_some_of(self.undated | other.undated),
+            n_undated=self.n_undated + other.n_undated,
             n_words=self.n_words + other.n_words,
             repeats=self.repeats.merged(other.repeats),
         )
@@ -186,6 +180,8 @@ def _with_numbers(known: ColumnFacts, numbers: pandas.Series, cells: pandas.Seri
 def _with_words(known: ColumnFacts, words: pandas.Series, decimal: str | None) -> ColumnFacts:
     import pandas
 
+    from semisvm.estimators.auto.preparation import WORD
+
     numbers = pandas.to_numeric(words, errors="coerce")
     is_number = np.isfinite(numbers.to_numpy(dtype=np.float64))
     if is_number.any():
@@ -207,28 +203,57 @@ def _with_words(known: ColumnFacts, words: pandas.Series, decimal: str | None) -
     if is_number.all():
         return known
     strays = words[~is_number].drop_duplicates()[:MOST_STRAYS]
+    is_undated = words.str.match(_NO_DATE)
+    undated = words[is_undated].drop_duplicates()[:MOST_STRAYS].tolist()
     return replace(
         known,
+        undated=dict.fromkeys(undated, np.nan),
+        n_undated=int(is_undated.sum()),
         strays=dict(zip(strays.tolist(), numbers[strays.index].tolist(), strict=True)),
         have_commas=bool(words.str.fullmatch(_DECIMAL_COMMA).all()),
-        formats=tuple(_formats_of(words)),
-        n_words=int(words.str.count(r"\S+").sum()),
+        formats=tuple(_formats_of(words[~is_undated].drop_duplicates())),
+        n_words=int(words.str.count(WORD).sum()),
     )
 
 
+# ---- dates as people write them ----
+
+
 def _formats_of(words: pandas.Series) -> list[str]:
+    """The date formats in which all of these words are dates."""
     import pandas
 
     found: list[str] = []
-    if DIGIT.search(words.iloc[0]):
-        distinct = words.drop_duplicates()
-        for format in DATE_FORMATS:
-            try:
-                pandas.to_datetime(distinct, format=format, utc=True)
-            except (ValueError, OverflowError):
-                continue
+    for format in DATE_FORMATS:
+        try:
+            pandas.to_datetime(words, format=format, utc=True)
+        except (ValueError, OverflowError):
+            continue
+        if format != "%d.%m.%y" or words.str.fullmatch(_TWO_DIGITS).all():
             found.append(format)
     return found
+
+
+def look_like_dates(words: Sequence[str]) -> bool:
+    """Whether the first word with a digit has the parts of a date."""
+    first = next((word for word in words if not re.match(_NO_DATE, word)), "")
+    return _SHAPED_LIKE_A_DATE.match(first) is not None
+
+
+def two_styles(words: Sequence[str]) -> tuple[str, str] | None:
+    """Return two dates that are written in different ways, where nearly all words are dates; None elsewhere."""
+    import pandas
+
+    if not look_like_dates(words):
+        return None
+    sample = pandas.Series(words, dtype="str")
+    sample = sample[~sample.str.match(_NO_DATE)]
+    parsed = [pandas.to_datetime(sample, format=one, utc=True, errors="coerce").notna() for one in DATE_FORMATS]
+    best = max(parsed, key=lambda own: int(own.sum()))
+    are_dates = pandas.concat(parsed, axis=1).any(axis=1)
+    if best.all() or not best.any() or are_dates.mean() < SHARE_LIKE_NUMBERS:
+        return None
+    return str(sample[best].iloc[0]), str(sample[~best].iloc[0])
 
 
 # ---- cells as people write them ----
@@ -259,19 +284,12 @@ def parse_number(text: str) -> float | None:
     return number if isfinite(number) and "_" not in text else None
 
 
-def whole_if_possible(y: NDArray[np.floating]) -> NDArray:
-    """Return y as integers where that loses nothing: no NaN, no fraction, no rounding."""
-    if len(y) and np.all(np.abs(y) < EXACT_IN_FLOAT) and np.all(y == np.rint(y)):
-        return y.astype(np.int64)
-    return y
-
-
 def looks_like_numbers(words: Sequence[str]) -> bool:
     """Whether nearly all words are digits with separators, a currency or a unit, and not codes."""
     import pandas
 
-    sample = pandas.Series(words, dtype="str")
-    has_mark = sample.str.contains(r"[^\d\s+-]", regex=True)
+    sample = _with_minus_first(pandas.Series(words, dtype="str"))
+    has_mark = sample.str.contains(r"[^\d\s+-]|\d\s\d", regex=True)
     return len(sample) > 0 and bool(
         sample.str.fullmatch(_LIKE_NUMBER).mean() >= SHARE_LIKE_NUMBERS
         and has_mark.mean() >= 0.5
@@ -280,8 +298,16 @@ def looks_like_numbers(words: Sequence[str]) -> bool:
     )
 
 
+def _with_minus_first(words: pandas.Series) -> pandas.Series:
+    """Write numbers below zero with a minus before them: "(5)", "5-" and those with the sign of typesetters."""
+    words = words.str.replace("−", "-", regex=False)
+    return words.str.replace(r"^\s*(?:\((.*\d.*)\)|(.*\d\s?)-)\s*$", r"-\1\2", regex=True)
+
+
 def plain_numbers_of(words: pandas.Series, decimal: str) -> pandas.Series:
     """Return numbers without separators, currency and unit, with a decimal point: "NT$ 3,913" is "3913"."""
-    plain = words.str.replace(rf"^\s*{_BEFORE}?\s*([-+]?)\s*{_BEFORE}?\s*|\s*{_AFTER}?\s*$", r"\1", regex=True)
+    plain = _with_minus_first(words).str.replace(
+        rf"^\s*{_BEFORE}?\s*([-+]?)\s*{_BEFORE}?\s*|\s*{_AFTER}?\s*$", r"\1", regex=True
+    )
     plain = plain.str.replace(rf"[{'.' if decimal == ',' else ','}'’\s]", "", regex=True)
     return plain.str.replace(",", ".", regex=False) if decimal == "," else plain

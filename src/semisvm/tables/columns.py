@@ -32,8 +32,10 @@ from semisvm.tables.column_facts import (
     NUMBERS,
     TEXT,
     ColumnFacts,
+    look_like_dates,
     looks_like_numbers,
     plain_numbers_of,
+    two_styles,
 )
 
 if TYPE_CHECKING:
@@ -43,8 +45,6 @@ Type = Literal["number", "category", "date", "text"]
 
 STRAY_SHARE, STRAY_SPELLINGS = 0.5, 3  # at most this share of a number column is other words, in so many spellings
 FEW_CELLS = 0.1  # the share of cells that may be typing errors in a column of numbers
-WORDS_OF_TEXT = 3.0  # a column with at least so many words per cell, on average, is text
-_SHAPED_LIKE_A_DATE = re.compile(r"\s*\w{1,9}[-/. ]\w{1,9}[-/., ]")
 _NAMED_AS_KEY = re.compile(r"(?i:(?:^|[\W_])(?:id|ids|uid|uuid|guid|key|nr|no|number|index)$)|[a-z](?:Id|ID|Key|Nr)$")
 FEWEST_KEYS = 20  # rows, below which different numbers are no sign of an identifier
 TRUTH_WORDS = ("true", "True", "TRUE", "false", "False", "FALSE")
@@ -100,6 +100,8 @@ def decide(name: str, facts: ColumnFacts, wanted: Type | None = None, decimal: s
 
     `decimal` is the mark that ends the whole part of numbers, "." or ","; None: "." in plain numbers.
     """
+    from semisvm.estimators.auto.preparation import TEXT_WORDS
+
     if wanted is None and not facts.n:
         return Unused(name, "holds no value")
     if wanted is None and facts.is_single:
@@ -115,17 +117,17 @@ def decide(name: str, facts: ColumnFacts, wanted: Type | None = None, decimal: s
         column = _as_number(name, facts, wanted)
     if column is not None:
         return column
-    is_shaped = bool(facts.sample) and _SHAPED_LIKE_A_DATE.match(facts.sample[0]) is not None
-    if wanted in (None, "date") and facts.formats and is_shaped:
-        return Column(name, "date", format=facts.formats[0])
+    are_few = len(facts.undated) <= STRAY_SPELLINGS and facts.n_undated <= STRAY_SHARE * facts.n
+    if wanted in (None, "date") and facts.formats and are_few and look_like_dates(facts.sample):
+        return Column(name, "date", facts.formats[0], tuple(facts.undated))
     if wanted is not None:
         hint = f" ({SAY_MARK})" if wanted == "number" and looks_like_numbers(facts.sample) else ""
         raise ValueError(f"column {name!r} can't be read as {wanted}s, for example {facts.sample[0]!r}{hint}")
-    if facts.n_words >= WORDS_OF_TEXT * facts.n:
+    if facts.n_words >= TEXT_WORDS * facts.n:
         return Column(name, "text")
     if facts.n > 2 and not facts.repeats.found:
         marks = _numbers_with_marks(facts) if not (near := _nearly_numbers(facts)) else ""
-        why = ", and ".join(filter(None, ["is different in every row", near, marks]))
+        why = ", and ".join(filter(None, ["is different in every row", near, marks or _dates_in_two_styles(facts)]))
         return Unused(name, why, SAY_MARK if marks else "")
     return Column(name, "category")
 
@@ -176,6 +178,12 @@ def _numbers_with_marks(facts: ColumnFacts) -> str:
     return f"{LIKE_NUMBERS}, for example {facts.sample[0]!r}"
 
 
+def _dates_in_two_styles(facts: ColumnFacts) -> str:
+    """Say that dates are not all written in the same way; "" where that is not so."""
+    found = two_styles(facts.sample) if facts.kind == TEXT else None
+    return f"holds dates in different styles, for example {found[0]!r} and {found[1]!r}" if found else ""
+
+
 def _no_measurement(name: str, facts: ColumnFacts) -> str:
     """Why numbers measure nothing: they number the rows, or they are an identifier; "" where they may."""
     if facts.n <= FEWEST_KEYS:
@@ -204,6 +212,8 @@ def remark_on(column: Column, facts: ColumnFacts) -> str:
         return f"{_nearly_numbers(facts)}: correct these cells, or empty them, if it is a measurement"
     if column.type in ("category", "text") and (found := _numbers_with_marks(facts)):
         return f"{found}: {SAY_MARK}"
+    if column.type in ("category", "text") and (found := _dates_in_two_styles(facts)):
+        return f"{found}: write all in the same way"
     is_plain = column.type == "number" and not column.format and facts.n_numbers == facts.n > FEWEST_KEYS
     if is_plain and facts.are_whole and facts.ascending:
         return "is a different whole number in every row: leave it out (`drop`) if it is an identifier"
@@ -288,9 +298,10 @@ def _dates(column: Column, cells: pandas.Series) -> np.ndarray:
         return cells.to_numpy(dtype="datetime64[us]")
     if cells.dtype.kind == "f" and not cells.isna().all():
         raise CellError(column.name, 0, str(cells.iloc[0]), "date")
-    words = cells.astype(object).where(cells.notna(), None)
+    words = cells.astype("str").str.strip()
+    words = words.mask(words.isin(column.strays))
     dates = pandas.to_datetime(words, format=column.format or "ISO8601", utc=True, errors="coerce")
-    wrong = np.flatnonzero((dates.isna() & cells.notna()).to_numpy())
+    wrong = np.flatnonzero((dates.isna() & words.notna()).to_numpy())
     if len(wrong):
         raise CellError(column.name, int(wrong[0]), str(cells.iloc[wrong[0]]), "date")
     return dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")

@@ -43,10 +43,8 @@ N_QUANTILES = 200
 FEW_TEXTS = 200  # below this a word that occurs once is kept
 DAYS_PER_YEAR = 365.25
 DATE_PARTS = ("day", "year sin", "year cos", "week sin", "week cos", "time sin", "time cos")
-# A date has five parts that vary (the time of day rarely does). Together they count as much as one number. So do a
-# category and a text, which has length 1.
+# Five parts of a date vary (the time of day rarely does). Together they count as one number, as a category does.
 WEIGHT_OF_DATE_PARTS = 5**-0.5
-WORD = r"(?u)\w+|[^\w\s]+"  # a run of punctuation is a word too: "!!!" tells spam from ham
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -241,8 +239,10 @@ def _text_part(view: str, n_rows: int) -> Any:
     from sklearn.pipeline import FeatureUnion, make_pipeline
     from sklearn.preprocessing import Normalizer
 
+    from semisvm.estimators.auto.preparation import TERM
+
     least = 1 if n_rows < FEW_TEXTS else 2
-    words = TfidfVectorizer(sublinear_tf=True, min_df=least, max_features=MOST_WORDS, token_pattern=WORD)
+    words = TfidfVectorizer(sublinear_tf=True, min_df=least, max_features=MOST_WORDS, token_pattern=TERM)
     if view not in (LETTERS, LATENT):
         return words
     letters = TfidfVectorizer(

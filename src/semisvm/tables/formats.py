@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from semisvm.datasets.dataset import Dataset, NumberedNames
+from semisvm.datasets.dataset import Dataset, NumberedNames, whole_if_possible
 from semisvm.disk import first_line, read_bytes, read_text, require_content
 from semisvm.errors import DataError, counted, fault, shorten, suggest
-from semisvm.tables.column_facts import is_missing, parse_number, whole_if_possible, without_missing
+from semisvm.tables.column_facts import is_missing, parse_number, without_missing
 from semisvm.tables.columns import CellError, Column, as_text, typed_column
 from semisvm.tables.delimited import ROWS_AT_A_TIME, require_names
 

@@ -32,7 +32,6 @@ from semisvm.tables.encode import (
     MOST_CATEGORIES,
     MOST_WORDS,
     SPARSE_BELOW,
-    WORD,
     TableEncoder,
 )
 from semisvm.tables.folders import most_frequent
@@ -152,7 +151,9 @@ def count_frame(frame: pandas.DataFrame, groups: dict[str, list[str]], spans: np
 def _count_words(cells: pandas.Series) -> tuple[Counter[str], Counter[str]]:
     from sklearn.feature_extraction.text import CountVectorizer
 
-    vectorizer = CountVectorizer(token_pattern=WORD)
+    from semisvm.estimators.auto.preparation import TERM
+
+    vectorizer = CountVectorizer(token_pattern=TERM)
     try:
         X = vectorizer.fit_transform(cells)
     except ValueError:  # no word at all

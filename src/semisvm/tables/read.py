@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.datasets.dataset import Dataset
+from semisvm.datasets.dataset import EXACT_IN_FLOAT, Dataset, whole_if_possible
 from semisvm.disk import file_format
 from semisvm.errors import fault, suggest
-from semisvm.tables.column_facts import EXACT_IN_FLOAT, is_missing, parse_number, whole_if_possible
+from semisvm.tables.column_facts import is_missing, parse_number
 from semisvm.tables.delimited import (
     ROWS_AT_A_TIME,
     DelimitedText,

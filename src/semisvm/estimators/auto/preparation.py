@@ -32,7 +32,10 @@ MOST_VALUES = 100  # of a category that have a column of their own
 MOST_TERMS = 50_000  # words, or groups of characters, of a text column
 LARGEST_CELL = 1e150  # the squares of larger numbers overflow
 TEXT_WORDS = 3.0  # a column of strings with at least so many words per cell, on average, is text
-TERM = r"(?u)\w+|[^\w\s]+"  # a run of punctuation is a word too
+_NO_SPACES = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"  # Chinese and Japanese are written without spaces
+WORD = rf"[{_NO_SPACES}]{{2}}|[^\s{_NO_SPACES}]+"  # for counting: two such characters are about one word
+# Each such character is a term, and so is a run of punctuation: "!!!" tells spam from ham.
+TERM = rf"(?u)[{_NO_SPACES}]|[^\W{_NO_SPACES}]+|[^\w\s]+"
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ def _kind_of(cells: Any) -> str:
     given = cells.dropna()
     if not is_string_dtype(given) or getattr(cells.dtype, "name", "") == "category" or len(given) == 0:
         return "category"
-    return "text" if given.str.count(r"\S+").mean() >= TEXT_WORDS else "category"
+    return "text" if given.str.count(WORD).mean() >= TEXT_WORDS else "category"
 
 
 def _read_table(X: Any, groups: dict[str, tuple[Any, ...]], known: Any) -> TableRows:
