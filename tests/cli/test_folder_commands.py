@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from semisvm.primal import DaskRows
 from semisvm.tables.fit import fit_model
 from semisvm.tables.fit_folder import fit_folder, read_folder
 from semisvm.tables.methods import Settings
-from semisvm.tables.partition_rows import Pool
+from semisvm.tables.partition_rows import Pool, open_workers
 from semisvm.tables.read_training import read_training
 
 
@@ -326,6 +327,15 @@ if __name__ == "__main__":
     )
     said = [line for line in done.stderr.splitlines() if line and not line.endswith(" s)")]  # progress is no complaint
     assert (done.returncode, done.stdout, said) == (130, "", ["Stopped."])
+
+
+def test_workers_begin_quietly_where_another_cluster_has_the_usual_port():
+    pytest.importorskip("distributed")
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # then another program has it
+            stack.enter_context(socket.create_server(("", 8787)))
+        workers = stack.enter_context(open_workers(n_workers=1))
+        assert workers.n_workers == 1  # a warning would be an error
 
 
 def test_errors_of_workers_are_those_of_the_data(table, tmp_path, capsys, cluster):

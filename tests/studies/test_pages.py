@@ -1,5 +1,6 @@
 """Numbers that stand on two pages are those of the page that has them first."""
 
+import importlib
 import inspect
 import re
 
@@ -96,6 +97,23 @@ def test_the_page_of_the_engine_begins_with_what_was_measured(name):
     assert all(agrees(first_number(cell), ours) for cell, (ours, *_) in zip(line[1:5], measured, strict=True))
     others = re.findall(r"[\d.]+\d", line[5])
     assert all(agrees(shown, times[2]) for shown, times in zip(others, measured, strict=True))
+
+
+def test_pages_say_what_100_000_rows_take():
+    lines = cells(part("large-data", "# Large", "\n## "))[2:]
+    starts = ('SupervisedSVC(kernel="linear")', "TransductiveSVC", "AutoSVC", "PreferenceSVC", "PositiveUnlabeledSVC")
+    found = [next(float(line[1]) for line in lines if line[0].startswith(f"`{start}")) for start in starts]
+    linear, transductive, auto, preference, positives = found
+    pattern = (
+        r"a linear SVM (\S+) \(all rows labeled\), a linear\s+transductive SVM (\S+), "
+        r"`AutoSVC` and `PreferenceSVC` (\S+), `PositiveUnlabeledSVC` (\d+)\."
+    )
+    said = re.search(pattern, page("docs/index.md"))
+    assert auto == preference
+    assert_shown(said.groups(), [linear, transductive, auto, positives])
+    assert agrees(re.search(r"take `AutoSVC` (\d+) CPU seconds", page("README.md"))[1], auto)
+    said = re.search(r"\| ([\d.]+) to (\d+) s of one processor", page("docs/benchmarks.md"))
+    assert_shown(said.groups(), [min(found), max(found)])
 
 
 # ---- errors on the sets of the SSL book ----
@@ -264,6 +282,18 @@ def test_pages_say_what_campaigns_certified():
     assert in_advance[2] == f"{sum(held_out)}, of which {max(held_out)} on one table"
 
 
+def test_the_page_on_campaigns_says_how_often_certificates_are_false():
+    precision, others = (cells(text)[2:] for text in part("certify-measured", "## False").split("Other targets")[:2])
+    shares = [[float(first_number(cell)) for cell in line[2:]] for line in precision]
+    plain = [float(found) for line in precision for cell in line[2:] for found in re.findall(r"\(([\d.]+)\)", cell)]
+    text = part("certify", "## Measured, in short")
+    said = re.search(
+        r"at most ([\d.]+) of the campaigns for a precision .*? at\s+most ([\d.]+) of those", text, re.DOTALL
+    )
+    assert_shown(said.groups(), [max(map(max, shares)), max(float(cell) for line in others for cell in line[1:])])
+    assert agrees(re.search(r"wrong in up to ([\d.]+)\.\n", text)[1], max(plain))
+
+
 def test_pages_say_how_often_the_check_of_samples_is_wrong():
     lines = cells(part("certify-measured", "## Labels that are not a random sample"))[2:]
     counts = [[tuple(map(int, cell.split(" of "))) for cell in line[1:5]] for line in lines]
@@ -322,6 +352,29 @@ def test_targets_of_the_makefile_that_pages_name_exist():
     named = {target for name in names for target in re.findall(r"`make ([a-z-]+)", page(name))}
     assert len(named) > 5
     assert named <= targets
+
+
+# ---- names ----
+
+
+def resolve(name):
+    """The object of a dotted name."""
+    found, *rest = name.split(".")
+    found = importlib.import_module(found)
+    for part_of_name in rest:
+        if not hasattr(found, part_of_name):
+            importlib.import_module(f"{found.__name__}.{part_of_name}")  # raises where there is no such module
+        found = getattr(found, part_of_name)
+    return found
+
+
+def test_names_in_the_changelog_exist():
+    text = page("CHANGELOG.md").split("## [0.2.0]")[1].split("## [0.1.0]")[0]
+    now = "\n".join(line.split("|")[2] if line.startswith("|") else line for line in text.splitlines() if line != "|")
+    names = set(re.findall(r"`(semisvm(?:\.\w+)+)", now)) - {"semisvm.skops"}
+    assert len(names) > 10
+    for name in names:
+        assert resolve(name) is not None
 
 
 # ---- parameters ----

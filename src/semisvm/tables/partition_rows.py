@@ -108,8 +108,10 @@ def open_workers(address: str | None = None, n_workers: int | None = None) -> It
     try:
         if n_workers is not None:
             with _signals_wait():
-                how = {"processes": True, "dashboard_address": None, "silence_logs": logging.CRITICAL}
-                local = distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, **how)
+                # No dashboard, and any free port where it would be: the usual one may be that of another cluster.
+                how = {"dashboard_address": ":0", "scheduler_kwargs": {"dashboard": False}, "processes": True}
+                how |= {"n_workers": n_workers, "threads_per_worker": 1, "silence_logs": logging.CRITICAL}
+                local = distributed.LocalCluster(**how)
                 client = stack.enter_context(distributed.Client(stack.enter_context(local)))
         else:
             client = stack.enter_context(_connect(distributed, str(address)))
