@@ -18,7 +18,7 @@ from semisvm.cli.screen import Screen
 
 
 def test_info_with_warm_says_what_was_compiled(capsys, monkeypatch):
-    monkeypatch.setattr("semisvm.estimators.compile_all", lambda: {"working sets": 1.25, "scores": 0.5})
+    monkeypatch.setattr("semisvm.estimators.compilation.compile_all", lambda: {"working sets": 1.25, "scores": 0.5})
     done = run_command(capsys, "info", "--warm")
     assert "2 parts in 1.8 s, kept on disk" in done.out
     assert "working sets" in done.out

@@ -257,7 +257,7 @@ def info_command(screen: Screen, warm: bool) -> None:
     found |= {name: _version(name) for name in REPORTED.split()}
     found |= {"threads": str(n_threads()), "free memory": f"{free_bytes() / 1e9:.1f} GB", "GPU": _gpu()}
     if warm:
-        from semisvm.estimators import compile_all
+        from semisvm.estimators.compilation import compile_all
 
         took = compile_all()
         found["compiled"] = f"{len(took)} parts in {sum(took.values()):.1f} s, kept on disk"

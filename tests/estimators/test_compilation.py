@@ -11,7 +11,7 @@ from numba.core.event import install_recorder
 from scipy import sparse
 import semisvm
 from semisvm.estimators.auto.trees import grow_forest, grow_leaf_shares
-from semisvm.estimators import compile_all
+from semisvm.estimators.compilation import compile_all
 
 warnings.simplefilter("ignore")
 assert len(compile_all()) == 17
