@@ -36,6 +36,7 @@ SUFFIXES = {
     ".parquet": "parquet",
     ".arff": "arff",
     ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
     ".ods": "ods",
 }
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
@@ -48,6 +49,20 @@ FOREIGN_MARKS = {
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
+}
+# what the first bytes of other files are, and what to do with a text file that begins like one of them
+NO_TEXT = {
+    b"PK\x03\x04": ("a spreadsheet or a ZIP archive", "End its name with .xlsx or .ods, or unpack the archive"),
+    b"\x1f\x8b": ("a file compressed by gzip", "End its name with .gz"),
+    b"PAR1": ("a Parquet file", "End its name with .parquet"),
+    b"\xd0\xcf\x11\xe0": ("a spreadsheet of old versions of Excel", "Save it as .xlsx or CSV"),
+}
+CONVERT = {
+    ".zip": "Unpack it, and give the file that is in it",
+    ".xls": "Save it as .xlsx or CSV",
+    ".json": "Convert it to CSV or Parquet",
+    ".jsonl": "Convert it to CSV or Parquet",
+    ".txt": "Rename it: .csv if its first line names columns, .libsvm if its rows are label index:value ...",
 }
 
 
@@ -70,7 +85,7 @@ def file_format(path: Path, format: str | None = None) -> str:
         reason = f"the suffix {suffix!r} tells no format" if suffix else "the name has no suffix to tell the format"
         known = ", ".join(SUFFIXES)
         remedy = f"Rename it, known are {known}; in Python format= can say it too"
-        raise fault(path, reason, remedy)
+        raise fault(path, reason, CONVERT.get(suffix, remedy))
     return SUFFIXES[suffix]
 
 
@@ -111,6 +126,9 @@ def read_text(path: str | Path) -> str:
     for mark, encoding in FOREIGN_MARKS.items():
         if content.startswith(mark):
             raise fault(path, f"the text is encoded as {encoding}", "Save it as UTF-8")
+    for beginning, (what, remedy) in NO_TEXT.items():
+        if content.startswith(beginning):
+            raise fault(path, f"this is {what}, not text", remedy)
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:

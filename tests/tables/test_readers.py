@@ -243,6 +243,25 @@ def test_format_overrules_the_suffix(tmp_path):
     assert_array_equal(read_dataset(path, format="csv").X, [[1, 2]])  # the header tells the delimiter
 
 
+@pytest.mark.parametrize(
+    ("text", "names", "cells"),
+    [
+        ("a|b\n1|2\n", ("a", "b"), ["1", "2"]),
+        ("a;price, EUR;y\n1;2,5;x\n", ("a", "price, EUR", "y"), ["1", "2,5", "x"]),
+        ('"a;b;c",d\n1,2\n', ("a;b;c", "d"), ["1", "2"]),
+        ("a,b|c;d\n1,2\n", ("a", "b|c;d"), ["1", "2"]),
+        ("yes|no\nyes\n", ("yes|no",), ["yes"]),
+        ("sep=;\na;b\n1;2,5\n", ("a", "b"), ["1", "2,5"]),
+        ("\ufeffSEP=|\r\na|b\r\n1|2\r\n", ("a", "b"), ["1", "2"]),
+    ],
+)
+def test_the_delimiter_is_the_mark_that_header_and_first_row_have_in_common(tmp_path, text, names, cells):
+    rows = open_rows(write(tmp_path, "t.csv", text))
+    (chunk,) = rows.chunks()
+    assert rows.names == names
+    assert chunk.frame.iloc[0].tolist() == cells
+
+
 def test_a_table_of_any_kind_comes_as_a_frame(tmp_path):
     path = write(tmp_path, "t.csv", "city;size;when\nRome;3;2020-01-01\n;NA;None\n")
     frame = read_frame(path)

@@ -11,7 +11,6 @@ ARFF is Weka's format: a header that declares the columns, then rows of cells.
     @attribute temperature numeric
     @attribute play {yes, no}
     @data
-    21.5, yes
     18.0, ?
 
 A "?" is a missing cell. What a declared type promises is not checked.
@@ -51,6 +50,8 @@ UNREADABLE = (OSError, EOFError, ValueError, csv.Error, zlib.error, lzma.LZMAErr
 
 # a name in quotes may hold spaces
 _ATTRIBUTE = re.compile(r"""@attribute\s+(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|([^\s{]+))\s*(\S.*)""", re.I)
+_SEPARATOR = re.compile(r"sep=(.)\s*", re.I)
+_QUOTED = re.compile(r'"[^"]*"?')
 _ESCAPED = re.compile(r"\\(.)")
 
 
@@ -111,7 +112,7 @@ class DelimitedText:
         is_foreign = b"\0" in beginning or any(beginning.startswith(foreign) for foreign in FOREIGN_MARKS)
         header = beginning.split(b"\n", 1)[0]
         is_one_line = bool(header.strip()) and header.count(b'"') % 2 == 0 and b"\r" not in header[:-1]
-        return is_one_line and not has_spaced_quote and not is_foreign
+        return is_one_line and self.first_line == 2 and not has_spaced_quote and not is_foreign
 
     def frames_by_arrow(self, numbers: frozenset[str], wanted: list[str]) -> Iterator[pandas.DataFrame]:
         """Let Arrow read the file as it is; an error of Arrow's, or a ValueError, where it can't."""
@@ -223,7 +224,7 @@ class DelimitedText:
 def open_delimited(path: str | Path, *, delimiter: str | None = None) -> DelimitedText:
     """Read the names in the header of a file.
 
-    Without a `delimiter` the header tells: a comma if it has one, else a semicolon, else a tab.
+    Without a `delimiter` the header and the first row tell it, or a line "sep=;" before them, which Excel writes.
     """
     path = Path(path)
     try:
@@ -239,17 +240,29 @@ def open_delimited(path: str | Path, *, delimiter: str | None = None) -> Delimit
 
 def _read_header(path: Path, lines: Iterator[str], size: int, delimiter: str | None) -> DelimitedText:
     """Read the first line that is not blank: names that are all different, and not all of them numbers."""
-    line, opening = next(((line, text) for line, text in enumerate(lines, start=1) if text.strip()), (0, ""))
+    given = ((line, text) for line, text in enumerate(lines, start=1) if text.strip())
+    line, opening = next(given, (0, ""))
+    if said := _SEPARATOR.fullmatch(opening):
+        delimiter, (line, opening) = delimiter or said[1], next(given, (0, ""))
     if not line:
         raise fault(path, "nothing but blank lines", "Write the table again, or point to another file")
-    delimiter = delimiter or next((mark for mark in ",;\t" if mark in opening), ",")
-    reader = _split(chain([opening], lines), size, delimiter)
+    row = next(lines, "")
+    delimiter = delimiter or _find_delimiter(opening, row)
+    reader = _split(chain([opening, row], lines), size, delimiter)
     try:
         names = tuple(name.strip() for name in next(reader))
     except csv.Error as error:
         raise _misquoted(path, line, error) from None
     require_names(path, names, line)
     return DelimitedText(path, names, line + reader.line_num, delimiter)
+
+
+def _find_delimiter(header: str, row: str) -> str:
+    """The mark that header and first row have equally often, the most frequent one; else a comma, semicolon or tab."""
+    in_header, in_row = (_QUOTED.sub("", line) for line in (header, row))
+    there = [mark for mark in ",;\t|" if mark in in_header]
+    alike = [mark for mark in there if in_header.count(mark) == in_row.count(mark)]
+    return max(alike, key=in_header.count) if alike else next((mark for mark in there if mark != "|"), ",")
 
 
 def open_arff(path: str | Path) -> DelimitedText:
@@ -278,13 +291,12 @@ def open_arff(path: str | Path) -> DelimitedText:
 
 def require_names(path: Path, names: Sequence[str], line: int) -> None:
     """Refuse a header that names not all columns, or none of them, or two in the same way."""
-    if all(_spells_float(name) for name in names):
+    if all(parse_number(name) is not None for name in names):
         remedy = "Add a header line that names the columns"
         raise fault(path, "numbers where the column names belong", remedy, line=line)
     if "" in names:
-        reason = f"column {names.index('') + 1} has no name"
         remedy = "Name it, or leave the column out (in pandas: index=False)"
-        raise fault(path, reason, remedy, line=line)
+        raise fault(path, f"column {names.index('') + 1} has no name", remedy, line=line)
     require_different(path, names, line)
 
 
@@ -316,11 +328,3 @@ def _split(lines: Iterable[str], size: int, delimiter: str, quote: str = '"', es
 def _misquoted(path: Path, line: int, error: csv.Error) -> DataError:
     remedy = "Look for a quote that is never closed, or for text right after a closing quote"
     return fault(path, f"the row can't be split into cells ({error})", remedy, line=line)
-
-
-def _spells_float(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
