@@ -690,3 +690,13 @@ def test_two_programs_do_not_overwrite_each_others_answers(tmp_path):
     path.unlink()
     one.save(path)  # nothing would be lost
     assert Campaign.load(path).n_labels == 2
+
+
+def test_a_file_that_was_copied_back_is_no_reason_to_refuse_answers(tmp_path):
+    campaign = Campaign(np.arange(40.0), min_precision=0.9)
+    path = campaign.save(tmp_path / "c.campaign")
+    (tmp_path / "copy").write_bytes(path.read_bytes())  # as a backup, or a drive that is synchronized
+    (tmp_path / "copy").replace(path)
+    campaign.tell(campaign.draw(1), [1])
+    campaign.save(path)
+    assert Campaign.load(path).n_labels == 1

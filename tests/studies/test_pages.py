@@ -1,5 +1,6 @@
 """Numbers that stand on two pages are those of the page that has them first."""
 
+import importlib
 import inspect
 import re
 
@@ -351,6 +352,29 @@ def test_targets_of_the_makefile_that_pages_name_exist():
     named = {target for name in names for target in re.findall(r"`make ([a-z-]+)", page(name))}
     assert len(named) > 5
     assert named <= targets
+
+
+# ---- names ----
+
+
+def resolve(name):
+    """The object of a dotted name."""
+    found, *rest = name.split(".")
+    found = importlib.import_module(found)
+    for part_of_name in rest:
+        if not hasattr(found, part_of_name):
+            importlib.import_module(f"{found.__name__}.{part_of_name}")  # raises where there is no such module
+        found = getattr(found, part_of_name)
+    return found
+
+
+def test_names_in_the_changelog_exist():
+    text = page("CHANGELOG.md").split("## [0.2.0]")[1].split("## [0.1.0]")[0]
+    now = "\n".join(line.split("|")[2] if line.startswith("|") else line for line in text.splitlines() if line != "|")
+    names = set(re.findall(r"`(semisvm(?:\.\w+)+)", now)) - {"semisvm.skops"}
+    assert len(names) > 10
+    for name in names:
+        assert resolve(name) is not None
 
 
 # ---- parameters ----

@@ -407,6 +407,21 @@ def test_a_mark_beside_empty_cells_is_not_taken_for_a_class_in_silence(tmp_path,
     assert len(read_training([path], "y", unlabeled="").classes.names) == 3
 
 
+def test_rows_without_any_value_are_left_out_with_a_note(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n1,x,yes\n2,,no\n,x,\n,,\n3,z,yes\n , ,NA\n5,x,no\n,,yes\n")
+    found = read_training([path], "y")
+    assert found.notes[0] == "Left out: 2 rows without any value."
+    assert (len(found.codes), len(found.rows), found.n_labeled) == (6, 6, 5)
+
+
+def test_long_numbers_that_are_labels_of_a_parquet_file_are_refused(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"a": [1.0, 2, 3, 4], "y": [10**17, 10**17 + 1, 10**17, 10**17 + 1]}).to_parquet(path)
+    with pytest.raises(DataError, match=r"more than 15 digits, which are not exact\. Write them as text"):
+        read_training([path], "y")
+
+
 def test_labels_that_are_long_numbers_keep_all_their_digits(tmp_path):
     first, second = 10**17, 10**17 + 1
     path = tmp_path / "t.csv"

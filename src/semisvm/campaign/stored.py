@@ -257,9 +257,8 @@ def pool_scores(scores: ArrayLike) -> np.ndarray:
 
 
 def _version_of(path: Path) -> tuple[Any, ...]:
-    """What tells one version of a file from the next, which is written under another name; () where there is none."""
-    found = path.stat() if path.is_file() else None
-    return () if found is None else (path.resolve(), found.st_ino, found.st_mtime_ns, found.st_size)
+    """The file and a digest of what is in it; () where there is none. Times and inodes change on network drives."""
+    return (path.resolve(), hashlib.sha256(path.read_bytes()).digest()) if path.is_file() else ()
 
 
 def write_campaign(content: dict[str, Any], path: Path) -> None:

@@ -86,8 +86,8 @@ def label_command(
     asked = read_target(model, asked)
     if not web and not sys.stdin.isatty():
         raise click.UsageError(
-            "Keys are read from a terminal, and stdin is none. Use --web for a page in a browser, or semisvm certify "
-            "start for a CSV file to fill in."
+            "Keys are read from a terminal, and stdin is not one. Use --web for a page in a browser, or semisvm "
+            "certify start for a CSV file to fill in."
         )
     if not is_new:  # what is not asked for here is as it was when the campaign began
         source, given = click.get_current_context().get_parameter_source, click.core.ParameterSource.COMMANDLINE

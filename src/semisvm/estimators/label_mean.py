@@ -189,9 +189,8 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
         kernel = problem.kernel_rows(formula, few_rows=FEW_ROWS_FOR_LABEL_MEANS)
         fits = self._fit_all(problem, formula, kernel)
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
-        share = (
-            fits[0].outcome if problem.labels.n_classes == 2 else None
-        )  # of positives; None where a limit came first
+        # the share of positives; None where a limit came first
+        share = fits[0].outcome if problem.labels.n_classes == 2 else None
         shares = None if share is None else np.array([1 - share.value, share.value])
         refit = partial(self._fit_all, formula=formula, kernel=kernel, known=fits)
         self._compare_with_constants(problem, fits, refit, shares)

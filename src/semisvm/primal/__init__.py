@@ -296,6 +296,6 @@ def _solve_each(problems: Sequence[PrimalProblem], starts: Sequence[Any] | None,
     return found
 
 
-def lower_bound(solution: DualSolution | PrimalSolution) -> float:
+def lower_bound(solution: Solution) -> float:
     """What the objective of the machine can't be below."""
     return solution.bound if isinstance(solution, PrimalSolution) else -solution.objective

@@ -6,12 +6,11 @@
                        slots, rows, last_used, clock   which rows were where, and when they were used (`kernels.rows`)
                        made, sizes                     the rows that were computed with them, batch after batch
 
-A solution is the start of the next solve, and the kernel rows in
-memory influence the steps of the solver, so with both restored the fit ends with the same model to the last bit. Kernel
-rows are stored only if the solver does not compute all of them at once (beyond about 4,000 rows). With BLAS the last
-digit of a row depends on the other rows of the same product, so rows are computed again in the same batches. In
-that case only, means of rows, which CCCP and label means use, may still differ in the last digit: they are summed in
-the order in which the rows were computed.
+A solution is the start of the next solve, and the kernel rows in memory influence the steps of the solver, so with both
+restored the fit ends with the same model to the last bit. Kernel rows are stored only if the solver does not compute
+all of them at once (beyond about 4,000 rows). With BLAS the last digit of a row depends on the other rows of the same
+product, so rows are computed again in the same batches. In that case only, means of rows, which CCCP and label means
+use, may still differ in the last digit: they are summed in the order in which the rows were computed.
 """
 
 from __future__ import annotations

@@ -82,6 +82,10 @@ def read_training(
     )
     codes = classes.codes_of(texts)
     notes: list[str] = []
+    is_blank = (codes < 0) & frame.isna().all(axis=1).to_numpy()
+    if is_blank.any():  # spreadsheets write such rows below their tables
+        notes.append(f"Left out: {counted(int(is_blank.sum()), 'row')} without any value.")
+        frame, codes, at_random = frame[~is_blank].reset_index(drop=True), codes[~is_blank], at_random[~is_blank]
     if len(parts) > 1:
         keys = pandas.util.hash_pandas_object(frame, index=False).to_numpy()
         again = (codes < 0) & np.isin(keys, keys[codes >= 0])

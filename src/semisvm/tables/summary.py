@@ -39,7 +39,10 @@ class FeatureSummary:
 
 @dataclass(frozen=True)
 class DataSummary:
-    """The training rows: file name, number of rows, label column, columns in use and left out, labels per class."""
+    """The training rows: file name, number of rows, label column, columns in use and left out, labels per class.
+
+    Where only some of the labeled rows were drawn at random, `class_counts` are those of these rows.
+    """
 
     name: str
     rows: int

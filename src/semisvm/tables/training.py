@@ -90,8 +90,8 @@ class Training:
     @property
     def class_counts(self) -> dict[str, int]:
         """Labeled rows per class; where only some of them were drawn at random, these."""
-        counted = self.measures if self.measures.any() else self.codes >= 0
-        counts = np.bincount(self.codes[counted], minlength=len(self.classes.names))
+        is_counted = self.measures if self.measures.any() else self.codes >= 0
+        counts = np.bincount(self.codes[is_counted], minlength=len(self.classes.names))
         return dict(zip(self.classes.names, counts.tolist(), strict=True))
 
     def features(self) -> list[tuple[str, str, str]]:
