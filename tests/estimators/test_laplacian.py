@@ -167,7 +167,7 @@ def test_conjugate_gradients_end_early_where_their_rate_foretells_too_many_steps
     L = graph_laplacian(link_nearest(X, 6, "connectivity"), np.ones(300), is_normalized=True)
     times_K = deformed._Product(kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64), 10**9)
     needed = deformed._by_conjugate_gradients(times_K, 10.0 * L, np.arange(12), 1e-6, 1000).n_steps
-    for most, n_steps in ((2 * needed, needed), (needed // 2, deformed.STEPS_PER_LOOK)):
+    for most, n_steps in ((2 * needed, needed), (needed // 2, deformed.STEPS_PER_FORECAST)):
         found = deformed._by_conjugate_gradients(times_K, 10.0 * L, np.arange(12), 1e-6, most, deformed.FAR_TOO_MANY)
         assert found.n_steps == n_steps
 

@@ -57,7 +57,7 @@ OFTEN_STEPS = 30
 MOST_STEPS = 1000
 # Steps after which those still needed are foretold by the rate so far; where they are so many times those allowed,
 # factors are used at once.
-STEPS_PER_LOOK, FAR_TOO_MANY = 10, 1.5
+STEPS_PER_FORECAST, FAR_TOO_MANY = 10, 1.5
 FEWEST_COLUMNS = 32  # a product of K with fewer columns takes as long: it waits for K to be read
 ROWS_PER_FETCH = 512
 LINK_WEIGHTS = ("connectivity", "heat")
@@ -161,7 +161,7 @@ def _by_conjugate_gradients(
         is_unsolved = square > tol**2 * first
         if not is_unsolved.any():
             break
-        if n_steps and n_steps % STEPS_PER_LOOK == 0:
+        if n_steps and n_steps % STEPS_PER_FORECAST == 0:
             rate = np.log(max(float((first / square)[is_unsolved].min()), 1.0)) / n_steps
             if -2 * np.log(tol) > rate * too_many * most_steps:
                 break
