@@ -170,6 +170,28 @@ def test_a_signal_at_any_time_ends_without_a_traceback(tmp_path, number, wait):
     assert done.returncode in (0, 130)
 
 
+@pytest.mark.posix
+def test_an_interrupt_waits_until_an_import_has_ended(tmp_path):
+    """A package may drop it, as this one does; or stay half imported, which would be taken for a bug."""
+    (tmp_path / "dropping.py").write_text(
+        "import os, signal, time\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(0.2)\n"
+        "except BaseException:\n    pass\nis_whole = True\n"
+    )
+    code = """
+import time
+from semisvm import cli
+cli._on_signals(cli._stop)
+try:
+    import dropping
+    time.sleep(10)
+    print("dropped")
+except KeyboardInterrupt:
+    print("raised", dropping.is_whole)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("raised True\n", "")
+
+
 def test_an_interrupt_that_python_drops_is_sent_again():
     code = """
 import time

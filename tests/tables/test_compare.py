@@ -240,9 +240,10 @@ def test_ctrl_c_in_the_comparison_takes_the_best_of_the_methods_that_are_done():
     assert list(fitted.model.summary.operating_points) == ["yes"]
 
 
-def test_ctrl_c_before_anything_is_done_leaves_nothing():
+@pytest.mark.parametrize(("words", "times"), [("Comparing: supervised, fold 1", 1), ("Tuning", 1), ("Tuning", 12)])
+def test_ctrl_c_before_anything_is_done_leaves_nothing(words, times):
     with pytest.raises(KeyboardInterrupt):
-        fit_model(training(300), Settings(), method="auto", tell=Patience("Comparing: supervised, fold 1", 1))
+        fit_model(training(300), Settings(), method="auto", tune=words == "Tuning", tell=Patience(words, times))
 
 
 def test_ctrl_c_while_the_sample_is_checked_leaves_nothing(monkeypatch):

@@ -7,6 +7,7 @@ A command uses a small part of what scikit-learn and SciPy import when they are 
 the command, and nowhere else, the packages in `LATE` are executed when a name is taken from them: see `LateModule`.
 """
 
+import _thread
 import atexit
 import contextlib
 import errno
@@ -16,6 +17,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
@@ -36,34 +38,13 @@ _SIGNS_OF_NO_MEMORY = (
     "unable to allocate",
 )
 NEW_OBJECTS = 50_000  # until garbage is looked for
-LATE = frozenset(
-    [
-        "joblib",
-        "narwhals",
-        "narwhals.stable",
-        "narwhals.stable.v2",
-        "numpy.f2py",
-        "numpy.testing",
-        "scipy.spatial",
-        "scipy.stats",
-        "sklearn.callback",
-        "sklearn.cluster",
-        "sklearn.compose",
-        "sklearn.decomposition",
-        "sklearn.ensemble",
-        "sklearn.feature_extraction",
-        "sklearn.gaussian_process",
-        "sklearn.impute",
-        "sklearn.linear_model",
-        "sklearn.metrics",
-        "sklearn.metrics.cluster",
-        "sklearn.model_selection",
-        "sklearn.neighbors",
-        "sklearn.preprocessing",
-        "sklearn.svm",
-        "sklearn.tree",
-    ]
-)
+LATE = frozenset([
+    "joblib", "narwhals", "narwhals.stable", "narwhals.stable.v2", "numpy.f2py", "numpy.testing", "scipy.spatial",
+    "scipy.stats", "sklearn.callback", "sklearn.cluster", "sklearn.compose", "sklearn.decomposition",
+    "sklearn.ensemble", "sklearn.feature_extraction", "sklearn.gaussian_process", "sklearn.impute",
+    "sklearn.linear_model", "sklearn.metrics", "sklearn.metrics.cluster", "sklearn.model_selection",
+    "sklearn.neighbors", "sklearn.preprocessing", "sklearn.svm", "sklearn.tree",
+])  # fmt: skip
 
 
 def main() -> NoReturn:
@@ -134,18 +115,33 @@ def _leave(number: int, frame: FrameType | None) -> NoReturn:
     os._exit(130)
 
 
-def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    """End like Ctrl-C."""
-    raise KeyboardInterrupt
+def _stop(number: int, frame: FrameType | None) -> None:
+    """End like Ctrl-C, after an import that is under way: packages drop interrupts there, or stay half imported."""
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    if frame is None:
+        raise KeyboardInterrupt
+    _send_soon()
 
 
 def _send_again(dropped: Any) -> None:
     if issubclass(dropped.exc_type, KeyboardInterrupt):
-        # Once Python has left this place. On Windows os.kill would end the process.
-        send, to = (signal.raise_signal, ()) if os.name == "nt" else (os.kill, (os.getpid(),))
-        threading.Timer(0.01, send, (*to, signal.SIGINT)).start()
+        _send_soon()
     else:
         sys.__unraisablehook__(dropped)
+
+
+def _send_soon() -> None:
+    """Send the interrupt again, once Python has left this place. On Windows os.kill would end the process."""
+
+    def send() -> None:
+        time.sleep(0.01)
+        if os.name == "nt":
+            signal.raise_signal(signal.SIGINT)
+        else:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    _thread.start_new_thread(send, ())
 
 
 class _Output(io.FileIO):

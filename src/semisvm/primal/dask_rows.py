@@ -230,15 +230,17 @@ def compute_on_cluster(values: list[Any]) -> list[Any]:
     client = _current_client()
     if client is None:
         return list(dask.compute(*values))
-    from distributed import CancelledError, KilledWorker, as_completed
+    from distributed import CancelledError, KilledWorker, as_completed, wait
     from distributed.comm import CommClosedError
 
     futures = client.compute(values)
     try:
-        # An interrupted `gather` would leave tasks behind that complain when the futures are canceled: wait outside it.
-        for future in as_completed(futures):
-            if future.status != "finished":
-                break  # `gather` raises what went wrong, and does not wait for the others
+        # An interrupted `gather` would leave tasks behind that complain when the futures are canceled: wait outside it,
+        # until all are finished or the first has failed. `as_completed` looks only ten times per second.
+        if len(futures) == 1:
+            wait(futures)
+        else:
+            next((future for future in as_completed(futures) if future.status != "finished"), None)
         return client.gather(futures)
     except KilledWorker as error:
         raise RowsLostError(

@@ -208,7 +208,7 @@ def try_method(method: Method, settings: Settings, bench: Bench, tell: Tell = sa
 
 
 def tune_settings(bench: Bench, settings: Settings, tell: Tell = say_nothing) -> Settings:
-    """Return the settings that predict held-out labels best; Ctrl-C takes the best so far.
+    """Return the settings that predict held-out labels best.
 
     The supervised method is tuned: that is fast, favors no semi-supervised method, and serves them all. C and gamma are
     tuned on at most MOST_TUNED labels, drawn at random. Among equally good values the smaller C and gamma are taken,
@@ -220,22 +220,19 @@ def tune_settings(bench: Bench, settings: Settings, tell: Tell = say_nothing) ->
     best: tuple[MethodTrial, Settings] | None = None
     grids = [settings_to_try(bench.views.form(view), replace(settings, view=view)) for view in views]
     total, done = sum(map(len, grids)), 0
-    try:
-        for grid in grids:
-            own: tuple[MethodTrial, Settings] | None = None
-            for candidate in grid:
-                tell("Tuning", done, total, "settings")
-                done += 1
-                trial = try_method(find_method(BASELINE), candidate, bench)
-                if own is None or trial.merit.mean > own[0].merit.mean + 1e-12:
-                    own = trial, candidate
-            best = own if best is None or (own is not None and _is_clearly_better(own[0], best[0])) else best
-        if best is not None and settings.class_weight is None and settings.costs is None:
-            weighted = replace(best[1], class_weight="balanced")
-            trial = try_method(find_method(BASELINE), weighted, bench)
-            best = (trial, weighted) if _is_clearly_better(trial, best[0]) else best
-    except KeyboardInterrupt:
-        pass
+    for grid in grids:
+        own: tuple[MethodTrial, Settings] | None = None
+        for candidate in grid:
+            tell("Tuning", done, total, "settings")
+            done += 1
+            trial = try_method(find_method(BASELINE), candidate, bench)
+            if own is None or trial.merit.mean > own[0].merit.mean + 1e-12:
+                own = trial, candidate
+        best = own if best is None or (own is not None and _is_clearly_better(own[0], best[0])) else best
+    if best is not None and settings.class_weight is None and settings.costs is None:
+        weighted = replace(best[1], class_weight="balanced")
+        trial = try_method(find_method(BASELINE), weighted, bench)
+        best = (trial, weighted) if _is_clearly_better(trial, best[0]) else best
     return settings if best is None else best[1]
 
 
