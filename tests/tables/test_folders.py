@@ -115,6 +115,11 @@ def test_a_folder_of_files_that_differ_is_refused_by_name(frame, tmp_path):
     frame[200:400].assign(a="high").to_parquet(folder / "part-001.parquet")
     with pytest.raises(DataError, match=r"part-001.*column 'a' holds text here and numbers in part-000"):
         table_of(open_rows(folder))
+    frame[200:400].to_csv(folder / "part-003.csv", index=False)
+    frame[200:400].to_parquet(folder / "part-001.parquet")
+    with pytest.raises(DataError, match=r"part-003.*holds text here and numbers .* Write all files in one format"):
+        table_of(open_rows(folder))
+    (folder / "part-003.csv").unlink()
     frame[200:400].drop(columns="b").to_parquet(folder / "part-001.parquet")
     with pytest.raises(DataError, match=r"part-001.*no column 'b', which part-000.parquet has"):
         table_of(open_rows(folder))

@@ -300,7 +300,8 @@ def looks_like_numbers(words: Sequence[str]) -> bool:
 
 def _with_minus_first(words: pandas.Series) -> pandas.Series:
     """Write numbers below zero with a minus before them: "(5)", "5-" and those with the sign of typesetters."""
-    words = words.str.replace("−", "-", regex=False)
+    # as objects: Arrow's patterns, which some versions of pandas take for text, know no spaces beyond ASCII
+    words = words.astype(object).str.replace("−", "-", regex=False)
     return words.str.replace(r"^\s*(?:\((.*\d.*)\)|(.*\d\s?)-)\s*$", r"-\1\2", regex=True)
 
 

@@ -85,7 +85,8 @@ def require_kind(file: Path, name: str, kind: str, known: dict[str, tuple[str, P
     expected, first = known.setdefault(name, (kind, file))
     if kind != expected:
         reason = f"column {name!r} holds {kind} here and {expected} in {first.name}"
-        raise fault(file, reason, "Write the column with one type in all files")
+        is_mixed = file.suffix.lower() != first.suffix.lower()  # the cells of a text file are all text
+        raise fault(file, reason, f"Write {'all files in one format' if is_mixed else 'it with one type in all files'}")
 
 
 @dataclass(frozen=True)
