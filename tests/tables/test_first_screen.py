@@ -12,7 +12,7 @@ from rich.console import Console
 from killed_fits import training
 from semisvm import primal
 from semisvm.cli.commands import commands
-from semisvm.cli.screen import show_first
+from semisvm.cli.screen import WIDE, Screen, show_first
 from semisvm.decision import Target, measure
 from semisvm.report import render_page
 from semisvm.tables.first_screen import MOST_WORDS_SHOWN, first_screen
@@ -88,6 +88,15 @@ def test_a_command_to_run_next_is_one_line_in_a_narrow_terminal():
     lines = console.file.getvalue().splitlines()
     assert lines[-1].endswith("semisvm suggest models/spam.skops data/of/march/mails.csv")
     assert max(len(line) for line in lines[:-1] if "\033" not in line) <= 40
+
+
+def test_no_sentence_is_broken_in_a_pipe(capsys):
+    summary = make_summary(*draw(), Target(min_precision=0.999, min_recall=0.999))
+    with click.Context(commands):
+        show_first(Screen().console, summary, "models/spam.skops", "data/of/march/mails.csv")
+    sentences = first_screen(summary).lines[:-1]
+    assert max(map(len, sentences)) > WIDE
+    assert len(capsys.readouterr().out.splitlines()) == len(sentences) + 1
 
 
 def test_a_chance_is_told_in_tens():

@@ -470,6 +470,10 @@ def test_what_looks_like_numbers_is_said_to_and_codes_do_not():
     ):
         words = pd.Series(cells, dtype="str")
         assert remark_on(Column("c", "category"), facts_of(words)) == ""
+    some = pd.Series(["7", "1.234,5", "8", "1.234,5", "2,5", "9,25"], dtype="str")
+    assert remark_on(decide("c", facts_of(some)), facts_of(some)).startswith(
+        "looks like numbers, for example '1.234,5'"
+    )
     for cells in (["10.0.0.1", "10.0.0.7", "10.0.0.1"], ["1.2.24", "1.2.25", "1.2.24"], ["1.2.3", "1.2.10", "1.2.3"]):
         words = pd.Series(cells, dtype="str")
         assert remark_on(decide("c", facts_of(words)), facts_of(words)) == ""

@@ -151,7 +151,7 @@ def show_first(console: Console, summary: FitSummary, model: str, data: str) -> 
     console.print(f"[{style}]{escape(first)}[/]")
     for line in rest:
         # A command to copy stays in one piece: the terminal breaks the line, and not the command.
-        console.print(escape(with_flags(line)), soft_wrap=line.startswith("Next"))
+        console.print(escape(with_flags(line)), soft_wrap=True if line.startswith("Next") else None)
 
 
 def show_columns(console: Console, summary: FitSummary) -> None:

@@ -175,7 +175,7 @@ def _numbers_with_marks(facts: ColumnFacts) -> str:
     """Say that words look like numbers with separators, a currency or a unit; "" where they do not."""
     if facts.kind != TEXT or not looks_like_numbers(facts.sample):
         return ""
-    return f"{LIKE_NUMBERS}, for example {facts.sample[0]!r}"
+    return f"{LIKE_NUMBERS}, for example {next(iter(facts.strays), facts.sample[0])!r}"
 
 
 def _dates_in_two_styles(facts: ColumnFacts) -> str:
