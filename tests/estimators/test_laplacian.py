@@ -12,7 +12,7 @@ from primal import primal_objective, solve_primal
 from semisvm import LaplacianSVC, SupervisedSVC
 from semisvm.estimators import laplacian
 from semisvm.kernels import deformed, kernel_rows, make_formula
-from semisvm.kernels.deformed import graph_laplacian, link_nearest
+from semisvm.kernels.deformed import GraphPenalty, graph_laplacian, link_nearest
 
 TIGHT = {"tol": 1e-9}
 PAPER = {"power": 1, "graph_weights": "connectivity"}
@@ -134,10 +134,11 @@ def test_conjugate_gradients_find_what_the_factors_find(monkeypatch):
     L = graph_laplacian(link_nearest(X, 6, "connectivity"), np.ones(300), is_normalized=True)
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64)
     columns = np.arange(12)
-    direct = deformed.deform(rows, 10.0 * L, columns, budget=10**9, tol=1e-10)
+    penalty = 10.0 * GraphPenalty(L)
+    direct = deformed.deform(rows, penalty, columns, budget=10**9, tol=1e-10)
     assert direct.n_steps == 0
     for budget in (8 * 300 * 300, 1000):  # one matrix fits, none
-        found = deformed.deform(rows, 10.0 * L, columns, budget=budget, tol=1e-10)
+        found = deformed.deform(rows, penalty, columns, budget=budget, tol=1e-10)
         assert 0 < found.n_steps < 200
         assert found.residual <= 1e-10
         np.testing.assert_allclose(found.values, direct.values, atol=1e-9)
@@ -150,14 +151,57 @@ def test_conjugate_gradients_give_way_to_factors_where_these_cost_less(monkeypat
     L = graph_laplacian(link_nearest(X, 6, "connectivity"), np.ones(300), is_normalized=True)
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64)
     for price, is_direct in ((1e-4, False), (10.0, True)):
-        direct = deformed._directly(rows, price * L, np.arange(12))
+        penalty = price * GraphPenalty(L)
+        direct = deformed._directly(rows, penalty.matrix, np.arange(12))
         monkeypatch.setattr(deformed, "FEWEST_COLUMNS", 1)  # eight steps cost as much
-        found = deformed.deform(rows, price * L, np.arange(12), budget=10**9, tol=1e-6)
+        found = deformed.deform(rows, penalty, np.arange(12), budget=10**9, tol=1e-6)
         assert (found.n_steps == 0) == is_direct
         assert found.residual <= 1e-6
         np.testing.assert_allclose(found.values, direct.values, atol=1e-5)
         monkeypatch.setattr(deformed, "FEWEST_COLUMNS", 32)  # three do
-        assert deformed.deform(rows, price * L, np.arange(12), budget=10**9, tol=1e-6).n_steps == 0
+        assert deformed.deform(rows, penalty, np.arange(12), budget=10**9, tol=1e-6).n_steps == 0
+
+
+def test_conjugate_gradients_end_early_where_their_rate_foretells_too_many_steps():
+    X, *_ = few_labels(n=300)
+    L = graph_laplacian(link_nearest(X, 6, "connectivity"), np.ones(300), is_normalized=True)
+    times_K = deformed._Product(kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64), 10**9)
+    needed = deformed._by_conjugate_gradients(times_K, 10.0 * L, np.arange(12), 1e-6, 1000).n_steps
+    for most, n_steps in ((2 * needed, needed), (needed // 2, deformed.STEPS_PER_FORECAST)):
+        found = deformed._by_conjugate_gradients(times_K, 10.0 * L, np.arange(12), 1e-6, most, deformed.FAR_TOO_MANY)
+        assert found.n_steps == n_steps
+
+
+@pytest.mark.parametrize("power", [2, 4])
+@pytest.mark.parametrize("kind", ["normalized", "combinatorial"])
+@pytest.mark.parametrize("price", [0.0, 1.0, 1e4])
+def test_cholesky_factors_find_what_lu_factors_find(power, kind, price, monkeypatch):
+    """Also where rows of any weight are nodes of any mass."""
+    X, *_ = few_labels(n=300)
+    mass = np.random.default_rng(0).uniform(0.5, 3, 300)
+    links = link_nearest(X, 6, "heat")
+    penalty = deformed.graph_penalty(links, mass, is_normalized=kind == "normalized", power=power)
+    root = penalty.root.toarray()
+    np.testing.assert_allclose(root.T @ root, penalty.matrix.toarray(), atol=1e-9)
+    rows = kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64)
+    penalty, columns, by_lu = price * penalty, np.arange(12), []
+    with monkeypatch.context() as patched:
+        patched.setattr(deformed, "_directly", lambda *asked: by_lu.append(asked))
+        found = deformed.deform(rows, penalty, columns, budget=16 * 300**2, tol=1e-6)
+    assert by_lu == []
+    assert (found.n_steps, found.residual) == (int(price == 0), 0.0)
+    direct = deformed._directly(rows, penalty.matrix, columns)
+    K = rows.fetch(np.arange(300)).astype(np.longdouble)
+
+    def residual(Z):
+        """|r|_K, which bounds the error of the values; k(x, x) is 1."""
+        r = np.eye(300, 12) - Z - penalty.matrix.toarray() @ (K @ Z)
+        return float(np.sqrt(np.einsum("ij,ij->j", r, K @ r).max()))
+
+    own, other = residual(found.coefficients), residual(direct.coefficients)
+    assert own <= max(other, 1e-12)
+    np.testing.assert_allclose(found.values, direct.values, rtol=0, atol=own + other + 1e-12)
+    np.testing.assert_allclose(found.values, (K @ found.coefficients).astype(float), rtol=0, atol=1e-12)
 
 
 def test_with_many_rows_the_price_is_chosen_on_a_sample_of_them(monkeypatch):

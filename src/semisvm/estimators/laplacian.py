@@ -23,7 +23,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
@@ -40,8 +39,9 @@ from semisvm.kernels import Formula, KernelRows, kernel_rows
 from semisvm.kernels.deformed import (
     LINK_WEIGHTS,
     Deformed,
+    GraphPenalty,
     deform,
-    graph_laplacian,
+    graph_penalty,
     link_nearest,
     link_nearest_by_kernel,
 )
@@ -231,7 +231,7 @@ class LaplacianSVC(BaseSVC):
         power = 1 if self.power == "auto" else int(self.power)
         powers = AUTO_POWERS if self.power == self.C_intrinsic == "auto" else (power,)
         is_normalized = self.laplacian == "normalized"
-        L = {p: graph_laplacian(links, distinct.weight, is_normalized=is_normalized, power=p) for p in powers}
+        L = {p: graph_penalty(links, distinct.weight, is_normalized=is_normalized, power=p) for p in powers}
         kernel = distinct.kernel_rows(formula)
         tol = max(EXACTER_THAN_TOL * self.tol, FLOAT32_ALLOWS if kernel.dtype == np.float32 else 0.0)
         n_parts = int(connected_components(links)[0])
@@ -244,7 +244,7 @@ class _Graph:
     """The kernel between the distinct rows, powers of the Laplacian by number, and what is told about the graph."""
 
     kernel: KernelRows
-    L: dict[int, sparse.csr_matrix]
+    L: dict[int, GraphPenalty]
     budget: int
     tol: float
     facts: dict[str, Any]

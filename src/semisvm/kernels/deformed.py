@@ -13,9 +13,14 @@ A machine needs it only between its m rows, and its expansion in k~ is an ordina
     (I + penalty K) Z = E        E the columns of the identity, Z of shape (n, m)
 
 the values K~[:, columns] are K Z, and beta on the columns corresponds to the coefficients Z beta in k. So m systems are
-solved and no inverse is computed. There are two ways:
+solved and no inverse is computed. There are three ways:
 
 * directly, by LU factors: 2/3 n^3 operations, two matrices of n^2 float64;
+* directly, by Cholesky factors of S, where a sparse root of the penalty is known (B' B = penalty): 1/3 n^3 operations,
+  one matrix of n^2 float64 beside K;
+
+      Z = E - B' S^-1 B K E        S = I + B K B'
+
 * by conjugate gradients in the inner product <a, b> = a' K b, in which I + penalty K is self-adjoint and at least I:
   one product of K with (n, m) per step, one matrix of n^2, or none if it does not fit and its rows are made again.
   The residual bounds the error: |K~ - found| <= |r|_K sqrt(k(x, x)) at any row x.
@@ -25,7 +30,8 @@ The penalty is the Laplacian of a graph that stands for the manifold: each node 
     W        (n, n)  sparse, symmetric: W_ij > 0 where i is among the nearest nodes of j, or j among those of i
     mass     (n,)    how many rows a node stands for: the sample weights of equal rows, added up
     L        (n, n)  sparse: the penalty h' L h of values h at the nodes
-    L^p              (L M^-1)^(p-1) L, M the masses: the power of the Laplacian of all rows, copies included
+    L^p              (L M^-1)^(p-1) L, M the masses: the power of the Laplacian of all rows, copies included.
+                     Even powers have a root, M^-1/2 L^(p/2).
 
     combinatorial   h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i - h_j)^2
     normalized      h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i / sqrt(d_i) - h_j / sqrt(d_j))^2
@@ -41,14 +47,17 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
+from scipy.linalg import LinAlgError, LinAlgWarning, cho_factor, cho_solve, lu_factor, lu_solve
 from sklearn.neighbors import NearestNeighbors
 
 from semisvm.kernels.rows import KernelRows
 
-# Steps that conjugate gradients often take: if so many products cost more than LU factors, LU factors are used.
+# Steps that conjugate gradients often take: if so many products cost more than factors, factors are used.
 OFTEN_STEPS = 30
 MOST_STEPS = 1000
+# Steps after which those still needed are foretold by the rate so far; where they are so many times those allowed,
+# factors are used at once.
+STEPS_PER_FORECAST, FAR_TOO_MANY = 10, 1.5
 FEWEST_COLUMNS = 32  # a product of K with fewer columns takes as long: it waits for K to be read
 ROWS_PER_FETCH = 512
 LINK_WEIGHTS = ("connectivity", "heat")
@@ -69,20 +78,54 @@ class Deformed:
         return (K + K.T) / 2
 
 
-def deform(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarray, *, budget: int, tol: float) -> Deformed:
+@dataclass(frozen=True)
+class GraphPenalty:
+    """The penalty, and a sparse root of it where one is known; a price multiplies both."""
+
+    matrix: sparse.csr_matrix
+    root: sparse.csr_matrix | None = None
+
+    def __rmul__(self, price: float) -> "GraphPenalty":
+        return GraphPenalty(price * self.matrix, None if self.root is None else np.sqrt(price) * self.root)
+
+
+def deform(kernel: KernelRows, penalty: GraphPenalty, columns: np.ndarray, *, budget: int, tol: float) -> Deformed:
     """Solve for the columns of the deformed kernel.
 
     `budget` is the memory, in bytes, for matrices of n^2 numbers; conjugate gradients must reach the residual `tol`.
     """
-    n = kernel.n_rows
-    if 20 * n * n > budget:  # K in float32 and in float64, and the factors
-        return _by_conjugate_gradients(_Product(kernel, budget), penalty, columns, tol, MOST_STEPS)
-    steps_of_lu = n // (3 * max(len(columns), FEWEST_COLUMNS))  # so many cost as much as LU factors
-    if steps_of_lu > OFTEN_STEPS:
-        found = _by_conjugate_gradients(_Product(kernel, budget), penalty, columns, tol, steps_of_lu)
+    n, L = kernel.n_rows, penalty.matrix
+    has_root = penalty.root is not None
+    # K and the factors; LU factors are made from K in float64.
+    if (kernel.dtype.itemsize + 8 if has_root else 20) * n * n > budget or not L.data.any():
+        return _by_conjugate_gradients(_Product(kernel, budget), L, columns, tol, MOST_STEPS)
+    steps_of_factors = n // ((6 if has_root else 3) * max(len(columns), FEWEST_COLUMNS))  # so many cost as much
+    if steps_of_factors > OFTEN_STEPS:
+        found = _by_conjugate_gradients(_Product(kernel, budget), L, columns, tol, steps_of_factors, FAR_TOO_MANY)
         if found.residual <= tol:
             return found
-    return _directly(kernel, penalty, columns)
+    by_root = None if penalty.root is None else _by_cholesky(kernel, penalty.root, columns)
+    return _directly(kernel, L, columns) if by_root is None else by_root
+
+
+def _by_cholesky(kernel: KernelRows, root: sparse.csr_matrix, columns: np.ndarray) -> Deformed | None:
+    """None where S is not positive definite: the kernel is no inner product."""
+    K, n = _whole_matrix(kernel, kernel.dtype), kernel.n_rows
+    S = np.empty((n, n))
+    parts = [slice(start, start + ROWS_PER_FETCH) for start in range(0, n, ROWS_PER_FETCH)]
+    for part in parts:
+        S[:, part] = root @ K[part].T.astype(np.float64)
+    for part in parts:
+        S[part] = (root @ S[part].T).T
+    S[np.diag_indices_from(S)] += 1
+    try:
+        # In LAPACK's order: nothing is copied.
+        factor = cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return None
+    Z = -(root.T @ cho_solve(factor, root @ K[columns].T.astype(np.float64), check_finite=False))
+    Z[columns, np.arange(len(columns))] += 1
+    return Deformed(Z, np.concatenate([K[part].astype(np.float64) @ Z for part in parts]), 0, 0.0)
 
 
 def _directly(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarray) -> Deformed:
@@ -97,9 +140,17 @@ def _directly(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarra
 
 
 def _by_conjugate_gradients(
-    times_K: "_Product", penalty: sparse.csr_matrix, columns: np.ndarray, tol: float, most_steps: int
+    times_K: "_Product",
+    penalty: sparse.csr_matrix,
+    columns: np.ndarray,
+    tol: float,
+    most_steps: int,
+    too_many: float = np.inf,
 ) -> Deformed:
-    """Conjugate gradients on all columns together; K_x is K times x, kept up to date without a product."""
+    """Conjugate gradients on all columns together; K_x is K times x, kept up to date without a product.
+
+    They end early where `too_many` times the most steps are needed at the present rate.
+    """
     residual = _identity(times_K.n_rows, columns)
     K_residual = times_K(residual)
     Z, KZ = np.zeros_like(residual), np.zeros_like(residual)
@@ -110,6 +161,10 @@ def _by_conjugate_gradients(
         is_unsolved = square > tol**2 * first
         if not is_unsolved.any():
             break
+        if n_steps and n_steps % STEPS_PER_FORECAST == 0:
+            rate = np.log(max(float((first / square)[is_unsolved].min()), 1.0)) / n_steps
+            if -2 * np.log(tol) > rate * too_many * most_steps:
+                break
         image = direction + penalty @ K_direction
         curvature = _columnwise_dots(K_direction, image)
         # A kernel that is not an inner product (sigmoid, a user's own) is noticed here: no step would lead downhill.
@@ -180,6 +235,15 @@ def graph_laplacian(
     for _ in range(power - 1):
         L = L @ per_row @ first
     return sparse.csr_matrix(L)
+
+
+def graph_penalty(links: sparse.csr_matrix, mass: np.ndarray, *, is_normalized: bool, power: int) -> GraphPenalty:
+    """L^power, with the root that even powers have."""
+    L, root = graph_laplacian(links, mass, is_normalized=is_normalized, power=power), None
+    if power % 2 == 0:
+        half = graph_laplacian(links, mass, is_normalized=is_normalized, power=power // 2)
+        root = sparse.csr_matrix(sparse.diags(1 / np.sqrt(mass)) @ half)
+    return GraphPenalty(L, root)
 
 
 def link_nearest(X: Any, n_neighbors: int, weights: str) -> sparse.csr_matrix:
