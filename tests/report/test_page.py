@@ -240,6 +240,17 @@ def test_a_report_is_written_whole_and_never_over_another_without_force(tmp_path
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
+def test_parameters_can_be_named_as_the_reader_knows_them(tmp_path):
+    summary = replace(binary_summary(), notes=("Set `decimal` to ',' to read them as numbers.",))
+    plain = write_page(summary, tmp_path / "plain.html").read_text(encoding="utf-8")
+    said = write_page(
+        summary, tmp_path / "command.html", reword=lambda sentence: sentence.replace("`decimal`", "--decimal")
+    ).read_text(encoding="utf-8")
+    assert "Set `decimal` to" in plain
+    assert "Set --decimal to" in said
+    assert "`decimal`" not in said
+
+
 def test_equal_summaries_make_equal_pages_also_after_a_trip_through_json():
     summary = replace(binary_summary(), comparison=make_comparison(-1))
     assert render_page(summary) == render_page(FitSummary.from_json(summary.to_json()))
