@@ -16,6 +16,7 @@ from semisvm.errors import DataError
 from semisvm.tables.formats import read_libsvm
 from semisvm.tables.read import read_dataset, read_frame
 
+COMPRESSED = gzip.compress(b"a,b\n1,2\n", mtime=0)
 WHOLE = gzip.compress(b"a,b\n" + bytes(range(48, 58)) * 50, mtime=0)
 MALFORMED = [
     # any file
@@ -35,7 +36,7 @@ MALFORMED = [
     ("table", b"a,b\n1,2\n", {}, "the name has no suffix to tell the format"),
     ("t.zip", b"PK", {}, "the suffix '.zip' tells no format. Unpack it, and give the file that is in it"),
     ("t.txt", b"a,b\n1,2\n", {}, "Rename it: .csv if its first line names columns"),
-    ("t.csv", gzip.compress(b"a,b\n1,2\n", mtime=0), {}, "this is a file compressed by gzip, not text. End its name with .gz"),
+    ("t.csv", COMPRESSED, {}, "this is a file compressed by gzip, not text. End its name with .gz"),
     ("t.csv", b"PK\x03\x04\xff", {}, "this is a spreadsheet or a ZIP archive, not text. End its name with .xlsx"),
     ("t.csv", parquet_bytes(a=[1, 2]), {}, "this is a Parquet file, not text. End its name with .parquet"),
     ("t.csv", b"\xd0\xcf\x11\xe0\xa1", {}, "old versions of Excel, not text. Save it as .xlsx or CSV"),
