@@ -124,8 +124,7 @@ class StoredCampaign:
                 f"{path}: another program has saved this campaign meanwhile, and its answers would be lost. Nothing "
                 "was saved here: read the file again, and tell the answers again."
             )
-        write_campaign(self.as_dict(), path)
-        self._kept = _version_of(path)
+        self._kept = path.resolve(), write_campaign(self.as_dict(), path)
         return path
 
     def as_dict(self) -> dict[str, Any]:
@@ -261,11 +260,13 @@ def _version_of(path: Path) -> tuple[Any, ...]:
     return (path.resolve(), hashlib.sha256(path.read_bytes()).digest()) if path.is_file() else ()
 
 
-def write_campaign(content: dict[str, Any], path: Path) -> None:
-    """Write a campaign; the file is complete or stays as it was."""
+def write_campaign(content: dict[str, Any], path: Path) -> bytes:
+    """Write a campaign; the file is complete or stays as it was. Return a digest of what was written."""
     plain = json.loads(json.dumps(content, allow_nan=False))  # as it will be read
+    written = json.dumps(plain | {"sha256": digest_of_content(plain)}).encode()
     with whole_file(path, force=True) as unfinished:
-        unfinished.write_text(json.dumps(plain | {"sha256": digest_of_content(plain)}), encoding="utf-8")
+        unfinished.write_bytes(written)
+    return hashlib.sha256(written).digest()
 
 
 def read_campaign(path: str | Path) -> dict[str, Any]:
