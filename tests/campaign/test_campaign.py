@@ -1,4 +1,4 @@
-"""Campaigns: what people call, and every corner of it."""
+"""Campaigns: what is certified, what it costs, and every corner of it."""
 
 import json
 import math
@@ -8,46 +8,10 @@ import tracemalloc
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from every_estimator import each_case, few_labels
-from semisvm import Campaign, PreferenceSVC, SupervisedSVC, ThresholdClassifier, load, save
+from campaign_pools import TARGETS, measures, pool, run
+from semisvm import Campaign
 from semisvm.campaign.draws import hash_rows
-from semisvm.errors import DataError
-
-TARGETS = [
-    {"min_precision": 0.7},
-    {"min_recall": 0.7},
-    {"min_f": 0.5},
-    {"min_f": 0.5, "beta": 2.0},
-    {"max_cost": 0.3, "costs": (1.0, 1.0)},
-    {"min_precision": 0.5, "min_recall": 0.5},
-]
-
-
-def pool(n=3000, noise=0.5, seed=0):
-    """Scores and true classes: a score above 0 is positive, but for noise."""
-    rng = np.random.default_rng(seed)
-    scores = rng.normal(size=n) - 1
-    return scores, (scores + noise * rng.normal(size=n) > 0).astype(int)
-
-
-def run(campaign, truth, most=300, at_once=10):
-    """Label until certified."""
-    while campaign.n_labels < most and not campaign.verdict().certified:
-        rows = campaign.draw(at_once)
-        if not rows:
-            break
-        campaign.tell(rows, truth[rows])
-    return campaign.verdict()
-
-
-def measures(accepted, truth, beta=1.0):
-    tp, fp, fn = (accepted & (truth == 1)).sum(), (accepted & (truth == 0)).sum(), (~accepted & (truth == 1)).sum()
-    f = (1 + beta**2) * tp / ((1 + beta**2) * tp + beta**2 * fn + fp)
-    return {"precision": tp / (tp + fp), "recall": tp / (tp + fn), "f": f, "cost": (fp + fn) / len(truth)}
 
 
 @pytest.mark.parametrize("claim", ["pool", "new rows"])
@@ -135,6 +99,29 @@ def test_calibration_shows_where_to_look():
     assert abs(prices.table[-1].predicted["precision"] - truth[accepted].mean()) < 0.1
 
 
+def test_a_small_pool_with_few_positives_can_be_certified():
+    """60 of 240 rows are positive and have the highest scores: sets of 88 rows, four perfect records, would not do."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(240) < 60
+    scores = np.where(truth, 2.0, -2.0) + rng.normal(scale=0.5, size=240)
+    known = (np.repeat([2.0, -2.0], 20) + rng.normal(scale=0.5, size=40), np.repeat([1, -1], 20))
+    campaign = Campaign(scores, min_precision=0.9, calibration=known, seed="00ff" * 8)
+    rows = campaign.draw(40)
+    campaign.tell(rows, truth[rows].astype(int).tolist())
+    assert campaign.verdict().certified
+
+
+@pytest.mark.parametrize("asked", [{"min_recall": 0.3}, {"min_f": 0.3}, {"min_f": 0.3, "beta": 2.0}], ids=str)
+def test_the_value_of_a_certified_point_is_that_of_the_rows_once_all_are_labeled(asked):
+    scores, truth = pool(200, noise=0.8, seed=3)
+    campaign = Campaign(scores, thresholds=[0.0], probabilities=np.where(scores > 0, 0.7, 0.1), seed="19", **asked)
+    campaign.tell(range(200), truth)
+    true = measures(scores > 0, truth, asked.get("beta", 1.0))
+    point = campaign.verdict().operating_point
+    found = point.recall.value if "min_recall" in asked else point.f_score.value
+    assert found == pytest.approx(true["recall" if "min_recall" in asked else "f"], abs=0.02)
+
+
 # ---- prices and words ----
 
 
@@ -189,6 +176,26 @@ def test_a_million_rows_are_drawn_and_judged_in_a_second(asked):
     tracemalloc.stop()
     assert max(drawn - began, judged - told) < 1
     assert most < 50e6  # bytes: a few for each row
+
+
+def test_two_targets_are_known_when_both_are():
+    """Where every row is accepted recall is 1 without a label; precision is not known yet."""
+    scores = np.arange(50.0)
+    campaign = Campaign(scores, min_precision=0.5, min_recall=0.9, thresholds=[-1.0], seed="18")
+    assert campaign.verdict().table[0].is_known is None
+    campaign.tell(range(50), np.ones(50, dtype=int))
+    assert campaign.verdict().status == "known"
+
+
+def test_two_targets_take_as_many_labels_as_the_harder_one():
+    scores, _ = pool()
+    options = {"thresholds": [0.0], "probabilities": np.where(scores > 0, 0.9, 0.02)}
+    alone = Campaign(scores, min_recall=0.9, **options).prices()
+    both = Campaign(scores, min_precision=0.6, min_recall=0.9, **options).prices()
+    assert both.fewest == alone.fewest != (0,)
+    assert both.table[0].forecast >= both.fewest[0]
+    everything = Campaign(scores, min_precision=0.1, min_recall=1.0, **options)
+    assert everything.prices().fewest == (math.ceil(0.9 * (scores <= 0).sum()),)
 
 
 # ---- edge cases ----
@@ -412,291 +419,3 @@ def test_seeds_come_from_the_operating_system_and_given_ones_are_marked():
     assert one.draw(20) != other.draw(20)
     assert not one.as_dict()["seed_given"]
     assert Campaign(scores, min_precision=0.9, seed="11").as_dict()["seed_given"]
-
-
-# ---- files ----
-
-
-def test_another_model_is_refused(tmp_path):
-    scores, _ = pool()
-    for claim in ("pool", "new rows"):
-        path = Campaign(scores, min_precision=0.9, claim=claim, seed="12").save(tmp_path / "c")
-        Campaign.load(path, scores + 1e-13)  # rounding is no change
-        for changed in (scores[::-1], scores[:-1], scores + 0.05):
-            with pytest.raises(ValueError, match="the model or the rows have changed"):
-                Campaign.load(path, changed)
-
-
-def test_files_that_are_not_campaigns_are_refused(tmp_path):
-    path = tmp_path / "c"
-    with pytest.raises(ValueError, match="there is no such file"):
-        Campaign.load(path)
-    for text in ("", "{}", "[1]", '{"kind": "other"}'):
-        path.write_text(text)
-        with pytest.raises(ValueError, match="not the file of a campaign"):
-            Campaign.load(path)
-    Campaign(np.arange(9.0), min_precision=0.9).save(path)
-    content = json.loads(path.read_text())
-    path.write_text(json.dumps(content | {"version": 99}))
-    with pytest.raises(ValueError, match="version 99"):
-        Campaign.load(path)
-    content["digests"]["scores"] = "0"
-    path.write_text(json.dumps(content))
-    with pytest.raises(ValueError, match="its digest is wrong"):
-        Campaign.load(path)
-
-
-@pytest.mark.posix
-def test_a_campaign_is_written_as_other_files_are(tmp_path):
-    """A link stays a link, what a killed run left behind is deleted, and a place that can't be written to is named."""
-    campaign = Campaign(np.linspace(0, 1, 50), min_precision=0.8)
-    link, left = tmp_path / "link.campaign", tmp_path / ".real.campaign.999999999.unfinished"
-    link.symlink_to(tmp_path / "real.campaign")
-    left.write_text("half")
-    assert campaign.save(link) == link
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.campaign", "real.campaign"]
-    assert link.is_symlink()
-    with pytest.raises(DataError, match="there is no folder"):
-        campaign.save(tmp_path / "none" / "c.campaign")
-
-
-def test_any_changed_character_of_the_file_is_noticed(tmp_path):
-    """One answer more or less would be another proof; a file of an earlier version has no digest, and is read."""
-    campaign = Campaign(np.linspace(0, 1, 50), min_precision=0.6, seed="00")
-    rows = campaign.draw(5)
-    campaign.tell(rows, [True] * len(rows))
-    path = campaign.save(tmp_path / "c.json")
-    text = path.read_text()
-    assert Campaign.load(path).answers == campaign.answers
-    name_of_digest = range(text.index('"sha256"'), text.index('"sha256"') + 8)  # without it, there is none to compare
-    for number in range(0, len(text), 97):
-        if text[number] in "{}[],: " or number in name_of_digest:
-            continue
-        path.write_text(text[:number] + ("7" if text[number] != "7" else "8") + text[number + 1 :])
-        with pytest.raises(ValueError, match=r"digest is wrong|not the file of a campaign|version"):
-            Campaign.load(path)
-    content = json.loads(text)
-    del content["sha256"]
-    path.write_text(json.dumps(content))
-    assert Campaign.load(path).answers == campaign.answers
-    del content["plan"]["thresholds"]
-    path.write_text(json.dumps(content))
-    with pytest.raises(ValueError, match="damaged"):
-        Campaign.load(path)
-
-
-# ---- ledger ----
-
-
-def test_the_risks_of_campaigns_add_up(tmp_path):
-    scores, truth = pool()
-    first = Campaign(scores, min_precision=0.9)
-    second = Campaign(scores, min_recall=0.8, confidence=0.95, after=[first])
-    third = Campaign(scores, min_precision=0.7, after=[*second.ledger, first])  # each is counted once
-    assert [entry["campaign"] for entry in third.ledger] == [1, 2, 3]
-    assert third.total_risk == pytest.approx(0.25)
-    reason = run(third, truth).reason
-    assert "This is campaign 3: the chance that any of the 3 is wrong is at most 25%." in reason
-    assert Campaign.load(third.save(tmp_path / "c")).total_risk == third.total_risk
-
-
-def test_the_ledger_is_kept_on_the_model():
-    X, y, _ = few_labels()
-    model = SupervisedSVC().fit(X, y)
-    model.campaign(X, min_precision=0.9)
-    second = model.campaign(X, min_precision=0.8)
-    assert len(second.ledger) == len(model.campaigns_) == 2
-    assert model.fit(X, y).campaign(X, min_precision=0.8).total_risk == pytest.approx(0.3)
-
-
-# ---- models ----
-
-
-@each_case()
-def test_every_estimator_has_campaigns_and_takes_a_certified_threshold(case):
-    X, y, truth = few_labels(n=200, n_labeled=40)
-    model = case.make().fit(X, y)
-    before = model.predict(X)
-    pool_rows = X[y == -1]
-    campaign = model.campaign(pool_rows, min_precision=0.6, seed="13")
-    verdict = run(campaign, truth[y == -1], most=160, at_once=40)
-    assert verdict.certified
-    certified = model.with_threshold(verdict.operating_point)
-    accepted = certified.predict(pool_rows) == 1
-    assert accepted.sum() == verdict.operating_point.sampling.n_accepted
-    assert truth[y == -1][accepted].mean() >= 0.6
-    assert certified.operating_point_ is verdict.operating_point
-    assert_array_equal(model.predict(X), before)  # the model itself stays
-
-
-@pytest.mark.parametrize("model", [LogisticRegression(), RandomForestClassifier(20, random_state=0)])
-def test_campaigns_of_scikit_learn_classifiers(model):
-    X, y, truth = few_labels(n=400, n_labeled=60)
-    labeled = y != -1
-    model.fit(X[labeled], y[labeled])
-    campaign = Campaign.for_model(model, X[~labeled], training=(X[labeled], y[labeled]), min_precision=0.6, seed="14")
-    verdict = run(campaign, truth[~labeled])
-    assert verdict.certified
-    certified = ThresholdClassifier.around(model, verdict.operating_point)
-    assert (certified.predict(X[~labeled]) == 1).sum() == verdict.operating_point.sampling.n_accepted
-
-
-def test_one_class_of_several():
-    X, y, truth = few_labels(3, n=400, n_labeled=60)
-    names = np.array(["ham", "offer", "spam"], dtype=object)
-    model = SupervisedSVC(unlabeled="").fit(X, np.where(y == -1, "", names[y]))
-    with pytest.raises(ValueError, match="say which one"):
-        model.campaign(X, min_precision=0.9)
-    with pytest.raises(ValueError, match="'eggs' is not a class"):
-        model.campaign(X, min_precision=0.9, pos_label="eggs")
-    campaign = model.campaign(X, pos_label="offer", min_precision=0.7, seed="15")
-    verdict = run(campaign, names[truth])
-    assert verdict.certified
-    predicted = model.with_threshold(verdict.operating_point, pos_label="offer").predict(X)
-    assert (predicted == "offer").sum() == verdict.operating_point.sampling.n_accepted
-    assert (truth[predicted == "offer"] == 1).mean() >= 0.7
-
-
-def test_the_first_of_two_classes_may_be_the_positive_one():
-    X, y, truth = few_labels(n=400, n_labeled=60)
-    model = SupervisedSVC().fit(X, y)
-    verdict = run(model.campaign(X, pos_label=0, min_precision=0.7, seed="16"), truth)
-    certified = model.with_threshold(verdict.operating_point, pos_label=0)
-    accepted = certified.predict(X) == 0
-    assert accepted.sum() == verdict.operating_point.sampling.n_accepted
-    assert (truth[accepted] == 0).mean() >= 0.7
-
-
-def test_a_model_without_scores_is_refused():
-    class Mute:
-        classes_ = np.array([0, 1])
-
-    with pytest.raises(TypeError, match="neither decision_function nor predict_proba"):
-        Campaign.for_model(Mute(), [[0.0]], min_precision=0.9)
-
-
-def test_a_point_that_missed_its_target_gives_no_threshold():
-    from semisvm.decision import choose
-
-    X, y, _ = few_labels()
-    model = SupervisedSVC().fit(X, y)
-    point = choose([2.0, 1.0, 0.0], [-1, 1, -1], min_precision=0.9)
-    with pytest.raises(ValueError, match="missed its target"):
-        model.with_threshold(point)
-
-
-@parametrize_with_checks([ThresholdClassifier(LogisticRegression())])
-def test_threshold_classifier_keeps_scikit_learns_contract(estimator, check):
-    check(estimator)
-
-
-def test_a_certified_model_can_be_saved(tmp_path):
-    scores, truth = pool(200)
-    X = scores[:, None]
-    model = SupervisedSVC(C=100).fit(X[:60], truth[:60])
-    verdict = run(model.campaign(X[60:], min_precision=0.5, seed="17"), truth[60:])
-    certified = model.with_threshold(verdict.operating_point)
-    loaded = load(save(certified, tmp_path / "m.skops"))
-    assert_array_equal(loaded.predict(X), certified.predict(X))
-    assert loaded.operating_point_.as_dict() == certified.operating_point_.as_dict()
-    assert certified.fit(X, truth).operating_point_ is None  # fitted again, nothing is promised
-
-
-def test_a_small_pool_with_few_positives_can_be_certified():
-    """60 of 240 rows are positive and have the highest scores: sets of 88 rows, four perfect records, would not do."""
-    rng = np.random.default_rng(0)
-    truth = np.arange(240) < 60
-    scores = np.where(truth, 2.0, -2.0) + rng.normal(scale=0.5, size=240)
-    known = (np.repeat([2.0, -2.0], 20) + rng.normal(scale=0.5, size=40), np.repeat([1, -1], 20))
-    campaign = Campaign(scores, min_precision=0.9, calibration=known, seed="00ff" * 8)
-    rows = campaign.draw(40)
-    campaign.tell(rows, truth[rows].astype(int).tolist())
-    assert campaign.verdict().certified
-
-
-def test_two_targets_are_known_when_both_are():
-    """Where every row is accepted recall is 1 without a label; precision is not known yet."""
-    scores = np.arange(50.0)
-    campaign = Campaign(scores, min_precision=0.5, min_recall=0.9, thresholds=[-1.0], seed="18")
-    assert campaign.verdict().table[0].is_known is None
-    campaign.tell(range(50), np.ones(50, dtype=int))
-    assert campaign.verdict().status == "known"
-
-
-def test_two_targets_take_as_many_labels_as_the_harder_one():
-    scores, _ = pool()
-    options = {"thresholds": [0.0], "probabilities": np.where(scores > 0, 0.9, 0.02)}
-    alone = Campaign(scores, min_recall=0.9, **options).prices()
-    both = Campaign(scores, min_precision=0.6, min_recall=0.9, **options).prices()
-    assert both.fewest == alone.fewest != (0,)
-    assert both.table[0].forecast >= both.fewest[0]
-    everything = Campaign(scores, min_precision=0.1, min_recall=1.0, **options)
-    assert everything.prices().fewest == (math.ceil(0.9 * (scores <= 0).sum()),)
-
-
-@pytest.mark.parametrize("asked", [{"min_recall": 0.3}, {"min_f": 0.3}, {"min_f": 0.3, "beta": 2.0}], ids=str)
-def test_the_value_of_a_certified_point_is_that_of_the_rows_once_all_are_labeled(asked):
-    scores, truth = pool(200, noise=0.8, seed=3)
-    campaign = Campaign(scores, thresholds=[0.0], probabilities=np.where(scores > 0, 0.7, 0.1), seed="19", **asked)
-    campaign.tell(range(200), truth)
-    true = measures(scores > 0, truth, asked.get("beta", 1.0))
-    point = campaign.verdict().operating_point
-    found = point.recall.value if "min_recall" in asked else point.f_score.value
-    assert found == pytest.approx(true["recall" if "min_recall" in asked else "f"], abs=0.02)
-
-
-def test_answers_of_a_campaign_without_a_model_come_back_from_its_file(tmp_path):
-    scores, truth = pool(300)
-    campaign = Campaign(scores, min_precision=0.7, seed="1a")
-    rows = campaign.draw(10)
-    campaign.tell(rows, truth[rows])
-    campaign.save(tmp_path / "c.json")
-    assert Campaign.load(tmp_path / "c.json").labels == campaign.labels == dict(zip(rows, truth[rows], strict=True))
-
-
-@pytest.mark.parametrize("pos_label", [0, 1])
-def test_a_row_exactly_at_the_threshold_is_not_accepted(pos_label):
-    X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
-    model = ThresholdClassifier(LogisticRegression(), threshold=0.0, pos_label=pos_label).fit(X, [0, 0, 1, 1])
-    model.estimator_.coef_[:], model.estimator_.intercept_[:] = 1.0, 0.0
-    assert model.decision_function([[0.0]]) == [0.0]
-    assert model.predict([[0.0]]) == [1 - pos_label]
-
-
-def test_what_a_preference_svc_knows_of_its_scores_shows_where_to_look():
-    X, y, _ = few_labels(n=600, n_labeled=120)
-    model = PreferenceSVC(min_precision=0.8, random_state=0).fit(X, y)
-    rest = X[y == -1]
-    own = (model.calibration_scores_[1] - model.threshold_[0], model.calibration_sign_[1])
-    campaign, told = (
-        model.campaign(rest, min_precision=0.8, seed="1b", **known) for known in ({}, {"calibration": own})
-    )
-    blind = Campaign(model.decision_function(rest), min_precision=0.8, seed="1b")
-    assert campaign.prices().as_dict() == told.prices().as_dict() != blind.prices().as_dict()
-
-
-def test_two_programs_do_not_overwrite_each_others_answers(tmp_path):
-    path = Campaign(np.arange(40.0), min_precision=0.9).save(tmp_path / "c.campaign")
-    one, other = Campaign.load(path), Campaign.load(path)
-    one.tell(one.draw(1), [1])
-    one.save(path)
-    other.tell(other.draw(2)[1:], [1])
-    with pytest.raises(ValueError, match=r"c\.campaign: another program has saved this campaign meanwhile"):
-        other.save(path)
-    assert Campaign.load(path).answers == one.answers
-    other.save(tmp_path / "another.campaign")
-    one.tell(one.draw(1), [1])
-    one.save(path)
-    path.unlink()
-    one.save(path)  # nothing would be lost
-    assert Campaign.load(path).n_labels == 2
-
-
-def test_a_file_that_was_copied_back_is_no_reason_to_refuse_answers(tmp_path):
-    campaign = Campaign(np.arange(40.0), min_precision=0.9)
-    path = campaign.save(tmp_path / "c.campaign")
-    (tmp_path / "copy").write_bytes(path.read_bytes())  # as a backup, or a drive that is synchronized
-    (tmp_path / "copy").replace(path)
-    campaign.tell(campaign.draw(1), [1])
-    campaign.save(path)
-    assert Campaign.load(path).n_labels == 1

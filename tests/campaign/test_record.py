@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from campaign_pools import pool
 from report_summaries import binary_summary
 from semisvm import Campaign
 from semisvm.campaign import claim_in_words, first_price, summarize_campaign
@@ -17,14 +18,8 @@ from semisvm.report import CampaignDisplay
 from semisvm.tables.summary import FitSummary
 
 
-def pool(n=2000, noise=0.5, seed=0):
-    rng = np.random.default_rng(seed)
-    scores = rng.normal(size=n) - 1
-    return scores, (scores + noise * rng.normal(size=n) > 0).astype(int)
-
-
 def labeled(n, **asked):
-    scores, truth = pool()
+    scores, truth = pool(2000)
     campaign = Campaign(scores, seed="01", **asked)
     while campaign.n_labels < n and (rows := campaign.draw(min(7, n - campaign.n_labels))):
         campaign.tell(rows, truth[rows])
@@ -114,7 +109,7 @@ def test_one_label_is_not_labels_and_the_table_says_what_a_dash_means():
 
 
 def test_the_price_is_forecast_from_the_training_labels():
-    scores, truth = pool()
+    scores, truth = pool(2000)
     own = (scores[:200], np.where(truth[:200] == 1, 1, -1))
     n = first_price(scores[200:], own, Target(min_precision=0.8))
     assert 14 <= n <= 40
