@@ -114,6 +114,31 @@ def test_a_damaged_checkpoint_is_refused_with_a_sentence(tmp_path):
         fit_model(rows, Settings(), method="supervised", checkpoint=folder, resume=True)
 
 
+@pytest.mark.parametrize("n_deleted", range(4))
+def test_a_checkpoint_that_was_cut_off_while_it_was_deleted_can_be_resumed(tmp_path, monkeypatch, n_deleted):
+    folder, unlink, left = tmp_path / "c", Path.unlink, n_deleted
+    done = open_checkpoint(folder, "digest", resume=True)
+    for number in (1, 2):
+        (folder / f"solve-{number:06d}.npz").touch()
+
+    def cut_off(path, missing_ok=False):
+        nonlocal left
+        if left == 0:
+            raise KeyboardInterrupt
+        left -= 1
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        done.remove()
+    monkeypatch.undo()
+    assert (folder / "fit.json").exists()
+    kept = ["solve-000001.npz", "solve-000002.npz"][: max(0, 2 - n_deleted)]  # the first ones
+    assert sorted(path.name for path in folder.glob("solve-*")) == kept
+    open_checkpoint(folder, "digest", resume=True).remove()
+    assert not folder.exists()
+
+
 def test_an_empty_folder_is_where_a_resumed_fit_begins(tmp_path):
     fitted = fit_model(training(200), Settings(), method="supervised", checkpoint=tmp_path / "new", resume=True)
     assert fitted.checkpoint.n_recalled == 0

@@ -87,8 +87,8 @@ class Checkpoint:
             self._delete_rows_of_dead_kernels()
 
     def remove(self) -> None:
-        """Delete the stored solves: the model is saved."""
-        for path in self.folder.iterdir():
+        """Delete the stored solves, the last one first and the manifest after them: killed here, a fit can resume."""
+        for path in sorted(self.folder.iterdir(), reverse=True):
             if path.name in (CHECKPOINT_MANIFEST, CHECKPOINT_LOCK) or path.suffix in (".npz", UNFINISHED):
                 path.unlink(missing_ok=True)
         if self._unlock is not None:
