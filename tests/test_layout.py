@@ -8,7 +8,7 @@ from hatchling.builders.wheel import WheelBuilder
 
 from source_files import PACKAGE, REPOSITORY, place, source_files, tree_of
 
-MOST_FILES = 163
+MOST_FILES = 164
 MOST_LINES = 330
 
 

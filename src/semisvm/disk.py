@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from semisvm.errors import DataError, fault, suggest
 
@@ -93,6 +93,32 @@ def open_stream(path: Path) -> IO[bytes]:
     """Open a file for reading bytes, decompressed on the way; errors are those of the operating system."""
     module = COMPRESSIONS.get(path.suffix.lower())
     return open(path, "rb") if module is None else import_module(module).open(path, "rb")
+
+
+@contextlib.contextmanager
+def opened_for_arrow(path: Path) -> Iterator[Any]:
+    """Open a file that Arrow is to read, decompressed on the way.
+
+    Arrow reads ahead, in threads of its own. One that is inside of a Python stream when the interpreter ends takes the
+    process down, so Arrow opens the file itself where it can; its last reader closes it.
+    """
+    import pyarrow
+
+    codec: Any = COMPRESSIONS.get(path.suffix.lower())
+    if not is_name_for_arrow(path) or codec == "lzma":
+        with contextlib.closing(open_stream(path)) as stream:
+            yield stream
+    else:
+        file = pyarrow.OSFile(os.fspath(path), "rb")
+        yield file if codec is None else pyarrow.CompressedInputStream(file, codec)
+
+
+def is_name_for_arrow(path: Path) -> bool:
+    """Whether Arrow itself can open a file of this name: it must be UTF-8."""
+    try:
+        return bool(os.fsencode(path).decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def read_bytes(path: str | Path) -> bytes:

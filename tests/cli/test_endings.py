@@ -167,7 +167,7 @@ def test_a_signal_at_any_time_ends_without_a_traceback(tmp_path, number, wait):
         _, err = done.communicate(timeout=60)
     assert "Traceback" not in err
     assert "Exception ignored" not in err
-    assert done.returncode in (0, 130)
+    assert done.returncode in (0, 130), err
 
 
 @pytest.mark.posix

@@ -17,8 +17,9 @@ from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from semisvm.kernels import threads
+from semisvm.kernels.compiler import jit
 from semisvm.kernels.intrinsics import next_piece
-from semisvm.kernels.threads import Team, for_each, jit, n_threads, new_counter, one_blas_thread, team
+from semisvm.kernels.threads import Team, for_each, n_threads, new_counter, one_blas_thread, team
 
 
 @jit

@@ -7,6 +7,7 @@ import lzma
 import subprocess
 import sys
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from scipy.sparse import random as random_sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from files import npz_bytes, parquet_bytes, write
+from semisvm.disk import opened_for_arrow
 from semisvm.errors import DataError
 from semisvm.tables.formats import read_libsvm
 from semisvm.tables.read import open_rows, read_dataset, read_frame
@@ -50,6 +52,25 @@ def test_delimited_text_is_read_as_pandas_reads_it(tmp_path, frame, suffix, deli
     assert_array_equal(table.y, theirs["kind"].to_numpy())
     assert table.feature_names == ("a", "b", "c", "d")
     assert (table.name, table.target_name) == (path.name, "kind")
+
+
+@pytest.mark.parametrize(("name", "is_own"), [
+    ("t.csv", True), ("t.csv.gz", True), ("t.csv.BZ2", True), ("t.csv.xz", False), ("caf\udce9.csv", False),
+])  # fmt: skip
+def test_arrow_opens_files_itself_where_it_can(tmp_path, name, is_own):
+    """Its threads read ahead: in a Python stream they would abort the process if Python ended meanwhile."""
+    content = COMPRESS[Path(name).suffix.lower().replace(".csv", "")](b"a,b\n1,2\n")
+    path = tmp_path / name
+    path.write_bytes(content)
+    with opened_for_arrow(path) as stream:
+        assert isinstance(stream, pyarrow.NativeFile) == is_own
+        assert stream.read() == b"a,b\n1,2\n"
+
+
+def test_members_of_one_compressed_file_are_read_one_after_the_other(tmp_path):
+    for ending, compress in COMPRESS.items():
+        path = write(tmp_path, "t.csv" + ending, compress(b"a,y\n1,no\n") + compress(b"2,yes\n"))
+        assert_array_equal(read_dataset(path, target="y").y, ["no", "yes"])
 
 
 @pytest.mark.parametrize("ending", COMPRESS)

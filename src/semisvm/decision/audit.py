@@ -49,7 +49,8 @@ from semisvm.decision.choose import choose_for, measure
 from semisvm.decision.counts import Counts
 from semisvm.decision.operating_point import EvidenceLevel, OperatingPoint
 from semisvm.decision.target import Target
-from semisvm.kernels.threads import for_each, jit_late
+from semisvm.kernels.compiler import jit_late
+from semisvm.kernels.threads import for_each
 
 SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED = "supervised", "supervised + threshold", "with unlabeled"
 RANKING, ACCURACY, COST = "ranking", "balanced accuracy", "cost"

@@ -19,8 +19,8 @@ Kernel rows are given by their numbers, because a slice of an array is much to c
 import numpy as np
 from numpy import float32
 
+from semisvm.kernels.compiler import jit, jit_part
 from semisvm.kernels.intrinsics import bits_of, float_of_key, key_of_float, larger, smaller
-from semisvm.kernels.threads import jit, jit_part
 
 RISE, FALL = 1, 2
 PASS_BLOCK = 256  # gradient entries per block

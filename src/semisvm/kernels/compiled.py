@@ -13,9 +13,9 @@ from numba import types
 from numba.extending import overload
 from numpy import float32
 
+from semisvm.kernels.compiler import jit, jit_part
 from semisvm.kernels.formula import DOT_FORMULAS
 from semisvm.kernels.intrinsics import PANEL_WIDTH, bits_of, larger, next_piece, provide, smaller
-from semisvm.kernels.threads import jit, jit_part
 
 SCANNED_ROWS = 256  # rows per piece of a pass over the data
 LARGE_PAGE = 1 << 21  # bytes that the system may provide at once where memory is written for the first time

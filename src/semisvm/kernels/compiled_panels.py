@@ -39,6 +39,7 @@ z of the panel are stored as z - 128, where nothing is too, and a sum begins wit
 import numpy as np
 
 from semisvm.kernels.compiled import SCANNED_ROWS, add_stored, finish_dots, provide_rows
+from semisvm.kernels.compiler import jit, jit_part
 from semisvm.kernels.intrinsics import (
     LOWER_BY_128,
     PANEL_WIDTH,
@@ -50,7 +51,6 @@ from semisvm.kernels.intrinsics import (
     smaller,
     sum_terms,
 )
-from semisvm.kernels.threads import jit, jit_part
 
 GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
 WORTH_FILLING = 8  # from one number in so many on, setting a whole panel to 0 is faster than its numbers one by one

@@ -1,8 +1,4 @@
-"""How compiled functions are run: the compiler, and the team of threads that serves every parallel part of the library.
-
-Importing Numba takes as long as importing scikit-learn. Only modules of compiled functions call `jit`, and they are
-imported inside the functions that need them, so that ``import semisvm`` stays light. `jit_late` compiles in modules
-that hold more than that.
+"""The team of threads that serves every parallel part of the library.
 
 Compiled functions release the interpreter lock, so plain threads are enough. (Numba's own parallel loops are not used:
 its work queue aborts the process if two Python threads enter it, and OpenMP does not survive a fork.) The threads of
@@ -18,9 +14,9 @@ function, which takes pieces of the work from a counter until none is left.
             ...
             piece = next_piece(counter)
 
-`next_piece` is in `kernels.intrinsics`. Whoever finds the team busy, another thread that solves or a region inside a
-region, does all pieces itself. The caller waits only for threads that have begun: on a busy machine a region ends when
-its work is done, not when the last thread has woken up.
+`jit` is in `kernels.compiler`, `next_piece` in `kernels.intrinsics`. Whoever finds the team busy, another thread that
+solves or a region inside a region, does all pieces itself. The caller waits only for threads that have begun: on a busy
+machine a region ends when its work is done, not when the last thread has woken up.
 
 What a region computes must not depend on which thread takes which piece, so that results are the same to the last bit
 for any number of threads.
@@ -39,48 +35,7 @@ from joblib import cpu_count
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
-# Infinite bounds are legitimate here, so "ninf" is not in the list. NaN never enters a solver.
-FAST_MATH = {"nnan", "nsz", "arcp", "contract", "reassoc"}
-# Numba's names for: references to arrays are not counted, and only Python and compiled functions call. Less to compile.
-COMPILED: dict[str, Any] = {
-    "nogil": True, "fastmath": FAST_MATH, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True,
-}  # fmt: skip
 SECONDS_BETWEEN_LOOKS = 0.05  # while waiting: a lost wake-up must not stop the caller for ever
-
-
-def jit(function: Callable[..., Any], **more: Any) -> Any:
-    """Compile a function on its first call, without the interpreter lock, and keep the machine code on disk.
-
-    It must not allocate arrays: what it needs is given to it.
-    """
-    from numba import njit
-
-    options = COMPILED | more
-    try:
-        return njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder is writable: compile again in each process
-        return njit(**options)(function)
-
-
-def jit_part(function: Callable[..., Any]) -> Any:
-    """Compile a function that only compiled functions call: it becomes part of their machine code."""
-    from numba import njit
-
-    return njit(**(COMPILED | {"no_cpython_wrapper": True}))(function)
-
-
-class jit_late:
-    """Like `jit`, made when it is called, for modules that are used without it too; it may allocate if `_nrt`."""
-
-    def __init__(self, function: Callable[..., Any], **more: Any):
-        self.function, self.options = function, {"_nrt": True} | more
-
-    def __call__(self, *arguments: Any) -> Any:
-        names = self.function.__globals__
-        for name, one in list(names.items()):  # all of them, because they call each other
-            if isinstance(one, jit_late):
-                names[name] = jit(one.function, **one.options)
-        return names[self.function.__name__](*arguments)
 
 
 def n_threads() -> int:

@@ -11,7 +11,7 @@ The smoothed loss itself is alpha s - conjugate.
 
 import numpy as np
 
-from semisvm.kernels.threads import jit
+from semisvm.kernels.compiler import jit
 
 # Places in the vector of scalars
 LOSS, SMOOTH, TOTAL, CONJUGATE, N_CURVED, N_SCALARS = 0, 1, 2, 4, 6, 7

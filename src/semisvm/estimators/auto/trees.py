@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.kernels.threads import jit_late
+from semisvm.kernels.compiler import jit_late
 
 N_LEAF_TREES, LEAF_DEPTH = 200, 7
 FEW_WALKS = 100_000  # from a root to a leaf: NumPy takes them before compiled code is loaded
