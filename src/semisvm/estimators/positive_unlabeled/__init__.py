@@ -125,7 +125,7 @@ class PositiveUnlabeledSVC(BaseSVC):
     References
     ----------
     .. [1] B. Liu, Y. Dai, X. Li, W. S. Lee and P. S. Yu, "Building text classifiers using positive and unlabeled
-       examples", ICDM 2003.
+       examples", ICDM 2003. :doi:`10.1109/ICDM.2003.1250918`
     .. [2] M. C. du Plessis, G. Niu and M. Sugiyama, "Convex formulation for learning from positive and unlabeled data",
        ICML 2015.
 
