@@ -189,11 +189,9 @@ class LaplacianSVC(BaseSVC):
         self.graph_weights = graph_weights
         self.laplacian = laplacian
 
-    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        return arrange_by_content(whole, rows)
-
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
+        rows, problem = arrange_by_content(problem.with_auto_scheme("ovr"))
+        formula = problem.formula()
         is_labeled = problem.labels.is_labeled
         labeled = problem.select(is_labeled)
         codes, weight = labeled.labels.codes, labeled.weight
@@ -223,7 +221,7 @@ class LaplacianSVC(BaseSVC):
                 labeler.end(Status.STOPPED)
         fits = labeler.fits([record, *labeler.records()])
         fits = [_over_all_rows(fit, found, column, nodes, problem.weight) for fit in fits]
-        return MethodFit(fits, formula, labeler.scheme, warnings=graph.warnings(deformed))
+        return MethodFit(fits, formula, labeler.scheme, rows=rows, warnings=graph.warnings(deformed))
 
     def _make_graph(self, distinct: TrainingProblem, formula: Formula) -> _Graph:
         link = link_nearest_by_kernel if distinct.kernel.is_precomputed else link_nearest
