@@ -196,11 +196,9 @@ class LaplacianSVC(BaseSVC):
         self.graph_weights = graph_weights
         self.laplacian = laplacian
 
-    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        return arrange_by_content(whole, rows)
-
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
+        rows, problem = arrange_by_content(problem.with_auto_scheme("ovr"))
+        formula = problem.formula()
         labeled = problem.select(problem.labels.is_labeled)
         codes = labeled.labels.codes
         with problem.progress.whole_fit("Laplacian SVM") as watch:
@@ -222,7 +220,7 @@ class LaplacianSVC(BaseSVC):
                 labeler.end(ended_by)
         fits = labeler.fits([record, *labeler.records()])
         fits = [_over_all_rows(fit, found, column, nodes, problem.weight) for fit in fits]
-        return MethodFit(fits, formula, labeler.scheme, warnings=graph.warnings(deformed))
+        return MethodFit(fits, formula, labeler.scheme, rows=rows, warnings=graph.warnings(deformed))
 
     def _penalized(self, graph, distinct, formula, labeled, columns, column) -> Iterator[_Penalized]:
         """Kernels over all nodes, each better than the one before; the last is the one that was asked for."""

@@ -37,7 +37,7 @@ from semisvm.tables.partition_encoder import blank_encoder, count_file, make_enc
 from semisvm.tables.partition_rows import Here, OnCluster, Pool, RowCoder
 from semisvm.tables.read import open_rows
 from semisvm.tables.read_training import check_request, columns_of_ways, printable_name, settle_features
-from semisvm.tables.training import WAYS, FolderTraining, read_ways, say_chosen
+from semisvm.tables.training import WAYS, FolderTraining, read_ways, say_blank, say_chosen
 
 MOST_LABELED_KEPT = 20_000
 MOST_UNLABELED_KEPT = 10_000
@@ -81,6 +81,9 @@ def read_folder(
     sizes = MOST_LABELED_KEPT, MOST_UNLABELED_KEPT
     plan = SurveyPlan(target, unlabeled, looked_at, files[0], decimal, *sizes, tuple(may_say))
     found: Survey = workers.gather(survey_file, files, plan, tell=tell, what="Looking through the files")
+    files = [file for file, (_, n_rows) in zip(files, found.files, strict=True) if n_rows]
+    if not files:
+        raise fault(path, "none of its rows has a label or a feature", "Give a folder with rows")
     same = one_spelling(found.labels, path, target, spelling)
     labels = Counter({"": found.unlabeled.n})
     for text, n in found.labels.items():
@@ -110,9 +113,10 @@ def read_folder(
     X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
     spans = spans_around_medians(X, drawn_rows["weight"].to_numpy())
     what = "Learning how to encode the columns"
-    counts = workers.gather(count_file, files, columns, spans, tell=tell, what=what)
+    counts = workers.gather(count_file, files, columns, spans, found.blank, tell=tell, what=what)
     if (narrowed := counts.narrowed(spans)) is not None:  # a column has values, and none of them is in the sample
-        spans, counts = narrowed, workers.gather(count_file, files, columns, narrowed, tell=tell, what=what)
+        spans = narrowed
+        counts = workers.gather(count_file, files, columns, spans, found.blank, tell=tell, what=what)
     medians = counts.medians(spans)
     if len(frame) == found.n_rows:
         medians = np.array([np.nanmedian(x) if (~np.isnan(x)).any() else np.nan for x in X.T])
@@ -122,11 +126,12 @@ def read_folder(
             f"The rows of {counted(found.n_without_target, 'file')} without a column {target!r} count as unlabeled."
         )
     heights = dict(found.files)
-    coder = RowCoder(encoder, classes, target, unlabeled, same)
+    coder = RowCoder(encoder, classes, target, unlabeled, same, found.blank)
     codes = classes.codes_of(texts)
     if at_random is not None:
         n_chosen, n_seen = int(((codes >= 0) & ~at_random).sum()), int((codes >= 0).sum())
         about["notes"] = say_chosen(n_chosen, n_seen, found.labeled.n) + about["notes"]
+    about["notes"] = say_blank(sum(map(len, found.blank.values()))) + about["notes"]
     del labels[""]
     of_counts = classes.codes_of(list(labels))
     return FolderTraining(
