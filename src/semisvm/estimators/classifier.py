@@ -19,7 +19,7 @@ from semisvm.errors import UndefinedError
 from semisvm.kernels import Formula
 from semisvm.kernels.threads import for_each
 from semisvm.labels import Labels
-from semisvm.matrices import PickedRows, is_plain_float, is_sparse_matrix, stored_numbers
+from semisvm.matrices import PickedRows, is_plain_float, is_sparse_matrix, refuse_words, stored_numbers
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
 from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
@@ -51,7 +51,11 @@ def measured(estimator: Any, X: Any, **how: Any) -> tuple[Any, float | None]:
             checked = validate_data(estimator, X, ensure_all_finite=False, **how)
             if np.isfinite(largest := largest_magnitude(checked)):  # otherwise scikit-learn says what is wrong
                 return checked, largest
-        return validate_data(estimator, X, **how), None
+        try:
+            return validate_data(estimator, X, **how), None
+        except (TypeError, ValueError):
+            refuse_words(type(estimator).__name__, X, is_fit=how.get("reset", True))
+            raise
 
 
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray:
