@@ -10,11 +10,11 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from types import FrameType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -93,6 +93,7 @@ SECONDS_BETWEEN_LINES = 1.0
 SECONDS_TO_INSIST = 1.0  # two Ctrl-C within this time mean: end everything
 NO_LOOPS = ("base", "callback", "compose", "pipeline", "utils")  # parts of scikit-learn that fit an estimator once
 OWN_LOOPS = ("semisvm.model_selection", "semisvm.estimators.preference.classifier")
+Step = TypeVar("Step")
 _interrupted_at = -math.inf  # when Ctrl-C last ended a fit of this process
 
 
@@ -164,6 +165,24 @@ class Progress:
         yield watch
         if context is not None:
             watch.was_stopped = bool(context.call_on_fit_task_end(estimator=self.estimator))
+
+
+def last_in_time(steps: Iterable[Step]) -> tuple[Step | None, Status | None]:
+    """The last of the steps, each of which is a result; and what ended them early: a TimeoutError, or Ctrl-C.
+
+    Ctrl-C is raised where there is no result to keep.
+    """
+    last = None
+    try:
+        for step in steps:
+            last = step
+    except TimeoutError:
+        return last, Status.TIME_LIMIT
+    except KeyboardInterrupt:
+        if last is None:
+            raise
+        return last, Status.INTERRUPTED
+    return last, None
 
 
 def warn_caller(warning: Warning) -> None:

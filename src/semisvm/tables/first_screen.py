@@ -22,7 +22,6 @@ from semisvm.errors import counted
 from semisvm.tables.columns import LIKE_NUMBERS
 from semisvm.tables.summary import FitSummary
 
-MOST_WORDS_SHOWN = 120
 NEARLY_ALL = 0.5  # of all rows: a model that accepts as many of them sorts out too little,
 MUCH_MORE = 4.0  # if the positive class is so many times rarer
 CLEAR_GAP = 3.0  # standard errors between the shares accepted, from which on they are said to differ
@@ -44,10 +43,6 @@ class FirstScreen:
 
     status: str
     lines: tuple[str, ...]
-
-    @property
-    def n_words(self) -> int:
-        return sum(len(line.split()) for line in self.lines)
 
 
 def first_screen(
