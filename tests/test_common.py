@@ -352,7 +352,7 @@ def test_columns_of_text_and_dates_are_named_with_what_encodes_them(case):
         assert f"takes numbers, and {told}" in str(error.value)
         assert encode in str(error.value)
     make_pipeline(TableEncoder(), case.make()).fit(words.assign(color=words["size"].str[:1]), y)
-    with pytest.raises(ValueError, match=r"column 'color' holds text, for example 'red'\. Give rows like those of fit"):
+    with pytest.raises(ValueError, match=r"column 'color' holds text, for example 'red'\. Give rows as in fit"):
         case.make().fit(numbers, y).predict(words)
 
 

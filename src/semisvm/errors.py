@@ -9,11 +9,13 @@ so that a program can print it as it is, and no traceback is needed to repair a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 MOST_NAMES_SHOWN = 12
+MOST_COLUMNS_NAMED = 3
 WIDEST_CELL = 40  # characters of a cell in a message
 
 
@@ -58,6 +60,17 @@ def fault(path: str | Path, reason: str, remedy: str, *, line: int | None = None
     """Build the `DataError` for a file; `reason` and `remedy` come without a full stop."""
     where = f"{path}, line {line}" if line is not None else str(path)
     return DataError(f"{where}: {reason}. {remedy}.")
+
+
+def not_numbers(taker: str, words: Mapping[Any, str | None], *, is_fit: bool) -> ValueError:
+    """Build the error for an estimator that is given words (`matrices.columns_of_words`), in `fit` or later."""
+    told = [
+        f"column {name!r} holds {'dates' if word is None else f'text, for example {shorten(word)}'}"
+        for name, word in words.items()
+    ]
+    encode = f"Encode the columns of a DataFrame by make_pipeline(semisvm.TableEncoder(), {taker}())"
+    remedy = f"{encode}, or use semisvm.AutoSVC, which takes a DataFrame as it is" if is_fit else "Give rows as in fit"
+    return ValueError(f"{taker} takes numbers, and {'; '.join(told[:MOST_COLUMNS_NAMED])}. {remedy}.")
 
 
 def suggest(wanted: str, there: Iterable[str]) -> str:

@@ -9,10 +9,6 @@ from typing import Any, TypeGuard
 import numpy as np
 from scipy import sparse
 
-from semisvm.errors import shorten
-
-MOST_COLUMNS_NAMED = 3
-
 
 def is_sparse_matrix(X: object) -> TypeGuard[sparse.csr_matrix]:
     """Whether rows are sparse; to type checkers, in the format that all input is converted to."""
@@ -39,23 +35,17 @@ def is_frame(X: object) -> bool:
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_pandas"))
 
 
-def refuse_words(taker: str, X: Any, *, is_fit: bool) -> None:
-    """Refuse rows, in a frame or an array, with columns of text or dates: `taker`, an estimator, takes numbers only."""
+def columns_of_words(X: Any) -> dict[Any, str | None]:
+    """Return {column: a word in it} of a frame or a 2-D array; the word is None in a column of dates."""
     if not is_frame(X) and not (isinstance(X, np.ndarray) and X.ndim == 2):
-        return
+        return {}
     named = ((name, np.asarray(X[name])) for name in X.columns) if is_frame(X) else enumerate(X.T)
-    found = []
+    found: dict[Any, str | None] = {}
     for name, cells in named:
         word = next((cell for cell in cells if isinstance(cell, str) and not _is_number(cell)), None)
         if word is not None or cells.dtype.kind in "mM":
-            found.append(f"column {name!r} holds {'dates' if word is None else f'text, for example {shorten(word)}'}")
-    if found:
-        remedy = (
-            f"Encode the columns of a DataFrame by make_pipeline(semisvm.TableEncoder(), {taker}()), or use "
-            "semisvm.AutoSVC, which takes a DataFrame as it is"
-        )
-        told = "; ".join(found[:MOST_COLUMNS_NAMED]) + ("; ..." if len(found) > MOST_COLUMNS_NAMED else "")
-        raise ValueError(f"{taker} takes numbers, and {told}. {remedy if is_fit else 'Give rows like those of fit'}.")
+            found[name] = word
+    return found
 
 
 def _is_number(text: str) -> bool:
@@ -69,6 +59,13 @@ def _is_number(text: str) -> bool:
 def is_plain_float(values: np.ndarray) -> bool:
     """Whether an array is one piece of memory with numbers in float32 or float64."""
     return values.dtype in (np.float32, np.float64) and values.dtype.isnative and values.flags.c_contiguous
+
+
+def with_small_indices(X: Any) -> Any:
+    """A sparse matrix whose indices are 32-bit integers where they fit: parts of scikit-learn take no others."""
+    if not is_sparse_matrix(X) or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 @dataclass(frozen=True)
