@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.dual import Status
+from semisvm.sklearn_private import start_callbacks
 
 # Every value that `termination_condition_` can have. The first six are those of the solver (`dual.Status`).
 TerminationCondition = Literal[
@@ -149,7 +150,7 @@ class Progress:
     def whole_fit(self, name: str, max_subtasks: int | None = None) -> Iterator[Watch]:
         """The whole fit as one task."""
         if self.estimator is not None:
-            self._root = self.estimator._init_callback_context(max_subtasks=max_subtasks)
+            self._root = start_callbacks(self.estimator, max_subtasks)
         yield from self._task(self._root, name)
 
     @contextmanager
