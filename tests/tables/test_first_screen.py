@@ -76,7 +76,7 @@ def test_the_top_of_the_report_has_the_same_words():
     named = render_page(summary, "spam.skops")
     assert "semisvm label spam.skops mails.csv" in named
     assert "MODEL" not in named[named.index("In short") :][:2000]
-    for line in first_screen(summary).lines:
+    for line in first_screen(summary, remarks="see the notes").lines:
         assert line.replace("'", "&#39;") in page
     assert page.index("Looking for: spam") < page.index("Where the gain comes from")
 
