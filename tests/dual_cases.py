@@ -80,9 +80,9 @@ KERNELS = {
 def random_case(seed):
     """A problem with everything at once: ties, duplicates, zero-width boxes, shared and unused rows, any total."""
     rng = np.random.default_rng(seed)
-    flavour = list(KERNELS)[seed % len(KERNELS)]
+    kernel_name = list(KERNELS)[seed % len(KERNELS)]
     n_rows = int(rng.choice([1, 2, 3, 6, 12, 25]))
-    X = rng.normal(size=(n_rows, 1 if flavour == "rank one" else 3))
+    X = rng.normal(size=(n_rows, 1 if kernel_name == "rank one" else 3))
     if rng.random() < 0.5:
         X = X[rng.integers(n_rows, size=n_rows)]  # duplicate rows
     if rng.random() < 0.3:
@@ -94,11 +94,11 @@ def random_case(seed):
     n = n_rows if row is None else len(row)
     linear = rng.choice([-1.0, 1.0], size=n) if rng.random() < 0.5 else rng.normal(size=n)
     lower, upper = random_boxes(rng, n)
-    if flavour == "rbf" and rng.random() < 0.4:
+    if kernel_name == "rbf" and rng.random() < 0.4:
         v = rng.integers(n)  # one equality piece; the others' boxes keep the problem bounded
         lower[v], upper[v] = -np.inf, np.inf
     total = random_total(rng, lower, upper)
-    return make_case(X, KERNELS[flavour], linear, lower, upper, total, row)
+    return make_case(X, KERNELS[kernel_name], linear, lower, upper, total, row)
 
 
 def random_boxes(rng, n):

@@ -15,12 +15,13 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from every_estimator import CASES, each_case, each_class, few_labels, scores_of
-from semisvm import SupervisedSVC
+from semisvm import SupervisedSVC, TableEncoder
 from semisvm.estimators.base import BaseSVC
 from semisvm.estimators.progress import RoundRecord, TerminationCondition
 from semisvm.model_selection import SemiSupervisedCalibratedClassifierCV
@@ -332,6 +333,27 @@ def is_svc(estimator_class):
 
 def public_fitted(model):
     return {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+
+
+@each_case(only=lambda case: case.class_name not in ("AutoSVC", "PreferenceClassifier"))  # these take text
+def test_columns_of_text_and_dates_are_named_with_what_encodes_them(case):
+    X, y, _ = few_labels()
+    numbers = pd.DataFrame(X, columns=["size", "color", "sent"])
+    words = numbers.assign(size=numbers["size"].map(str), color="red")
+    dates = numbers.assign(sent=pd.Timestamp("2024-01-01"))
+    encode = f"make_pipeline(semisvm.TableEncoder(), {case.class_name}())"
+    for rows, told in [
+        (words, "column 'color' holds text, for example 'red'."),
+        (dates, "column 'sent' holds dates."),
+        (words.to_numpy(), "column 1 holds text, for example 'red'."),
+    ]:
+        with pytest.raises(ValueError) as error:
+            case.make().fit(rows, y)
+        assert f"takes numbers, and {told}" in str(error.value)
+        assert encode in str(error.value)
+    make_pipeline(TableEncoder(), case.make()).fit(words.assign(color=words["size"].str[:1]), y)
+    with pytest.raises(ValueError, match=r"column 'color' holds text, for example 'red'\. Give rows as in fit"):
+        case.make().fit(numbers, y).predict(words)
 
 
 @each_case()

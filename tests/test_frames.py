@@ -1,4 +1,4 @@
-"""At most eight Python frames lie between an estimator's `fit` and the solver; neither of the two is counted."""
+"""A method is one hook, and at most eight Python frames lie between `fit` and the solver, neither of them counted."""
 
 import inspect
 import sys
@@ -10,7 +10,17 @@ from semisvm import dual, primal
 from semisvm.estimators.base import BaseSVC
 
 MOST_FRAMES = 8
+HOOKS = {"_fit", "_decide"}  # what learns, and what moves the boundary afterward
 SOLVERS = {function.__code__ for function in (dual.solve, dual.solve_many, primal.solve_primal)}
+
+
+@each_case(only=lambda case: issubclass(case.estimator_class, BaseSVC))
+def test_methods_replace_nothing_of_the_base_but_its_hooks(case):
+    """Besides constructors and what users call, whose parameters and documentation are a method's own."""
+    above = case.estimator_class.__mro__[: case.estimator_class.__mro__.index(BaseSVC)]
+    own = {name for one in above for name in vars(one) if name.startswith("_") and not name.startswith("__")}
+    assert "_fit" in own
+    assert own & set(vars(BaseSVC)) <= HOOKS | {"_parameter_constraints"}
 
 
 def deepest_walk(model, X, y) -> list[str]:

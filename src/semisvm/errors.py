@@ -9,11 +9,13 @@ so that a program can print it as it is, and no traceback is needed to repair a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 MOST_NAMES_SHOWN = 12
+MOST_COLUMNS_NAMED = 3
 WIDEST_CELL = 40  # characters of a cell in a message
 
 
@@ -60,6 +62,17 @@ def fault(path: str | Path, reason: str, remedy: str, *, line: int | None = None
     return DataError(f"{where}: {reason}. {remedy}.")
 
 
+def not_numbers(taker: str, words: Mapping[Any, str | None], *, is_fit: bool) -> ValueError:
+    """Build the error for an estimator that is given words (`matrices.columns_of_words`), in `fit` or later."""
+    told = [
+        f"column {name!r} holds {'dates' if word is None else f'text, for example {shorten(word)}'}"
+        for name, word in words.items()
+    ]
+    encode = f"Encode the columns of a DataFrame by make_pipeline(semisvm.TableEncoder(), {taker}())"
+    remedy = f"{encode}, or use semisvm.AutoSVC, which takes a DataFrame as it is" if is_fit else "Give rows as in fit"
+    return ValueError(f"{taker} takes numbers, and {'; '.join(told[:MOST_COLUMNS_NAMED])}. {remedy}.")
+
+
 def suggest(wanted: str, there: Iterable[str]) -> str:
     """List the names that exist, and first those that are spelled much like the `wanted` one, whatever the case."""
     names = list(there)
@@ -74,6 +87,12 @@ def suggest(wanted: str, there: Iterable[str]) -> str:
     rest = len(names) - MOST_NAMES_SHOWN
     listed = f"there are {shown}" + (f" and {rest} more" if rest > 0 else "")
     return f"Perhaps {close} is meant; {listed}" if close else listed[0].upper() + listed[1:]
+
+
+def is_spelled_like(name: str, known: str) -> bool:
+    """Whether a name may be a misspelled known one; "not fraud", which has all of "fraud" in it, is no such name."""
+    own, other = name.strip().casefold(), known.strip().casefold()
+    return other not in own and bool(get_close_matches(own, [other]))
 
 
 def counted(n: int, noun: str) -> str:

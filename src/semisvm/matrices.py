@@ -30,9 +30,42 @@ def stack_rows(parts: Sequence[Any]) -> Any:
     return sparse.vstack(parts, format="csr") if is_sparse_matrix(parts[0]) else np.concatenate(parts)
 
 
+def is_frame(X: object) -> bool:
+    """Whether rows are in a DataFrame: of pandas, Polars, Dask."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_pandas"))
+
+
+def columns_of_words(X: Any) -> dict[Any, str | None]:
+    """Return {column: a word in it} of a frame or a 2-D array; the word is None in a column of dates."""
+    if not is_frame(X) and not (isinstance(X, np.ndarray) and X.ndim == 2):
+        return {}
+    named = ((name, np.asarray(X[name])) for name in X.columns) if is_frame(X) else enumerate(X.T)
+    found: dict[Any, str | None] = {}
+    for name, cells in named:
+        word = next((cell for cell in cells if isinstance(cell, str) and not _is_number(cell)), None)
+        if word is not None or cells.dtype.kind in "mM":
+            found[name] = word
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def is_plain_float(values: np.ndarray) -> bool:
     """Whether an array is one piece of memory with numbers in float32 or float64."""
     return values.dtype in (np.float32, np.float64) and values.dtype.isnative and values.flags.c_contiguous
+
+
+def with_small_indices(X: Any) -> Any:
+    """A sparse matrix whose indices are 32-bit integers where they fit: parts of scikit-learn take no others."""
+    if not is_sparse_matrix(X) or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,8 @@ def measure_constants(n_rows: int = 100_000, d: int = 20) -> Constants:
         survey = time.process_time() - began
         training = read_folder(path.parent, "kind")
         began = time.process_time()
-        Here().gather(count_file, [path], training.columns, np.tile([-0.1, 0.1], (d, 1)), tell=say_nothing, what="")
+        spans, blank = np.tile([-0.1, 0.1], (d, 1)), training.pool.coder.blank
+        Here().gather(count_file, [path], training.columns, spans, blank, tell=say_nothing, what="")
         count = time.process_time() - began
         began = time.process_time()
         rows = training.pool.rows()

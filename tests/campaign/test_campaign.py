@@ -128,7 +128,7 @@ def test_the_value_of_a_certified_point_is_that_of_the_rows_once_all_are_labeled
 def test_prices_are_told_before_the_first_label():
     scores, _ = pool()
     prices = Campaign(scores, min_precision=0.9, seed="04").prices()
-    assert "predicted precision" in str(prices)
+    assert "predicted precision" in repr(prices)
     assert all(20 <= fewest <= 26 for fewest in prices.fewest)  # a perfect record
     assert len(prices.as_dict()["prices"]) == len(prices.table)
 
@@ -154,6 +154,7 @@ def test_the_words_of_a_verdict_say_what_is_promised():
     verdict = run(Campaign(scores, min_precision=0.7, seed="06"), truth)
     assert "Holds for these 3,000 rows with probability 90% over the tool's own random draws." in verdict.reason
     assert "evidence" in str(verdict)
+    assert repr(verdict).startswith(verdict.reason)
     assert json.dumps(verdict.as_dict(), allow_nan=False)
     point = verdict.operating_point
     assert type(point).from_dict(point.as_dict()).as_dict() == point.as_dict()

@@ -241,7 +241,9 @@ def test_the_notes_of_a_report_name_options(tmp_path, capsys):
     assert run_command(capsys, "report", model, "--out", later).code == 0
     for page in (first.read_text(encoding="utf-8"), later.read_text(encoding="utf-8")):
         assert "say which mark ends the whole part (--decimal)" in page
-        assert "(--details)" in page
+        assert "Please check the column &#39;price&#39; (see the notes)." in page
+        assert "<td>looks like numbers, for example" in page
+        assert "--details" not in page
         assert "`decimal`" not in page
         assert "`details`" not in page
 

@@ -140,3 +140,19 @@ def test_every_level_says_how_far_to_trust_it(level):
     point = replace(decision.choose(*perfect_rows(30, 30), min_precision=0.9), level=level)
     assert level in str(point)
     assert str(point).splitlines()[-1].strip()
+
+
+def test_a_point_is_shown_in_one_line_with_its_main_numbers():
+    point = decision.choose(*perfect_rows(50, 50), min_precision=0.9)
+    without = decision.judge_without_negatives(0.3, decision.AcceptedCounts(45, 50, 300, 3000), min_recall=0.8)
+    for one, words in [
+        (point, ["OperatingPoint: Precision at least 0.9: reached", "accepts score > 50.5", "precision 1.000 [0.942"]),
+        (
+            without,
+            ["PositiveUnlabeledPoint: Recall at least 0.8: reached", "accepts score > 0.3", "recall 0.900 [0.801"],
+        ),
+    ]:
+        assert "\n" not in repr(one)
+        assert len(repr(one)) < 220
+        assert not [word for word in words if word not in repr(one)], repr(one)
+        assert replace(one) == one != replace(one, threshold=0.0)

@@ -125,12 +125,12 @@ def test_of_three_classes_one_with_a_single_label_is_not_judged(estimator):
 
 
 @BOTH
-@pytest.mark.parametrize(("dear", "constant"), [(1.0, None), (50.0, 2)])
-def test_where_no_class_has_two_labels_the_charge_alone_decides(estimator, dear, constant):
+@pytest.mark.parametrize(("cost", "constant"), [(1.0, None), (50.0, 2)])
+def test_where_no_class_has_two_labels_the_charge_alone_decides(estimator, cost, constant):
     X, t = make_blobs(60, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
     y = np.full(60, -1)
     y[[np.flatnonzero(t == label)[0] for label in range(3)]] = range(3)
-    model = estimator(costs={0: 1.0, 1: 1.0, 2: dear}, guard=True, gamma=0.03).fit(X, y)
+    model = estimator(costs={0: 1.0, 1: 1.0, 2: cost}, guard=True, gamma=0.03).fit(X, y)
     assert model.guard_["constant"] == constant
     assert model.guard_["n_fits"] == 0
     assert "expected to cost" in model.guard_["reason"]

@@ -1,5 +1,9 @@
 """LaplacianSVC: the machine on paper, the graph by a double loop, and what a manifold is for."""
 
+import warnings
+from itertools import count
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,6 +15,7 @@ from histories import records_of
 from primal import primal_objective, solve_primal
 from semisvm import LaplacianSVC, SupervisedSVC
 from semisvm.estimators import laplacian
+from semisvm.estimators.problem import Limits
 from semisvm.kernels import deformed, kernel_rows, make_formula
 from semisvm.kernels.deformed import GraphPenalty, graph_laplacian, link_nearest
 
@@ -189,7 +194,7 @@ def test_cholesky_factors_find_what_lu_factors_find(power, kind, price, monkeypa
         patched.setattr(deformed, "_directly", lambda *asked: by_lu.append(asked))
         found = deformed.deform(rows, penalty, columns, budget=16 * 300**2, tol=1e-6)
     assert by_lu == []
-    assert (found.n_steps, found.residual) == (int(price == 0), 0.0)
+    assert (found.n_steps, found.residual) == (0, 0.0)
     direct = deformed._directly(rows, penalty.matrix, columns)
     K = rows.fetch(np.arange(300)).astype(np.longdouble)
 
@@ -306,7 +311,7 @@ def test_systems_that_neither_converge_nor_fit_in_memory_are_reported(monkeypatc
     monkeypatch.setattr(deformed, "OFTEN_STEPS", -1)
     monkeypatch.setattr(deformed, "MOST_STEPS", 1)
     X, y, _ = few_labels(n=100)
-    with pytest.warns(ConvergenceWarning, match="Raise cache_size or lower C_intrinsic") as told:
+    with pytest.warns(ConvergenceWarning, match="Raise cache_size or time_limit, or lower C_intrinsic") as told:
         LaplacianSVC(C_intrinsic=100, cache_size=0.01).fit(X, y)
     assert told[0].filename == __file__
     enough = LaplacianSVC(C_intrinsic=100, cache_size=1.0).fit(X, y)  # there the factors stand in
@@ -404,3 +409,119 @@ def test_a_callback_may_end_it_before_the_machine_is_trained():
         model.fit(X, y)
     assert model.termination_condition_ == "stopped_by_callback"
     assert np.isfinite(model.decision_function(X)).all()
+
+
+# -- time and Ctrl-C --------------------------------------------------------------------------------------------
+
+
+def few_curves(n=120):
+    """Two moons of which every eighth row is labeled: prices of the graph have ever less error."""
+    X, true = make_moons(n, noise=0.15, random_state=1)
+    return X, np.where(np.arange(n) % 8 == 0, true, -1), true
+
+
+def after_tries(monkeypatch, n_tries, then):
+    """Call `then` after the price that many have been tried; the list gets their leave-one-out errors."""
+    errors, fit = [], laplacian.fit_least_squares
+
+    def counted(K, Y, *others, **settings):
+        machine = fit(K, Y, *others, **settings)
+        errors.append(((Y - machine.left_out) ** 2).sum())
+        if len(errors) == n_tries:
+            then()
+        return machine
+
+    monkeypatch.setattr(laplacian, "fit_least_squares", counted)
+    return errors
+
+
+def test_a_time_limit_before_the_kernel_is_made_leaves_the_machine_without_the_graph(monkeypatch):
+    """No system is solved, whether the price was given or is to be chosen; every row is labeled."""
+    X, _, true = few_curves()
+    for name in ("cho_factor", "lu_factor", "_columnwise_dots"):
+        monkeypatch.setattr(deformed, name, None)
+    monkeypatch.setattr(laplacian, "fit_least_squares", None)
+    for price in ("auto", 10.0):
+        with pytest.warns(ConvergenceWarning, match="Raise time_limit"):
+            model = LaplacianSVC(C_intrinsic=price, time_limit=1e-9).fit(X, true)
+        assert model.termination_condition_ == "time_limit"
+        assert model.C_intrinsic_ == 0
+        assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("n_tries", [1, 2, 3])
+def test_the_choice_ends_with_the_time_and_the_machine_is_trained_with_the_best_price_so_far(monkeypatch, n_tries):
+    X, y, true = few_curves()
+    now = [0.0]
+    monkeypatch.setattr(deformed, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    errors = after_tries(monkeypatch, n_tries, lambda: now.append(now.pop() + np.inf))
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        model = LaplacianSVC(C=3, gamma=2, power=2, time_limit=1000).fit(X, y)
+    assert len(errors) == n_tries
+    assert model.termination_condition_ == "time_limit"
+    assert model.C_intrinsic_ == (0, 10, 1e3, 1e4)[np.argmin(errors)]
+    assert model.gap_[0] <= model.tol  # a quarter of the time was left
+    assert model.score(X, true) > 0.8
+
+
+def test_ctrl_c_ends_the_choice_with_the_best_price_so_far(monkeypatch):
+    def press():
+        raise KeyboardInterrupt
+
+    X, y, true = few_curves()
+    errors = after_tries(monkeypatch, 3, press)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = LaplacianSVC(C=3, gamma=2).fit(X, y)
+    assert len(errors) == 3
+    assert model.termination_condition_ == "interrupted"
+    assert model.C_intrinsic_ == (0, 10)[np.argmin(errors[:2])]
+    assert model.score(X, true) > 0.8
+    monkeypatch.setattr(laplacian, "deform", lambda *_, **__: press())
+    with pytest.raises(KeyboardInterrupt):  # there is nothing to keep
+        LaplacianSVC(C_intrinsic=10.0).fit(X, y)
+
+
+def ticking(monkeypatch):
+    """A clock that goes on by one second with every look at it."""
+    monkeypatch.setattr(deformed, "time", SimpleNamespace(perf_counter=count().__next__))
+
+
+@pytest.mark.parametrize("way", ["cholesky", "lu"])
+def test_factors_are_given_up_at_whichever_look_at_the_clock_the_time_is_over(monkeypatch, way):
+    X, *_ = few_labels(n=60)
+    penalty = deformed.graph_penalty(link_nearest(X, 6, "heat"), np.ones(60), is_normalized=True, power=2)
+    penalty = penalty if way == "cholesky" else GraphPenalty(penalty.matrix)
+    rows = kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64)
+    monkeypatch.setattr(deformed, "ROWS_PER_PART", 20)
+    n_late = 0
+    for deadline in range(100):
+        ticking(monkeypatch)
+        try:
+            deformed.deform(rows, penalty, np.arange(60), budget=10**9, tol=1e-6, deadline=deadline)
+        except TimeoutError:
+            n_late += 1
+    assert 9 < n_late < 20  # the kernel, the systems and the products have three parts each
+
+
+@pytest.mark.parametrize(("cache_size", "looks"), [(0.1, 2), (2.0, 1)], ids=["rows made again", "one matrix"])
+def test_conjugate_gradients_return_how_far_they_have_come_when_the_time_is_over(monkeypatch, cache_size, looks):
+    monkeypatch.setattr(deformed, "ROWS_PER_PART", 200)
+    X, y, true = few_curves(n=400)
+    for n_steps, ended in ((3, "time_limit"), (15, "time_limit"), (400, "converged")):
+        ticking(monkeypatch)
+        deadline = looks * n_steps + 3
+        monkeypatch.setattr(Limits, "share_of_time", lambda *_, deadline=deadline: deadline)
+        model = LaplacianSVC(C=100, C_intrinsic=100.0, power=1, gamma=5, cache_size=cache_size, time_limit=1000)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model.fit(X, y)
+        assert model.termination_condition_ == ended
+        assert any("Raise time_limit" in str(one.message) for one in told) == (ended == "time_limit")
+        taken, residual = model.history_[0].n_iter, model.history_[0].details["residual"]
+        if n_steps < deformed.FEWEST_STEPS:
+            assert (model.C_intrinsic_, taken) == (0, 0)
+        else:
+            assert model.C_intrinsic_ == 100
+            assert (residual > 1e-7) == (ended == "time_limit")
+            assert abs(taken - n_steps) < 3 if ended == "time_limit" else taken > 15
+        assert model.score(X, true) > 0.9

@@ -117,7 +117,7 @@ def test_the_report_of_rows_with_another_marker_replaces_a_file_only_by_force(tm
     X, y, _ = moons
     model = semisvm.SupervisedSVC().fit(X[:100], y[:100])
     labels = np.where(np.arange(200) < 180, y, 7)
-    with pytest.raises(DataError, match="y holds the label '7', which the model does not know"):
+    with pytest.raises(DataError, match="y holds the label '7', which is not a class of the model"):
         semisvm.write_report(model, X[100:], labels[100:], tmp_path / "r.html")
     path = semisvm.write_report(model, X[100:], labels[100:], tmp_path / "r.html", unlabeled=7)
     first = path.read_text()
@@ -136,7 +136,7 @@ def test_several_classes_and_targets_of_the_fit_are_reported(tmp_path):
     moons, labels = make_moons(300, noise=0.2, random_state=0)
     model = semisvm.PreferenceSVC(min_recall=0.9, random_state=0).fit(moons[:100], labels[:100])
     assert summarize_estimator(model, moons[100:], labels[100:]).operating_points["1"].target.min_recall == 0.9
-    with pytest.raises(DataError, match="y holds the label '7', which the model does not know"):
+    with pytest.raises(DataError, match="y holds the label '7', which is not a class of the model"):
         summarize_estimator(model, moons[:2], np.array([7, 1]))
     with pytest.raises(DataError, match="No row of class '2' has a label"):
         summarize_estimator(LogisticRegression(max_iter=1000).fit(X, y), X, np.where(y == 2, -1, y))
@@ -176,6 +176,29 @@ def test_a_model_of_positives_only_is_judged_by_labels_of_both_classes(moons, tm
     assert point.target.min_recall == min_recall
     assert point.precision.value == pytest.approx(precision_score(y[120:], model.predict(X[120:])))
     semisvm.write_report(model, X[120:], y[120:], tmp_path / "r.html")
+
+
+@pytest.mark.parametrize("names_it", ["by a label", "by a parameter"])
+def test_a_misspelled_label_is_no_negative_where_negatives_have_a_name(moons, names_it):
+    X, y, _ = moons
+    labels = np.where(y == 1, "fraud", "fine")
+    marked = np.where((y == 1) | ((np.arange(len(y)) < 10) & (names_it == "by a label")), labels, "")
+    model = semisvm.PositiveUnlabeledSVC(negative="fine" if names_it == "by a parameter" else None, unlabeled="")
+    with pytest.raises(
+        DataError, match=r"the label 'frau', which is not a class of the model\. Perhaps 'fraud' is meant"
+    ):
+        summarize_estimator(model.fit(X, marked), X, np.where(labels == "fraud", "frau", labels), unlabeled="")
+
+
+def test_labels_that_count_as_negative_are_said_and_a_likely_misspelling_is_pointed_at(moons):
+    X, y, _ = moons
+    model = semisvm.PositiveUnlabeledSVC(unlabeled="").fit(X, np.where(y == 1, "fraud", ""))
+    labels = np.where(y == 1, "fraud", "no fraud").astype(object)
+    labels[:3] = "frau"
+    notes = summarize_estimator(model, X, labels.astype(str), unlabeled="").notes
+    counted = f"'frau' (3 rows), 'no fraud' ({(labels == 'no fraud').sum()} rows)"
+    assert f"Labels other than 'fraud' count as 'not fraud': {counted}." in notes
+    assert "Careful: 'frau' is spelled much like 'fraud'. Correct the cells if that is meant." in notes
 
 
 def test_the_report_of_an_average_says_what_carried_the_weight(moons, tmp_path):

@@ -78,7 +78,7 @@ def learn(files, names, most=2_000):
     typed, groups = blank_encoder(columns).typed(survey.unlabeled.frame)
     X = typed[groups["number"]].to_numpy()
     spans = spans_around_medians(X, np.ones(len(X)))
-    counts = Here().gather(count_file, files, columns, spans, tell=say_nothing, what="")
+    counts = Here().gather(count_file, files, columns, spans, survey.blank, tell=say_nothing, what="")
     return survey, columns, make_encoder(columns, counts, counts.medians(spans))
 
 
@@ -102,6 +102,35 @@ def test_the_encoder_of_a_folder_is_that_of_the_table(tmp_path, form, drop):
         names["number"][0].statistics_.tolist()
         == peer.transformer_.named_transformers_["number"][0].statistics_.tolist()
     )
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_rows_without_any_value_are_left_out_of_a_folder_as_of_a_file(tmp_path, form):
+    frame = mixed_table(400)[0].drop(columns="constant")
+    nothing = pd.DataFrame(None, index=range(3), columns=frame.columns).astype(frame.dtypes)
+    only_dropped = nothing[:1].assign(customer_id=7.0)
+    frame = pd.concat([frame[:50], nothing, frame[50:270], only_dropped, frame[270:]], ignore_index=True)
+    folder = write_parts(frame, tmp_path / "t", 3, form)
+    write_parts(nothing, tmp_path / "empty", 1, form).joinpath(f"part-000.{form}").rename(folder / f"b.{form}")
+    whole = read_training([folder / f"part-{number:03d}.{form}" for number in range(3)], "kind", drop=["customer_id"])
+    found = read_folder(folder, "kind", drop=["customer_id"])
+    assert (found.n_rows, found.notes[0]) == (400, "Left out: 7 rows without any value.")
+    assert (len(whole.codes), whole.notes[0]) == (400, "Left out: 4 rows without any value.")
+    expected = TableEncoder(whole.columns).fit(whole.rows).transform(whole.rows)
+    rows = found.pool.rows()
+    assert rows.codes.tolist() == whole.codes.tolist()
+    assert (
+        abs(expected - np.vstack([X for file in found.pool.files for X, _ in found.pool.coder.parts(file)])).max()
+        < 1e-5
+    )
+    there = [found.pool.coder.codes(*file) for file in zip(found.pool.files, found.pool.heights, strict=True)]
+    assert np.concatenate(there).tolist() == whole.codes.tolist()
+
+
+def test_a_folder_of_rows_without_any_value_is_refused(tmp_path):
+    folder = write_parts(pd.DataFrame({"a": [None] * 5, "kind": None}), tmp_path / "t", 2, "csv")
+    with pytest.raises(DataError, match="none of its rows has a label or a feature"):
+        read_folder(folder, "kind")
 
 
 def test_medians_of_many_rows_are_close(tmp_path):

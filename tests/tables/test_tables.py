@@ -9,16 +9,19 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.svm import SVC
 
+from folder_tables import write_parts
 from semisvm.errors import DataError
+from semisvm.tables import rows_on_disk
 from semisvm.tables.classes import Classes, parse_costs, read_cost_matrix
 from semisvm.tables.column_facts import facts_of
 from semisvm.tables.columns import CellError, Column, Unused, decide, remark_on, typed_column
 from semisvm.tables.encode import TableEncoder
 from semisvm.tables.fit import fit_model
+from semisvm.tables.fit_folder import read_folder
 from semisvm.tables.label import suggest_rows
 from semisvm.tables.methods import Settings
 from semisvm.tables.predict import predict_file
-from semisvm.tables.read import open_rows, read_frame
+from semisvm.tables.read import open_rows, read_dataset, read_frame
 from semisvm.tables.read_training import read_training
 
 
@@ -418,8 +421,41 @@ def test_rows_without_any_value_are_left_out_with_a_note(tmp_path):
 def test_long_numbers_that_are_labels_of_a_parquet_file_are_refused(tmp_path):
     path = tmp_path / "t.parquet"
     pd.DataFrame({"a": [1.0, 2, 3, 4], "y": [10**17, 10**17 + 1, 10**17, 10**17 + 1]}).to_parquet(path)
-    with pytest.raises(DataError, match=r"more than 15 digits, which are not exact\. Write them as text"):
-        read_training([path], "y")
+    for read in (read_dataset, rows_on_disk, lambda path, target: read_training([path], target)):
+        with pytest.raises(DataError, match=r"more than 15 digits, which are not exact\. Write them as text"):
+            read(path, target="y")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "folder"])
+def test_whole_numbers_that_a_float_rounds_are_pointed_at_and_long_keys_are_left_out(tmp_path, form):
+    n, path = 60, tmp_path / ("t" if form == "folder" else f"t.{form}")
+    shops = np.array([0, 1, 64, 65])  # two, where they are floats
+    cells = {
+        "shop": 10**17 + shops[np.arange(n) % 4],
+        "user_id": 10**17 + np.arange(n) // 2,
+        "x": np.arange(n) % 7 / 10,
+    }
+    frame = pd.DataFrame(cells | {"y": np.where(np.arange(n) % 3, np.where(np.arange(n) % 2, "a", "b"), None)})
+    if form == "folder":
+        write_parts(frame, path, 3)
+    elif form == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    read = read_folder if form == "folder" else lambda path, *rest, **more: read_training([path], *rest, **more)
+    found = read(path, "y")
+    rounded = "holds whole numbers of more than 15 digits, of which different ones may be rounded to one"
+    assert found.remarks == {"shop": f"{rounded}: leave it out (`drop`) if it is an identifier"}
+    assert found.left_out == {"user_id": "is an identifier: whole numbers of more than 15 digits"}
+    found = read(path, "y", types={"shop": "category"})
+    assert found.remarks == ({} if form == "csv" else {"shop": f"{rounded}: write them as text"})
+    assert found.rows["shop"].nunique() == (4 if form == "csv" else 2)
+
+
+def test_long_integers_of_a_frame_are_different_categories():
+    frame = pd.DataFrame({"shop": 10**17 + np.arange(40) % 4})
+    assert TableEncoder([Column("shop", "category")]).fit_transform(frame).shape == (40, 4)
+    assert TableEncoder().fit(frame).columns_ == [Column("shop", "number")]
 
 
 def test_labels_that_are_long_numbers_keep_all_their_digits(tmp_path):

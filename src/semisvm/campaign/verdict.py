@@ -21,9 +21,9 @@ CampaignStatus = Literal["certified", "known", "open", "refuted"]
 WAITS = '\nA threshold with "-" under "needed" is tested once the one above it is certified.'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CampaignVerdict:
-    """What came of a campaign so far; `str()` gives a summary.
+    """What came of a campaign so far; it is shown as its reason and a table.
 
     Attributes
     ----------
@@ -74,14 +74,14 @@ class CampaignVerdict:
             "reason": self.reason,
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         note = WAITS if any(math.isinf(line.evidence_needed) for line in self.table) else ""
         return self.reason + "\n" + _table(self.table, with_answers=True) + note
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PriceList:
-    """What each threshold would cost in labels; `str()` gives a table.
+    """What each threshold would cost in labels; it is shown as a table.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class PriceList:
         """Return plain JSON values."""
         return {"prices": [line.as_dict() | {"fewest": n} for line, n in zip(self.table, self.fewest, strict=True)]}
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return _table(self.table, self.fewest)
 
 

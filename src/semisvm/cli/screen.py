@@ -248,13 +248,12 @@ def show_evaluation(console: Console, found: Evaluation) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from semisvm.tables.evaluate import SEEN
+    from semisvm.tables.evaluate import SEEN, say_as_negative
 
     unlabeled = f" (not judged: {counted(found.unlabeled, 'unlabeled row')})" if found.unlabeled else ""
     console.print(f"{counted(found.rows, 'labeled row')}{unlabeled}. Accuracy {found.accuracy:.3f}.")
-    if found.as_negative:
-        told = ", ".join(f"{name!r} ({counted(n, 'row')})" for name, n in found.as_negative.items())
-        console.print(escape(f"Labels other than {found.classes[1]!r} count as {found.classes[0]!r}: {told}."))
+    for line in say_as_negative(found.classes, found.as_negative):
+        console.print(escape(line))
     if found.was_seen:
         console.print(SEEN)
     if found.not_at_random:

@@ -33,6 +33,7 @@ from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from semisvm.datasets.splits import Split
+from semisvm.errors import DataError
 from semisvm.matrices import is_sparse_matrix
 
 
@@ -103,6 +104,12 @@ class NumberedNames(Sequence[str]):
         if isinstance(i, slice):
             return tuple(f"x{number}" for number in self._numbers[i])
         return f"x{self._numbers[i]}"
+
+
+def refuse_rounded(labels: NDArray[np.floating]) -> None:
+    """Refuse labels that a file held as whole numbers which a float does not tell from their neighbors."""
+    if (np.abs(labels) >= EXACT_IN_FLOAT).any():
+        raise DataError("Labels are numbers of more than 15 digits, which are not exact. Write them as text.")
 
 
 def whole_if_possible(y: NDArray[np.floating]) -> NDArray:

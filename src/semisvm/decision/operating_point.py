@@ -33,6 +33,8 @@ from semisvm.errors import counted
 EvidenceLevel = Literal["empirical", "cross-fitted", "certified", "certified by sampling"]
 TargetStatus = Literal["certified", "reached", "unproven", "missed", "chosen"]
 
+LINES_OF_REPR = 4  # of a summary: what was asked, the rule, and two measures
+
 # The levels at which `reached` is a promise: nothing more has to be proved.
 PROMISES: frozenset[EvidenceLevel] = frozenset({"certified", "certified by sampling"})
 
@@ -45,9 +47,9 @@ _CAUTION: dict[EvidenceLevel, str] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OperatingPoint:
-    """A threshold and what is known about it; `str()` gives a summary.
+    """A threshold and what is known about it; `str()` gives a summary, and notebooks show its first lines.
 
     Parameters
     ----------
@@ -79,6 +81,9 @@ class OperatingPoint:
     >>> point = choose([4.0, 3.0, 2.0, 1.0], [1, 1, -1, 1], min_precision=0.9)
     >>> point.threshold, point.precision.value, point.status
     (2.5, 1.0, 'unproven')
+    >>> point
+    <OperatingPoint: Precision at least 0.9: reached (empirical, 4 labels); accepts score > 2.5; 50.0% of the rows;
+    precision 1.000 [0.224, 1.000]; recall 0.667 [0.135, 0.983]>
     """
 
     threshold: float
@@ -157,6 +162,9 @@ class OperatingPoint:
         return "\n".join(lines)
 
     __str__ = summary
+
+    def __repr__(self) -> str:
+        return in_one_line(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values: an infinite threshold is the text "inf" or "-inf", NaN is None.
@@ -288,6 +296,12 @@ def scores_beyond(scores: np.ndarray, threshold: float) -> np.ndarray:
     if np.isfinite(threshold):
         return scores - threshold
     return scores / (1 + np.abs(scores)) - np.sign(threshold)
+
+
+def in_one_line(point: Any) -> str:
+    """Return the first lines of the summary of an operating point, of any kind, as one."""
+    lines = point.summary().splitlines()[:LINES_OF_REPR]
+    return f"<{type(point).__name__}: {'; '.join(' '.join(line.rstrip('.').split()) for line in lines)}>"
 
 
 def check_level(level: Any) -> EvidenceLevel:

@@ -17,6 +17,7 @@ from semisvm.decision.operating_point import (
     TargetStatus,
     check_level,
     estimate_from_plain,
+    in_one_line,
     plain_estimate,
     show,
 )
@@ -50,7 +51,7 @@ class AcceptedCounts(NamedTuple):
     unlabeled: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PositiveUnlabeledPoint:
     """A threshold and what is known about it without labeled negatives; `str()` gives a summary.
 
@@ -179,7 +180,7 @@ class PositiveUnlabeledPoint:
             lines.append("  " + self.reason)
         return "\n".join([*lines, "  " + ASSUMPTION])
 
-    __str__ = summary
+    __str__, __repr__ = summary, in_one_line
 
     def _about_precision(self) -> str:
         if math.isnan(self.lift.value):
@@ -201,7 +202,6 @@ class PositiveUnlabeledPoint:
         dict
             What `from_dict` reads.
         """
-        precision = self.precision
         return {
             "threshold": self.threshold,
             "asked": self.asked,
@@ -212,7 +212,7 @@ class PositiveUnlabeledPoint:
             "recall": plain_estimate(self.recall),
             "share_accepted": plain_estimate(self.share_accepted),
             "lift": {name: number if math.isfinite(number) else None for name, number in self.lift._asdict().items()},
-            "precision": None if precision is None else plain_estimate(precision),
+            "precision": None if self.precision is None else plain_estimate(self.precision),
             "prior": None if self.prior is None else list(self.prior),
             "prior_estimate": None if math.isnan(self.prior_estimate) else self.prior_estimate,
             "prior_bound": None if math.isnan(self.prior_bound) else self.prior_bound,

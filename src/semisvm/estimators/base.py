@@ -1,8 +1,9 @@
 """The scikit-learn side of every SVM here: check the input, have the method fit it, keep what was learned.
 
 A method is a subclass with one method of its own, ``_fit(problem) -> MethodFit``: `problem` says what it is given,
-`binary` and `rounds` hold what helps it with more than two classes. What is learned has one line or entry per binary
-problem: ``dual_coef_`` (n_problems, n_support), ``intercept_`` (n_problems,).
+`binary` and `rounds` hold what helps it with more than two classes. A method that moves the boundary afterward (an
+operating point, the guard) adds to ``_decide`` too. What is learned has one line or entry per binary problem:
+``dual_coef_`` (n_problems, n_support), ``intercept_`` (n_problems,).
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
         weight = row_weights(sample_weight, X)
         in_use = weight > 0
         check_every_class_is_used(labels, in_use)
-        whole = TrainingProblem(
+        problem = TrainingProblem(
             name=type(self).__name__,
             X=X,
             labels=labels,
@@ -186,9 +187,8 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             random_sample=read_random_sample(random_sample, X.shape[0]),
             solver=getattr(self, "solver", "dual"),
             loss=self.loss if hasattr(self, "solver") else "hinge",
-        )
+        ).select(in_use)
         self.classes_ = labels.classes
-        rows, problem = self._arranged(whole, np.flatnonzero(in_use))
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
                 found = self._fit(problem)
@@ -198,13 +198,10 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             raise kernel_overflow(X, self._names_of_columns()) from None
         if not all(fit.is_finite for fit in found.fits):
             raise kernel_overflow(X, self._names_of_columns())
-        rows, found = join_copies(rows, found)
+        rows = np.flatnonzero(in_use)
+        rows, found = join_copies(rows if found.rows is None else rows[found.rows], found)
         self._learn(X, rows, labels, found)
         return self._end_fit(problem, found)
-
-    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        """The rows in use and the problem they are; a method that settles ties by the order of rows has its own."""
-        return rows, whole if len(rows) == whole.n_rows else whole.take(rows)
 
     def _is_precomputed(self) -> bool:
         return self.kernel == "precomputed"

@@ -166,6 +166,8 @@ class MethodFit:
     formula   the kernel they are in
     scheme    how their scores are combined: "ovr", "ovo" or "one_sided"
     codes     (n,) the class that each row was trained with, where the method fixes it and f may disagree; -1 elsewhere
+    rows      (n,) which rows of the problem these are, by number, where the method arranged them: a row may be there
+              twice or not at all; None: all rows as they are
     per_row   attributes of the estimator with one number per row, (n,) each; rows out of use get -1, floats NaN
     warnings  what the user has to know, in the order in which it is said
     """
@@ -174,6 +176,7 @@ class MethodFit:
     formula: Formula
     scheme: str
     codes: np.ndarray | None = None
+    rows: np.ndarray | None = None
     per_row: dict[str, np.ndarray] = field(default_factory=dict)
     warnings: tuple[Warning, ...] = ()
 

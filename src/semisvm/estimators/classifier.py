@@ -12,14 +12,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from semisvm.errors import UndefinedError
+from semisvm.errors import UndefinedError, not_numbers
 from semisvm.kernels import Formula
 from semisvm.kernels.threads import for_each
 from semisvm.labels import Labels
-from semisvm.matrices import PickedRows, is_plain_float, is_sparse_matrix, stored_numbers
+from semisvm.matrices import (
+    PickedRows,
+    columns_of_words,
+    is_plain_float,
+    is_sparse_matrix,
+    stored_numbers,
+    with_small_indices,
+)
 from semisvm.model_selection.scoring import LabeledRowsScoreMixin
 from semisvm.primal.dask_rows import is_dask, map_lazily
 from semisvm.shared_docs import with_shared_docs
@@ -51,7 +57,12 @@ def measured(estimator: Any, X: Any, **how: Any) -> tuple[Any, float | None]:
             checked = validate_data(estimator, X, ensure_all_finite=False, **how)
             if np.isfinite(largest := largest_magnitude(checked)):  # otherwise scikit-learn says what is wrong
                 return checked, largest
-        return validate_data(estimator, X, **how), None
+        try:
+            return validate_data(estimator, X, **how), None
+        except (TypeError, ValueError):
+            if words := columns_of_words(X):
+                raise not_numbers(type(estimator).__name__, words, is_fit=how.get("reset", True)) from None
+            raise
 
 
 def row_weights(sample_weight: Any, X: Any) -> np.ndarray:
@@ -129,13 +140,6 @@ def training_rows(estimator: Any, X: Any, *, is_kernel: bool) -> Any:
     if X.dtype != np.float32 and (largest is None or largest > LARGEST):  # numbers in float32 are all small enough
         refuse_too_large(usable, getattr(estimator, "feature_names_in_", None))
     return usable
-
-
-def with_small_indices(X: Any) -> Any:
-    """A sparse matrix whose indices are 32-bit integers where they fit: parts of scikit-learn take no others."""
-    if not is_sparse_matrix(X) or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
-        return X
-    return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def largest_magnitude(X: Any) -> float:

@@ -137,7 +137,7 @@ class ClusterSVC(BaseSVC):
     References
     ----------
     .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised classification",
-       2022.
+       Communications for Statistical Applications and Methods 29, 2022. :doi:`10.29220/CSAM.2022.29.2.193`
 
     Examples
     --------
@@ -223,12 +223,9 @@ class ClusterSVC(BaseSVC):
         self.eigen_solver = eigen_solver
         self.random_state = random_state
 
-    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        return arrange_by_content(whole, rows)
-
     def _fit(self, problem: TrainingProblem) -> MethodFit:
         self._check_parameters()
-        problem = problem.with_auto_scheme("ovo")
+        rows, problem = arrange_by_content(problem.with_auto_scheme("ovo"))
         seed = int(check_random_state(self.random_state).randint(2**31))
         formula = self._formula_of(problem, seed)
         labels = problem.labels
@@ -250,7 +247,7 @@ class ClusterSVC(BaseSVC):
         self.C_, self.cv_results_ = choice.C, choice.results
         rounds = np.where(labels.is_labeled, 0, np.where(codes >= 0, 1, -1))
         fits = labeler.fits([record, *labeler.records()], rounds)
-        return MethodFit(fits, formula, labeler.scheme, codes, per_row={"clusters_": clusters.clusters})
+        return MethodFit(fits, formula, labeler.scheme, codes, rows, {"clusters_": clusters.clusters})
 
     def _formula_of(self, problem: TrainingProblem, seed: int) -> Formula:
         """The kernel; gamma="median" looks at the labeled rows, where the kernel has a gamma."""

@@ -100,13 +100,14 @@ def merge_unlabeled_copies(problem: TrainingProblem) -> tuple[TrainingProblem, C
     return problem, lambda fit: fit
 
 
-def arrange_by_content(whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-    """These rows in an order that depends on what they hold and not on where they are, and the problem they are.
+def arrange_by_content(whole: TrainingProblem, rows: np.ndarray | None = None) -> tuple[np.ndarray, TrainingProblem]:
+    """All rows, or these, in an order that depends on what they hold and not on where they are; and their problem.
 
     Some methods settle ties or draw folds by the order of rows: in this order, other places of the same rows change
     nothing. Labels come last, so that other names of the classes change the order of equal rows only. Rows of a
     precomputed kernel stay where they are: all that is known of them is how they relate to each other.
     """
+    rows = np.arange(whole.n_rows) if rows is None else rows
     if not whole.kernel.is_precomputed:
         rows = rows[content_order(whole.X, *_keys_of_equal_rows(whole, rows), rows=rows)]
     return rows, whole.take(rows)
@@ -117,7 +118,7 @@ def _keys_of_equal_rows(whole: TrainingProblem, rows: np.ndarray) -> list[np.nda
     return keys if whole.random_sample is None else [whole.random_sample[rows], *keys]
 
 
-def arrange_repeated(whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
+def arrange_repeated(whole: TrainingProblem, rows: np.ndarray | None = None) -> tuple[np.ndarray, TrainingProblem]:
     """The same, and a row of weight 2 is there twice: for methods that count rows.
 
     Weights that are not numbers of rows (`as_repetitions`) stay weights.

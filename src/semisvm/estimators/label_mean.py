@@ -115,6 +115,7 @@ class LabelMeanSVC(GuardedMixin, BaseSVC):
     References
     ----------
     .. [1] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Cost-sensitive semi-supervised support vector machine", AAAI 2010.
+       :doi:`10.1609/aaai.v24i1.7661`
     .. [2] Y.-F. Li, J. T. Kwok and Z.-H. Zhou, "Semi-supervised learning using label mean", ICML 2009.
        :doi:`10.1145/1553374.1553456`
 

@@ -18,6 +18,7 @@ the mean diagonal that the kernel itself has at the labeled rows, so that C keep
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -28,22 +29,25 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.device import budget_bytes
 from semisvm.dual import Status
-from semisvm.estimators.auto.families import SMALLEST_PRICE
-from semisvm.estimators.auto.stacking import fit_least_squares
+from semisvm.estimators.auto.families import labeled_target
+from semisvm.estimators.auto.stacking import LabeledTarget, fit_least_squares
 from semisvm.estimators.base import BaseSVC, Kernel, MultiClass
 from semisvm.estimators.binary import BinaryFit, MethodFit
 from semisvm.estimators.equal_rows import EqualRows, arrange_by_content, find_equal_rows
 from semisvm.estimators.problem import TrainingProblem
+from semisvm.estimators.progress import last_in_time
 from semisvm.estimators.rounds import Labeler
 from semisvm.kernels import Formula, KernelRows, kernel_rows
 from semisvm.kernels.deformed import (
     LINK_WEIGHTS,
     Deformed,
     GraphPenalty,
+    check_time,
     deform,
     graph_penalty,
     link_nearest,
     link_nearest_by_kernel,
+    sample_nodes,
 )
 from semisvm.shared_docs import with_shared_docs
 from semisvm.sklearn_private import Interval, StrOptions
@@ -51,8 +55,9 @@ from semisvm.sklearn_private import Interval, StrOptions
 # The deformed kernel is made this much more exactly than the machine on it is solved; float32 rows allow no more.
 EXACTER_THAN_TOL = 1e-4
 FLOAT32_ALLOWS = 1e-6
-AUTO_PRICES, AUTO_POWERS, AUTO_RIDGE = (0.0, 10.0, 1e3, 1e4), (2, 1), 0.1
+AUTO_PRICES, AUTO_POWERS, AUTO_RIDGE = (10.0, 1e3, 1e4), (2, 1), 0.1  # and no price at all
 CLEARLY_LESS = 2 / 3  # of the error with the first of the powers: so little, and another one is taken
+TIME_FOR_KERNEL = 3 / 4  # of the time limit: the rest is for the machine
 MOST_CHOSEN_ON = 4000  # the price is chosen on a graph of so many rows: each try costs their number to the third power
 
 
@@ -112,6 +117,8 @@ class LaplacianSVC(BaseSVC):
 
     `cache_size` bounds the kernel matrix: where two of n^2 numbers do not fit, or would take longer, the columns of the
     deformed kernel come from conjugate gradients, which keep one matrix, or compute its rows again in every step.
+    `time_limit`: three quarters are for the price and the deformed kernel, the rest is for the machine. Where there is
+    no time for more, the best price so far is used, or none, and `C_intrinsic_` is 0.
 
     The first record of `history_` is of the graph and the deformed kernel: ``nodes``, ``links``, ``components``, steps
     of conjugate gradients (``n_iter``) and their ``residual``, both 0 with a direct solution. Others are per problem.
@@ -189,43 +196,50 @@ class LaplacianSVC(BaseSVC):
         self.graph_weights = graph_weights
         self.laplacian = laplacian
 
-    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        return arrange_by_content(whole, rows)
-
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        problem, formula = problem.with_auto_scheme("ovr"), problem.formula()
-        is_labeled = problem.labels.is_labeled
-        labeled = problem.select(is_labeled)
-        codes, weight = labeled.labels.codes, labeled.weight
-        price = labeled.costs.price(codes)
+        rows, problem = arrange_by_content(problem.with_auto_scheme("ovr"))
+        formula = problem.formula()
+        labeled = problem.select(problem.labels.is_labeled)
+        codes = labeled.labels.codes
         with problem.progress.whole_fit("Laplacian SVM") as watch:
             nodes = find_equal_rows(problem.X)
-            columns, column = np.unique(nodes.group[is_labeled], return_inverse=True)
+            columns, column = np.unique(nodes.group[problem.labels.is_labeled], return_inverse=True)
             distinct = nodes.merge(problem)
-            graph = self._make_graph(distinct, formula)
-            if self.C_intrinsic == "auto":
-                sample = _few_nodes(distinct.n_rows, columns)
-                few = graph if len(sample) == distinct.n_rows else self._make_graph(distinct.take(sample), formula)
-                found = _choose(few, np.searchsorted(sample, columns), column, codes, weight, price)
-                if few is not graph:
-                    found = _penalize(graph, found.C_intrinsic, found.power, columns, column, weight, found.size)
-            else:
-                given, (power,) = float(self.C_intrinsic), graph.L
-                found = _Penalized(given, power, graph.deform(given, power, columns))
+            graph = self._make_graph(distinct, formula, problem.limits.share_of_time(TIME_FOR_KERNEL))
+            found, ended_by = last_in_time(self._penalized(graph, distinct, formula, labeled, columns, column))
+            found = found or graph.penalize(0.0, next(iter(graph.L)), None, columns, column, labeled.weight)
             deformed, self.C_intrinsic_, self.power_ = found.deformed, found.C_intrinsic, found.power
             own = {"residual": deformed.residual, "C_intrinsic": found.C_intrinsic, "power": found.power}
             record = watch.record(n_iter=deformed.n_steps, details=graph.facts | own)
             is_stopped = watch.round_done(record)
             K = found.scale * deformed.between(columns)[np.ix_(column, column)]
             labeler = Labeler(labeled, kernel_rows(K, Formula("precomputed")), watch)
-            labeler.solve(codes, self.C * weight * price, max_iter=0 if is_stopped else None)
-            if is_stopped:
-                labeler.end(Status.STOPPED)
+            box = self.C * labeled.weight * labeled.costs.price(codes)
+            labeler.solve(codes, box, max_iter=0 if is_stopped else None)
+            if (ended_by := Status.STOPPED if is_stopped else ended_by) is not None:
+                labeler.end(ended_by)
         fits = labeler.fits([record, *labeler.records()])
         fits = [_over_all_rows(fit, found, column, nodes, problem.weight) for fit in fits]
-        return MethodFit(fits, formula, labeler.scheme, warnings=graph.warnings(deformed))
+        return MethodFit(fits, formula, labeler.scheme, rows=rows, warnings=graph.warnings(deformed))
 
-    def _make_graph(self, distinct: TrainingProblem, formula: Formula) -> _Graph:
+    def _penalized(self, graph, distinct, formula, labeled, columns, column) -> Iterator[_Penalized]:
+        """Kernels over all nodes, each better than the one before; the last is the one that was asked for."""
+        if self.C_intrinsic == "auto":
+            target = labeled_target(labeled.X, labeled.labels, labeled.costs, labeled.weight, np.arange(labeled.n_rows))
+            sample = sample_nodes(distinct.n_rows, columns, MOST_CHOSEN_ON)
+            if len(sample) == distinct.n_rows:
+                yield from _choose(graph, columns, column, target)
+                return
+            few = self._make_graph(distinct.take(sample), formula, graph.deadline)
+            *_, best = _choose(few, np.searchsorted(sample, columns), column, target)
+            asked = best.C_intrinsic, best.power, best.size
+        else:
+            asked = float(self.C_intrinsic), next(iter(graph.L)), None
+        yield (found := graph.penalize(*asked, columns, column, labeled.weight))
+        if found.deformed.residual > graph.tol:
+            check_time(graph.deadline)
+
+    def _make_graph(self, distinct: TrainingProblem, formula: Formula, deadline: float) -> _Graph:
         link = link_nearest_by_kernel if distinct.kernel.is_precomputed else link_nearest
         links = link(distinct.X, self.n_neighbors, self.graph_weights)
         power = 1 if self.power == "auto" else int(self.power)
@@ -234,9 +248,8 @@ class LaplacianSVC(BaseSVC):
         L = {p: graph_penalty(links, distinct.weight, is_normalized=is_normalized, power=p) for p in powers}
         kernel = distinct.kernel_rows(formula)
         tol = max(EXACTER_THAN_TOL * self.tol, FLOAT32_ALLOWS if kernel.dtype == np.float32 else 0.0)
-        n_parts = int(connected_components(links)[0])
-        facts = {"nodes": distinct.n_rows, "links": links.nnz // 2, "components": n_parts}
-        return _Graph(kernel, L, budget_bytes(self.cache_size), tol, facts)
+        facts = {"nodes": distinct.n_rows, "links": links.nnz // 2, "components": int(connected_components(links)[0])}
+        return _Graph(kernel, L, budget_bytes(self.cache_size), tol, deadline, facts)
 
 
 @dataclass(frozen=True)
@@ -247,17 +260,21 @@ class _Graph:
     L: dict[int, GraphPenalty]
     budget: int
     tol: float
+    deadline: float
     facts: dict[str, Any]
 
-    def deform(self, price: float, power: int, columns: np.ndarray) -> Deformed:
-        """The columns of the kernel that is deformed by this price of the graph."""
-        return deform(self.kernel, price * self.L[power], columns, budget=self.budget, tol=self.tol)
+    def penalize(self, C_intrinsic, power, size, columns, column, weight) -> _Penalized:
+        """The kernel that this price gives at the columns; `column` and `weight` are those of the labeled rows."""
+        penalty = C_intrinsic * self.L[power]
+        deformed = deform(self.kernel, penalty, columns, budget=self.budget, tol=self.tol, deadline=self.deadline)
+        own_size = np.average(np.diagonal(deformed.between(columns))[column], weights=weight)
+        return _Penalized(C_intrinsic, power, deformed, size, float(own_size))
 
     def warnings(self, deformed: Deformed) -> tuple[Warning, ...]:
         """A warning where the deformed kernel is rough."""
         message = (
             f"The deformed kernel is known to a residual of {deformed.residual:.2g} where {self.tol:.2g} was asked: "
-            "its systems are too ill-conditioned for the memory there is. Raise cache_size or lower C_intrinsic."
+            "its systems need more memory or time. Raise cache_size or time_limit, or lower C_intrinsic."
         )
         return (ConvergenceWarning(message),) if deformed.residual > self.tol else ()
 
@@ -277,52 +294,33 @@ class _Penalized:
         return self.size / self.own_size if self.size and self.own_size > 0 else 1.0
 
 
-def _penalize(graph: _Graph, C_intrinsic, power, columns, column, weight, size) -> _Penalized:
-    deformed = graph.deform(C_intrinsic, power, columns)
-    own_size = np.average(np.diagonal(deformed.between(columns))[column], weights=weight)
-    return _Penalized(C_intrinsic, power, deformed, size, float(own_size))
+def _choose(graph: _Graph, columns, column, target: LabeledTarget) -> Iterator[_Penalized]:
+    """No price of the graph, then prices and powers of ever less leave-one-out error."""
 
-
-def _few_nodes(n_nodes: int, columns: np.ndarray) -> np.ndarray:
-    """Nodes to choose a price on: the labeled ones, and a sample of the others, at least as many."""
-    others = np.delete(np.arange(n_nodes), columns)
-    n_sampled = min(len(others), max(MOST_CHOSEN_ON - len(columns), len(columns)))
-    return np.sort(np.append(columns, np.random.default_rng(0).choice(others, n_sampled, replace=False)))
-
-
-def _choose(graph: _Graph, columns, column, codes, weight, price) -> _Penalized:
-    """The price of the graph with the least leave-one-out error, rows counted by weight and price, and the power."""
-    classes = np.unique(codes)
-    Y = 2.0 * (codes[:, None] == classes[1 if len(classes) == 2 else 0 :]) - 1
-    price = np.maximum(price, SMALLEST_PRICE * price.max())
-    price = price * (weight.sum() / (weight @ price))
-
-    def judge(value: float, power: int, size: float | None) -> tuple[float, _Penalized]:
-        """The error with a price, and the kernel that it gives; inf where that can't be used."""
-        found = _penalize(graph, value / (size or 1.0), power, columns, column, weight, size)
-        if size and (found.deformed.residual > graph.tol or not 0 < found.own_size < np.inf):
-            return np.inf, found
+    def error_of(found: _Penalized) -> float:
+        """Rows counted by weight and price; inf where the kernel can't be used."""
+        check_time(graph.deadline)
+        if found.size and (found.deformed.residual > graph.tol or not 0 < found.own_size < np.inf):
+            return np.inf
         K = found.deformed.between(columns)[np.ix_(column, column)]
         try:
-            left_out = fit_least_squares(K, Y, weight, price, ridge=AUTO_RIDGE).left_out
+            left_out = fit_least_squares(K, target.Y, target.weight, target.price, ridge=AUTO_RIDGE).left_out
         except np.linalg.LinAlgError:  # a kernel that is no inner product, such as the sigmoid
-            return np.inf, found
-        return float((weight * price) @ ((Y - left_out) ** 2).sum(axis=1)), found
+            return np.inf
+        return float(target.count @ ((target.Y - left_out) ** 2).sum(axis=1))
 
-    error, chosen = judge(AUTO_PRICES[0], next(iter(graph.L)), None)
-    size = chosen.own_size if chosen.own_size > 0 else 1.0
-    share = 1.0  # of the least error so far: only less is better
-    for power in graph.L:
-        least, best = min((judge(value, power, size) for value in AUTO_PRICES[1:]), key=lambda one: one[0])
-        if least < share * error:
-            error, chosen = least, best
-        share = CLEARLY_LESS
-    return chosen
+    yield (found := graph.penalize(0.0, next(iter(graph.L)), None, columns, column, target.weight))
+    size, least = found.own_size if found.own_size > 0 else 1.0, error_of(found)
+    for power, share in zip(graph.L, (1.0, CLEARLY_LESS), strict=False):
+        least *= share
+        for value in AUTO_PRICES:
+            found = graph.penalize(value / size, power, size, columns, column, target.weight)
+            if (error := error_of(found)) < least:
+                least = error
+                yield found
 
 
-def _over_all_rows(
-    fit: BinaryFit, found: _Penalized, column: np.ndarray, nodes: EqualRows, weight: np.ndarray
-) -> BinaryFit:
+def _over_all_rows(fit: BinaryFit, found: _Penalized, column, nodes: EqualRows, weight) -> BinaryFit:
     """A fit on the labeled rows in the deformed kernel, as a fit on all rows in the kernel itself."""
     deformed = found.deformed
     beta = found.scale * np.bincount(column, fit.row_beta, minlength=deformed.values.shape[1])

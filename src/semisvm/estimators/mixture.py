@@ -108,7 +108,7 @@ class MixtureClassifier(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMix
     References
     ----------
     .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised classification",
-       2022.
+       Communications for Statistical Applications and Methods 29, 2022. :doi:`10.29220/CSAM.2022.29.2.193`
 
     Examples
     --------

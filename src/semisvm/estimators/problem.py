@@ -17,6 +17,7 @@ misclassifying row i costs; (n, K): what it costs if row i is of class k, known 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -58,6 +59,11 @@ class Limits:
     device: str = "auto"
     cache_size: float | None = None
     store: Any = None
+
+    def share_of_time(self, share: float) -> float:
+        """When this share of the time from now to the deadline will be over, on the same clock."""
+        now = time.perf_counter()
+        return math.inf if self.deadline is None else now + share * (self.deadline - now)
 
     def of_solve(
         self, n_iter: int = 0, *, tol: float | None = None, callback: Callable[[int, float], bool] | None = None

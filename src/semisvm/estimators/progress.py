@@ -10,15 +10,16 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from types import FrameType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
 from semisvm.dual import Status
+from semisvm.sklearn_private import start_callbacks
 
 # Every value that `termination_condition_` can have. The first six are those of the solver (`dual.Status`).
 TerminationCondition = Literal[
@@ -93,6 +94,7 @@ SECONDS_BETWEEN_LINES = 1.0
 SECONDS_TO_INSIST = 1.0  # two Ctrl-C within this time mean: end everything
 NO_LOOPS = ("base", "callback", "compose", "pipeline", "utils")  # parts of scikit-learn that fit an estimator once
 OWN_LOOPS = ("semisvm.model_selection", "semisvm.estimators.preference.classifier")
+Step = TypeVar("Step")
 _interrupted_at = -math.inf  # when Ctrl-C last ended a fit of this process
 
 
@@ -148,7 +150,7 @@ class Progress:
     def whole_fit(self, name: str, max_subtasks: int | None = None) -> Iterator[Watch]:
         """The whole fit as one task."""
         if self.estimator is not None:
-            self._root = self.estimator._init_callback_context(max_subtasks=max_subtasks)
+            self._root = start_callbacks(self.estimator, max_subtasks)
         yield from self._task(self._root, name)
 
     @contextmanager
@@ -164,6 +166,24 @@ class Progress:
         yield watch
         if context is not None:
             watch.was_stopped = bool(context.call_on_fit_task_end(estimator=self.estimator))
+
+
+def last_in_time(steps: Iterable[Step]) -> tuple[Step | None, Status | None]:
+    """The last of the steps, each of which is a result; and what ended them early: a TimeoutError, or Ctrl-C.
+
+    Ctrl-C is raised where there is no result to keep.
+    """
+    last = None
+    try:
+        for step in steps:
+            last = step
+    except TimeoutError:
+        return last, Status.TIME_LIMIT
+    except KeyboardInterrupt:
+        if last is None:
+            raise
+        return last, Status.INTERRUPTED
+    return last, None
 
 
 def warn_caller(warning: Warning) -> None:

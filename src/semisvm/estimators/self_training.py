@@ -83,7 +83,7 @@ class SelfTrainingSVC(BaseSVC):
     References
     ----------
     .. [1] H. Bae, H. Kim and S. J. Shin, "The use of support vector machines in semi-supervised classification",
-       2022.
+       Communications for Statistical Applications and Methods 29, 2022. :doi:`10.29220/CSAM.2022.29.2.193`
     .. [2] D. Yarowsky, "Unsupervised word sense disambiguation rivaling supervised methods", ACL 1995.
        :doi:`10.3115/981658.981684`
 

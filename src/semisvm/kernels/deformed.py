@@ -25,6 +25,9 @@ solved and no inverse is computed. There are three ways:
   one product of K with (n, m) per step, one matrix of n^2, or none if it does not fit and its rows are made again.
   The residual bounds the error: |K~ - found| <= |r|_K sqrt(k(x, x)) at any row x.
 
+A solution may have to be there by a *deadline* on the clock of `time.perf_counter`. It is looked at between the steps,
+and a TimeoutError is raised once it has passed; conjugate gradients return how far they have come.
+
 The penalty is the Laplacian of a graph that stands for the manifold: each node is linked to its nearest ones.
 
     W        (n, n)  sparse, symmetric: W_ij > 0 where i is among the nearest nodes of j, or j among those of i
@@ -41,7 +44,10 @@ With all masses 1 these are D - W and I - D^-1/2 W D^-1/2. Nodes are distinct ro
 rows, and ten copies of a row do not use up each other's neighbors.
 """
 
+import math
+import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,8 +64,10 @@ MOST_STEPS = 1000
 # Steps after which those still needed are foretold by the rate so far; where they are so many times those allowed,
 # factors are used at once.
 STEPS_PER_FORECAST, FAR_TOO_MANY = 10, 1.5
+FEWEST_STEPS = 10  # before the deadline: the kernel is rough then, but better than one without the graph
 FEWEST_COLUMNS = 32  # a product of K with fewer columns takes as long: it waits for K to be read
-ROWS_PER_FETCH = 512
+ROWS_PER_PART = 512  # or columns, between two looks at the clock
+NEVER = math.inf  # a deadline
 LINK_WEIGHTS = ("connectivity", "heat")
 
 
@@ -89,33 +97,59 @@ class GraphPenalty:
         return GraphPenalty(price * self.matrix, None if self.root is None else np.sqrt(price) * self.root)
 
 
-def deform(kernel: KernelRows, penalty: GraphPenalty, columns: np.ndarray, *, budget: int, tol: float) -> Deformed:
+def deform(
+    kernel: KernelRows,
+    penalty: GraphPenalty,
+    columns: np.ndarray,
+    *,
+    budget: int,
+    tol: float,
+    deadline: float = NEVER,
+) -> Deformed:
     """Solve for the columns of the deformed kernel.
 
     `budget` is the memory, in bytes, for matrices of n^2 numbers; conjugate gradients must reach the residual `tol`.
     """
     n, L = kernel.n_rows, penalty.matrix
+    if not L.data.any():  # the kernel itself
+        return Deformed(_identity(n, columns), kernel.fetch(columns).T.astype(np.float64, order="C"), 0, 0.0)
     has_root = penalty.root is not None
     # K and the factors; LU factors are made from K in float64.
-    if (kernel.dtype.itemsize + 8 if has_root else 20) * n * n > budget or not L.data.any():
-        return _by_conjugate_gradients(_Product(kernel, budget), L, columns, tol, MOST_STEPS)
+    if (kernel.dtype.itemsize + 8 if has_root else 20) * n * n > budget:
+        return _by_conjugate_gradients(_Product(kernel, budget, deadline), L, columns, tol, MOST_STEPS)
     steps_of_factors = n // ((6 if has_root else 3) * max(len(columns), FEWEST_COLUMNS))  # so many cost as much
     if steps_of_factors > OFTEN_STEPS:
-        found = _by_conjugate_gradients(_Product(kernel, budget), L, columns, tol, steps_of_factors, FAR_TOO_MANY)
-        if found.residual <= tol:
+        times_K = _Product(kernel, budget, deadline)
+        found = _by_conjugate_gradients(times_K, L, columns, tol, steps_of_factors, FAR_TOO_MANY)
+        if found.residual <= tol or time.perf_counter() >= deadline:
             return found
-    by_root = None if penalty.root is None else _by_cholesky(kernel, penalty.root, columns)
-    return _directly(kernel, L, columns) if by_root is None else by_root
+    by_root = None if penalty.root is None else _by_cholesky(kernel, penalty.root, columns, deadline)
+    return _directly(kernel, L, columns, deadline) if by_root is None else by_root
 
 
-def _by_cholesky(kernel: KernelRows, root: sparse.csr_matrix, columns: np.ndarray) -> Deformed | None:
+def check_time(deadline: float) -> None:
+    """Raise TimeoutError once the deadline has passed."""
+    if time.perf_counter() >= deadline:
+        raise TimeoutError("The deadline passed before the deformed kernel was there.")
+
+
+def _parts(n: int, deadline: float) -> Iterator[slice]:
+    """Parts of n rows or columns, one after the other as long as there is time."""
+    for start in range(0, n, ROWS_PER_PART):
+        check_time(deadline)
+        yield slice(start, min(start + ROWS_PER_PART, n))
+
+
+def _by_cholesky(
+    kernel: KernelRows, root: sparse.csr_matrix, columns: np.ndarray, deadline: float = NEVER
+) -> Deformed | None:
     """None where S is not positive definite: the kernel is no inner product."""
-    K, n = _whole_matrix(kernel, kernel.dtype), kernel.n_rows
+    n = kernel.n_rows
+    K = _whole_matrix(kernel, kernel.dtype, deadline)
     S = np.empty((n, n))
-    parts = [slice(start, start + ROWS_PER_FETCH) for start in range(0, n, ROWS_PER_FETCH)]
-    for part in parts:
+    for part in _parts(n, deadline):
         S[:, part] = root @ K[part].T.astype(np.float64)
-    for part in parts:
+    for part in _parts(n, deadline):
         S[part] = (root @ S[part].T).T
     S[np.diag_indices_from(S)] += 1
     try:
@@ -123,20 +157,25 @@ def _by_cholesky(kernel: KernelRows, root: sparse.csr_matrix, columns: np.ndarra
         factor = cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return None
-    Z = -(root.T @ cho_solve(factor, root @ K[columns].T.astype(np.float64), check_finite=False))
-    Z[columns, np.arange(len(columns))] += 1
-    return Deformed(Z, np.concatenate([K[part].astype(np.float64) @ Z for part in parts]), 0, 0.0)
+    Z = _identity(n, columns)
+    for part in _parts(len(columns), deadline):
+        K_columns = K[columns[part]].T.astype(np.float64)
+        Z[:, part] -= root.T @ cho_solve(factor, root @ K_columns, overwrite_b=True, check_finite=False)
+    return Deformed(Z, _times(K, Z, deadline), 0, 0.0)
 
 
-def _directly(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarray) -> Deformed:
-    K = _whole_matrix(kernel)
+def _directly(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarray, deadline: float = NEVER) -> Deformed:
+    K = _whole_matrix(kernel, np.float64, deadline)
     system = penalty @ K
     system[np.diag_indices_from(system)] += 1
+    Z = _identity(len(K), columns)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinAlgWarning)  # what is not finite is refused
+        check_time(deadline)
         factors = lu_factor(system.T, overwrite_a=True)  # in LAPACK's order: nothing is copied
-        Z = lu_solve(factors, _identity(len(K), columns), trans=1, overwrite_b=True)
-    return Deformed(Z, K @ Z, 0, 0.0)
+        for part in _parts(len(columns), deadline):
+            Z[:, part] = lu_solve(factors, Z[:, part], trans=1)
+    return Deformed(Z, _times(K, Z, deadline), 0, 0.0)
 
 
 def _by_conjugate_gradients(
@@ -149,7 +188,8 @@ def _by_conjugate_gradients(
 ) -> Deformed:
     """Conjugate gradients on all columns together; K_x is K times x, kept up to date without a product.
 
-    They end early where `too_many` times the most steps are needed at the present rate.
+    They end early where `too_many` times the most steps are needed at the present rate, and at the deadline; there
+    they need to have taken a few steps.
     """
     residual = _identity(times_K.n_rows, columns)
     K_residual = times_K(residual)
@@ -175,12 +215,17 @@ def _by_conjugate_gradients(
         Z += step * direction
         KZ += step * K_direction
         residual -= step * image
-        K_residual = times_K(residual)
+        n_steps += 1
+        try:
+            K_residual = times_K(residual)
+        except TimeoutError:
+            if n_steps < FEWEST_STEPS:
+                raise
+            break  # the residual that is told is that of the step before
         before, square = square, _columnwise_dots(residual, K_residual)
         keep = np.divide(square, before, out=np.zeros_like(square), where=is_unsolved)
         direction = residual + keep * direction
         K_direction = K_residual + keep * K_direction
-        n_steps += 1
     reached = np.sqrt(np.divide(np.abs(square), first, out=np.zeros_like(first), where=first > 0))
     return Deformed(Z, KZ, n_steps, float(reached.max()))
 
@@ -188,27 +233,32 @@ def _by_conjugate_gradients(
 class _Product:
     """K times a block of columns: from K in memory, or from its rows, made again each time."""
 
-    def __init__(self, kernel: KernelRows, budget: int):
-        self.kernel, self.n_rows = kernel, kernel.n_rows
+    def __init__(self, kernel: KernelRows, budget: int, deadline: float = NEVER):
+        self.kernel, self.n_rows, self.deadline = kernel, kernel.n_rows, deadline
         fits = kernel.n_rows**2 * kernel.dtype.itemsize <= budget
-        self.K = _whole_matrix(kernel, kernel.dtype) if fits else None
+        self.K = _whole_matrix(kernel, kernel.dtype, deadline) if fits else None
 
     def __call__(self, block: np.ndarray) -> np.ndarray:
+        block = block.astype(self.kernel.dtype)
         if self.K is not None:
-            return np.asarray(self.K @ block.astype(self.K.dtype), dtype=np.float64)
-        result = np.empty_like(block)
-        for start in range(0, self.n_rows, ROWS_PER_FETCH):
-            rows = np.arange(start, min(start + ROWS_PER_FETCH, self.n_rows))
-            result[rows] = self.kernel.fetch(rows) @ block.astype(self.kernel.dtype)
+            check_time(self.deadline)
+            return np.asarray(self.K @ block, dtype=np.float64)
+        result = np.empty(block.shape)
+        for part in _parts(self.n_rows, self.deadline):
+            result[part] = self.kernel.fetch(np.arange(part.start, part.stop)) @ block
         return result
 
 
-def _whole_matrix(kernel: KernelRows, dtype: Any = np.float64) -> np.ndarray:
+def _whole_matrix(kernel: KernelRows, dtype: Any = np.float64, deadline: float = NEVER) -> np.ndarray:
     K = np.empty((kernel.n_rows, kernel.n_rows), dtype=kernel.dtype)
-    for start in range(0, kernel.n_rows, ROWS_PER_FETCH):
-        rows = np.arange(start, min(start + ROWS_PER_FETCH, kernel.n_rows))
-        K[rows] = kernel.fetch(rows)
+    for part in _parts(kernel.n_rows, deadline):
+        K[part] = kernel.fetch(np.arange(part.start, part.stop))
     return K.astype(dtype, copy=False)
+
+
+def _times(K: np.ndarray, Z: np.ndarray, deadline: float) -> np.ndarray:
+    """K Z in float64."""
+    return np.concatenate([K[part].astype(np.float64, copy=False) @ Z for part in _parts(len(K), deadline)])
 
 
 def _identity(n: int, columns: np.ndarray) -> np.ndarray:
@@ -269,3 +319,10 @@ def _linked(search: NearestNeighbors, X: Any, n_neighbors: int, weights: str) ->
     else:
         links.data = np.exp(-0.5 * (links.data / width) ** 2)
     return sparse.csr_matrix(links.maximum(links.T))  # a link that one side asked for holds for both
+
+
+def sample_nodes(n_nodes: int, columns: np.ndarray, most: int) -> np.ndarray:
+    """The nodes `columns` and a sample of the others: `most` in all, or as many again where that is more."""
+    others = np.delete(np.arange(n_nodes), columns)
+    n_sampled = min(len(others), max(most - len(columns), len(columns)))
+    return np.sort(np.append(columns, np.random.default_rng(0).choice(others, n_sampled, replace=False)))

@@ -149,7 +149,7 @@ class FileRows(ChunkedRows):
 class ScratchFile:
     """A file to write to that is deleted with this object, or with the rows that it was handed over to."""
 
-    def __init__(self, suffix: str, folder: str | Path | None):
+    def __init__(self, suffix: str, folder: str | Path | None = None):
         number, name = tempfile.mkstemp(prefix="semisvm-", suffix=suffix, dir=folder)
         self.path = Path(name)
         self._file = os.fdopen(number, "wb")
@@ -239,8 +239,8 @@ class CsrScratchWriter(ScratchFile):
     array([1., 1., 1.], dtype=float32)
     """
 
-    def __init__(self, n_features: int, folder: str | Path | None = None):
-        super().__init__(".csr", folder)
+    def __init__(self, n_features: int):
+        super().__init__(".csr")
         self.n_features = n_features
         self._blocks: list[tuple[int, np.ndarray]] = []
 

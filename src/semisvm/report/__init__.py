@@ -164,7 +164,8 @@ def render_page(summary: FitSummary, model: str = "MODEL", reword: Callable[[str
         The page.
     """
     answers, rounds, compared = describe_answers(summary), _describe_rounds(summary.rounds), summary.comparison
-    first, said = first_screen(summary, model), " ".join(answer["verdict"].sentence for answer in answers)
+    first = first_screen(summary, model, remarks="see the notes")
+    said = " ".join(answer["verdict"].sentence for answer in answers)
     columns = list(dict.fromkeys(name for row in summary.suggestions for name in row.values))
     drawn = {
         "answers": [answer["drawn"] for answer in answers],
@@ -186,7 +187,7 @@ def render_page(summary: FitSummary, model: str = "MODEL", reword: Callable[[str
         suggested=summary.suggestions[:MOST_SUGGESTED],
         columns=columns[:MOST_COLUMNS],
         n_left_out=(max(0, len(summary.suggestions) - MOST_SUGGESTED), max(0, len(columns) - MOST_COLUMNS)),
-        features=summary.data.features[:MOST_FEATURES],
+        features=[replace(one, remark=reword(one.remark)) for one in summary.data.features[:MOST_FEATURES]],
         drawn=_embed(drawn),
         style=_asset("page.css"),
         scripts=scripts,

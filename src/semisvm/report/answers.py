@@ -33,9 +33,8 @@ from semisvm.report.charts import ThresholdTable, UsableScores, bin_scores, tabu
 from semisvm.report.wording import (
     BASIS,
     DASH,
-    HEADLINES,
-    NOT_CERTIFIED,
     Verdict,
+    headline_of,
     interval,
     percent,
     rate,
@@ -218,9 +217,7 @@ def describe_positives(point: PositiveUnlabeledPoint, name: str) -> dict[str, An
 
 def _verdict_of_positives(point: PositiveUnlabeledPoint) -> Verdict:
     asked = point.asked[:1].lower() + point.asked[1:]
-    is_uncertified = point.status == "missed" and point.level in PROMISES
-    headline = (NOT_CERTIFIED if is_uncertified else HEADLINES[point.status]).format(asked)
-    counts = point.counts
+    headline, counts = headline_of(point, asked), point.counts
     basis = (
         f"Measured on {counted(counts.positives, 'labeled positive')} and "
         f"{counted(counts.unlabeled, 'unlabeled row')} ({BASIS[point.level]})."

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from semisvm.decision import PROMISES, Estimate, OperatingPoint, labels_needed
+from semisvm.decision import PROMISES, Estimate, OperatingPoint, PositiveUnlabeledPoint, labels_needed
 from semisvm.errors import counted
 from semisvm.estimators.progress import RoundRecord
 
@@ -62,10 +62,7 @@ def verdict(point: OperatingPoint | None) -> Verdict:
     """Put an operating point into words."""
     if point is None:
         return NO_VERDICT
-    status = point.status
-    is_uncertified = status == "missed" and point.level in PROMISES
-    headline = (NOT_CERTIFIED if is_uncertified else HEADLINES[status]).format(point.target)
-    sentence, advice = point.reason, ""
+    status, sentence, advice = point.status, point.reason, ""
     if status == "certified":
         sentence = f"The promise holds with probability {percent(point.confidence)} over the draw of the labeled rows."
         sentence = sentence if point.sampling is None else point.caution
@@ -74,9 +71,19 @@ def verdict(point: OperatingPoint | None) -> Verdict:
     elif status == "unproven":
         sentence = " ".join(filter(None, [*_doubts(point), point.reason]))
         advice = _advice("" if point.reason else _labels_that_prove(point))
-    elif is_uncertified:
+    elif _is_uncertified(point):
         advice = _advice("")
-    return Verdict(status, headline, sentence, _basis(point), advice)
+    return Verdict(status, headline_of(point, str(point.target)), sentence, _basis(point), advice)
+
+
+def headline_of(point: OperatingPoint | PositiveUnlabeledPoint, asked: str) -> str:
+    """What was asked, and what came of it."""
+    return (NOT_CERTIFIED if _is_uncertified(point) else HEADLINES[point.status]).format(asked)
+
+
+def _is_uncertified(point: OperatingPoint | PositiveUnlabeledPoint) -> bool:
+    """Whether a certificate was asked for and is not given."""
+    return point.status == "missed" and point.level in PROMISES
 
 
 def _basis(point: OperatingPoint) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.datasets.dataset import EXACT_IN_FLOAT
+from semisvm.datasets.dataset import refuse_rounded
 from semisvm.errors import DataError, counted, fault, suggest
 from semisvm.tables.column_facts import is_missing, parse_number
 from semisvm.tables.delimited import open_delimited
@@ -65,8 +65,7 @@ def label_texts(cells: Any) -> list[str]:
     """Return a target column of text or numbers as texts; "" where a cell is missing."""
     values = np.asarray(cells)
     if values.dtype.kind == "f":
-        if (np.abs(values) >= EXACT_IN_FLOAT).any():
-            raise DataError("Labels are numbers of more than 15 digits, which are not exact. Write them as text.")
+        refuse_rounded(values)
         return ["" if np.isnan(value) else _number_text(value) for value in values.tolist()]
     if values.dtype.kind in "iu":
         return [str(value) for value in values.tolist()]

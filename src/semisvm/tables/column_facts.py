@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semisvm.datasets.dataset import EXACT_IN_FLOAT
+
 if TYPE_CHECKING:
     import pandas
 
@@ -91,6 +93,7 @@ class ColumnFacts:
     strays             words that are no numbers, with what pandas makes of them: an infinity, or NaN
     odd                words that are no numbers even without separators, currency and unit
     ends               the first and the last number; by_one, ascending, are_whole: of all numbers, in their order
+    largest            the largest magnitude of a number
     formats            the date formats in which all cells are dates, but for those without a digit
     undated, n_undated   words without a digit, and how many cells hold them
     """
@@ -110,11 +113,17 @@ class ColumnFacts:
     by_one: bool = True
     ascending: bool = True
     are_whole: bool = True
+    largest: float = 0.0
     formats: tuple[str, ...] = DATE_FORMATS
     undated: dict[str, float] = field(default_factory=dict)
     n_undated: int = 0
     n_words: int = 0
     repeats: Repeats = Repeats(found=True)
+
+    @property
+    def are_rounded(self) -> bool:
+        """Whether the numbers are whole, and some too large for float64 to tell them from their neighbors."""
+        return self.n_numbers > 0 and self.are_whole and self.largest >= EXACT_IN_FLOAT
 
     def merged(self, other: ColumnFacts) -> ColumnFacts:
         """Return the facts about these cells and those that follow them."""
@@ -137,6 +146,7 @@ class ColumnFacts:
             by_one=self.by_one and other.by_one and step == 1,
             ascending=self.ascending and other.ascending and step > 0,
             are_whole=self.are_whole and other.are_whole,
+            largest=max(self.largest, other.largest),
             formats=tuple(one for one in self.formats if one in other.formats),
             undated=_some_of(self.undated | other.undated),
             n_undated=self.n_undated + other.n_undated,
@@ -163,7 +173,7 @@ def facts_of(cells: pandas.Series, decimal: str | None = None) -> ColumnFacts:
 def _with_numbers(known: ColumnFacts, numbers: pandas.Series, cells: pandas.Series) -> ColumnFacts:
     values = numbers.to_numpy(dtype=np.float64)
     steps = np.diff(values)
-    large = np.flatnonzero(np.abs(values) > LARGEST_NUMBER)
+    large = np.flatnonzero((magnitude := np.abs(values)) > LARGEST_NUMBER)
     worst = (int(numbers.index[large[0]]), str(cells.iloc[large[0]])) if len(large) else None
     return replace(
         known,
@@ -172,6 +182,7 @@ def _with_numbers(known: ColumnFacts, numbers: pandas.Series, cells: pandas.Seri
         by_one=bool((steps == 1).all()),
         ascending=bool((steps > 0).all()),
         are_whole=(are_whole := bool((values == np.rint(values)).all())),
+        largest=float(magnitude.max()),
         repeats=Repeats.among(values) if are_whole else Repeats(found=True),
         too_large=worst,
     )

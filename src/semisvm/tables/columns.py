@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from semisvm.datasets.dataset import EXACT_IN_FLOAT
 from semisvm.errors import DataError, fault, shorten
 from semisvm.tables.column_facts import (
     DATES,
@@ -51,6 +52,7 @@ TRUTH_WORDS = ("true", "True", "TRUE", "false", "False", "FALSE")
 LIKE_NUMBERS = "looks like numbers"
 SAY_MARK = "say which mark ends the whole part (`decimal`)"
 KEY = "is an identifier: a different whole number in every row"
+LONG_KEY = "is an identifier: whole numbers of more than 15 digits"
 
 
 @dataclass(frozen=True)
@@ -190,8 +192,11 @@ def _no_measurement(name: str, facts: ColumnFacts) -> str:
         return ""
     if facts.ends[0] in (0, 1) and facts.by_one:
         return "numbers the rows"
-    is_key = facts.are_whole and not facts.repeats.found
-    return KEY if is_key and _NAMED_AS_KEY.search(name) is not None else ""
+    if _NAMED_AS_KEY.search(name) is None:
+        return ""
+    if facts.are_rounded:
+        return LONG_KEY
+    return KEY if facts.are_whole and not facts.repeats.found else ""
 
 
 def refuse_large(name: str, facts: ColumnFacts) -> None:
@@ -214,6 +219,9 @@ def remark_on(column: Column, facts: ColumnFacts) -> str:
         return f"{found}: {SAY_MARK}"
     if column.type in ("category", "text") and (found := _dates_in_two_styles(facts)):
         return f"{found}: write all in the same way"
+    if facts.are_rounded and (column.type == "number" or facts.kind == NUMBERS):
+        remedy = "leave it out (`drop`) if it is an identifier" if column.type == "number" else "write them as text"
+        return f"holds whole numbers of more than 15 digits, of which different ones may be rounded to one: {remedy}"
     is_plain = column.type == "number" and not column.format and facts.n_numbers == facts.n > FEWEST_KEYS
     if is_plain and facts.are_whole and facts.ascending:
         return "is a different whole number in every row: leave it out (`drop`) if it is an identifier"
@@ -247,15 +255,17 @@ def typed_column(column: Column, cells: pandas.Series) -> Any:
 
 
 def as_read(cells: pandas.Series) -> pandas.Series:
-    """Return a column of any frame as a reader would have given it: float64, datetime64 or text."""
-    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
+    """Return a column of any frame as a reader would: float64, datetime64 or text, as integers beyond float64 are."""
+    from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
 
     if cells.dtype.kind == "f" or cells.dtype == "str":
         return cells
     if is_datetime64_any_dtype(cells.dtype):
         return cells.dt.tz_convert(None) if getattr(cells.dtype, "tz", None) is not None else cells
     if is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype):
-        return cells.astype("Float64").astype("float64")
+        numbers = cells.astype("Float64").astype("float64")
+        are_exact = not is_integer_dtype(cells.dtype) or not (numbers.abs() >= EXACT_IN_FLOAT).any()
+        return numbers if are_exact else as_text(cells)
     return as_text(cells.astype("object").where(cells.notna(), None))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from semisvm.decision import OperatingPoint, PositiveUnlabeledPoint, Target, measure
 from semisvm.decision.audit import Merit, judge
-from semisvm.errors import DataError, counted, fault
+from semisvm.errors import MOST_NAMES_SHOWN, DataError, counted, fault, is_spelled_like, suggest
 from semisvm.estimators import METHODS
 from semisvm.labels import encode
 from semisvm.tables.classes import Classes, label_texts
@@ -105,6 +105,22 @@ def evaluate_file(
     at_random = None if way is None else read_ways(rows.path, way, ways, must_be=False)
     found = _evaluate(model, rows, np.concatenate(scores), np.concatenate(codes), at_random)
     return replace(found, as_negative=dict(others.most_common()))
+
+
+def say_as_negative(classes: Sequence[str], others: Mapping[str, int]) -> list[str]:
+    """Say which labels, of how many rows each, count as the class that a model of positives only has no name of."""
+    if not others:
+        return []
+    negative, positive = classes
+    named = [f"{name!r} ({counted(n, 'row')})" for name, n in list(others.items())[:MOST_NAMES_SHOWN]]
+    named += [f"and {len(others) - len(named):,} more"] if len(others) > len(named) else []
+    said = [f"Labels other than {positive!r} count as {negative!r}: {', '.join(named)}."]
+    doubtful = [repr(name) for name in others if is_spelled_like(name, positive)]
+    if doubtful:
+        are = "is" if len(doubtful) == 1 else "are"
+        listed = ", ".join(doubtful[:MOST_NAMES_SHOWN])
+        said.append(f"Careful: {listed} {are} spelled much like {positive!r}. Correct the cells if that is meant.")
+    return said
 
 
 def _drawn_column(model: Model, rows: RowReader) -> str | None:
@@ -201,6 +217,7 @@ def summary_on(
             + f"The operating point and the scores are measured on the {seen.rows} labeled rows of {name}"
             + (f" (not on {seen.not_at_random:,} more that were not drawn at random)" if seen.not_at_random else "")
             + "; the audit, the method and the model card are those of the fit.",
+            *say_as_negative(seen.classes, seen.as_negative),
             *(f"About the fit: {note}" for note in notes),
         )
     try:
@@ -238,9 +255,10 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
     own = [str(label) for label in labels.classes]
     class_name = type(model.estimator if isinstance(model, Model) else model).__name__
     method = next((one for one in METHODS if one.class_name == class_name), None)
-    has_positives_only = method is not None and method.for_one_class
-    if not has_positives_only and (strange := [name for name in own if name not in known]):
-        raise DataError(f"y holds the label {strange[0]!r}, which the model does not know: its classes are {known}.")
+    strange = {name: int((labels.codes == k).sum()) for k, name in enumerate(own) if name not in known}
+    if strange and not (method is not None and method.for_one_class and _has_positives_only(model)):
+        name = next(iter(strange))
+        raise DataError(f"y holds the label {name!r}, which is not a class of the model. {suggest(name, known)}.")
     place = np.array([known.index(name) if name in known else 0 for name in own])
     codes = np.where(labels.is_labeled, place[labels.codes], -1)
     scores = model.decision_function(X) if isinstance(model, Model) else score_rows(model, X)
@@ -262,9 +280,21 @@ def summarize_estimator(model: Any, X: Any, y: Any, *, unlabeled: Any = -1) -> F
     )
     names = (method.name, method.paper_name) if method else (class_name, "")
     training = Training("X", str(getattr(y, "name", None) or "y"), X, codes, classes, None)
-    notes = (MEASURED_ON_GIVEN_ROWS, *say_weights(fitted))
+    notes = (MEASURED_ON_GIVEN_ROWS, *say_as_negative(known, strange), *say_weights(fitted))
     summary = summarize(training, MethodSummary(*names, "It was given.", _plain(model)), fitted, found, notes=notes)
     return replace(summary, title=f"{class_name} on {len(true):,} labeled rows")
+
+
+def _has_positives_only(model: Any) -> bool:
+    """Whether a model of positives and unlabeled rows was fitted without labels of negatives, and without their name.
+
+    Then their name is made up, and any label but the positive one is theirs.
+    """
+    if isinstance(model, Model):
+        return True
+    names_negatives = getattr(model, "negative", None) is not None
+    is_negative = np.asarray(getattr(model, "transduction_", ())) == model.classes_[0]
+    return not names_negatives and not (is_negative & (np.asarray(getattr(model, "labeled_iter_", ())) == 0)).any()
 
 
 def _target_of(point: OperatingPoint | PositiveUnlabeledPoint) -> Target:

@@ -22,7 +22,6 @@ from semisvm.errors import counted
 from semisvm.tables.columns import LIKE_NUMBERS
 from semisvm.tables.summary import FitSummary
 
-MOST_WORDS_SHOWN = 120
 NEARLY_ALL = 0.5  # of all rows: a model that accepts as many of them sorts out too little,
 MUCH_MORE = 4.0  # if the positive class is so many times rarer
 CLEAR_GAP = 3.0  # standard errors between the shares accepted, from which on they are said to differ
@@ -45,16 +44,17 @@ class FirstScreen:
     status: str
     lines: tuple[str, ...]
 
-    @property
-    def n_words(self) -> int:
-        return sum(len(line.split()) for line in self.lines)
 
+def first_screen(
+    summary: FitSummary, model: str = "MODEL", data: str | None = None, *, remarks: str = "`details`"
+) -> FirstScreen:
+    """Put a fit into at most 120 words; `model` and `data` are names of files, for the commands to run next.
 
-def first_screen(summary: FitSummary, model: str = "MODEL", data: str | None = None) -> FirstScreen:
-    """Put a fit into at most 120 words; `model` and `data` are names of files, for the commands to run next."""
+    `remarks` says where the remarks on columns are listed.
+    """
     data = data or summary.data.name
     if len(summary.classes) > 2:
-        return _several_classes(summary, model, data)
+        return _several_classes(summary, model, data, remarks)
     name = summary.positive or next(reversed(summary.classes), "the positive class")
     point = summary.operating_points.get(name)
     lines = [_looking_for(summary, name)]
@@ -74,7 +74,12 @@ def first_screen(summary: FitSummary, model: str = "MODEL", data: str | None = N
     if useless:
         lines.insert(0, useless)
     lines += [_found(point, name), _sure(summary, name, point), _accepted(summary, name)]
-    lines += [_unlabeled(summary, name), _many_rows(summary), _checks(summary), _next(status, model, data, summary)]
+    lines += [
+        _unlabeled(summary, name),
+        _many_rows(summary),
+        _checks(summary, remarks),
+        _next(status, model, data, summary),
+    ]
     return FirstScreen(status, tuple(line for line in lines if line))
 
 
@@ -183,7 +188,7 @@ def _unlabeled(summary: FitSummary, name: str) -> str:
     return "Whether the unlabeled rows improved it, the labels can't tell." if chosen.difference.value > 0 else ""
 
 
-def _checks(summary: FitSummary) -> str:
+def _checks(summary: FitSummary, remarks: str) -> str:
     said = []
     if summary.is_fair_sample is False:
         said.append("Careful: the labeled rows do not look like a random sample of all rows.")
@@ -194,7 +199,7 @@ def _checks(summary: FitSummary) -> str:
     doubtful = [feature.name for feature in summary.data.features if feature.remark]
     doubtful += [name for name, why in summary.data.left_out.items() if LIKE_NUMBERS in why]
     if doubtful:
-        said.append(f"Please check {_listed(doubtful)} (`details`).")
+        said.append(f"Please check {_listed(doubtful)} ({remarks}).")
     return " ".join(said)
 
 
@@ -223,7 +228,7 @@ def _many_rows(summary: FitSummary) -> str:
     return SAID_OF_MANY_ROWS if any(note.startswith(SAID_OF_MANY_ROWS) for note in summary.notes) else ""
 
 
-def _several_classes(summary: FitSummary, model: str, data: str) -> FirstScreen:
+def _several_classes(summary: FitSummary, model: str, data: str, remarks: str) -> FirstScreen:
     lines = [f"Telling apart {len(summary.classes)} classes, {summary.data.labeled:,} labeled rows."]
     missed = [name for name, point in summary.operating_points.items() if not point.reached]
     found = [(name, point) for name, point in summary.operating_points.items() if not math.isnan(point.recall.value)]
@@ -236,7 +241,7 @@ def _several_classes(summary: FitSummary, model: str, data: str) -> FirstScreen:
     if any(point.target.is_constrained for point in summary.operating_points.values()):
         kept = f"NOT KEPT for {_listed(missed).replace('column', 'class')}" if missed else "kept for every class"
         lines.append(f"What was asked is {kept}, on your labels.")
-    lines += [_many_rows(summary), _checks(summary), _next("missed", model, data, summary)]
+    lines += [_many_rows(summary), _checks(summary, remarks), _next("missed", model, data, summary)]
     return FirstScreen("missed" if missed else "chosen", tuple(line for line in lines if line))
 
 

@@ -28,7 +28,9 @@ from semisvm.estimators import Method, find_method
 from semisvm.primal import PrimalSolution
 from semisvm.tables.classes import label_texts, one_spelling, settle_classes
 from semisvm.tables.column_facts import TEXT, ColumnFacts
+from semisvm.tables.columns import Column
 from semisvm.tables.compare import compare_methods
+from semisvm.tables.encode import TableEncoder
 from semisvm.tables.fit import AUTO, Fitted, Stages, fit_model
 from semisvm.tables.folders import Survey, SurveyPlan, files_of, join_frames, require_column, survey_file, with_kinds
 from semisvm.tables.held_out import BASELINE
@@ -37,7 +39,7 @@ from semisvm.tables.partition_encoder import blank_encoder, count_file, make_enc
 from semisvm.tables.partition_rows import Here, OnCluster, Pool, RowCoder
 from semisvm.tables.read import open_rows
 from semisvm.tables.read_training import check_request, columns_of_ways, printable_name, settle_features
-from semisvm.tables.training import WAYS, FolderTraining, read_ways, say_chosen
+from semisvm.tables.training import WAYS, FolderTraining, read_ways, say_blank, say_chosen
 
 MOST_LABELED_KEPT = 20_000
 MOST_UNLABELED_KEPT = 10_000
@@ -81,6 +83,9 @@ def read_folder(
     sizes = MOST_LABELED_KEPT, MOST_UNLABELED_KEPT
     plan = SurveyPlan(target, unlabeled, looked_at, files[0], decimal, *sizes, tuple(may_say))
     found: Survey = workers.gather(survey_file, files, plan, tell=tell, what="Looking through the files")
+    files = [file for file, (_, n_rows) in zip(files, found.files, strict=True) if n_rows]
+    if not files:
+        raise fault(path, "none of its rows has a label or a feature", "Give a folder with rows")
     same = one_spelling(found.labels, path, target, spelling)
     labels = Counter({"": found.unlabeled.n})
     for text, n in found.labels.items():
@@ -106,27 +111,18 @@ def read_folder(
         for reader in readers:
             require_column(reader, name, files[0])
     columns, about = settle_features(path, of_features, wanted, decimal, drop)
-    typed, groups = blank_encoder(columns).typed(frame)
-    X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
-    spans = spans_around_medians(X, drawn_rows["weight"].to_numpy())
-    what = "Learning how to encode the columns"
-    counts = workers.gather(count_file, files, columns, spans, tell=tell, what=what)
-    if (narrowed := counts.narrowed(spans)) is not None:  # a column has values, and none of them is in the sample
-        spans, counts = narrowed, workers.gather(count_file, files, columns, narrowed, tell=tell, what=what)
-    medians = counts.medians(spans)
-    if len(frame) == found.n_rows:
-        medians = np.array([np.nanmedian(x) if (~np.isnan(x)).any() else np.nan for x in X.T])
-    encoder = make_encoder(columns, counts, medians)
+    encoder = _learn_encoder(files, columns, found, frame, drawn_rows["weight"].to_numpy(), workers, tell)
     if found.n_without_target:
         about["notes"].append(
             f"The rows of {counted(found.n_without_target, 'file')} without a column {target!r} count as unlabeled."
         )
     heights = dict(found.files)
-    coder = RowCoder(encoder, classes, target, unlabeled, same)
+    coder = RowCoder(encoder, classes, target, unlabeled, same, found.blank)
     codes = classes.codes_of(texts)
     if at_random is not None:
         n_chosen, n_seen = int(((codes >= 0) & ~at_random).sum()), int((codes >= 0).sum())
         about["notes"] = say_chosen(n_chosen, n_seen, found.labeled.n) + about["notes"]
+    about["notes"] = say_blank(sum(map(len, found.blank.values()))) + about["notes"]
     del labels[""]
     of_counts = classes.codes_of(list(labels))
     return FolderTraining(
@@ -143,6 +139,30 @@ def read_folder(
         n_rows=found.n_rows,
         pool=Pool(files, [heights[file.name] for file in files], coder, workers),
     )
+
+
+def _learn_encoder(
+    files: list[Path],
+    columns: list[Column],
+    found: Survey,
+    frame: Any,
+    weight: np.ndarray,
+    workers: Here | OnCluster,
+    tell: Tell,
+) -> TableEncoder:
+    """Read the files a second time; `frame` are the rows of the sample, `weight` how many rows each stands for."""
+    typed, groups = blank_encoder(columns).typed(frame)
+    X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
+    spans = spans_around_medians(X, weight)
+    what = "Learning how to encode the columns"
+    counts = workers.gather(count_file, files, columns, spans, found.blank, tell=tell, what=what)
+    if (narrowed := counts.narrowed(spans)) is not None:  # a column has values, and none of them is in the sample
+        spans = narrowed
+        counts = workers.gather(count_file, files, columns, spans, found.blank, tell=tell, what=what)
+    medians = counts.medians(spans)
+    if len(frame) == found.n_rows:
+        medians = np.array([np.nanmedian(x) if (~np.isnan(x)).any() else np.nan for x in X.T])
+    return make_encoder(columns, counts, medians)
 
 
 def _says_how(facts: ColumnFacts) -> bool:

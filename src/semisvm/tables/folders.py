@@ -211,9 +211,14 @@ class Sample:
 
 @dataclass
 class Survey:
-    """What one pass finds of some files."""
+    """What one pass finds of some files.
+
+    files   name and number of rows of each file; rows without a label and without any feature are not counted
+    blank   {file: the numbers of these rows, from 0}
+    """
 
     files: list[tuple[str, int]]
+    blank: dict[str, np.ndarray]
     labels: Counter[str]
     facts: dict[str, ColumnFacts]
     kinds: dict[str, tuple[str, Path]]
@@ -232,6 +237,10 @@ class Survey:
             require_kind(file, name, kind, kinds)
         return Survey(
             self.files + other.files,
+            {
+                name: np.concatenate([one.blank[name] for one in (self, other) if name in one.blank])
+                for name in self.blank | other.blank
+            },
             most_frequent(self.labels + other.labels),
             {name: own.merged(other.facts[name]) for name, own in self.facts.items()},
             kinds,
@@ -281,14 +290,22 @@ def _survey_chunk(path: Path, chunk: Chunk, plan: SurveyPlan) -> Survey:
         about = {"key": key[rows], "file": path.name, "row": chunk.start + rows, "text": texts[rows]}
         return Sample(most, n, features.iloc[rows].reset_index(drop=True), pandas.DataFrame(about))
 
+    features_only = [name for name in plan.names if name not in plan.optional]
+    is_labeled, is_blank = texts != "", frame[features_only].isna().all(axis=1).to_numpy()
     return Survey(
         files=[],
+        blank={path.name: chunk.start + np.flatnonzero(is_blank & ~is_labeled)},
         labels=Counter(filter(None, texts)),
         facts=facts,
         kinds=kinds,
-        labeled=draw(plan.most_labeled, np.flatnonzero(texts != "")),
-        unlabeled=draw(plan.most_unlabeled, np.flatnonzero(texts == "")),
+        labeled=draw(plan.most_labeled, np.flatnonzero(is_labeled)),
+        unlabeled=draw(plan.most_unlabeled, np.flatnonzero(~is_labeled & ~is_blank)),
     )
+
+
+def rows_kept(chunk: Chunk, blank: np.ndarray) -> np.ndarray:
+    """Return which rows of a chunk are none of the `blank` ones of its file (`Survey`)."""
+    return ~np.isin(np.arange(chunk.start, chunk.start + len(chunk)), blank)
 
 
 def texts_of_labels(frame: pandas.DataFrame, target: str, unlabeled: str | None) -> list[str]:

@@ -22,6 +22,7 @@ from semisvm.errors import DataError
 from semisvm.estimators import METHODS, Method
 from semisvm.kernels import make_formula
 from semisvm.matrices import is_sparse_matrix
+from semisvm.sklearn_private import parameter_names
 from semisvm.tables.encode import STANDARD
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def make_estimator(method: Method, settings: Settings) -> Any:
         del wanted["min_precision"], wanted["min_recall"]
     if not method.sets_threshold:  # its threshold is chosen here, on held-out scores
         del wanted["confidence"]
-    known = method.estimator_class._get_param_names()
+    known = parameter_names(method.estimator_class)
     return method.estimator_class(**{k: value for k, value in wanted.items() if value is not None and k in known})
 
 
@@ -90,12 +91,12 @@ def sets_thresholds(method: Method, settings: Settings) -> bool:
 
 def takes_columns(method: Method) -> bool:
     """Whether the method prepares the columns of a table itself: it is given them as numbers and text."""
-    return "columns" in method.estimator_class._get_param_names()
+    return "columns" in parameter_names(method.estimator_class)
 
 
 def why_not(method: Method, X: Any, settings: Settings) -> str:
     """Return why a method can't be used for these rows and settings; "" where it can."""
-    known = method.estimator_class._get_param_names()
+    known = parameter_names(method.estimator_class)
     if settings.costs is not None and "costs" not in known:
         return "knows no costs"
     if settings.confidence is not None and not method.sets_threshold:

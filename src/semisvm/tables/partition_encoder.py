@@ -15,7 +15,7 @@ and their frequencies, which no few rows can have, are set.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -34,7 +34,7 @@ from semisvm.tables.encode import (
     SPARSE_BELOW,
     TableEncoder,
 )
-from semisvm.tables.folders import most_frequent
+from semisvm.tables.folders import most_frequent, rows_kept
 from semisvm.tables.read import open_rows
 
 if TYPE_CHECKING:
@@ -164,16 +164,17 @@ def _count_words(cells: pandas.Series) -> tuple[Counter[str], Counter[str]]:
     return of_terms, of_documents
 
 
-def count_file(path: Path, columns: list[Column], spans: np.ndarray) -> TableCounts:
-    """Count the rows of one file."""
+def count_file(path: Path, columns: list[Column], spans: np.ndarray, blank: Mapping[str, np.ndarray]) -> TableCounts:
+    """Count the rows of one file that are not `blank` (`Survey`)."""
     encoder = blank_encoder(columns)
     found: TableCounts | None = None
     for chunk in open_rows(path).chunks(encoder.plain_numbers, frozenset(encoder.names)):
         assert chunk.frame is not None
         try:
-            own = count_frame(*encoder.typed(chunk.frame), spans)
+            frame, groups = encoder.typed(chunk.frame)
         except CellError as error:
             raise error.in_file(path, chunk.start + error.row) from None
+        own = count_frame(frame[rows_kept(chunk, blank[path.name])], groups, spans)
         found = own if found is None else found.merged(own)
     if found is None:
         raise fault(path, "its rows are gone", "Leave the files as they are while they are read")

@@ -31,7 +31,7 @@ from semisvm.primal.dask_rows import FAN_IN, compute_on_cluster
 from semisvm.primal.files import CsrScratchWriter
 from semisvm.tables.classes import Classes
 from semisvm.tables.encode import TableEncoder
-from semisvm.tables.folders import texts_of_labels
+from semisvm.tables.folders import rows_kept, texts_of_labels
 from semisvm.tables.methods import Tell, say_nothing
 from semisvm.tables.read import RowReader, label_spellings, labels_from_text, open_rows
 
@@ -166,6 +166,7 @@ class RowCoder:
     target: str
     unlabeled: str | None
     same: dict[str, str]  # what some labels are to be replaced by
+    blank: dict[str, np.ndarray]  # {file: rows to leave out} (`Survey`)
 
     @property
     def width(self) -> int:
@@ -183,8 +184,8 @@ class RowCoder:
         """Yield (features, class codes) of a file, part by part."""
         for chunk in open_rows(file).chunks(self.encoder.plain_numbers, frozenset((*self.encoder.names, self.target))):
             assert chunk.frame is not None
-            X = self.encoder.transform(chunk.frame)
-            yield (X if self.is_sparse else as_dense(X)).astype(np.float32), self._codes(chunk.frame)
+            X, kept = self.encoder.transform(chunk.frame), rows_kept(chunk, self.blank[file.name])
+            yield (X if self.is_sparse else as_dense(X))[kept].astype(np.float32), self._codes(chunk.frame)[kept]
 
     def features(self, file: Path) -> Any:
         """A task: all rows of a file."""
@@ -195,7 +196,8 @@ class RowCoder:
         reader = open_rows(file)
         if self.target not in (reader.names or ()):
             return np.full(n_rows, -1, dtype=np.int8)
-        return np.concatenate([self._codes(chunk.frame) for chunk in reader.chunks(only=frozenset([self.target]))])
+        found = [self._codes(chunk.frame) for chunk in reader.chunks(only=frozenset([self.target]))]
+        return np.delete(np.concatenate(found), self.blank[file.name])
 
     def _codes(self, frame: Any) -> np.ndarray:
         texts = texts_of_labels(frame, self.target, self.unlabeled)

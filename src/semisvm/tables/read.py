@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from semisvm.datasets.dataset import EXACT_IN_FLOAT, Dataset, whole_if_possible
+from semisvm.datasets.dataset import EXACT_IN_FLOAT, Dataset, refuse_rounded, whole_if_possible
 from semisvm.disk import file_format
 from semisvm.errors import fault, suggest
 from semisvm.tables.column_facts import is_missing, parse_number
@@ -251,6 +251,7 @@ def read_frame(path: str | Path, *, format: str | None = None) -> pandas.DataFra
     -------
     frame : DataFrame
         Columns of numbers are float64, dates of Parquet files datetime64, all others text; empty cells are missing.
+        Whole numbers from 2**53 on are rounded: write identifiers as text, with a letter.
 
     Raises
     ------
@@ -293,6 +294,7 @@ def _refuse_empty_cells(reader: RowReader, features: list[str], X: NDArray) -> N
 
 def _read_labels(reader: RowReader, target: str, cells: pandas.Series) -> NDArray:
     if cells.dtype.kind == "f":
+        refuse_rounded(cells.to_numpy())
         return whole_if_possible(cells.to_numpy())
     texts = label_spellings(cells)
     long = np.flatnonzero(texts.str.len() > LONGEST_LABEL)
@@ -307,6 +309,8 @@ def _read_labels(reader: RowReader, target: str, cells: pandas.Series) -> NDArra
 
 def label_spellings(cells: pandas.Series) -> pandas.Series:
     """Return the cells of a target column as text, "" where they are missing."""
+    if cells.dtype.kind == "f":
+        refuse_rounded(cells.to_numpy())
     return cells.map(str, na_action="ignore").astype("str").fillna("")
 
 

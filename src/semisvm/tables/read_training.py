@@ -23,7 +23,7 @@ from semisvm.tables.column_facts import ColumnFacts, facts_of
 from semisvm.tables.columns import TRUTH_WORDS, Column, Type, parse_types, remark_on, settle_columns
 from semisvm.tables.folders import join_frames
 from semisvm.tables.read import RowReader, open_rows
-from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways, say_chosen
+from semisvm.tables.training import DRAWN_COLUMNS, Training, read_ways, say_blank, say_chosen
 
 LIBSVM_MARK = "0"
 
@@ -81,10 +81,9 @@ def read_training(
         texts, first.path, target, positive=positive, mark=unlabeled, may_be_one_class=True, at_random=drawn_texts
     )
     codes = classes.codes_of(texts)
-    notes: list[str] = []
-    is_blank = (codes < 0) & frame.isna().all(axis=1).to_numpy()
-    if is_blank.any():  # spreadsheets write such rows below their tables
-        notes.append(f"Left out: {counted(int(is_blank.sum()), 'row')} without any value.")
+    is_blank = (codes < 0) & frame.drop(columns=list(drop), errors="ignore").isna().all(axis=1).to_numpy()
+    notes = say_blank(int(is_blank.sum()))
+    if is_blank.any():
         frame, codes, at_random = frame[~is_blank].reset_index(drop=True), codes[~is_blank], at_random[~is_blank]
     if len(parts) > 1:
         keys = pandas.util.hash_pandas_object(frame, index=False).to_numpy()

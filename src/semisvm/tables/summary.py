@@ -96,7 +96,7 @@ class MethodResult:
     complaints: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ComparisonSummary:
     """Methods on the same folds; `left_out` is {method: reason}, `baseline` the one that differences are taken from.
 
@@ -116,7 +116,7 @@ class ComparisonSummary:
         value, low, high = method.merit
         return Estimate(0.0 - value, 0.0 - high, 0.0 - low) if self.measure == "cost" else method.merit
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = [f"{'method':<20}{self.measure:>18}   gain over {self.baseline} (90%)"]
         for one in self.methods:
             gap = one.difference

@@ -300,6 +300,11 @@ def read_ways(path: Path, column: str, texts: list[str], *, must_be: bool) -> np
     return np.array([words in ("", AT_RANDOM) for words in texts], dtype=bool)
 
 
+def say_blank(n_blank: int) -> list[str]:
+    """Say how many rows have neither a label nor a feature: spreadsheets write such rows below their tables."""
+    return [f"Left out: {counted(n_blank, 'row')} without any value."] if n_blank else []
+
+
 def say_chosen(n_chosen: int, n_seen: int, n_labeled: int) -> list[str]:
     """Say how many of `n_labeled` labeled rows were not drawn at random, where `n_chosen` of `n_seen` were not."""
     if not n_chosen:

@@ -155,8 +155,9 @@ class AutoSVC(OperatingMixin, CallbackSupportMixin, SemiSupervisedMixin, Classif
     References
     ----------
     .. [1] O. Chapelle, B. Schoelkopf and A. Zien (eds.), "Semi-Supervised Learning", MIT Press, 2006.
+       :doi:`10.7551/mitpress/9780262033589.001.0001`
     .. [2] G. C. Cawley and N. L. C. Talbot, "Fast exact leave-one-out cross-validation of sparse least-squares support
-       vector machines", Neural Networks 17, 2004.
+       vector machines", Neural Networks 17, 2004. :doi:`10.1016/j.neunet.2004.07.002`
 
     Examples
     --------

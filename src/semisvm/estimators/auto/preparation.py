@@ -25,7 +25,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 
 from semisvm.estimators.classifier import FLOATS, refuse_too_large, validated
-from semisvm.matrices import as_dense, is_sparse_matrix
+from semisvm.matrices import as_dense, is_frame, is_sparse_matrix
 
 GROUPS = ("number", "category", "text")
 MOST_VALUES = 100  # of a category that have a column of their own
@@ -93,10 +93,6 @@ def read_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         X = as_dense(X)
         X = validated(estimator, X, dtype=FLOATS, ensure_all_finite="allow-nan", reset=reset)
     return _read_table(X, groups, getattr(estimator, "feature_names_in_", None))
-
-
-def is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_pandas"))
 
 
 def is_texts(X: Any) -> bool:

@@ -53,7 +53,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor
+from scipy.linalg.lapack import dpotri
 
 from semisvm.estimators.progress import RoundRecord
 
@@ -87,7 +88,7 @@ def fit_least_squares(
     r = ridge * (diagonal if diagonal > 0 else 1.0)
     system = (K + K.T) / 2
     system[np.diag_indices_from(system)] += r / (weight * price)
-    inverse = cho_solve(cho_factor(system, overwrite_a=True), np.eye(len(K)), overwrite_b=True)
+    inverse = _inverse(system)
     sums = inverse.sum(axis=1)
     bias = sums @ Y / sums.sum()
     coef = inverse @ (Y - bias)
@@ -100,6 +101,14 @@ def fit_least_squares(
     inverse **= 2
     spread = (inverse @ (1 / copies) / copies**2 + own * price / r) / h_copy**2
     return LeastSquaresMachine(coef, bias, left_out, spread)
+
+
+def _inverse(system: np.ndarray) -> np.ndarray:
+    """The inverse of a positive definite matrix, which is overwritten."""
+    factor, is_lower = cho_factor(system, overwrite_a=True)
+    inverse, _ = dpotri(factor, lower=is_lower, overwrite_c=True)  # a third of the work of solving for the identity
+    above = np.triu(inverse)
+    return above + np.triu(above, 1).T
 
 
 @dataclass(frozen=True)

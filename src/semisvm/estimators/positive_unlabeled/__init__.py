@@ -5,6 +5,7 @@ the unlabeled rows stays out of its training: a prior set too low ruins it. It s
 (`threshold`).
 """
 
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -125,7 +126,7 @@ class PositiveUnlabeledSVC(BaseSVC):
     References
     ----------
     .. [1] B. Liu, Y. Dai, X. Li, W. S. Lee and P. S. Yu, "Building text classifiers using positive and unlabeled
-       examples", ICDM 2003.
+       examples", ICDM 2003. :doi:`10.1109/ICDM.2003.1250918`
     .. [2] M. C. du Plessis, G. Niu and M. Sugiyama, "Convex formulation for learning from positive and unlabeled data",
        ICML 2015.
 
@@ -260,16 +261,15 @@ class PositiveUnlabeledSVC(BaseSVC):
         read_labels = partial(read_positives, negative=self.negative)
         return self._fit_rows(X, y, sample_weight, None, store, read_labels)
 
-    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        return arrange_repeated(whole, rows)
-
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        sign, request = problem.labels.sign(1), self._request()
+        request = self._request()
+        rows, problem = arrange_repeated(problem)
+        sign = problem.labels.sign(1)
         weights = weights_to_try(self.positive_weight, self.loss)
         self.operating_points_: dict[Any, Any] = {}
         self.operating_point_ = None
         if not (sign == 0).any():
-            return self._fit_without_unlabeled(problem, request)
+            return replace(self._fit_without_unlabeled(problem, request), rows=rows)
         rng = check_random_state(self.random_state)
         held = np.zeros(len(sign), dtype=bool) if self.confidence is None else hold_out(sign, rng)
         folds = draw_folds_of_all_rows(problem.labels.codes, ~held, self.n_folds, rng)
@@ -289,7 +289,7 @@ class PositiveUnlabeledSVC(BaseSVC):
         self.operating_point_, self.threshold_ = decision.point, decision.point.threshold
         self.operating_points_ = {problem.labels.classes.tolist()[1]: decision.point}
         per_row = {"out_of_fold_scores_": search.mean_scores(len(sign)) - self.threshold_}
-        return MethodFit(fits, formula, "ovr", per_row=per_row, warnings=decision.warnings)
+        return MethodFit(fits, formula, "ovr", rows=rows, per_row=per_row, warnings=decision.warnings)
 
     def _fit_without_unlabeled(self, problem: TrainingProblem, request: PuRequest) -> MethodFit:
         """The ordinary machine of positives and negatives."""

@@ -237,10 +237,8 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
         """
         return self._fit_rows(X, y, sample_weight, None, store, random_sample=random_sample)
 
-    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        return arrange_repeated(whole, self._within_pool(whole.labels, rows))
-
     def _fit(self, problem: TrainingProblem) -> MethodFit:
+        rows, problem = arrange_repeated(problem, self._within_pool(problem.labels, np.arange(problem.n_rows)))
         is_tested = problem.random_sample is None and not self._is_precomputed()
         begun = begin_check(problem.X, problem.labels) if is_tested else None
         plan = self._make_plan(problem.labels, problem.random_sample, self.calibration, self.calibration_size)
@@ -258,7 +256,7 @@ class PreferenceSVC(PreferenceMixin, BaseSVC):
             fits = [_deal_out(repeats, fit, part.weight, merged.weight) for fit in fits]
         score = partial(self._score_certifying, problem, part, plan, fits, formula)
         self._conclude(plan, problem.labels, [fit.outcome for fit in fits], begun, score)
-        return MethodFit([spread(fit, plan.learns) for fit in fits], formula, "ovr")
+        return MethodFit([spread(fit, plan.learns) for fit in fits], formula, "ovr", rows=rows)
 
     def _find_repeats(self, part: TrainingProblem) -> EqualRows | None:
         """Equal unlabeled rows get equal labels in the paper's rounds: they become one row with their total weight."""

@@ -37,7 +37,7 @@ from semisvm.sklearn_private import Interval, StrOptions
 
 __all__ = ["TransductiveSVC"]
 
-MOST_ARRANGED = 100_000
+MOST_ARRANGED = 100_000  # among more rows, ties decide nothing that could be noticed, and another order takes a copy
 SHARE_WITH_MANY = 0.1  # the price of unlabeled rows with more than two classes
 
 
@@ -177,13 +177,11 @@ class TransductiveSVC(BaseSVC):
         self.pairs_per_round = pairs_per_round
         self.ramp = ramp
 
-    def _arranged(self, whole: TrainingProblem, rows: np.ndarray) -> tuple[np.ndarray, TrainingProblem]:
-        # Among so many rows ties decide nothing that could be noticed, and other orders take a copy of all rows.
-        return super()._arranged(whole, rows) if len(rows) > MOST_ARRANGED else arrange_by_content(whole, rows)
-
     def _fit(self, problem: TrainingProblem) -> MethodFit:
-        labels = problem.labels
-        check_share_has_one_meaning(self.positive_fraction, labels.n_classes)
+        check_share_has_one_meaning(self.positive_fraction, problem.labels.n_classes)
+        rows = None
+        if problem.n_rows <= MOST_ARRANGED:
+            rows, problem = arrange_by_content(problem)
         against = "has no form for algorithm='cccp'; use 'switch' or 'anneal'" if self.algorithm == "cccp" else None
         problem = problem.with_auto_scheme("ovr").settle_form(against)
         distinct, expand = merge_unlabeled_copies(problem)
@@ -192,7 +190,7 @@ class TransductiveSVC(BaseSVC):
         self.positive_fraction_, self.positive_fraction_interval_ = report_shares([fit.outcome for fit in fits])
         guess = fits[0].guess if len(fits) == 1 else None
         codes = None if guess is None else np.where(guess != 0, guess > 0, -1)
-        return MethodFit(fits, formula, problem.multi_class, codes)
+        return MethodFit(fits, formula, problem.multi_class, codes, rows)
 
     def _fit_stream(self, problem: StreamProblem) -> MethodFit:
         if self.algorithm == "cccp" or self.pairs_per_round != "auto":
