@@ -292,7 +292,7 @@ def gram(rows: MemoryRows, numbers: np.ndarray) -> np.ndarray:
         n_new = np.count_nonzero(is_new)
         total, most = len(known) + n_new, max(KEPT_FACTOR * len(numbers), ALWAYS_KEPT)
         n_bytes = K.nbytes + K.itemsize * total**2  # those that are kept are copied to where there is room for all
-        if total > most or n_bytes > rows.memory or n_new * total > len(numbers) ** 2:  # the last: more than anew
+        if total > most or n_bytes > rows.memory or n_new * total > len(numbers) ** 2:  # more than all again
             rows.products = known, K = known[:0], np.empty((0, 0))
             is_new[:] = True
         n_old, known = len(known), np.append(known, numbers[is_new])
