@@ -227,6 +227,39 @@ def test_wide_dense_rows_are_solved_by_descent_and_where_it_is_slow_by_exact_new
     assert_allclose(found.decision_values, X @ found.w + found.bias, atol=1e-6)
 
 
+@pytest.mark.parametrize("spread", [0.0, 2.0], ids=["equal columns", "columns of all sizes"])
+def test_a_zone_that_takes_many_steps_is_no_stall(spread):
+    """Zones were given up after 12 steps, and a solve whose zone had been widened counted as stalled."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4_000, 300))
+    f = X @ rng.standard_normal(300)
+    sign = np.where(f + 0.5 * f.std() * rng.standard_normal(4_000) > 0, 1.0, -1.0)
+    X *= 10.0 ** rng.uniform(-spread, spread, 300)
+    prices = GivenPrices.of_signs(sign, np.full(4_000, 1e3))
+    found = solve_primal(PrimalProblem(MemoryRows(X), prices), max_iter=200)
+    assert found.status is Status.CONVERGED
+    assert_allclose(objective(X, prices, found.w, found.bias, "hinge"), found.objective, rtol=1e-9)
+
+
+@pytest.mark.parametrize("price", [1.0, 1e3, 1e4])
+def test_sparse_rows_with_columns_of_all_sizes_are_solved_by_exact_newton_steps(price):
+    """Descent alone has a gap of 0.6 or more after 3,000 epochs."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((1_500, 300), density=0.03, random_state=rng, data_sampler=rng.standard_normal)
+    X = sparse.csr_array(X * 10.0 ** rng.uniform(-2, 2, 300))
+    f = X @ (rng.standard_normal(300) / np.sqrt((X * X).mean(axis=0)))
+    sign = np.where(f + 0.5 * f.std() * rng.standard_normal(1_500) > 0, 1.0, -1.0)
+    prices = GivenPrices.of_signs(sign, np.full(1_500, price))
+    found = solve_primal(PrimalProblem(MemoryRows(X), prices), max_iter=3_000)
+    assert found.status is Status.CONVERGED
+    assert found.gap <= 1e-3
+    dense = X.toarray()
+    assert_allclose(objective(dense, prices, found.w, found.bias, "hinge"), found.objective, rtol=1e-9)
+    best = oracle(dense, prices, "hinge")[2]
+    assert found.bound <= best * (1 + 1e-6)
+    assert best * (1 - 1e-6) <= found.objective <= best / (1 - 1e-3) * (1 + 1e-6)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_more_than_2000_dense_features_with_many_rows_on_the_margin(loss):
     """With inexact Newton steps the hinge took more than 160 of them, and the squared hinge ended without a bound."""

@@ -44,6 +44,7 @@ __all__ = [
 FEW_WIDE_ROWS = 1_000  # sparse or wide: Newton's method solves the systems of so many exactly
 FEW_DIGITS = 1e-4
 SIZE_PER_EPOCH = 10  # epochs for each so many rows or features, the fewer: they cost as much as exact Newton steps
+FEWEST_SPARSE_EPOCHS = 2_000  # for few features the passes of Newton steps take longer than their systems
 MOST_IN_USE = 0.7  # where fewer rows have a price, they are solved apart from the others
 
 
@@ -160,11 +161,13 @@ def _solve(problem: PrimalProblem, start: PrimalSolution | None, limits: dict[st
     from semisvm.primal.descent import solve_descent
 
     size = min(rows.n_rows, rows.n_features)
-    budget = np.inf if rows.is_sparse or size > MOST_EXACT else size / SIZE_PER_EPOCH
+    budget = np.inf if size > MOST_EXACT else size / SIZE_PER_EPOCH
+    if rows.is_sparse:  # an epoch takes as long as the rows have numbers
+        budget = max(budget * rows.n_rows * rows.n_features / max(rows.X.nnz, 1), FEWEST_SPARSE_EPOCHS)
     found = solve_descent(problem, start, watcher, budget)
     if found.status is not Status.STALLED:
         return found
-    exact = solve_newton(problem, found, watcher)
+    exact = solve_newton(problem, found, watcher, is_hard=True)
     return replace(exact, seconds=found.seconds + exact.seconds)
 
 

@@ -15,8 +15,9 @@ for w is a weighted quantile (of the squared hinge, a weighted mean of the rows 
 the sum constraint is repaired on the variables whose gradient is the smallest, which costs the least (of the squared
 hinge, by scaling the larger side down).
 
-Problems that need many epochs, with a large C or correlated columns, are recognized by the rate at which the gap falls:
-dense rows are then left to Newton's method, whose exact steps do not depend on it.
+Problems that need many epochs, with a large C or correlated columns, are left to Newton's method, whose exact steps do
+not depend on either. Dense ones are recognized by the rate at which the gap falls. With sparse rows this rate says
+little: descent is given up when it has taken about as long as exact steps are expected to.
 
 `polish` finds the last digits of a hinge solution in memory. It solves for the rows on the margin exactly.
 
@@ -60,7 +61,8 @@ def solve_descent(
 ) -> PrimalSolution:
     """Solve on rows in memory, from the dual variables of a start where it has some.
 
-    Where more epochs than `budget` are expected to be needed, it is given up, with the status "stalled".
+    Where more epochs than `budget` are expected to be needed, of sparse rows where they were, it is given up, with the
+    status "stalled".
     """
     began = time.perf_counter()
     descent = _CoordinateDescent(problem, start)
@@ -148,7 +150,8 @@ class _CoordinateDescent:
                     before, gap = gap, relative_gap(self.objective, self.bound)
                     if (ended := watcher.ended(gap)) is not None:
                         return ended
-                    if epochs + _epochs_needed(every, before, gap, watcher.tol) > budget and epochs > FIRST_CHECK:
+                    needed = 0.0 if self.rows.is_sparse else _epochs_needed(every, before, gap, watcher.tol)
+                    if epochs + needed > budget and epochs > FIRST_CHECK:
                         return Status.STALLED
                     every = min(every + 2, MOST_EPOCHS_BETWEEN)
                     next_check = epochs + every

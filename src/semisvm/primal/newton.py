@@ -13,8 +13,8 @@ whenever the smoothed problem is solved well enough for its share of the gap.
 
 The system is solved by Cholesky factors of I + H for up to 2,000 features. For more, of rows in memory, it is solved by
 those of the Gram matrix of the rows that have a curvature, or of I + H if these are more than the features; where both
-would be large, where sparse rows with a curvature are many, and of rows elsewhere, by preconditioned conjugate
-gradients. A cold start on many rows begins with a sample.
+would be large, where sparse rows with a curvature are many (unless coordinate descent was given up), and of rows
+elsewhere, by preconditioned conjugate gradients. A cold start on many rows begins with a sample.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ import time
 from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from semisvm.dual import Status
 from semisvm.errors import RowsLostError
 from semisvm.kernels.threads import for_each
+from semisvm.matrices import as_dense
 from semisvm.primal import Watcher
 from semisvm.primal.descent import POLISHED_TOL, pieces_near_margin, polish
 from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
@@ -46,14 +48,16 @@ MOST_GRAM_ROWS = 1_000  # of sparse rows
 MOST_EXACT = 6_000  # rows or features of dense rows, whichever are fewer, for which the system is factored
 CG_TOL, CG_STEPS = 0.1, 250
 POLISHED_MU = 0.05
-MOST_STEPS_PER_ZONE = 12
+MOST_STEPS_PER_ZONE = 30
 STEPS_WITHOUT_PROGRESS = 12  # steps after which rounding allows no more
 PROGRESS, SLIGHT_PROGRESS = 0.999, 1 - 1e-6  # of the smallest gap so far, of the lowest objective: less is progress
 FIRST_LOOK, STALL_SHARE = 100, 0.9  # a gap that twice the steps have not reduced to this share is stalled
 
 
-def solve_newton(problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher) -> PrimalSolution:
-    """Solve from a start, or from the solution of a sample."""
+def solve_newton(
+    problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher, *, is_hard: bool = False
+) -> PrimalSolution:
+    """Solve from a start, or from the solution of a sample; `is_hard` sparse problems by exact steps, as dense ones."""
     began = time.perf_counter()
     widening = WARM_FACTOR
     if start is None and problem.rows.n_rows >= SAMPLED_SHARE * FEWEST_SAMPLED:
@@ -69,7 +73,7 @@ def solve_newton(problem: PrimalProblem, start: PrimalSolution | None, watcher: 
     passes = passes_of(problem)
     if start is not None and start.values is not None and isinstance(passes, MemoryPasses):
         passes.know(w, bias, start.values)
-    descent = _Descent(passes, watcher, Sums(w, bias, mu, np.empty(0), FULL))
+    descent = _Descent(passes, watcher, Sums(w, bias, mu, np.empty(0), FULL), is_hard or not problem.rows.is_sparse)
     try:
         status = descent.run()
     except RowsLostError as lost:
@@ -82,12 +86,12 @@ def solve_newton(problem: PrimalProblem, start: PrimalSolution | None, watcher: 
 class _Descent:
     """The state of the loop: the sums at hand, the best objective and the best bound so far."""
 
-    def __init__(self, passes: Passes, watcher: Watcher, at: Sums):
-        self.passes, self.watcher = passes, watcher
+    def __init__(self, passes: Passes, watcher: Watcher, at: Sums, is_exact: bool):
+        self.passes, self.watcher, self.is_exact = passes, watcher, is_exact
         self.here = self.best = passes.at(at.w, at.bias, at.mu)
         self.best_values = passes.f if isinstance(passes, MemoryPasses) else None
         self.bound = max(self.here.bounds[0], 0.0)
-        self.narrowest, self.n_in_zone = MOST_NARROWING, 0
+        self.narrowest, self.n_in_zone, self.least_mu = MOST_NARROWING, 0, at.mu
 
     def solution(self, status: Status, seconds: float) -> PrimalSolution:
         """The best point so far."""
@@ -107,7 +111,7 @@ class _Descent:
 
     def run(self) -> Status:
         since_progress, smallest, lowest = 0, np.inf, np.inf
-        look_at, gap_then = FIRST_LOOK, np.inf
+        steps, look_at, gap_then = 0, FIRST_LOOK, np.inf  # the watcher counts the epochs of descent too
         try:
             while True:
                 gap = relative_gap(self.best.objective, self.bound)
@@ -118,7 +122,7 @@ class _Descent:
                 smallest, lowest = min(gap, smallest), min(self.best.objective, lowest)
                 if since_progress > STEPS_WITHOUT_PROGRESS and self._is_at_rest():
                     return Status.STALLED
-                if self.watcher.n_iter >= look_at:
+                if steps >= look_at:
                     if smallest > STALL_SHARE * gap_then:
                         return Status.STALLED
                     look_at, gap_then = 2 * look_at, smallest
@@ -127,11 +131,12 @@ class _Descent:
                     continue
                 self._move(self.passes.advance(self.here, self._direction()))
                 self.watcher.n_iter += 1
+                steps += 1
         except KeyboardInterrupt:
             return Status.INTERRUPTED
 
     def _move(self, sums: Sums) -> None:
-        self.here = sums
+        self.here, self.least_mu = sums, min(self.least_mu, sums.mu)
         self._offer(sums)
         self.bound = max(self.bound, sums.bounds[0])
 
@@ -142,10 +147,10 @@ class _Descent:
             self.best_values = self.passes.f if isinstance(self.passes, MemoryPasses) else None
 
     def _is_at_rest(self) -> bool:
-        """Whether the smoothed problem is solved as far as rounding allows, at the narrowest zone there is."""
+        """Whether the smoothed problem is solved as far as rounding allows, at the narrowest zone so far."""
         here = self.here
         left = here.smooth_objective - here.bounds[1]
-        return left <= 1e-12 * abs(here.smooth_objective) or here.mu <= MU_FLOOR
+        return (left <= 1e-12 * abs(here.smooth_objective) and here.mu <= self.least_mu) or here.mu <= MU_FLOOR
 
     def _adapt_zone(self) -> None:
         here = self.here
@@ -188,10 +193,10 @@ class _Descent:
         rows, curved = self.passes.rows, self.passes.curved_rows(here)
         if curved is None or not isinstance(rows, MemoryRows):
             return _by_conjugate_gradients(here, self.passes)
-        most = MOST_GRAM_ROWS if rows.is_sparse else MOST_EXACT
+        most = MOST_EXACT if self.is_exact else MOST_GRAM_ROWS
         if len(curved[0]) <= min(most, max(rows.n_features, MOST_GRAM_ROWS)):
             return _by_gram(here.gradient, rows, *curved)
-        if rows.n_features <= most and not rows.is_sparse:
+        if rows.n_features <= most and self.is_exact:
             return _by_hessian(here.gradient, _curvature_matrix(rows, *curved))
         return _by_conjugate_gradients(here, self.passes)
 
@@ -210,15 +215,22 @@ def _by_hessian(gradient: np.ndarray, H: np.ndarray) -> np.ndarray:
 
 
 def _curvature_matrix(rows: MemoryRows, numbers: np.ndarray, curved: np.ndarray) -> np.ndarray:
-    """The lower triangle of the sum of curvature (x, 1)(x, 1)' over some dense rows, (d + 1, d + 1)."""
+    """The lower triangle of the sum of curvature (x, 1)(x, 1)' over some rows, (d + 1, d + 1)."""
     d, size, root = rows.n_features, ROWS_PER_SQUARE, np.sqrt(curved)
     H = np.zeros((d + 1, d + 1))
     net = np.zeros(rows.n_rows)
     net[numbers] = curved
     H[d] = np.append(rows.times(net), curved.sum())
 
+    if rows.is_sparse:
+        scaled = sparse.csr_array(sparse.diags_array(root) @ rows.X[numbers])
+        columns = sparse.csr_array(scaled.T)
+
     def fill(first: int) -> None:
         last = min(first + size, d)
+        if rows.is_sparse:
+            H[first:last, :d] = as_dense(columns[first:last] @ scaled)
+            return
         for start in range(0, len(numbers), size):
             Z = root[start : start + size, None] * rows.X[numbers[start : start + size], first:]
             H[first:d, first:last] += Z.T @ Z[:, : last - first]
