@@ -29,6 +29,14 @@ def test_the_package_imports_nothing_that_is_not_in_the_wheel():
             assert not [name for name in modules if name.split(".")[0] in ("studies", "tests")], place(path)
 
 
+def test_means_and_pages_of_results_are_small():
+    """Records of single cells are not kept (*.jsonl is ignored); what is made of them stays below 1 MB."""
+    kept = [path for home in ("docs/results", "studies") for path in (REPOSITORY / home).rglob("*")]
+    sizes = [path.stat().st_size for path in kept if path.suffix in (".json", ".md")]
+    assert len(sizes) > 15
+    assert sum(sizes) < 1_000_000
+
+
 def test_there_are_few_source_files():
     assert len(source_files()) <= MOST_FILES
 

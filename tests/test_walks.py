@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import semisvm
 from command_line import run_command, write_rows
 from semisvm import LabelMeanSVC, PositiveUnlabeledSVC, PreferenceSVC, SupervisedSVC, TransductiveSVC
 from source_files import PACKAGE, REPOSITORY, place, source_files
@@ -15,6 +16,7 @@ from source_files import PACKAGE, REPOSITORY, place, source_files
 # Left out of the walks: they serve all others, or their frames are not Python's (and are seen in some versions only).
 SERVING = {"matrices", "device", "errors", "disk", "shared_docs", "sklearn_private", "kernels/threads"}
 COMPILED = {"kernels/compiler", "kernels/compiled", "kernels/intrinsics", "dual/pairwise_kernel"}
+IMPORTED_FROM = str(Path(semisvm.__file__).parent)
 PAGE = (REPOSITORY / "docs" / "contributing.md").read_text(encoding="utf-8")
 
 
@@ -35,7 +37,7 @@ def follow(call) -> list[str]:
 
     def note(frame, event, argument):
         path = frame.f_code.co_filename
-        if event == "call" and path.startswith(str(PACKAGE)) and not frame.f_code.co_name.startswith("<"):
+        if event == "call" and path.startswith(IMPORTED_FROM) and not frame.f_code.co_name.startswith("<"):
             entered[path] = None
 
     before = sys.getprofile()
@@ -44,7 +46,8 @@ def follow(call) -> list[str]:
         call()
     finally:
         sys.setprofile(before)
-    modules = (place(Path(path)).removesuffix(".py").removesuffix("/__init__") for path in entered)
+    files = (Path(path).relative_to(IMPORTED_FROM).as_posix() for path in entered)
+    modules = (file.removesuffix(".py").removesuffix("/__init__") for file in files)
     return [name for name in modules if name not in SERVING | COMPILED]
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         SemiSupervisedShuffleSplit,
         check_fair_sample,
     )
+    from semisvm.report import write_report
     from semisvm.tables import load, save
     from semisvm.tables.compare import compare
     from semisvm.tables.encode import TableEncoder

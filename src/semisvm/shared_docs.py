@@ -51,7 +51,8 @@ max_iter : int, default=None
 time_limit : float, default=None
     Most seconds for the whole fit. None: no limit. The best model so far is kept when a limit is reached.
 cache_size : float, default=None
-    Megabytes for kernel rows. None: half of the free memory. More is faster, less always works.
+    Megabytes for kernel rows, or for inner products of rows that a linear machine in its primal form keeps. None:
+    half of the free memory. More is faster, less always works.
 device : {"auto", "cpu", "cuda"}, default="auto"
     Where to solve and to score new rows. "cuda" (or "cuda:1") needs an NVIDIA GPU and
     ``pip install 'semisvm[gpu]'``; "auto" uses it where it is there and the rows are many.

@@ -23,7 +23,9 @@ import semisvm
 from killed_fits import training
 from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC
 from semisvm.datasets import load
+from semisvm.device import MEGABYTE
 from semisvm.primal import choose_solver, settle_solver
+from semisvm.primal.rows import gram
 from semisvm.report import write_page
 from semisvm.tables.fit import fit_model
 from semisvm.tables.methods import Settings
@@ -152,6 +154,23 @@ def test_the_squared_hinge_is_the_machine_of_liblinear():
     assert np.abs(hinge.coef_ - model.coef_).max() > 0.02
 
 
+def test_cache_size_bounds_the_products_of_rows_that_are_kept(monkeypatch):
+    X, y = make_classification(300, 6, random_state=0, flip_y=0.1)
+    kept = {None: [], 0.1: []}
+    models = []
+    for size, found in kept.items():
+
+        def noting(rows, numbers, found=found):
+            K = gram(rows, numbers)
+            found.append(rows.products[1].nbytes)
+            return K
+
+        monkeypatch.setattr("semisvm.primal.newton.gram", noting)
+        models.append(SupervisedSVC(kernel="linear", solver="primal", cache_size=size).fit(sparse.csr_array(X), y))
+    assert max(kept[0.1]) <= 0.1 * MEGABYTE < max(kept[None])
+    assert_allclose(models[0].coef_, models[1].coef_, rtol=1e-6)
+
+
 # ---- which form ----
 
 
@@ -184,7 +203,7 @@ def test_auto_takes_the_primal_form_where_it_is_faster(n, d, form, expected):
     ("n", "d", "is_sparse", "expected"),
     [
         (1_900, 3, False, ("dual", "1,900 dense rows with 3 features: dual form (primal from 2,000 rows on).")),
-        (9_000, 3_000, False, ("dual", "because the primal form of dense rows is for up to 2,000.")),
+        (9_000, 3_000, False, ("dual", "for up to 2,000 features; solver='primal' for any number).")),
         (9_000, 3_000, True, ("primal", "linear in the rows (from 5,000 rows on).")),
     ],
 )

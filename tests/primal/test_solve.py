@@ -26,6 +26,7 @@ from semisvm.primal import (
 from semisvm.primal.descent import best_bias, best_bias_of_squares, solve_descent
 from semisvm.primal.newton import solve_newton
 from semisvm.primal.passes import StreamPasses
+from semisvm.primal.rows import gram
 
 LOSSES = ["hinge", "squared_hinge"]
 
@@ -254,8 +255,20 @@ def test_products_of_rows_are_kept_and_the_same_whatever_was_asked_before(form, 
     rows, rng = MemoryRows(form(X)), np.random.default_rng(1)
     for m in (100, 300, 310, 650, 2, 0, 690):
         own = rng.permutation(700)[:m]
-        assert_allclose(rows.gram(own), X[own] @ X[own].T, atol=1e-12)
-    assert_array_equal(rows.gram(np.arange(400)), rows.gram(np.arange(400)).T)
+        assert_allclose(gram(rows, own), X[own] @ X[own].T, atol=1e-12)
+    assert_array_equal(gram(rows, np.arange(400)), gram(rows, np.arange(400)).T)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_products_that_are_kept_fit_into_the_memory_for_them(form):
+    X = np.random.default_rng(0).standard_normal((900, 20))
+    memory = 500**2 * 8
+    rows = MemoryRows(form(X), memory=memory)
+    for first, last in ((0, 300), (100, 480), (400, 800), (0, 900), (200, 650), (0, 40)):
+        own = np.arange(first, last)
+        assert_allclose(gram(rows, own), X[own] @ X[own].T, atol=1e-12)
+        assert rows.products[1].nbytes <= memory
+    assert rows.select(np.arange(900)).memory == memory
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -185,6 +185,7 @@ class BaseSVC(CallbackSupportMixin, SemiSupervisedMixin, ClassifierMixin, BaseEs
             ),
             progress=Progress(self),
             random_sample=read_random_sample(random_sample, X.shape[0]),
+            # Without a `solver` there is no primal form, and a `loss` is something of the method's own.
             solver=getattr(self, "solver", "dual"),
             loss=self.loss if hasattr(self, "solver") else "hinge",
         ).select(in_use)

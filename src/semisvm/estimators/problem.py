@@ -28,7 +28,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from semisvm.decision.checks import check_class_costs, check_cost_matrix, check_numbers
-from semisvm.device import SOLVES_OF_A_SEQUENCE, explain_choice, explain_compilation
+from semisvm.device import SOLVES_OF_A_SEQUENCE, budget_bytes, explain_choice, explain_compilation
 from semisvm.estimators.classifier import needs_float64, pick_rows
 from semisvm.estimators.progress import Progress
 from semisvm.kernels import Formula, kernel_rows, make_formula
@@ -288,7 +288,7 @@ class TrainingProblem:
     def kernel_rows(self, formula: Formula, *, is_frugal: bool = False, few_rows: int = FEW_ROWS) -> Any:
         """Rows of the kernel matrix of X, `is_frugal` where they serve one solve only; in the primal form, X itself."""
         if self.is_primal:
-            return LinearRows(MemoryRows(self.X), self.loss)
+            return LinearRows(MemoryRows(self.X, memory=budget_bytes(self.limits.cache_size)), self.loss)
         limits = self.limits
         is_rough = limits.tol >= FLOAT32_SUFFICES and self.n_rows > few_rows
         dtype = np.float32 if is_rough and not needs_float64(formula, self.X) else np.float64

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from semisvm.device import budget_bytes
 from semisvm.errors import RowsLostError, UndefinedError
 from semisvm.estimators.binary import BinaryFit, BinaryTask, MethodFit, Pair, each_task, pairs
 from semisvm.estimators.classifier import check_class_counts, check_codes, widened
@@ -82,7 +83,7 @@ class StreamProblem:
             found = [part for part in self.rows.map_over(take_labeled) if part[0].shape[0]]
             X = stack_rows([part[0] for part in found])
             codes, weight = (np.concatenate([part[k] for part in found]) for k in (1, 2))
-            self.gathered = MemoryRows(X, codes, weight)
+            self.gathered = MemoryRows(X, codes, weight, memory=budget_bytes(self.limits.cache_size))
         return self.gathered
 
 

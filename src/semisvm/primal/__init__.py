@@ -259,7 +259,8 @@ def choose_solver(n_rows: int, n_features: int, *, is_sparse: bool) -> tuple[Lit
     kind = "sparse" if is_sparse else "dense"
     size = f"{n_rows:,} {kind} rows with {n_features:,} features"
     if not is_sparse and n_features > MOST_DENSE_FEATURES:
-        return "dual", f"{size}: dual form, because the primal form of dense rows is for up to {MOST_DENSE_FEATURES:,}."
+        limit = f"'auto' takes the primal form of dense rows for up to {MOST_DENSE_FEATURES:,} features"
+        return "dual", f"{size}: dual form ({limit}; solver='primal' for any number)."
     fewest = SPARSE_ROWS if is_sparse else max(DENSE_ROWS, DENSE_ROWS_PER_FEATURE * n_features)
     if n_rows < fewest:
         return "dual", f"{size}: dual form (primal from {fewest:,} rows on)."

@@ -32,7 +32,7 @@ from semisvm.primal import Watcher
 from semisvm.primal.descent import POLISHED_TOL, pieces_near_margin, polish
 from semisvm.primal.passes import FULL, MemoryPasses, Passes, Sums, passes_of
 from semisvm.primal.problem import GivenPrices, PrimalProblem, PrimalSolution, relative_gap
-from semisvm.primal.rows import ROWS_PER_SQUARE, MemoryRows, prices_of_rows
+from semisvm.primal.rows import ROWS_PER_SQUARE, MemoryRows, gram, prices_of_rows
 
 FIRST_MU = 4.0
 SOLVED_SHARE = 0.3
@@ -230,11 +230,11 @@ def _curvature_matrix(rows: MemoryRows, numbers: np.ndarray, curved: np.ndarray)
 def _by_gram(gradient: np.ndarray, rows: MemoryRows, numbers: np.ndarray, curved: np.ndarray) -> np.ndarray:
     """With Z the curved rows times the root e of their curvature: (I + Z'Z)^-1 r = r - Z'(I + ZZ')^-1 Z r."""
     root = np.sqrt(curved)
-    K = rows.gram(numbers)
+    K = gram(rows, numbers)
     K *= root
     K *= root[:, None]
     K[np.arange(len(K)), np.arange(len(K))] += 1.0
-    factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+    factor = cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)  # K' is K, in LAPACK's order: no copy
     along = root * rows.scores(gradient[:-1])[numbers]
     within = cho_solve(factor, np.stack([along, root], axis=1), check_finite=False)
     # The bias: its row of the system after w is eliminated, e'(I + K)^-1 e being what is left of its curvature.
@@ -284,6 +284,6 @@ def _solve_sample(problem: PrimalProblem, watcher: Watcher) -> PrimalSolution | 
         return None
     factor = problem.rows.n_rows / rows.n_rows
     scaled = GivenPrices(factor * prices.positive, factor * prices.negative)
-    sample = PrimalProblem(MemoryRows(rows.X), scaled, problem.loss)
+    sample = PrimalProblem(MemoryRows(rows.X, memory=rows.memory), scaled, problem.loss)
     rough = Watcher(max(SAMPLE_TOL, watcher.tol), watcher.max_iter, watcher.deadline, watcher.callback)
     return solve_newton(sample, None, rough)

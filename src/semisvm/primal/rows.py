@@ -14,18 +14,20 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
+from operator import iadd
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from semisvm.device import budget_bytes
 from semisvm.kernels.threads import for_each
 from semisvm.matrices import as_dense, is_sparse_matrix
 from semisvm.primal.problem import GivenPrices, Prices, RowPart, csr_arrays, widen
 
 NUMBERS_PER_PART = 1 << 18  # two megabytes: they stay in the processor's cache from one use to the next
-ROWS_PER_SQUARE = 256  # of inner products between rows, which are made a square of so many at a time
+ROWS_PER_SQUARE, SPARSE_ROWS_AT_ONCE = 256, 1_000  # of products between rows, which are made so many at a time
 DENSE_SHARE = 0.05  # sparse rows with more numbers than this share are multiplied as dense ones
 KEPT_FACTOR, ALWAYS_KEPT = 1.5, 2_000  # rows whose products are kept: times those asked for, and any so many
 MOST_BLOCKS = 8  # of parts that threads take; a constant, so that sums do not depend on the number of threads
@@ -141,6 +143,8 @@ class MemoryRows(Rows):
         Of a sample: which rows these are.
     first : int, default=0
         Of a chunk of more rows: the number of its first row.
+    memory : int, default=None
+        Most bytes of inner products between rows that are kept; by default half of the free memory.
 
     Examples
     --------
@@ -158,6 +162,7 @@ class MemoryRows(Rows):
         origin: np.ndarray | None = None,
         *,
         first: int = 0,
+        memory: int | None = None,
     ):
         self.is_sparse = is_sparse_matrix(X)
         if self.is_sparse:
@@ -168,7 +173,8 @@ class MemoryRows(Rows):
         self.X, self.codes, self.weight, self.origin, self.first = X, codes, weight, origin, first
         self.n_rows, self.n_features = X.shape
         self._parts = [self._part(span) for span in self._spans()]
-        self._products = np.empty(0, dtype=np.intp), np.empty((0, 0))
+        self.memory = budget_bytes(None) if memory is None else memory
+        self.products = np.empty(0, dtype=np.intp), np.empty((0, 0))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), first=self.first), (self.X, self.codes, self.weight, self.origin)  # parts are views
@@ -225,18 +231,11 @@ class MemoryRows(Rows):
         sums: list[Any] = [None] * n_blocks
 
         def add_up(block: int) -> None:
-            for part in parts[ends[block] : ends[block + 1]]:
-                value = function(widen(part), *broadcast)
-                if sums[block] is None:
-                    sums[block] = value
-                else:
-                    sums[block] += value
+            own = parts[ends[block] : ends[block + 1]]
+            sums[block] = reduce(iadd, (function(widen(part), *broadcast) for part in own))
 
         for_each(add_up, range(n_blocks))
-        total = sums[0]
-        for value in sums[1:]:
-            total += value
-        return total
+        return reduce(iadd, sums)
 
     def _map_over(self, function: Callable[..., Any], *broadcast: Any) -> Iterator[Any]:
         results: list[Any] = [None] * len(self._parts)
@@ -264,56 +263,13 @@ class MemoryRows(Rows):
             Those rows, with their codes and weights.
         """
         codes, weight = (None if one is None else one[rows] for one in (self.codes, self.weight))
-        return MemoryRows(self.X[rows], codes, weight, rows)
-
-    def gram(self, rows: np.ndarray) -> np.ndarray:
-        """Return the inner products of some of the rows; they are kept, for calls with nearly the same rows.
-
-        Parameters
-        ----------
-        rows : ndarray of int of shape (m,)
-            Which rows.
-
-        Returns
-        -------
-        ndarray of shape (m, m)
-            The products, in float64.
-        """
-        known, K = self._products
-        is_new = ~np.isin(rows, known)
-        if is_new.any():
-            if len(known) + np.count_nonzero(is_new) > max(KEPT_FACTOR * len(rows), ALWAYS_KEPT):
-                known, is_new = known[:0], np.ones(len(rows), dtype=bool)
-            n_old, known = len(known), np.append(known, rows[is_new])
-            K = np.pad(K[:n_old, :n_old], (0, len(known) - n_old))
-            self._multiply(known, n_old, K)
-            self._products = known, K
-        place = np.empty(self.n_rows, dtype=np.intp)
-        place[known] = np.arange(len(known))
-        return K[np.ix_(place[rows], place[rows])]
-
-    def _multiply(self, rows: np.ndarray, n_old: int, K: np.ndarray) -> None:
-        """Fill in the products of rows from the n_old-th on, a block at a time: every number is written once."""
-        size, is_dense = ROWS_PER_SQUARE, not self.is_sparse or self.X.nnz > DENSE_SHARE * np.prod(self.X.shape)
-
-        def take(start: int, end: int) -> Any:
-            X = self.X[rows[start:end]].astype(np.float64, copy=False)
-            return as_dense(X) if is_dense else X
-
-        def fill(block: tuple[int, int]) -> None:
-            i, j = block
-            last, end = min(i + size, len(rows)), min(j + size, i if j < i else len(rows))
-            K[i:last, j:end] = as_dense(take(i, last) @ take(j, end).T)
-            if j < i:
-                K[j:end, i:last] = K[i:last, j:end].T
-
-        for_each(fill, [(i, j) for i in range(n_old, len(rows), size) for j in (*range(0, i, size), i)])
+        return MemoryRows(self.X[rows], codes, weight, rows, memory=self.memory)
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         return np.concatenate(list(self.map_over(RowPart.scores, w)))
 
     def times(self, net: np.ndarray) -> np.ndarray:
-        return self.sum_over(_weighted_sum, net)
+        return self.sum_over(lambda part: part.times(net[part.span]))
 
     scores.__doc__, times.__doc__ = RowPart.scores.__doc__, RowPart.times.__doc__
 
@@ -326,5 +282,49 @@ def prices_of_rows(rows: MemoryRows, prices: Prices) -> tuple[np.ndarray, np.nda
     return np.concatenate([p for p, _ in found]), np.concatenate([q for _, q in found])
 
 
-def _weighted_sum(part: RowPart, net: np.ndarray) -> np.ndarray:
-    return part.times(net[part.span])
+def gram(rows: MemoryRows, numbers: np.ndarray) -> np.ndarray:
+    """The inner products of some of the rows, (m, m) in float64; they are kept, for calls with nearly the same rows."""
+    known, K = rows.products
+    place = np.full(rows.n_rows, -1)
+    place[known] = np.arange(len(known))
+    is_new = place[numbers] < 0
+    if is_new.any():
+        n_new = np.count_nonzero(is_new)
+        total, most = len(known) + n_new, max(KEPT_FACTOR * len(numbers), ALWAYS_KEPT)
+        n_bytes = K.nbytes + K.itemsize * total**2  # those that are kept are copied to where there is room for all
+        if total > most or n_bytes > rows.memory or n_new * total > len(numbers) ** 2:  # more than all again
+            rows.products = known, K = known[:0], np.empty((0, 0))
+            is_new[:] = True
+        n_old, known = len(known), np.append(known, numbers[is_new])
+        old, K = K, np.empty(2 * (len(known),))
+        K[:n_old, :n_old] = old
+        _multiply(rows, known, n_old, K)
+        if K.nbytes > rows.memory:
+            return K
+        rows.products = known, K
+        place[known] = np.arange(len(known))
+    own, found = place[numbers], np.empty(2 * (len(numbers),))
+    for i in range(0, len(own), ROWS_PER_SQUARE):  # "clip" writes to `out` itself
+        np.take(K[own[i : i + ROWS_PER_SQUARE]], own, axis=1, out=found[i : i + ROWS_PER_SQUARE], mode="clip")
+    return found
+
+
+def _multiply(rows: MemoryRows, numbers: np.ndarray, n_old: int, K: np.ndarray) -> None:
+    """Fill in the products of rows from the n_old-th on: of dense rows in squares, of sparse ones with all before."""
+    is_dense = not rows.is_sparse or rows.X.nnz > DENSE_SHARE * np.prod(rows.X.shape)
+    size = ROWS_PER_SQUARE if is_dense else SPARSE_ROWS_AT_ONCE
+
+    def take(start: int, end: int) -> Any:
+        X = rows.X[numbers[start:end]].astype(np.float64, copy=False)
+        return as_dense(X) if is_dense else X
+
+    def fill(block: tuple[int, int]) -> None:
+        i, j = block
+        last = min(i + size, len(K))
+        end = min(j + size, i) if is_dense and j < i else last
+        own = take(i, last)
+        K[i:last, j:end] = as_dense(own @ (own if j == i else take(j, end)).T)
+        K[j:end, i:last] = K[i:last, j:end].T
+
+    firsts = range(n_old, len(K), size)
+    for_each(fill, [(i, j) for i in firsts for j in ((*range(0, i, size), i) if is_dense else (0,))])

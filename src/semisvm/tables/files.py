@@ -211,13 +211,13 @@ def to_bytes(model: Any) -> bytes:
     """Return the content of a model's file."""
     from skops import io as skops_io
 
-    from semisvm import __version__
     from semisvm.tables.model import Model
 
+    version = import_module("semisvm").__version__
     is_model = isinstance(model, Model)
     state = _state(model) if is_model else model
     stream = io.BytesIO(skops_io.dumps(state, compression=zipfile.ZIP_DEFLATED))
-    manifest = {"format": FORMAT_VERSION, "kind": "model" if is_model else "estimator", "semisvm": __version__}
+    manifest = {"format": FORMAT_VERSION, "kind": "model" if is_model else "estimator", "semisvm": version}
     summary = model.summary.as_dict() if is_model else {}
     manifest |= {name: summary[name] for name in IN_MANIFEST if name in summary}
     with zipfile.ZipFile(stream, "a", zipfile.ZIP_DEFLATED) as archive:

@@ -28,7 +28,9 @@ from semisvm.estimators import Method, find_method
 from semisvm.primal import PrimalSolution
 from semisvm.tables.classes import label_texts, one_spelling, settle_classes
 from semisvm.tables.column_facts import TEXT, ColumnFacts
+from semisvm.tables.columns import Column
 from semisvm.tables.compare import compare_methods
+from semisvm.tables.encode import TableEncoder
 from semisvm.tables.fit import AUTO, Fitted, Stages, fit_model
 from semisvm.tables.folders import Survey, SurveyPlan, files_of, join_frames, require_column, survey_file, with_kinds
 from semisvm.tables.held_out import BASELINE
@@ -109,18 +111,7 @@ def read_folder(
         for reader in readers:
             require_column(reader, name, files[0])
     columns, about = settle_features(path, of_features, wanted, decimal, drop)
-    typed, groups = blank_encoder(columns).typed(frame)
-    X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
-    spans = spans_around_medians(X, drawn_rows["weight"].to_numpy())
-    what = "Learning how to encode the columns"
-    counts = workers.gather(count_file, files, columns, spans, found.blank, tell=tell, what=what)
-    if (narrowed := counts.narrowed(spans)) is not None:  # a column has values, and none of them is in the sample
-        spans = narrowed
-        counts = workers.gather(count_file, files, columns, spans, found.blank, tell=tell, what=what)
-    medians = counts.medians(spans)
-    if len(frame) == found.n_rows:
-        medians = np.array([np.nanmedian(x) if (~np.isnan(x)).any() else np.nan for x in X.T])
-    encoder = make_encoder(columns, counts, medians)
+    encoder = _learn_encoder(files, columns, found, frame, drawn_rows["weight"].to_numpy(), workers, tell)
     if found.n_without_target:
         about["notes"].append(
             f"The rows of {counted(found.n_without_target, 'file')} without a column {target!r} count as unlabeled."
@@ -148,6 +139,30 @@ def read_folder(
         n_rows=found.n_rows,
         pool=Pool(files, [heights[file.name] for file in files], coder, workers),
     )
+
+
+def _learn_encoder(
+    files: list[Path],
+    columns: list[Column],
+    found: Survey,
+    frame: Any,
+    weight: np.ndarray,
+    workers: Here | OnCluster,
+    tell: Tell,
+) -> TableEncoder:
+    """Read the files a second time; `frame` are the rows of the sample, `weight` how many rows each stands for."""
+    typed, groups = blank_encoder(columns).typed(frame)
+    X = typed[groups.get("number", [])].to_numpy(dtype=np.float64)
+    spans = spans_around_medians(X, weight)
+    what = "Learning how to encode the columns"
+    counts = workers.gather(count_file, files, columns, spans, found.blank, tell=tell, what=what)
+    if (narrowed := counts.narrowed(spans)) is not None:  # a column has values, and none of them is in the sample
+        spans = narrowed
+        counts = workers.gather(count_file, files, columns, spans, found.blank, tell=tell, what=what)
+    medians = counts.medians(spans)
+    if len(frame) == found.n_rows:
+        medians = np.array([np.nanmedian(x) if (~np.isnan(x)).any() else np.nan for x in X.T])
+    return make_encoder(columns, counts, medians)
 
 
 def _says_how(facts: ColumnFacts) -> bool:
