@@ -14,6 +14,8 @@ import codecs
 import contextlib
 import glob
 import os
+import shutil
+import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -41,6 +43,7 @@ SUFFIXES = {
 }
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 UNFINISHED = ".unfinished"
+BYTES_COPIED_AT_A_TIME = 1 << 20
 ELSEWHERE = "Free some space, or choose a folder that can be written to"
 
 # UTF-32 first: its little-endian mark begins with that of UTF-16
@@ -95,30 +98,35 @@ def open_stream(path: Path) -> IO[bytes]:
     return open(path, "rb") if module is None else import_module(module).open(path, "rb")
 
 
-@contextlib.contextmanager
-def opened_for_arrow(path: Path) -> Iterator[Any]:
-    """Open a file that Arrow is to read, decompressed on the way.
+def open_for_arrow(path: Path) -> Any:
+    """Open a file that Arrow is to read, decompressed on the way; its last reader closes it.
 
-    Arrow reads ahead, in threads of its own. One that is inside of a Python stream when the interpreter ends takes the
-    process down, so Arrow opens the file itself where it can; its last reader closes it.
+    Arrow reads ahead, in threads of its own. One that is inside of a Python stream when the interpreter ends hangs, or
+    takes the process down, so Arrow opens the file itself. Text in .xz, which Arrow can't decompress, is written to a
+    temporary file first: it takes no memory, and the space of the text on disk until the last reader closes it.
     """
     import pyarrow
 
     codec: Any = COMPRESSIONS.get(path.suffix.lower())
-    if not is_name_for_arrow(path) or codec == "lzma":
-        with contextlib.closing(open_stream(path)) as stream:
-            yield stream
-    else:
-        file = pyarrow.OSFile(os.fspath(path), "rb")
-        yield file if codec is None else pyarrow.CompressedInputStream(file, codec)
-
-
-def is_name_for_arrow(path: Path) -> bool:
-    """Whether Arrow itself can open a file of this name: it must be UTF-8."""
+    if codec == "lzma":
+        with tempfile.TemporaryFile() as copy, open_stream(path) as stream:
+            shutil.copyfileobj(stream, copy, BYTES_COPIED_AT_A_TIME)
+            copy.seek(0)
+            return _opened_again(copy)
     try:
-        return bool(os.fsencode(path).decode())
+        os.fsencode(path).decode()  # Arrow opens names in UTF-8 only
+        file = pyarrow.OSFile(os.fspath(path), "rb")
     except UnicodeDecodeError:
-        return False
+        with open(path, "rb") as stream:
+            file = _opened_again(stream)
+    return file if codec is None else pyarrow.CompressedInputStream(file, codec)
+
+
+def _opened_again(stream: IO[bytes]) -> Any:
+    """Let Arrow open a file that may have no name that it knows; an OSError on systems without /dev/fd."""
+    import pyarrow
+
+    return pyarrow.OSFile(f"/dev/fd/{stream.fileno()}", "rb")
 
 
 def read_bytes(path: str | Path) -> bytes:

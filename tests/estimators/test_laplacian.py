@@ -449,6 +449,21 @@ def test_a_time_limit_before_the_kernel_is_made_leaves_the_machine_without_the_g
         assert np.isfinite(model.decision_function(X)).all()
 
 
+def test_no_step_is_begun_that_would_take_the_time_of_the_machine(monkeypatch):
+    """A matrix of 120 rows is expected to take 1,728 seconds: no price is tried, no factors are made."""
+    monkeypatch.setattr(deformed, "SECONDS_TO_INVERT", 1e-3)
+    X, _, true = few_curves()
+    for name in ("cho_factor", "lu_factor"):
+        monkeypatch.setattr(deformed, name, None)
+    monkeypatch.setattr(laplacian, "fit_least_squares", None)
+    for graph in ({}, {"C_intrinsic": 10.0, "power": 1}, {"C_intrinsic": 10.0, "power": 2}):
+        with pytest.warns(ConvergenceWarning, match="Raise time_limit"):
+            model = LaplacianSVC(C=3, gamma=2, time_limit=1000, **graph).fit(X, true)
+        assert (model.termination_condition_, model.C_intrinsic_) == ("time_limit", 0)
+        assert model.gap_[0] <= model.tol
+        assert model.score(X, true) > 0.9
+
+
 @pytest.mark.parametrize("n_tries", [1, 2, 3])
 def test_the_choice_ends_with_the_time_and_the_machine_is_trained_with_the_best_price_so_far(monkeypatch, n_tries):
     X, y, true = few_curves()

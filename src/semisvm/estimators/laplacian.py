@@ -267,7 +267,7 @@ class _Graph:
         """The kernel that this price gives at the columns; `column` and `weight` are those of the labeled rows."""
         penalty = C_intrinsic * self.L[power]
         deformed = deform(self.kernel, penalty, columns, budget=self.budget, tol=self.tol, deadline=self.deadline)
-        own_size = np.average(np.diagonal(deformed.between(columns))[column], weights=weight)
+        own_size = np.average(deformed.values[columns[column], column], weights=weight)
         return _Penalized(C_intrinsic, power, deformed, size, float(own_size))
 
     def warnings(self, deformed: Deformed) -> tuple[Warning, ...]:
@@ -299,7 +299,7 @@ def _choose(graph: _Graph, columns, column, target: LabeledTarget) -> Iterator[_
 
     def error_of(found: _Penalized) -> float:
         """Rows counted by weight and price; inf where the kernel can't be used."""
-        check_time(graph.deadline)
+        check_time(graph.deadline, len(column))
         if found.size and (found.deformed.residual > graph.tol or not 0 < found.own_size < np.inf):
             return np.inf
         K = found.deformed.between(columns)[np.ix_(column, column)]

@@ -68,6 +68,7 @@ FEWEST_STEPS = 10  # before the deadline: the kernel is rough then, but better t
 FEWEST_COLUMNS = 32  # a product of K with fewer columns takes as long: it waits for K to be read
 ROWS_PER_PART = 512  # or columns, between two looks at the clock
 NEVER = math.inf  # a deadline
+SECONDS_TO_INVERT = 4e-11  # a matrix, times its rows to the third power, expected of one core; factors take less
 LINK_WEIGHTS = ("connectivity", "heat")
 
 
@@ -127,9 +128,9 @@ def deform(
     return _directly(kernel, L, columns, deadline) if by_root is None else by_root
 
 
-def check_time(deadline: float) -> None:
-    """Raise TimeoutError once the deadline has passed."""
-    if time.perf_counter() >= deadline:
+def check_time(deadline: float, n_rows: int = 0) -> None:
+    """Raise TimeoutError where the deadline has passed, or would before a matrix of so many rows is inverted."""
+    if time.perf_counter() + SECONDS_TO_INVERT * n_rows**3 >= deadline:
         raise TimeoutError("The deadline passed before the deformed kernel was there.")
 
 
@@ -152,6 +153,7 @@ def _by_cholesky(
     for part in _parts(n, deadline):
         S[part] = (root @ S[part].T).T
     S[np.diag_indices_from(S)] += 1
+    check_time(deadline, n)
     try:
         # In LAPACK's order: nothing is copied.
         factor = cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
@@ -171,7 +173,7 @@ def _directly(kernel: KernelRows, penalty: sparse.csr_matrix, columns: np.ndarra
     Z = _identity(len(K), columns)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinAlgWarning)  # what is not finite is refused
-        check_time(deadline)
+        check_time(deadline, len(K))
         factors = lu_factor(system.T, overwrite_a=True)  # in LAPACK's order: nothing is copied
         for part in _parts(len(columns), deadline):
             Z[:, part] = lu_solve(factors, Z[:, part], trans=1)

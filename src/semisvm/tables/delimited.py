@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semisvm.disk import COMPRESSIONS, FOREIGN_MARKS, open_stream, opened_for_arrow, read_text
+from semisvm.disk import COMPRESSIONS, FOREIGN_MARKS, open_for_arrow, open_stream, read_text
 from semisvm.errors import DataError, counted, fault, shorten
 from semisvm.tables.column_facts import MISSING_SPELLINGS, is_missing, parse_number, without_missing
 
@@ -126,10 +126,7 @@ class DelimitedText:
         convert = arrow_csv.ConvertOptions(
             column_types=types, null_values=sorted(MISSING_SPELLINGS), strings_can_be_null=True, include_columns=wanted
         )
-        with (
-            opened_for_arrow(self.path) as stream,
-            arrow_csv.open_csv(stream, read, parse, convert) as batches,
-        ):
+        with arrow_csv.open_csv(open_for_arrow(self.path), read, parse, convert) as batches:
             for batch in batches:
                 named = zip(batch.schema.names, batch.columns, strict=True)
                 frame = pandas.DataFrame({n: c.to_pandas() if n in numbers else without_missing(c) for n, c in named})

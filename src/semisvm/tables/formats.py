@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from semisvm.datasets.dataset import Dataset, NumberedNames, whole_if_possible
-from semisvm.disk import first_line, is_name_for_arrow, read_bytes, read_text, require_content
+from semisvm.disk import first_line, open_for_arrow, read_bytes, read_text, require_content
 from semisvm.errors import DataError, counted, fault, shorten, suggest
 from semisvm.tables.column_facts import is_missing, parse_number, without_missing
 from semisvm.tables.columns import CellError, Column, as_text, typed_column
@@ -208,7 +208,7 @@ def open_parquet(path: Path) -> Any:
 
     require_content(path)
     try:
-        return parquet.ParquetFile(path if is_name_for_arrow(path) else BytesIO(path.read_bytes()))
+        return parquet.ParquetFile(open_for_arrow(path))
     except Exception as error:
         raise _not_parquet(path, error) from None
 
