@@ -162,7 +162,7 @@ def _solve(problem: PrimalProblem, start: PrimalSolution | None, limits: dict[st
 
     size = min(rows.n_rows, rows.n_features)
     budget = np.inf if size > MOST_EXACT else size / SIZE_PER_EPOCH
-    if rows.is_sparse:  # an epoch takes as long as the rows have numbers
+    if isinstance(rows, MemoryRows) and rows.is_sparse:  # an epoch takes as long as the rows have numbers
         budget = max(budget * rows.n_rows * rows.n_features / max(rows.X.nnz, 1), FEWEST_SPARSE_EPOCHS)
     found = solve_descent(problem, start, watcher, budget)
     if found.status is not Status.STALLED:
