@@ -236,7 +236,7 @@ class LaplacianSVC(BaseSVC):
         else:
             asked = float(self.C_intrinsic), next(iter(graph.L)), None
         yield (found := graph.penalize(*asked, columns, column, labeled.weight))
-        if found.deformed.residual > graph.tol:
+        if found.deformed.residual > graph.tol:  # then time may have been what was missing
             check_time(graph.deadline)
 
     def _make_graph(self, distinct: TrainingProblem, formula: Formula, deadline: float) -> _Graph:

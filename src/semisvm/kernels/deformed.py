@@ -64,7 +64,7 @@ MOST_STEPS = 1000
 # Steps after which those still needed are foretold by the rate so far; where they are so many times those allowed,
 # factors are used at once.
 STEPS_PER_FORECAST, FAR_TOO_MANY = 10, 1.5
-FEWEST_STEPS = 10  # before the deadline: the kernel is rough then, but better than one without the graph
+FEWEST_STEPS = 10  # before the deadline: a kernel of fewer is too rough to be used
 FEWEST_COLUMNS = 32  # a product of K with fewer columns takes as long: it waits for K to be read
 ROWS_PER_PART = 512  # or columns, between two looks at the clock
 NEVER = math.inf  # a deadline
