@@ -1,0 +1,92 @@
+"""Take the pictures of docs/pictures that show pages: the report, the label page, the widget.
+
+    python tools/pictures.py        (a Chromium: see tests/browser.py)
+
+`semisvm demo` makes what they show.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(HOME / "src"), str(HOME / "tests")]
+PICTURES = HOME / "docs" / "pictures"
+NOTEBOOK = """<!doctype html><meta charset="utf-8"><style>body {{ margin: 0 }} {css}</style>
+<div id="cell"></div><script type="module">
+const model = {{get: () => ({state}), on: () => {{}}, off: () => {{}}, send: () => {{}}}};
+const widget = await import(URL.createObjectURL(new Blob([{esm}], {{type: "text/javascript"}})));
+widget.default.render({{model, el: document.getElementById("cell")}});
+</script>"""
+
+
+def main() -> None:
+    """Write the pictures."""
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    import browser
+    from semisvm.campaign.labeling.widget import LabelWidget
+    from semisvm.cli.label import LabelServer
+    from semisvm.tables.label import open_session
+
+    folder = Path(tempfile.mkdtemp())
+    words = [sys.executable, "-m", "semisvm", "demo", "--out", "demo"]
+    source = os.environ | {"PYTHONPATH": str(HOME / "src")}
+    subprocess.run(words, cwd=folder, env=source, check=True)
+    demo = folder / "demo"
+    files = (demo / "model.skops", demo / "digits.csv", demo / "odd.campaign")
+    session = open_session(*files, image="8x8")
+    chromium = browser.find()
+    if chromium is None:
+        raise SystemExit(browser.NONE)
+
+    with sync_playwright() as playwright, LabelServer(session) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        running = playwright.chromium.launch(
+            executable_path=chromium, args=browser.ARGUMENTS, env=browser.environment(chromium)
+        )
+
+        def open_page(address: str, width: int, height: int, colors: str = "light"):
+            page = running.new_page(
+                viewport={"width": width, "height": height}, color_scheme=colors
+            )
+            page.goto(address)
+            page.wait_for_timeout(1000)
+            return page
+
+        def shoot(page, name: str, selector: str | None = None) -> None:
+            target = page if selector is None else page.locator(selector)
+            file = PICTURES / f"{name}.png"
+            target.screenshot(path=file)
+            Image.open(file).convert("RGB").quantize(96).save(file, optimize=True)
+
+        shoot(open_page(server.address, 1100, 640), "label-desktop")
+        shoot(open_page(server.address, 390, 700, "dark"), "label-phone")
+        report = (demo / "report.html").as_uri()
+        shoot(open_page(report, 1000, 1130), "report-light")
+        shoot(open_page(report, 360, 1130), "report-narrow")
+        shoot(open_page(report, 1000, 900), "campaign-report", "section[aria-labelledby=campaign]")
+        dark = open_page(report, 1000, 1130, "dark")
+        dark.locator("[data-slider]").fill("12")
+        dark.locator("[data-slider]").scroll_into_view_if_needed()
+        dark.mouse.wheel(0, 300)
+        dark.wait_for_timeout(500)
+        shoot(dark, "report-dark")
+        widget = LabelWidget(session)
+        parts = (widget.state, str(widget._esm))
+        state, esm = (json.dumps(part).replace("</", "<\\/") for part in parts)
+        cell = running.new_page(viewport={"width": 1000, "height": 580})
+        cell.set_content(NOTEBOOK.format(css=widget._css, state=state, esm=esm))
+        cell.wait_for_timeout(1000)
+        shoot(cell, "widget")
+        running.close()
+        server.shutdown()
+
+
+if __name__ == "__main__":
+    main()
