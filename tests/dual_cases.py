@@ -34,7 +34,9 @@ class Case:
 
     def problem(self, dtype=np.float64, **cache):
         parameters = {"gamma": 1.0, **self.kernel}
-        rows = kernel_rows(self.X, make_formula(parameters.pop("name"), self.X, **parameters), dtype=dtype, **cache)
+        rows = kernel_rows(
+            self.X, make_formula(parameters.pop("name"), self.X, **parameters), dtype=dtype, **cache
+        )
         return DualProblem(rows, self.linear, self.lower, self.upper, self.total, self.row)
 
     @property
@@ -50,7 +52,14 @@ class Case:
 def make_case(X, kernel, linear, lower, upper, total=0.0, row=None):
     parameters = dict(kernel)
     K = naive_kernel(parameters.pop("name"), X, **parameters)
-    return Case(X, kernel, K, *(np.asarray(part, dtype=float) for part in (linear, lower, upper)), total, row)
+    return Case(
+        X,
+        kernel,
+        K,
+        *(np.asarray(part, dtype=float) for part in (linear, lower, upper)),
+        total,
+        row,
+    )
 
 
 def precomputed_case(K, linear, lower, upper, total=0.0, row=None):
@@ -60,9 +69,12 @@ def precomputed_case(K, linear, lower, upper, total=0.0, row=None):
 def svc_case(seed=0, n=60, C=1.0, kernel=None, n_features=4):
     """C-SVC on two overlapping classes: linear -y, bounds [0, C] or [-C, 0].
 
-    On a grid of quarters, so that the products of rows are exact in float32: LIBSVM keeps them so whatever is asked.
+    On a grid of quarters, so that the products of rows are exact in float32: LIBSVM keeps them so
+    whatever is asked.
     """
-    X, y = make_classification(n, n_features, n_informative=3, n_redundant=0, flip_y=0.1, random_state=seed)
+    X, y = make_classification(
+        n, n_features, n_informative=3, n_redundant=0, flip_y=0.1, random_state=seed
+    )
     X = np.round(4 * X) / 4
     sign = 2.0 * y - 1
     kernel = kernel or {"name": "rbf", "gamma": 0.5}
@@ -78,7 +90,9 @@ KERNELS = {
 
 
 def random_case(seed):
-    """A problem with everything at once: ties, duplicates, zero-width boxes, shared and unused rows, any total."""
+    """A problem with everything at once: ties, duplicates, zero-width boxes, shared and unused
+    rows, any total.
+    """
     rng = np.random.default_rng(seed)
     kernel_name = list(KERNELS)[seed % len(KERNELS)]
     n_rows = int(rng.choice([1, 2, 3, 6, 12, 25]))
@@ -114,12 +128,21 @@ def random_boxes(rng, n):
 def random_total(rng, lower, upper):
     """A sum that the bounds allow: usually in the middle, sometimes at one end."""
     share = rng.choice([0.0, 1.0, *rng.random(8)])
-    low, high = np.clip(lower, -5, None), np.clip(upper, None, 5)
-    return float(np.sum(low + share * (high - low)) if 0 < share < 1 else (lower if share == 0 else upper).sum())
+    low = np.clip(lower, -5, None)
+    high = np.clip(upper, None, 5)
+    return float(
+        np.sum(low + share * (high - low))
+        if 0 < share < 1
+        else (lower if share == 0 else upper).sum()
+    )
 
 
 def usable(case):
-    return case if np.isfinite(case.total) else replace(case, total=float(np.clip(0, case.lower, case.upper).sum()))
+    return (
+        case
+        if np.isfinite(case.total)
+        else replace(case, total=float(np.clip(0, case.lower, case.upper).sum()))
+    )
 
 
 def is_feasible(case, beta):
@@ -131,7 +154,9 @@ def is_feasible(case, beta):
 def is_certified(case, solution):
     """Check everything the solution says of itself against the naive kernel matrix."""
     scores = scores_by_definition(case.K, solution.beta, case.row)
-    size = 1e-9 * (1 + np.abs(case.K).max() * np.abs(solution.beta).sum() + np.abs(case.linear).max(initial=0))
+    size = 1e-9 * (
+        1 + np.abs(case.K).max() * np.abs(solution.beta).sum() + np.abs(case.linear).max(initial=0)
+    )
     is_feasible(case, solution.beta)
     assert_allclose(solution.scores, scores, rtol=0, atol=size)
     gradient = gradient_by_definition(case.K, case.linear, solution.beta, case.row)
@@ -141,7 +166,9 @@ def is_certified(case, solution):
     assert solution.objective == pytest.approx(
         objective_by_definition(case.K, case.linear, solution.beta, case.row), rel=1e-9, abs=size
     )
-    least_rising, most_falling = multiplier_interval(gradient, solution.beta, case.lower, case.upper)
+    least_rising, most_falling = multiplier_interval(
+        gradient, solution.beta, case.lower, case.upper
+    )
     slack = max(gap, 0) + size
     assert most_falling - slack <= -solution.bias <= least_rising + slack
     assert_allclose(solution.decision_values, scores + solution.bias, rtol=0, atol=size)

@@ -1,8 +1,9 @@
 """Slow, obvious answers that the engine is checked against.
 
-Nothing here shares code with the library: kernels by a double loop, the quadratic problem by a general-purpose
-interior-point solver (Clarabel), optimality by looking at every variable, a warm start carried over one coefficient
-at a time. `row` maps variables to data rows as in `DualProblem`; None means that variable i is data row i.
+Nothing here shares code with the library: kernels by a double loop, the quadratic problem by a
+general-purpose interior-point solver (Clarabel), optimality by looking at every variable, a warm
+start carried over one coefficient at a time. `row` maps variables to data rows as in `DualProblem`;
+None means that variable i is data row i.
 """
 
 import math
@@ -57,10 +58,11 @@ def objective_by_definition(K, linear, beta, row=None):
 
 
 def multiplier_interval(gradient, beta, lower, upper):
-    """(least gradient of those that may rise, largest of those that may fall): the second is at most the first
-    at an optimum, and minus the bias lies between.
+    """(least gradient of those that may rise, largest of those that may fall): the second is at
+    most the first at an optimum, and minus the bias lies between.
     """
-    least_rising, most_falling = math.inf, -math.inf
+    least_rising = math.inf
+    most_falling = -math.inf
     for g, b, low, high in zip(gradient, beta, lower, upper, strict=True):
         if b < high:
             least_rising = min(least_rising, g)
@@ -70,14 +72,17 @@ def multiplier_interval(gradient, beta, lower, upper):
 
 
 def gap_by_definition(K, linear, lower, upper, beta, row=None):
-    least_rising, most_falling = multiplier_interval(gradient_by_definition(K, linear, beta, row), beta, lower, upper)
+    least_rising, most_falling = multiplier_interval(
+        gradient_by_definition(K, linear, beta, row), beta, lower, upper
+    )
     return most_falling - least_rising
 
 
 def optimum(K, linear, lower, upper, total=0.0, row=None):
     """(beta, objective) of the convex problem by an interior-point method.
 
-    Variables in a box of zero width are put into the constants, since interior points need an interior.
+    Variables in a box of zero width are put into the constants, since interior points need an
+    interior.
     """
     Q = K if row is None else K[np.ix_(row, row)]
     beta = lower.copy()
@@ -85,14 +90,19 @@ def optimum(K, linear, lower, upper, total=0.0, row=None):
     if len(free):
         held = np.where(lower < upper, 0.0, lower)
         beta[free] = _interior_point(
-            Q[np.ix_(free, free)], (linear + Q @ held)[free], lower[free], upper[free], total - held.sum()
+            Q[np.ix_(free, free)],
+            (linear + Q @ held)[free],
+            lower[free],
+            upper[free],
+            total - held.sum(),
         )
     return beta, float(0.5 * beta @ Q @ beta + linear @ beta)
 
 
 def _interior_point(Q, linear, lower, upper, total):
     n = len(linear)
-    below, above = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+    below = np.flatnonzero(np.isfinite(lower))
+    above = np.flatnonzero(np.isfinite(upper))
     one = sparse.identity(n, format="csc")
     A = sparse.vstack([np.ones((1, n)), one[above], -one[below]], format="csc")
     b = np.concatenate([[total], upper[above], -lower[below]])
@@ -104,15 +114,25 @@ def _interior_point(Q, linear, lower, upper, total):
     # Where the last digits can't be had (no interior at all, say), these are what it may end with.
     settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = settings.reduced_tol_feas = 1e-8
     answer = clarabel.DefaultSolver(
-        sparse.triu(sparse.csc_matrix(Q), format="csc"), linear, A, b, cones[: 1 + (len(b) > 1)], settings
+        sparse.triu(sparse.csc_matrix(Q), format="csc"),
+        linear,
+        A,
+        b,
+        cones[: 1 + (len(b) > 1)],
+        settings,
     )
     answer = answer.solve()
-    assert str(answer.status) in ("Solved", "AlmostSolved"), f"the oracle itself failed: {answer.status}"
+    assert str(answer.status) in (
+        "Solved",
+        "AlmostSolved",
+    ), f"the oracle itself failed: {answer.status}"
     return np.asarray(answer.x)
 
 
 def repair_one_by_one(beta, lower, upper, total, gradient):
-    """Clip; then, while the sum is wrong, move the most downhill coefficient that has room as far as is needed."""
+    """Clip; then, while the sum is wrong, move the most downhill coefficient that has room as
+    far as is needed.
+    """
     beta = [min(max(b, low), high) for b, low, high in zip(beta, lower, upper, strict=True)]
     lacking = total - math.fsum(beta)
     direction = 1 if lacking > 0 else -1

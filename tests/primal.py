@@ -3,8 +3,9 @@
     minimize  1/2 |w|^2 + 1/2 h' P h + sum_j price_j slack_j        h = <w, x_i> over all rows
     slack_j >= 0,   slack_j >= side_j (target_j - f(x_row_j)),      f = h + bias
 
-side +1 charges for f below the target, -1 for f above it. Rows are given by their kernel matrix, w by coordinates in
-which it is the matrix of dot products. Nothing here knows of duals, deformed kernels or boxes.
+side +1 charges for f below the target, -1 for f above it. Rows are given by their kernel matrix, w
+by coordinates in which it is the matrix of dot products. Nothing here knows of duals, deformed
+kernels or boxes.
 """
 
 import clarabel
@@ -16,7 +17,8 @@ def solve_primal(K, row, side, target, price, P=None):
     """(f at every row, the objective)."""
     values, vectors = np.linalg.eigh(K)
     coordinates = vectors * np.sqrt(np.maximum(values, 0))  # rows whose dot products are K
-    n, m = len(K), len(row)
+    n = len(K)
+    m = len(row)
     quadratic = np.eye(n) if P is None else np.eye(n) + coordinates.T @ P @ coordinates
     H = sparse.block_diag([quadratic, sparse.csc_matrix((1 + m, 1 + m))], format="csc")
     linear = np.concatenate([np.zeros(n + 1), price])
@@ -36,7 +38,10 @@ def solve_primal(K, row, side, target, price, P=None):
     answer = clarabel.DefaultSolver(
         sparse.triu(H, format="csc"), linear, A, b, [clarabel.NonnegativeConeT(2 * m)], settings
     ).solve()
-    assert str(answer.status) in ("Solved", "AlmostSolved"), f"the oracle itself failed: {answer.status}"
+    assert str(answer.status) in (
+        "Solved",
+        "AlmostSolved",
+    ), f"the oracle itself failed: {answer.status}"
     x = np.asarray(answer.x)
     return coordinates @ x[:n] + x[n], float(answer.obj_val)
 

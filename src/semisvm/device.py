@@ -1,15 +1,15 @@
 """Where a problem is solved: on the CPU, or on a CUDA device with torch and Triton.
 
     "cpu"          compiled steps on all cores (`dual.host`)
-    "cuda"         blocks on the device (`dual.block`); "cuda:1" for another device than the current one
-    "auto"         "cuda" if there is a device and the CPU is expected to take longer than starting it, else "cpu"
+    "cuda"         blocks on the device (`dual.block`); "cuda:1" for another device than the current
+                   one
+    "auto"         "cuda" if there is a device and the CPU is expected to take longer than starting
+                   it, else "cpu"
     "interpreter"  the solver for devices in Triton's interpreter, on the CPU: slow, for tests
 
-Importing torch and starting a device take several seconds, more than most problems take on the CPU. So "auto" estimates
-the seconds of the CPU first, then asks NVIDIA's driver; torch is imported only where a device will be used.
-
-Memory for kernel rows is limited by the user in megabytes (`cache_size`, as in scikit-learn). The default is half of
-what the machine, or the container it runs in, has free at that moment. It is taken as rows are made, not in advance.
+Importing torch and starting a device take several seconds, more than most problems take on the CPU.
+So "auto" estimates the seconds of the CPU first, then asks NVIDIA's driver; torch is imported only
+where a device will be used.
 """
 
 import ctypes
@@ -23,13 +23,14 @@ from typing import Any
 
 # Seconds that a device takes to start: importing torch, and then CUDA's own start.
 SECONDS_OF_IMPORT, SECONDS_OF_START = 3.5, 1.5
-# What the CPU is expected to take: so many of all kernel values, each so many seconds plus so many per feature.
-SHARE_OF_VALUES, SECONDS_PER_VALUE, SECONDS_PER_PRODUCT = 0.7, 2e-9, 2e-11
+# What the CPU is expected to take: so many of all kernel values, each so many seconds plus so many
+# per feature.
+SHARE_OF_VALUES = 0.7
+SECONDS_PER_VALUE = 2e-9
+SECONDS_PER_PRODUCT = 2e-11
 FEATURES_IF_UNKNOWN = 100
-SOLVES_OF_A_SEQUENCE = 5  # a method with several rounds solves, in effect, so many problems from the beginning
-MEGABYTE = 1_000_000
-SHARE_OF_FREE_MEMORY = 0.5
-_FREE_BYTES_IF_UNKNOWN = 2_000 * MEGABYTE
+# A method with several rounds solves, in effect, this many problems from the beginning.
+SOLVES_OF_A_SEQUENCE = 5
 _DEVICE_NAMES = re.compile(r"cpu|interpreter|cuda(:\d+)?")
 
 
@@ -42,13 +43,15 @@ def resolve(
     n_solves: int = 1,
     seconds: float | None = None,
 ) -> str:
-    """Return the name of the device to use; for "auto" either "cuda" or "cpu". Raise an error if it can't be used.
+    """Return the name of the device to use; for "auto" either "cuda" or "cpu". Raise an error if it
+    can't be used.
 
     n_rows      data rows, for "auto"; None counts as few
     n_features  for "auto"; None counts as a hundred
     n_threads   threads that the CPU would use, for "auto"
     n_solves    how many problems will be solved, for "auto"
-    seconds     what the CPU is expected to take, for "auto", where that does not follow from the size
+    seconds     what the CPU is expected to take, for "auto", where that does not follow from the
+                size
     """
     if device == "auto":
         return _weigh(n_rows, n_features, n_threads, n_solves, seconds)[0]
@@ -59,13 +62,19 @@ def resolve(
     return device
 
 
-def explain_choice(n_rows: int | None, n_features: int | None, *, n_threads: int = 1, n_solves: int = 1) -> str:
+def explain_choice(
+    n_rows: int | None, n_features: int | None, *, n_threads: int = 1, n_solves: int = 1
+) -> str:
     """Say in a few words which device "auto" is, and why."""
     return "{}: {}".format(*_weigh(n_rows, n_features, n_threads, n_solves))
 
 
 def _weigh(
-    n_rows: int | None, n_features: int | None, n_threads: int, n_solves: int, seconds: float | None = None
+    n_rows: int | None,
+    n_features: int | None,
+    n_threads: int,
+    n_solves: int,
+    seconds: float | None = None,
 ) -> tuple[str, str]:
     """The device that "auto" is, and why."""
     d = FEATURES_IF_UNKNOWN if n_features is None else n_features
@@ -84,7 +93,8 @@ def _weigh(
 
 
 def explain_compilation(device: str) -> str | None:
-    """Say that a device has to compile its programs first, which takes seconds; None where it has them already.
+    """Say that a device has to compile its programs first, which takes seconds; None where it has
+    them already.
 
     Triton keeps the programs in a folder, so it is said once per machine and version.
     """
@@ -93,11 +103,16 @@ def explain_compilation(device: str) -> str | None:
     folder = Path(os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache")
     if folder.is_dir() and next(folder.glob("*/solve_blocks.json"), None) is not None:
         return None
-    return f"{device}: compiles its programs during the first fit, which takes seconds; they are kept in {folder}"
+    return (
+        f"{device}: compiles its programs during the first fit, which takes seconds; they are kept"
+        f" in {folder}"
+    )
 
 
 def on_host(values: Any) -> Any:
-    """Return values from a device's memory (a torch tensor, a CuPy array) as a NumPy array, anything else as it is."""
+    """Return values from a device's memory (a torch tensor, a CuPy array) as a NumPy array,
+    anything else as it is.
+    """
     if hasattr(values, "detach") and hasattr(values, "cpu"):
         return values.detach().cpu().numpy()
     if hasattr(values, "__cuda_array_interface__"):
@@ -108,27 +123,34 @@ def on_host(values: Any) -> Any:
 def _check_usable(device: str) -> None:
     if (missing := _missing_module()) is not None:
         raise ValueError(
-            f"device={device!r} needs {missing}, which is not installed: pip install 'semisvm[gpu]', or use "
-            "device='cpu'."
+            f"device={device!r} needs {missing}, which is not installed: pip install"
+            " 'semisvm[gpu]', or use device='cpu'."
         )
     uses_interpreter = os.environ.get("TRITON_INTERPRET") == "1"
     if device == "interpreter":
         if not uses_interpreter:
-            raise ValueError("device='interpreter' needs TRITON_INTERPRET=1 in the environment before Python starts.")
+            raise ValueError(
+                "device='interpreter' needs TRITON_INTERPRET=1 in the environment before Python"
+                " starts."
+            )
         return
     if uses_interpreter:
-        raise ValueError(f"device={device!r} can't be used while TRITON_INTERPRET=1 is set: unset it.")
+        raise ValueError(
+            f"device={device!r} can't be used while TRITON_INTERPRET=1 is set: unset it."
+        )
     number = int(device.partition(":")[2] or 0)
     if number >= _n_devices():
         raise ValueError(
-            f"device={device!r}: torch sees {_n_devices() or 'no'} CUDA device{'s' * (_n_devices() > 1)} here; use "
-            "device='cpu' (or 'auto')."
+            f"device={device!r}: torch sees {_n_devices() or 'no'} CUDA"
+            f" device{'s' * (_n_devices() > 1)} here; use device='cpu' (or 'auto')."
         )
 
 
 @cache
 def _missing_module() -> str | None:
-    return next((name for name in ("torch", "triton") if importlib.util.find_spec(name) is None), None)
+    return next(
+        (name for name in ("torch", "triton") if importlib.util.find_spec(name) is None), None
+    )
 
 
 @cache
@@ -148,44 +170,3 @@ def _n_devices() -> int:
     import torch
 
     return torch.cuda.device_count() if torch.cuda.is_available() else 0
-
-
-# ---- memory ----
-
-
-def budget_bytes(cache_size: float | None) -> int:
-    """Bytes that kernel rows may occupy: the user's megabytes, or by default a share of the free memory."""
-    if cache_size is None:
-        return int(SHARE_OF_FREE_MEMORY * free_bytes())
-    if not 0 < cache_size < float("inf"):
-        raise ValueError(f"cache_size must be a positive number of megabytes or None, got {cache_size!r}.")
-    return int(cache_size * MEGABYTE)
-
-
-def free_bytes() -> int:
-    """Memory that can be taken without swapping: the machine's, or the control group's if that is less."""
-    free = _machine_free_bytes()
-    left = _control_group_bytes_left()
-    return free if left is None else max(min(free, left), 0)
-
-
-def _machine_free_bytes() -> int:
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (AttributeError, OSError, ValueError):
-        return _FREE_BYTES_IF_UNKNOWN
-
-
-def _control_group_bytes_left() -> int | None:
-    try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text().strip()
-    except OSError:
-        return None
-    return None if limit == "max" else int(limit) - int(used)

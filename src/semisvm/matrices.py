@@ -15,6 +15,15 @@ def is_sparse_matrix(X: object) -> TypeGuard[sparse.csr_matrix]:
     return bool(sparse.issparse(X))
 
 
+def count_distinct_rows(X: np.ndarray) -> int:
+    """Return how many rows of a dense array differ.
+
+    `np.unique` along an axis compares structured arrays, which turns Ctrl-C into a TypeError.
+    """
+    ordered = X[np.lexsort(X.T)]
+    return int((ordered[1:] != ordered[:-1]).any(axis=1).sum()) + 1
+
+
 def as_dense(X: Any) -> Any:
     """The array of a sparse matrix; anything else as it is."""
     return X.toarray() if is_sparse_matrix(X) else X
@@ -27,7 +36,9 @@ def stored_numbers(X: Any) -> np.ndarray:
 
 def stack_rows(parts: Sequence[Any]) -> Any:
     """The rows of several matrices in one: CSR if the first one is sparse."""
-    return sparse.vstack(parts, format="csr") if is_sparse_matrix(parts[0]) else np.concatenate(parts)
+    return (
+        sparse.vstack(parts, format="csr") if is_sparse_matrix(parts[0]) else np.concatenate(parts)
+    )
 
 
 def is_frame(X: object) -> bool:
@@ -36,13 +47,17 @@ def is_frame(X: object) -> bool:
 
 
 def columns_of_words(X: Any) -> dict[Any, str | None]:
-    """Return {column: a word in it} of a frame or a 2-D array; the word is None in a column of dates."""
+    """Return {column: a word in it} of a frame or a 2-D array; the word is None in a column of
+    dates.
+    """
     if not is_frame(X) and not (isinstance(X, np.ndarray) and X.ndim == 2):
         return {}
     named = ((name, np.asarray(X[name])) for name in X.columns) if is_frame(X) else enumerate(X.T)
     found: dict[Any, str | None] = {}
     for name, cells in named:
-        word = next((cell for cell in cells if isinstance(cell, str) and not _is_number(cell)), None)
+        word = next(
+            (cell for cell in cells if isinstance(cell, str) and not _is_number(cell)), None
+        )
         if word is not None or cells.dtype.kind in "mM":
             found[name] = word
     return found
@@ -58,19 +73,33 @@ def _is_number(text: str) -> bool:
 
 def is_plain_float(values: np.ndarray) -> bool:
     """Whether an array is one piece of memory with numbers in float32 or float64."""
-    return values.dtype in (np.float32, np.float64) and values.dtype.isnative and values.flags.c_contiguous
+    return (
+        values.dtype in (np.float32, np.float64)
+        and values.dtype.isnative
+        and values.flags.c_contiguous
+    )
 
 
 def with_small_indices(X: Any) -> Any:
-    """A sparse matrix whose indices are 32-bit integers where they fit: parts of scikit-learn take no others."""
-    if not is_sparse_matrix(X) or X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+    """A sparse matrix whose indices are 32-bit integers where they fit: parts of scikit-learn
+    take no others.
+    """
+    if (
+        not is_sparse_matrix(X)
+        or X.indices.dtype == np.int32
+        or max(X.nnz, *X.shape) > np.iinfo(np.int32).max
+    ):
         return X
-    return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    return sparse.csr_matrix(
+        (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
+    )
 
 
 @dataclass(frozen=True)
 class PickedRows:
-    """X[rows] without a copy of all of them: a part is picked when it is asked for, by ``pick(X, rows[part], out)``."""
+    """X[rows] without a copy of all of them: a part is picked when it is asked for, by ``pick(X,
+    rows[part], out)``.
+    """
 
     X: Any
     rows: np.ndarray

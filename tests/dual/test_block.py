@@ -1,4 +1,6 @@
-"""The solver for devices: blocks smaller than the problem, rows that do not fit, many problems at once, limits."""
+"""The solver for devices: blocks smaller than the problem, rows that do not fit, many problems
+at once, limits.
+"""
 
 import importlib.util
 import os
@@ -37,7 +39,9 @@ def small_blocks(monkeypatch):
 
 
 def rows_on(device, X, name="rbf", *, dtype=np.float64, cache_size=None, **parameters):
-    formula = make_formula(name, X, **({"gamma": 0.5} | parameters if name == "rbf" else parameters))
+    formula = make_formula(
+        name, X, **({"gamma": 0.5} | parameters if name == "rbf" else parameters)
+    )
     return kernel_rows(X, formula, dtype=dtype, device=device, cache_size=cache_size)
 
 
@@ -76,7 +80,10 @@ def test_large_problems_end_where_the_cpu_does(n, other_device):
     sign = 2.0 * y - 1
     on_cpu, there = (
         solve(
-            DualProblem(rows_on(place, X, dtype=np.float32), -sign, np.minimum(0, sign), np.maximum(0, sign)), tol=1e-3
+            DualProblem(
+                rows_on(place, X, dtype=np.float32), -sign, np.minimum(0, sign), np.maximum(0, sign)
+            ),
+            tol=1e-3,
         )
         for place in ("cpu", other_device)
     )
@@ -87,7 +94,14 @@ def test_large_problems_end_where_the_cpu_does(n, other_device):
 def test_equal_rows_with_opposite_boxes_keep_the_sum(other_device):
     # flat directions: the pair of a variable with itself must never count as a gain
     X = np.array([[0.0], [0.0], [1.0], [1.0]])
-    case = make_case(X, {"name": "rbf", "gamma": 1.0}, [-1, 1, 0.3, -0.2], [0, -2, -1, 0], [2, 0, 1, 2], total=0.5)
+    case = make_case(
+        X,
+        {"name": "rbf", "gamma": 1.0},
+        [-1, 1, 0.3, -0.2],
+        [0, -2, -1, 0],
+        [2, 0, 1, 2],
+        total=0.5,
+    )
     solution = solve(case.problem(), tol=1e-9, device=other_device)
     is_certified(case, solution)
     assert solution.objective == pytest.approx(optimum(case.K, *case.parts, 0.5)[1], rel=1e-7)
@@ -96,14 +110,19 @@ def test_equal_rows_with_opposite_boxes_keep_the_sum(other_device):
 # --- many at once ---
 
 
-def test_a_grid_of_prices_is_one_batch_that_solves_each_problem_as_if_alone(other_device, monkeypatch):
+def test_a_grid_of_prices_is_one_batch_that_solves_each_problem_as_if_alone(
+    other_device, monkeypatch
+):
     from semisvm.dual import block
 
-    batches, solve_block = [], block.solve_block
+    batches = []
+    solve_block = block.solve_block
     monkeypatch.setattr(
         block,
         "solve_block",
-        lambda some, *rest, **limits: batches.append(len(some)) or solve_block(some, *rest, **limits),
+        lambda some, *rest, **limits: (
+            batches.append(len(some)) or solve_block(some, *rest, **limits)
+        ),
     )
     case = svc_case(n=20)
     rows = rows_on(other_device, case.X)
@@ -145,14 +164,21 @@ def test_no_more_steps_are_taken_than_allowed(max_iter, other_device):
     solution = solve(case.problem(), tol=1e-6, max_iter=max_iter, device=other_device)
     assert (solution.status, solution.n_iter) == (Status.MAX_ITER, max_iter)
     is_feasible(case, solution.beta)
-    assert solution.objective == pytest.approx(objective_by_definition(case.K, case.linear, solution.beta), abs=1e-9)
+    assert solution.objective == pytest.approx(
+        objective_by_definition(case.K, case.linear, solution.beta), abs=1e-9
+    )
 
 
 def test_a_time_limit_and_a_callback_end_a_solve_with_a_feasible_point(other_device, small_blocks):
     case = svc_case(n=60)
     late = solve(case.problem(), tol=1e-9, time_limit=1e-9, device=other_device)
     seen = []
-    stopped = solve(case.problem(), tol=1e-9, device=other_device, callback=lambda *look: seen.append(look) or True)
+    stopped = solve(
+        case.problem(),
+        tol=1e-9,
+        device=other_device,
+        callback=lambda *look: seen.append(look) or True,
+    )
     assert (late.status, stopped.status) == (Status.TIME_LIMIT, Status.STOPPED)
     assert seen[0][0] > 0
     for solution in (late, stopped):
@@ -180,16 +206,27 @@ def test_every_kernel_equals_the_naive_one(other_device):
             50 if name == "rbf" else 0
         )  # far from the origin: centered
         rows = rows_on(other_device, X, name, **parameters)
-        assert_allclose(rows.fetch(np.arange(40)), naive_kernel(name, X, **parameters), rtol=1e-9, atol=1e-9)
+        assert_allclose(
+            rows.fetch(np.arange(40)), naive_kernel(name, X, **parameters), rtol=1e-9, atol=1e-9
+        )
 
 
 def test_rows_are_the_same_whatever_the_form_of_the_data(other_device):
     import torch
 
-    X = np.random.default_rng(0).normal(size=(30, 4)) * (np.random.default_rng(1).random((30, 4)) < 0.5)
-    twice = sparse.csr_matrix((np.r_[X.ravel(), X.ravel()] / 2, np.tile(np.arange(4), 60), np.arange(0, 241, 8)))
+    X = np.random.default_rng(0).normal(size=(30, 4)) * (
+        np.random.default_rng(1).random((30, 4)) < 0.5
+    )
+    twice = sparse.csr_matrix(
+        (np.r_[X.ravel(), X.ravel()] / 2, np.tile(np.arange(4), 60), np.arange(0, 241, 8))
+    )
     expected = naive_kernel("rbf", X, gamma=0.5)
-    for form in (X, sparse.csr_matrix(X), torch.from_numpy(X), torch.from_numpy(X).requires_grad_()):
+    for form in (
+        X,
+        sparse.csr_matrix(X),
+        torch.from_numpy(X),
+        torch.from_numpy(X).requires_grad_(),
+    ):
         assert_allclose(rows_on(other_device, form).fetch(np.arange(30)), expected, atol=1e-12)
     summed = naive_kernel("rbf", twice.toarray(), gamma=0.5)
     assert_allclose(rows_on(other_device, twice).fetch(np.arange(30)), summed, atol=1e-12)
@@ -199,7 +236,9 @@ def test_precomputed_matrices_and_functions_of_the_user_work_on_the_device(other
     X = np.random.default_rng(0).normal(size=(20, 3))
     K = naive_kernel("rbf", X, gamma=0.5)
     given = kernel_rows(K, make_formula("precomputed", K), device=other_device, dtype=np.float64)
-    own = kernel_rows(X, make_formula(lambda a, b: a @ b.T, X), device=other_device, dtype=np.float64)
+    own = kernel_rows(
+        X, make_formula(lambda a, b: a @ b.T, X), device=other_device, dtype=np.float64
+    )
     assert_array_equal(given.fetch(np.arange(20)), K)
     assert_allclose(own.fetch(np.arange(20)), X @ X.T)
 
@@ -239,24 +278,40 @@ def test_rows_on_a_device_look_to_the_host_like_any_rows(other_device):
 def test_a_problem_with_a_mean_of_rows_has_the_same_solution_as_on_the_cpu(other_device):
     case = svc_case(n=20)
     weights = np.full((1, 20), 1 / 20)
-    linear, lower, upper = np.append(case.linear, 0.2), np.append(case.lower, -np.inf), np.append(case.upper, np.inf)
+    linear = np.append(case.linear, 0.2)
+    lower = np.append(case.lower, -np.inf)
+    upper = np.append(case.upper, np.inf)
     found = [
-        solve(DualProblem(VirtualRows(rows_on(place, case.X), weights), linear, lower, upper), tol=1e-5)
+        solve(
+            DualProblem(VirtualRows(rows_on(place, case.X), weights), linear, lower, upper),
+            tol=1e-5,
+        )
         for place in ("cpu", other_device)
     ]
     assert found[1].objective == pytest.approx(found[0].objective, rel=1e-6)
     assert_allclose(found[1].scores, found[0].scores, atol=1e-3)
-    assert VirtualRows(rows_on(other_device, case.X), weights).home == rows_on(other_device, case.X).home != "cpu"
+    assert (
+        VirtualRows(rows_on(other_device, case.X), weights).home
+        == rows_on(other_device, case.X).home
+        != "cpu"
+    )
 
 
 def test_a_problem_with_some_rows_and_a_mean_has_the_same_solution_as_on_the_cpu(other_device):
-    case, chosen = svc_case(n=20), np.array([0, 3, 4, 8, 9, 11, 15, 19])
+    case = svc_case(n=20)
+    chosen = np.array([0, 3, 4, 8, 9, 11, 15, 19])
     weights = np.random.default_rng(0).dirichlet(np.ones(20), size=1)
     linear, lower, upper = (
-        np.append(part[chosen], end) for part, end in zip(case.parts, (0.2, -np.inf, np.inf), strict=True)
+        np.append(part[chosen], end)
+        for part, end in zip(case.parts, (0.2, -np.inf, np.inf), strict=True)
     )
     found = [
-        solve(DualProblem(VirtualRows(rows_on(place, case.X), weights, rows=chosen), linear, lower, upper), tol=1e-5)
+        solve(
+            DualProblem(
+                VirtualRows(rows_on(place, case.X), weights, rows=chosen), linear, lower, upper
+            ),
+            tol=1e-5,
+        )
         for place in ("cpu", other_device)
     ]
     assert found[1].objective == pytest.approx(found[0].objective, rel=1e-6)
@@ -266,7 +321,9 @@ def test_a_problem_with_some_rows_and_a_mean_has_the_same_solution_as_on_the_cpu
 def test_new_rows_are_scored_on_the_device(other_device, monkeypatch):
     monkeypatch.setattr(kernels, "DEVICE_PAYS_FROM_VALUES", 1)
     rng = np.random.default_rng(0)
-    new, support, coefficients = rng.normal(size=(50, 4)), rng.normal(size=(30, 4)), rng.normal(size=(2, 30))
+    new = rng.normal(size=(50, 4))
+    support = rng.normal(size=(30, 4))
+    coefficients = rng.normal(size=(2, 30))
     formula = make_formula("rbf", support, gamma=0.3)
     there = scores_of_new_rows(new, support, coefficients, formula, device=other_device)
     assert_allclose(there, naive_kernel("rbf", new, support, gamma=0.3) @ coefficients.T, atol=1e-5)
@@ -283,7 +340,9 @@ def test_an_unknown_device_is_refused(name):
 
 def test_a_device_without_torch_says_what_to_install(monkeypatch):
     monkeypatch.setattr(devices, "_missing_module", lambda: "torch")
-    with pytest.raises(ValueError, match=r"needs torch, which is not installed: pip install 'semisvm\[gpu\]'"):
+    with pytest.raises(
+        ValueError, match=r"needs torch, which is not installed: pip install 'semisvm\[gpu\]'"
+    ):
         devices.resolve("cuda")
     assert devices.resolve("auto", n_rows=10**6) == "cpu"
 
@@ -307,7 +366,12 @@ def test_a_machine_without_a_device_says_so(monkeypatch):
 def test_auto_takes_an_available_device_if_the_cpu_would_take_longer_than_starting_it(monkeypatch):
     for name, answer in {"_missing_module": None, "_n_driver_devices": 1}.items():
         monkeypatch.setattr(devices, name, lambda answer=answer: answer)
-    assert [devices.resolve("auto", n) for n in (None, 100, 20_000, 500_000)] == ["cpu", "cpu", "cpu", "cuda"]
+    assert [devices.resolve("auto", n) for n in (None, 100, 20_000, 500_000)] == [
+        "cpu",
+        "cpu",
+        "cpu",
+        "cuda",
+    ]
     assert devices.resolve("auto", 60_000, 780, n_threads=1) == "cuda"
     assert devices.resolve("auto", 60_000, 20, n_threads=16) == "cpu"
     assert devices.resolve("auto", 60_000, 780, n_threads=4, n_solves=10) == "cuda"
@@ -315,7 +379,9 @@ def test_auto_takes_an_available_device_if_the_cpu_would_take_longer_than_starti
     monkeypatch.setattr(devices, "_n_driver_devices", lambda: 0)
     assert devices.resolve("auto", 500_000) == "cpu"
     assert devices.explain_choice(500_000, 10).endswith("there is no CUDA device")
-    assert devices.explain_choice(100, 5).startswith("cpu: expected to take less than 0.1 s, starting a device would")
+    assert devices.explain_choice(100, 5).startswith(
+        "cpu: expected to take less than 0.1 s, starting a device would"
+    )
     assert devices.explain_compilation("cpu") is None
 
 
@@ -326,7 +392,12 @@ def test_auto_does_not_import_torch_to_find_out_that_the_cpu_is_better():
     )
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120, env=environment
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env=environment,
     )
     assert done.stdout == "['cpu', 'cpu', 'cpu'] False\n"
 
@@ -375,7 +446,9 @@ def test_auto_stays_on_the_cpu_if_the_device_is_too_full_or_the_kernel_is_a_func
     def full(*arguments, **settings):
         raise MemoryError
 
-    monkeypatch.setattr(kernels, "resolve", lambda device, *size, **more: "cpu" if device == "cpu" else "cuda")
+    monkeypatch.setattr(
+        kernels, "resolve", lambda device, *size, **more: "cpu" if device == "cpu" else "cuda"
+    )
     stand_in = SimpleNamespace(device_rows=full)  # of a module that needs torch
     monkeypatch.setitem(sys.modules, "semisvm.kernels.device_rows", stand_in)
     X = np.ones((3, 2))
@@ -413,7 +486,9 @@ def test_the_first_compilation_is_said_and_not_once_the_programs_are_kept(tmp_pa
 
 
 def test_verbose_says_that_programs_are_compiled(monkeypatch, capsys):
-    monkeypatch.setattr(forms, "explain_compilation", lambda device: f"{device}: compiles its programs")
+    monkeypatch.setattr(
+        forms, "explain_compilation", lambda device: f"{device}: compiles its programs"
+    )
     X = np.random.default_rng(0).normal(size=(12, 2))
     for verbose in (True, False):
         SupervisedSVC(verbose=verbose, device="cpu").fit(X, np.arange(12) % 2)

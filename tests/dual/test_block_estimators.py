@@ -1,4 +1,6 @@
-"""Estimators on a device: the same models as on the CPU, from any kind of input, all rounds on the device."""
+"""Estimators on a device: the same models as on the CPU, from any kind of input, all rounds on
+the device.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +8,15 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import make_classification
 
-from semisvm import PreferenceSVC, ProgressiveSVC, SelfTrainingSVC, SupervisedSVC, TransductiveSVC, kernels
+from semisvm import (
+    PreferenceSVC,
+    ProgressiveSVC,
+    SelfTrainingSVC,
+    SupervisedSVC,
+    TransductiveSVC,
+    kernels,
+)
+from semisvm.estimators.preference.paper import PaperPreferenceSVC
 
 METHODS = {
     "self-training": SelfTrainingSVC(),
@@ -15,12 +25,14 @@ METHODS = {
     "anneal": TransductiveSVC(algorithm="anneal"),
     "progressive": ProgressiveSVC(),
     "preference": PreferenceSVC(random_state=0),
-    "preference, paper": PreferenceSVC(calibration="part", random_state=0),
+    "preference, paper": PaperPreferenceSVC(random_state=0),
 }
 
 
 def few_labels(n=120, n_labeled=40, n_classes=2, seed=0):
-    X, y = make_classification(n, 6, n_informative=4, n_classes=n_classes, class_sep=1.5, random_state=seed)
+    X, y = make_classification(
+        n, 6, n_informative=4, n_classes=n_classes, class_sep=1.5, random_state=seed
+    )
     return X, np.where(np.arange(n) < n_labeled, y, -1)
 
 
@@ -55,7 +67,8 @@ def test_several_classes_are_predicted_as_on_the_cpu(other_device):
 def test_one_against_the_rest_is_one_batch_for_all_classes(other_device, monkeypatch):
     from semisvm.dual import block
 
-    sizes, solve_block = [], block.solve_block
+    sizes = []
+    solve_block = block.solve_block
 
     def counted(problems, *rest, **limits):
         sizes.append(len(problems))

@@ -10,14 +10,16 @@ from sklearn.svm import SVC
 
 from dual_cases import KERNELS, svc_case
 from oracles import objective_by_definition
-from semisvm.datasets import load
 from semisvm.dual import DualProblem, Status, solve
 from semisvm.kernels import kernel_rows, make_formula, scores_of_new_rows
+from studies.data import load
 
 pytestmark = pytest.mark.usefixtures("cpu_way")
 
 
-@pytest.mark.parametrize("kernel", [{"name": "rbf", "gamma": 0.3}, {"name": "linear"}, KERNELS["poly"]], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [{"name": "rbf", "gamma": 0.3}, {"name": "linear"}, KERNELS["poly"]], ids=str
+)
 @pytest.mark.parametrize("C", [0.1, 10.0])
 def test_decision_values_are_those_of_libsvm(kernel, C):
     case = svc_case(seed=1, n=200, C=C, kernel=kernel)
@@ -25,7 +27,9 @@ def test_decision_values_are_those_of_libsvm(kernel, C):
     parameters = {key: value for key, value in kernel.items() if key != "name"}
     weights = np.random.default_rng(0).uniform(0.5, 2, size=len(case.X))
     case = replace(case, lower=case.lower * weights, upper=case.upper * weights)
-    libsvm = SVC(C=C, kernel=name, tol=1e-6, **parameters).fit(case.X, case.linear < 0, sample_weight=weights)
+    libsvm = SVC(C=C, kernel=name, tol=1e-6, **parameters).fit(
+        case.X, case.linear < 0, sample_weight=weights
+    )
     solution = solve(case.problem(), tol=1e-6)
     assert_allclose(solution.decision_values, libsvm.decision_function(case.X), rtol=0, atol=1e-5)
     assert solution.objective == pytest.approx(libsvm_objective(libsvm, case.K), rel=1e-7)
@@ -40,20 +44,33 @@ def test_float32_rows_at_the_usual_tolerance_give_libsvms_objective():
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(("name", "C", "gamma"), [("adult", 100, 0.5), ("ijcnn1", 10, 0.125), ("protein", 10, 0.25)])
-def test_a_tenth_of_the_papers_sets_gives_libsvms_objective_and_predictions(name, C, gamma, paper_data):
+@pytest.mark.parametrize(
+    ("name", "C", "gamma"), [("adult", 100, 0.5), ("ijcnn1", 10, 0.125), ("protein", 10, 0.25)]
+)
+def test_a_tenth_of_the_papers_sets_gives_libsvms_objective_and_predictions(
+    name, C, gamma, paper_data
+):
     data = load(name, data_home=paper_data)
     order = np.random.default_rng(0).permutation(np.flatnonzero(data.y >= 0))
-    train, held_out = order[: len(order) // 10], order[-3000:]
-    X, sign = data.X[train], 2.0 * data.y[train] - 1
+    train = order[: len(order) // 10]
+    held_out = order[-3000:]
+    X = data.X[train]
+    sign = 2.0 * data.y[train] - 1
     libsvm = SVC(C=C, gamma=gamma, tol=1e-3, cache_size=500).fit(X, sign)
     formula = make_formula("rbf", X, gamma=gamma)
-    problem = DualProblem(kernel_rows(X, formula), -sign, np.minimum(0, C * sign), np.maximum(0, C * sign))
+    problem = DualProblem(
+        kernel_rows(X, formula), -sign, np.minimum(0, C * sign), np.maximum(0, C * sign)
+    )
     solution = solve(problem, tol=1e-3)
     support = libsvm.support_vectors_
-    theirs = objective_by_definition(rbf_kernel(support, gamma=gamma), -sign[libsvm.support_], dual_coef(libsvm))
+    theirs = objective_by_definition(
+        rbf_kernel(support, gamma=gamma), -sign[libsvm.support_], dual_coef(libsvm)
+    )
     used = np.flatnonzero(solution.beta)
-    scores = scores_of_new_rows(data.X[held_out], X[used], solution.beta[None, used], formula)[:, 0] + solution.bias
+    scores = (
+        scores_of_new_rows(data.X[held_out], X[used], solution.beta[None, used], formula)[:, 0]
+        + solution.bias
+    )
     agree = (scores > 0) == (libsvm.decision_function(data.X[held_out]) > 0)
     assert solution.status is Status.CONVERGED
     assert solution.objective == pytest.approx(theirs, rel=1e-5)
@@ -62,7 +79,9 @@ def test_a_tenth_of_the_papers_sets_gives_libsvms_objective_and_predictions(name
 
 def dual_coef(libsvm):
     coefficients = libsvm.dual_coef_
-    return np.asarray(coefficients.todense() if hasattr(coefficients, "todense") else coefficients).ravel()
+    return np.asarray(
+        coefficients.todense() if hasattr(coefficients, "todense") else coefficients
+    ).ravel()
 
 
 def libsvm_objective(libsvm, K):

@@ -40,7 +40,8 @@ def test_an_invalid_problem_is_refused(name):
 
 
 def test_a_total_that_only_rounding_puts_out_of_reach_is_accepted():
-    a, b = 1e6 / 3, 1e6 / 7
+    a = 1e6 / 3
+    b = 1e6 / 7
     held = np.array([a, -(a + b), b])
     assert held.sum() != 0
     problem = DualProblem(ROWS, np.zeros(3), held, held, total=0.0)

@@ -15,7 +15,9 @@ FINITE = st.floats(-100, 100, allow_subnormal=False)
 @st.composite
 def starts(draw):
     n = draw(st.integers(1, 8))
-    ends = np.sort(np.array(draw(st.lists(st.tuples(FINITE, FINITE), min_size=n, max_size=n))), axis=1)
+    ends = np.sort(
+        np.array(draw(st.lists(st.tuples(FINITE, FINITE), min_size=n, max_size=n))), axis=1
+    )
     beta, gradient = (np.array(draw(st.lists(FINITE, min_size=n, max_size=n))) for _ in range(2))
     lower, upper = ends.T.copy()
     if draw(st.booleans()):
@@ -23,7 +25,9 @@ def starts(draw):
     if draw(st.booleans()):
         lower[-1] = -np.inf
     share = draw(st.floats(0, 1))
-    total = float((np.maximum(lower, -200) + share * (np.minimum(upper, 200) - np.maximum(lower, -200))).sum())
+    total = float(
+        (np.maximum(lower, -200) + share * (np.minimum(upper, 200) - np.maximum(lower, -200))).sum()
+    )
     total = min(max(total, float(lower.sum())), float(upper.sum()))
     return beta, lower, upper, total, gradient
 
@@ -45,7 +49,11 @@ def test_repair_moves_one_coefficient_after_the_other_most_downhill_first(start)
     assert_allclose(repaired, repair_one_by_one(*start), rtol=1e-12, atol=1e-11)
     beta, lower, upper, *_ = start
     clipped = np.clip(beta, lower, upper)
-    inside = (np.abs(repaired - clipped) > 1e-11) & (repaired > lower + 1e-11) & (repaired < upper - 1e-11)
+    inside = (
+        (np.abs(repaired - clipped) > 1e-11)
+        & (repaired > lower + 1e-11)
+        & (repaired < upper - 1e-11)
+    )
     assert inside.sum() <= 1  # all others that moved went as far as they could
 
 
@@ -56,7 +64,9 @@ def test_repair_changes_neither_a_right_sum_nor_its_own_result(start):
     clipped = np.clip(beta, lower, upper)
     assert_array_equal(repair(beta, lower, upper, clipped.sum(), gradient), clipped)
     repaired = repair(*start)
-    assert_allclose(repair(repaired, lower, upper, total, gradient), repaired, rtol=1e-12, atol=1e-11)
+    assert_allclose(
+        repair(repaired, lower, upper, total, gradient), repaired, rtol=1e-12, atol=1e-11
+    )
     assert_array_equal(np.clip(beta, lower, upper), clipped)
 
 
@@ -64,7 +74,8 @@ def test_repair_changes_neither_a_right_sum_nor_its_own_result(start):
 def test_repair_of_many_coefficients_is_repair_one_by_one(seed):
     rng = np.random.default_rng(seed)
     lower, upper = np.sort(rng.normal(size=(2, 200)), axis=0)
-    beta, gradient = 2 * rng.normal(size=200), rng.normal(size=200)
+    beta = 2 * rng.normal(size=200)
+    gradient = rng.normal(size=200)
     share = rng.random()
     total = float(np.sum((1 - share) * lower + share * upper))
     repaired = repair(beta, lower, upper, total, gradient)
@@ -73,7 +84,10 @@ def test_repair_of_many_coefficients_is_repair_one_by_one(seed):
 
 
 def test_repair_leaves_its_arguments_alone():
-    beta, lower, upper, gradient = np.array([5.0, 0.0]), np.zeros(2), np.ones(2), np.zeros(2)
+    beta = np.array([5.0, 0.0])
+    lower = np.zeros(2)
+    upper = np.ones(2)
+    gradient = np.zeros(2)
     repair(beta, lower, upper, 1.5, gradient)
     assert_array_equal(beta, [5, 0])
     assert_array_equal(upper, [1, 1])

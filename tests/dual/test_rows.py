@@ -67,22 +67,33 @@ def is_feasible(problem, beta):
 
 
 def is_consistent(problem, solution, K, atol=1e-7):
-    """A solution that ended early is still a feasible point, and its scores, objective and gap are true."""
+    """A solution that ended early is still a feasible point, and its scores, objective and gap
+    are true.
+    """
     is_feasible(problem, solution.beta)
-    assert_allclose(solution.scores, scores_by_definition(K, solution.beta, problem.row), rtol=0, atol=atol)
+    assert_allclose(
+        solution.scores, scores_by_definition(K, solution.beta, problem.row), rtol=0, atol=atol
+    )
     assert solution.objective == pytest.approx(
         objective_by_definition(K, problem.linear, solution.beta, problem.row), rel=1e-7, abs=atol
     )
-    gap = gap_by_definition(K, problem.linear, problem.lower, problem.upper, solution.beta, problem.row)
+    gap = gap_by_definition(
+        K, problem.linear, problem.lower, problem.upper, solution.beta, problem.row
+    )
     assert solution.gap == pytest.approx(gap, abs=2 * atol)
 
 
 class Watched:
-    """A source that records which rows it was asked to write, and can be made to fail at one of the calls."""
+    """A source that records which rows it was asked to write, and can be made to fail at one of
+    the calls.
+    """
 
     def __init__(self, rows, at_call=None, fail=None):
-        self.source, self.written, self.n_calls = rows.source, [], 0
-        self.at_call, self.fail = at_call, fail
+        self.source = rows.source
+        self.written = []
+        self.n_calls = 0
+        self.at_call = at_call
+        self.fail = fail
         rows.source = self
 
     spread = KernelSource.spread  # through `write_at` and `write`
@@ -138,9 +149,13 @@ def test_memory_for_a_few_float32_rows_gives_the_same_optimum(capacity):
 def test_rows_shared_by_three_variables_and_a_total_are_solved_in_little_memory():
     rng = np.random.default_rng(0)
     row = rng.permutation(np.repeat(np.arange(0, N, 2), 3))  # half of the rows unused
-    linear, width = rng.normal(size=len(row)), rng.uniform(0, 1, size=len(row))
-    lower, upper = -width, width * (rng.random(len(row)) > 0.1)
-    problems = [DualProblem(rows, linear, lower, upper, 4.0, row) for rows in (make_rows(), make_rows(12))]
+    linear = rng.normal(size=len(row))
+    width = rng.uniform(0, 1, size=len(row))
+    lower = -width
+    upper = width * (rng.random(len(row)) > 0.1)
+    problems = [
+        DualProblem(rows, linear, lower, upper, 4.0, row) for rows in (make_rows(), make_rows(12))
+    ]
     plenty, little = (solve(problem, tol=1e-6, time_limit=20) for problem in problems)
     assert little.status is Status.CONVERGED
     assert problems[1].kernel.n_evicted > 0
@@ -150,7 +165,8 @@ def test_rows_shared_by_three_variables_and_a_total_are_solved_in_little_memory(
 
 def test_a_sequence_of_problems_in_little_memory_gives_true_solutions():
     rng = np.random.default_rng(0)
-    few, plenty = make_rows(16), make_rows()
+    few = make_rows(16)
+    plenty = make_rows()
     sign = make_data()[1].copy()
     warm = None
     for _ in range(5):
@@ -185,7 +201,9 @@ def test_no_row_is_made_twice_and_a_second_problem_finds_those_of_the_first():
     n_made = rows.n_made
     again = solve(DualProblem(rows, *svc_parts(sign)), start=first.beta, tol=1e-3)
     assert (again.n_iter, rows.n_made) == (0, n_made)
-    cold = solve(DualProblem(rows, *svc_parts(sign)), tol=1e-3)  # other rows are in memory, so it takes other steps
+    cold = solve(
+        DualProblem(rows, *svc_parts(sign)), tol=1e-3
+    )  # other rows are in memory, so it takes other steps
     assert cold.objective == pytest.approx(first.objective, rel=1e-5)
     assert rows.n_made <= n_made + 0.05 * LARGE
     n_made = rows.n_made
@@ -214,7 +232,9 @@ def test_rows_made_on_demand_give_the_same_optimum(dtype):
     plenty = make_rows()
     plenty.require(np.arange(N))
     best = solve(svc_problem(plenty), tol=1e-6)
-    assert solution.objective == pytest.approx(best.objective, rel=1e-9 if dtype == np.float64 else 1e-5)
+    assert solution.objective == pytest.approx(
+        best.objective, rel=1e-9 if dtype == np.float64 else 1e-5
+    )
     is_consistent(problem, solution, naive(), atol=1e-9 if dtype == np.float64 else 1e-4)
 
 
@@ -300,7 +320,8 @@ def test_a_solve_in_many_short_parts_ends_where_a_single_solve_does():
 def hard_problem(n=1500):
     """Random signs, almost no limit on the coefficients: minutes of work."""
     rng = np.random.default_rng(0)
-    X, sign = rng.normal(size=(n, 3)), rng.choice([-1.0, 1.0], size=n)
+    X = rng.normal(size=(n, 3))
+    sign = rng.choice([-1.0, 1.0], size=n)
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.1), dtype=np.float64)
     return DualProblem(rows, *svc_parts(sign, C=1e6))
 
@@ -375,12 +396,16 @@ def test_ctrl_c_while_rows_are_made_leaves_no_wrong_row(at_call, capacity):
     watched = Watched(rows, at_call, interrupt)
     problem = svc_problem(rows)
     solution = solve(problem, tol=1e-6, time_limit=20)
-    assert solution.status is (Status.INTERRUPTED if watched.n_calls >= at_call else Status.CONVERGED)
+    assert solution.status is (
+        Status.INTERRUPTED if watched.n_calls >= at_call else Status.CONVERGED
+    )
     is_consistent(problem, solution, naive())
     holds_what_it_says(rows, naive(), atol=1e-12)
     again = solve(problem, start=solution, tol=1e-6, time_limit=20)
     assert again.status is Status.CONVERGED
-    assert again.objective == pytest.approx(solve(svc_problem(make_rows()), tol=1e-6).objective, rel=1e-9)
+    assert again.objective == pytest.approx(
+        solve(svc_problem(make_rows()), tol=1e-6).objective, rel=1e-9
+    )
     holds_what_it_says(rows, naive(), atol=1e-12)
 
 
@@ -431,9 +456,14 @@ def test_frugal_rows_overwrite_those_of_settled_variables_and_end_at_the_same_op
     monkeypatch.setattr("semisvm.dual.advance.WHOLE_GRAM_BYTES", 0)
     monkeypatch.setattr("semisvm.dual.advance.FIRST_BATCH", 32)
     X, y = make_classification(3000, 5, n_informative=3, n_redundant=0, flip_y=0.1, random_state=0)
-    sign, formula = 2.0 * y - 1, make_formula("rbf", X, gamma=0.2)
-    lavish, frugal = kernel_rows(X, formula), kernel_rows(X, formula, is_frugal=True)
-    found = [solve(DualProblem(rows, -sign, np.minimum(sign, 0), np.maximum(sign, 0))) for rows in (lavish, frugal)]
+    sign = 2.0 * y - 1
+    formula = make_formula("rbf", X, gamma=0.2)
+    lavish = kernel_rows(X, formula)
+    frugal = kernel_rows(X, formula, is_frugal=True)
+    found = [
+        solve(DualProblem(rows, -sign, np.minimum(sign, 0), np.maximum(sign, 0)))
+        for rows in (lavish, frugal)
+    ]
     assert found[1].objective == pytest.approx(found[0].objective, rel=1e-6)
     assert lavish.n_evicted == 0 < frugal.n_evicted
     assert frugal.is_present.sum() < 0.7 * lavish.is_present.sum()

@@ -56,12 +56,17 @@ def test_hard_margin_problems_have_no_upper_bounds_at_all(solve):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(20, 2))
         sign = np.where(X[:, 0] > 0, 1.0, -1.0)
-        lower, upper = np.where(sign > 0, 0, -np.inf), np.where(sign > 0, np.inf, 0)
+        lower = np.where(sign > 0, 0, -np.inf)
+        upper = np.where(sign > 0, np.inf, 0)
         case = make_case(X, {"name": "rbf", "gamma": 2.0}, -sign, lower, upper)
         solution = solve(case.problem(), tol=1e-6, time_limit=PATIENCE)
         assert solution.status is Status.CONVERGED
         assert solution.objective == pytest.approx(optimum(case.K, *case.parts)[1], rel=1e-6)
-        assert_allclose(sign * solution.decision_values, np.maximum(1, sign * solution.decision_values), atol=1e-5)
+        assert_allclose(
+            sign * solution.decision_values,
+            np.maximum(1, sign * solution.decision_values),
+            atol=1e-5,
+        )
 
 
 def test_two_points_have_the_optimum_known_in_closed_form(solve):
@@ -115,7 +120,8 @@ def test_an_equality_piece_is_met(solve):
 def test_the_optimum_is_found_whatever_the_scale_of_the_kernel(scale, solve):
     case = svc_case()
     scaled = precomputed_case(scale * case.K, case.linear, case.lower / scale, case.upper / scale)
-    solution, reference = solve(scaled.problem(), tol=1e-6), solve(case.problem(), tol=1e-6)
+    solution = solve(scaled.problem(), tol=1e-6)
+    reference = solve(case.problem(), tol=1e-6)
     assert solution.status is Status.CONVERGED
     assert_allclose(solution.decision_values, reference.decision_values, atol=1e-5)
     assert solution.objective * scale == pytest.approx(reference.objective, rel=1e-6)
@@ -151,7 +157,9 @@ def test_sigmoid_kernels_with_negative_eigenvalues_end(seed, solve):
     rng = np.random.default_rng(seed)
     kernel = {"name": "sigmoid", "gamma": 0.8, "coef0": rng.uniform(-1, 1)}
     sign = np.where(rng.random(30) < 0.5, 1.0, -1.0)
-    case = make_case(rng.normal(size=(30, 3)), kernel, -sign, np.minimum(0, 5 * sign), np.maximum(0, 5 * sign))
+    case = make_case(
+        rng.normal(size=(30, 3)), kernel, -sign, np.minimum(0, 5 * sign), np.maximum(0, 5 * sign)
+    )
     assert np.linalg.eigvalsh(case.K).min() < -0.1
     ends_well(case, solve)
 
@@ -162,7 +170,11 @@ def test_kernels_that_are_not_quite_symmetric_end(seed, solve):
     rng = np.random.default_rng(seed)
     case = svc_case(seed, n=30, C=100.0)
     K = case.K + 1e-4 * rng.normal(size=case.K.shape)
-    solution = solve(replace(case, X=K, K=K, kernel={"name": "precomputed"}).problem(), tol=1e-9, time_limit=PATIENCE)
+    solution = solve(
+        replace(case, X=K, K=K, kernel={"name": "precomputed"}).problem(),
+        tol=1e-9,
+        time_limit=PATIENCE,
+    )
     assert solution.status in (Status.CONVERGED, Status.STALLED)
     assert np.isfinite(solution.objective)
     is_feasible(case, solution.beta)
@@ -213,7 +225,8 @@ def test_the_gap_of_float32_rows_is_the_gap_of_those_rows_after_a_million_steps(
 def test_what_is_called_converged_has_a_gap_below_the_tolerance(dtype, solve):
     for seed in range(1, 4):
         rng = np.random.default_rng(seed)
-        X, sign = rng.normal(size=(250, 3)), rng.choice([-1.0, 1.0], size=250)
+        X = rng.normal(size=(250, 3))
+        sign = rng.choice([-1.0, 1.0], size=250)
         rows = kernel_rows(X, make_formula("rbf", X, gamma=0.05), dtype=dtype)
         problem = DualProblem(rows, -sign, np.minimum(0, 1e4 * sign), np.maximum(0, 1e4 * sign))
         for tol in (0.1, 0.01):
@@ -230,7 +243,9 @@ def test_a_warm_start_ends_where_a_cold_one_does(seed, solve):
     first = solve(problem, tol=1e-6)
     linear = case.linear * rng.choice([1, 1, -1], size=len(case.linear))
     lower, upper = random_boxes(rng, len(linear))
-    changed = replace(case, linear=linear, lower=lower, upper=upper, total=random_total(rng, lower, upper))
+    changed = replace(
+        case, linear=linear, lower=lower, upper=upper, total=random_total(rng, lower, upper)
+    )
     problem = DualProblem(problem.kernel, linear, lower, upper, changed.total, case.row)
     cold = solve(problem, tol=1e-6)
     for start in (first, first.beta, rng.normal(size=len(linear))):
@@ -247,11 +262,15 @@ def test_a_solution_on_other_rows_starts_a_solve_that_ends_at_the_optimum(solve)
     parts = [part[:20] for part in case.parts]
     problem = replace(case, row=row, linear=parts[0], lower=parts[1], upper=parts[2]).problem()
     first = solve(problem, tol=1e-6)
-    moved = replace(case, row=row + 20, linear=case.linear[20:], lower=case.lower[20:], upper=case.upper[20:])
+    moved = replace(
+        case, row=row + 20, linear=case.linear[20:], lower=case.lower[20:], upper=case.upper[20:]
+    )
     problem = DualProblem(problem.kernel, *moved.parts, row=moved.row)
     second = solve(problem, start=first, tol=1e-6)
     is_certified(moved, second)
-    assert second.objective == pytest.approx(optimum(moved.K, *moved.parts, 0.0, moved.row)[1], rel=1e-6)
+    assert second.objective == pytest.approx(
+        optimum(moved.K, *moved.parts, 0.0, moved.row)[1], rel=1e-6
+    )
 
 
 # --- invariances ---
@@ -311,7 +330,8 @@ def test_rows_that_no_variable_uses_change_nothing_and_are_scored(solve):
 
 
 def test_four_python_frames_lie_between_the_caller_and_the_compiled_steps(monkeypatch):
-    compiled, frames = pairwise_kernel.pairwise_steps, []
+    compiled = pairwise_kernel.pairwise_steps
+    frames = []
 
     def record_frames(*arguments):
         frames.extend(frame.function for frame in inspect.stack()[1:])
@@ -324,12 +344,16 @@ def test_four_python_frames_lie_between_the_caller_and_the_compiled_steps(monkey
 
 
 def test_a_pair_is_found_however_the_formula_for_it_is_compiled():
-    """Nearly equal rows cancel in the curvature: compiled for one and for many variables it may round differently."""
-    rng, order = np.random.default_rng(130), np.random.RandomState(30)
+    """Nearly equal rows cancel in the curvature: compiled for one and for many variables it may
+    round differently.
+    """
+    rng = np.random.default_rng(130)
+    order = np.random.RandomState(30)
     is_high = np.concatenate([np.ones(60, bool), rng.random(150) < 0.2])
     X = rng.standard_normal((210, 1)) + 2.0 * is_high[:, None]
     rows = np.concatenate([order.permutation(60)[30:], 60 + order.permutation(150)[30:]])
-    X, sign = X[np.sort(rows)], np.where(np.arange(150) < 30, 1.0, -1.0)
+    X = X[np.sort(rows)]
+    sign = np.where(np.arange(150) < 30, 1.0, -1.0)
     box = np.where(sign > 0, 1.0, 0.25)
     kernel = kernel_rows(X, make_formula("linear", X), dtype=np.float64)
     problem = DualProblem(kernel, -sign, np.minimum(sign, 0) * box, np.maximum(sign, 0) * box)

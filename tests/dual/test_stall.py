@@ -1,4 +1,6 @@
-"""Solves that pairwise steps can't finish: exact steps do, or they end as "stalled" after a bounded number of steps."""
+"""Solves that pairwise steps can't finish: exact steps do, or they end as "stalled" after a
+bounded number of steps.
+"""
 
 from types import SimpleNamespace
 
@@ -13,7 +15,9 @@ from semisvm.dual.host import STEPS_OF_SMALL_BEFORE_STALL
 from semisvm.kernels import kernel_rows, make_formula
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-SIGN = np.array([-1.0, 1, 1, -1, -1, 1, 1, -1, -1, 1, -1, 1])  # has nothing to do with the rows: not separable
+SIGN = np.array(
+    [-1.0, 1, 1, -1, -1, 1, 1, -1, -1, 1, -1, 1]
+)  # has nothing to do with the rows: not separable
 
 
 @pytest.fixture
@@ -29,22 +33,32 @@ def svc(X, C=1.0):
 
 
 @pytest.mark.parametrize("scale", [1e2, 1e4, 1e6])
-def test_a_linear_kernel_of_unscaled_features_that_are_not_separable_converges_in_exact_steps(X, scale):
+def test_a_linear_kernel_of_unscaled_features_that_are_not_separable_converges_in_exact_steps(
+    X, scale
+):
     found = solve(svc(X * scale))
     assert found.status is Status.CONVERGED
     assert found.n_iter < 200_000
     assert np.abs(found.beta).max() <= 1
     assert abs(found.beta.sum()) < 1e-9
-    linear, lower, upper = -SIGN, np.minimum(SIGN, 0), np.maximum(SIGN, 0)
-    assert gap_by_definition(X @ X.T * scale**2, linear, lower, upper, found.beta) < 1e-2  # 1e-3 and rounding
-    # Beyond a scale of 100 the objective hardly changes, and there the interior point method still converges.
-    assert found.objective == pytest.approx(optimum(X @ X.T * 1e4, linear, lower, upper)[1], rel=1e-3)
+    linear = -SIGN
+    lower = np.minimum(SIGN, 0)
+    upper = np.maximum(SIGN, 0)
+    assert (
+        gap_by_definition(X @ X.T * scale**2, linear, lower, upper, found.beta) < 1e-2
+    )  # 1e-3 and rounding
+    # Beyond a scale of 100 the objective hardly changes, and there the interior point method still
+    # converges.
+    assert found.objective == pytest.approx(
+        optimum(X @ X.T * 1e4, linear, lower, upper)[1], rel=1e-3
+    )
 
 
 @pytest.mark.parametrize(("seed", "n", "d"), [(1, 30, 3), (2, 100, 5), (3, 60, 1)])
 def test_exact_steps_reach_the_optimum_of_an_interior_point_method(seed, n, d):
     rng = np.random.default_rng(seed)
-    X, sign = np.round(100 * rng.normal(size=(n, d))), rng.choice([-1.0, 1.0], n)
+    X = np.round(100 * rng.normal(size=(n, d)))
+    sign = rng.choice([-1.0, 1.0], n)
     parts = -sign, np.minimum(sign, 0), np.maximum(sign, 0)
     found = solve(DualProblem(kernel_rows(X, make_formula("linear", X), dtype=np.float64), *parts))
     assert found.status is Status.CONVERGED
@@ -54,8 +68,11 @@ def test_exact_steps_reach_the_optimum_of_an_interior_point_method(seed, n, d):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("C", "kernel"), [(1e5, "rbf"), (1e3, "linear")])
-def test_a_huge_price_is_solved_by_exact_steps_in_a_fraction_of_the_pairwise_ones(C, kernel, dtype, monkeypatch):
-    rng, n = np.random.default_rng(1), 200
+def test_a_huge_price_is_solved_by_exact_steps_in_a_fraction_of_the_pairwise_ones(
+    C, kernel, dtype, monkeypatch
+):
+    rng = np.random.default_rng(1)
+    n = 200
     X = rng.normal(size=(n, 3))
     sign = np.sign(X[:, 0] + 0.8 * rng.normal(size=n))
     rows = kernel_rows(X, make_formula(kernel, X, gamma=0.2), dtype=dtype)
@@ -123,7 +140,9 @@ def test_twelve_rows_end_soon_whatever_is_asked(X, method, scale):
 
 
 def test_a_solve_goes_on_while_its_gap_narrows_though_the_objective_is_at_its_rounding():
-    state = SimpleNamespace(beta=np.zeros((1, 200)), n_iter=0, n_rounds=0, objective=-1.0, largest=1.0)
+    state = SimpleNamespace(
+        beta=np.zeros((1, 200)), n_iter=0, n_rounds=0, objective=-1.0, largest=1.0
+    )
     progress = host._Progress(state)
     for gap in (1e-9, 1e-10, 1e-11):
         state.n_iter += 10_000

@@ -13,7 +13,8 @@ from conftest import in_working_sets
 from dual_cases import is_certified, svc_case
 from oracles import gap_by_definition, objective_by_definition, optimum
 from semisvm.dual import DualProblem, Status, advance, host, pairwise_kernel, solve
-from semisvm.kernels import VirtualRows, kernel_rows, make_formula, threads
+from semisvm.kernels import kernel_rows, make_formula, threads
+from semisvm.kernels.virtual import VirtualRows
 
 N = 500
 KERNELS = {
@@ -32,7 +33,9 @@ def _small_sets(monkeypatch):
 def make_data(n=N, n_features=6, seed=0):
     rng = np.random.default_rng(seed)
     sign = rng.choice([-1.0, 1.0], size=n)
-    X = (rng.normal(size=(n, n_features)) + 0.5 * sign[:, None]) * (rng.random((n, n_features)) > 0.3)
+    X = (rng.normal(size=(n, n_features)) + 0.5 * sign[:, None]) * (
+        rng.random((n, n_features)) > 0.3
+    )
     return np.round(8 * X) / 8, sign
 
 
@@ -51,13 +54,15 @@ def test_every_kernel_and_form_of_data_ends_at_the_optimum(name, form, dtype):
     X, sign = make_data(n, 300 if form == "long" else 6)
     X = X / np.sqrt(X.shape[1] / 6)
     K = pairwise_kernels(X, metric=name, **KERNELS[name])
-    given, kernel = X, name
+    given = X
+    kernel = name
     if form == "csr":
         given = sparse.csr_matrix(X)
     elif form == "function":
         kernel = lambda left, right: pairwise_kernels(left, right, metric=name, **KERNELS[name])  # noqa: E731
     elif form == "matrix":
-        given, kernel = K.astype(dtype), "precomputed"
+        given = K.astype(dtype)
+        kernel = "precomputed"
     parameters = KERNELS[name] if isinstance(kernel, str) and kernel != "precomputed" else {}
     problem = svc(kernel_rows(given, make_formula(kernel, given, **parameters), dtype=dtype), sign)
     tol = 1e-3 if dtype == np.float32 else 1e-5
@@ -67,9 +72,13 @@ def test_every_kernel_and_form_of_data_ends_at_the_optimum(name, form, dtype):
     size = np.abs(K).max() * np.abs(found.beta).sum()
     slack = (3e-6 if dtype == np.float32 else 1e-12) * size
     assert gap_by_definition(K, *parts, found.beta) < tol + slack
-    assert found.objective == pytest.approx(objective_by_definition(K, problem.linear, found.beta), rel=1e-4, abs=slack)
+    assert found.objective == pytest.approx(
+        objective_by_definition(K, problem.linear, found.beta), rel=1e-4, abs=slack
+    )
     pairwise = solve_pairwise(problem, tol=tol)
-    assert found.objective == pytest.approx(pairwise.objective, rel=1e-4 if dtype == np.float32 else 1e-6)
+    assert found.objective == pytest.approx(
+        pairwise.objective, rel=1e-4 if dtype == np.float32 else 1e-6
+    )
 
 
 def solve_pairwise(problem, **settings):
@@ -92,11 +101,16 @@ def test_means_of_rows_and_several_pieces_per_row_are_solved():
     X, sign = make_data()
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.3), dtype=np.float64)
     weights = np.random.default_rng(0).random((2, N)) / N
-    K = np.block([[np.eye(N)], [weights]]) @ rbf_kernel(X, gamma=0.3) @ np.block([np.eye(N), weights.T])
+    K = (
+        np.block([[np.eye(N)], [weights]])
+        @ rbf_kernel(X, gamma=0.3)
+        @ np.block([np.eye(N), weights.T])
+    )
     row = np.concatenate([np.arange(N), np.arange(0, N, 2), [N, N + 1]])
     rng = np.random.default_rng(1)
     linear = np.concatenate([-sign, rng.normal(size=len(row) - N)])
-    lower, upper = np.full(len(row), -0.5), np.full(len(row), 0.5)
+    lower = np.full(len(row), -0.5)
+    upper = np.full(len(row), 0.5)
     lower[-2:], upper[-2:] = -np.inf, np.inf  # two equalities
     problem = DualProblem(VirtualRows(rows, weights), linear, lower, upper, 1.0, row)
     found = solve(problem, tol=1e-6)
@@ -167,7 +181,11 @@ def test_the_solution_is_the_same_to_the_last_bit_for_any_number_of_threads(dtyp
     for other in found[1:]:
         assert_array_equal(other.beta, found[0].beta)
         assert_array_equal(other.scores, found[0].scores)
-        assert (other.objective, other.gap, other.n_iter) == (found[0].objective, found[0].gap, found[0].n_iter)
+        assert (other.objective, other.gap, other.n_iter) == (
+            found[0].objective,
+            found[0].gap,
+            found[0].n_iter,
+        )
 
 
 def test_the_solution_of_whole_numbers_is_the_same_for_any_number_of_threads(monkeypatch):
@@ -210,7 +228,8 @@ def test_several_threads_may_solve_at_the_same_time():
 def test_ctrl_c_in_any_part_of_a_round_leaves_a_true_solution(at, in_round, monkeypatch):
     X, sign = make_data()
     rows = kernel_rows(X, make_formula("rbf", X, gamma=0.3), dtype=np.float64)
-    calls, whole = [], getattr(advance.WorkingSets, at)
+    calls = []
+    whole = getattr(advance.WorkingSets, at)
 
     def interrupted(self, *arguments):
         calls.append(at)
@@ -227,13 +246,17 @@ def test_ctrl_c_in_any_part_of_a_round_leaves_a_true_solution(at, in_round, monk
     assert_allclose(found.scores, K @ found.beta, rtol=0, atol=1e-10)
     again = solve(problem, found, tol=1e-6)
     assert again.status is Status.CONVERGED
-    assert gap_by_definition(K, problem.linear, problem.lower, problem.upper, again.beta) < 1e-6 + 1e-9
+    assert (
+        gap_by_definition(K, problem.linear, problem.lower, problem.upper, again.beta) < 1e-6 + 1e-9
+    )
 
 
 # --- which way is taken ---
 
 
-def test_large_cold_problems_and_large_changes_go_to_working_sets_and_small_ones_do_not(monkeypatch):
+def test_large_cold_problems_and_large_changes_go_to_working_sets_and_small_ones_do_not(
+    monkeypatch,
+):
     monkeypatch.undo()
     taken = []
     for name, cls in (("pairwise", "PairwiseSteps"), ("working sets", "WorkingSets")):
@@ -274,8 +297,11 @@ def test_few_rows_that_are_missing_are_made_at_once_and_pairwise_steps_go_to_the
     formula = make_formula("rbf", X, gamma=0.3)
     can_move = np.arange(len(sign)) < 100
     first = solve(svc(kernel_rows(X, formula), sign, C=can_move))
-    n_rounds, go_on = [], advance.PairwiseSteps.advance
-    monkeypatch.setattr(advance.PairwiseSteps, "advance", lambda *given: n_rounds.append(1) or go_on(*given))
+    n_rounds = []
+    go_on = advance.PairwiseSteps.advance
+    monkeypatch.setattr(
+        advance.PairwiseSteps, "advance", lambda *given: n_rounds.append(1) or go_on(*given)
+    )
     sign[:5] *= -1  # most of the others do not violate optimality then
     rows = kernel_rows(X, formula)
     assert solve(svc(rows, sign, C=can_move), first).status is Status.CONVERGED
@@ -290,11 +316,16 @@ def test_few_rows_that_are_missing_are_made_at_once_and_pairwise_steps_go_to_the
 def test_the_worst_violators_are_chosen_from_both_sides(seed):
     rng = np.random.default_rng(seed)
     n, tol = 500, 0.01
-    gradient, beta = rng.normal(size=(1, n)), rng.choice([0.0, 0.5, 1.0], size=(1, n))
-    lower, upper = np.zeros((1, n)), np.ones((1, n))
+    gradient = rng.normal(size=(1, n))
+    beta = rng.choice([0.0, 0.5, 1.0], size=(1, n))
+    lower = np.zeros((1, n))
+    upper = np.ones((1, n))
     is_member = rng.random(n) < 0.1
-    low, high = gradient[beta < 1].min(), gradient[beta > 0].max()
-    chosen = pairwise_kernel.worst_violators(gradient, beta, lower, upper, is_member, low, high, tol, 40)
+    low = gradient[beta < 1].min()
+    high = gradient[beta > 0].max()
+    chosen = pairwise_kernel.worst_violators(
+        gradient, beta, lower, upper, is_member, low, high, tol, 40
+    )
     assert len(np.unique(chosen)) == len(chosen) <= 40
     assert not is_member[chosen].any()
     up = np.where((beta[0] < 1) & ~is_member, high - gradient[0], -np.inf)
@@ -302,16 +333,23 @@ def test_the_worst_violators_are_chosen_from_both_sides(seed):
     width = 2 * (high - low) / pairwise_kernel.VIOLATION_BINS
     for violation in (up, down):
         worst = np.argsort(-violation)[:20]
-        assert violation[worst].min() - width <= violation[np.isin(np.arange(n), chosen) & (violation > 0)].max()
+        assert (
+            violation[worst].min() - width
+            <= violation[np.isin(np.arange(n), chosen) & (violation > 0)].max()
+        )
         assert np.isin(worst[:15], chosen).all()
 
 
 def test_at_a_cold_start_members_are_drawn_evenly_from_all_rows():
     n = 1000
     sign = np.where(np.arange(n) < 500, 1.0, -1.0)[None]
-    lower, upper = np.minimum(sign, 0), np.maximum(sign, 0)
-    beta, members = np.zeros((1, n)), np.zeros(n, dtype=bool)
-    chosen = pairwise_kernel.worst_violators(-sign, beta, lower, upper, members, -1.0, 1.0, 1e-3, 100)
+    lower = np.minimum(sign, 0)
+    upper = np.maximum(sign, 0)
+    beta = np.zeros((1, n))
+    members = np.zeros(n, dtype=bool)
+    chosen = pairwise_kernel.worst_violators(
+        -sign, beta, lower, upper, members, -1.0, 1.0, 1e-3, 100
+    )
     assert len(chosen) == 100
     assert (np.histogram(chosen, bins=10, range=(0, n))[0] == 10).all()
 

@@ -52,7 +52,9 @@ def test_an_interrupt_waits_until_numba_has_compiled(tmp_path):
     program = tmp_path / "interrupted.py"
     program.write_text(INTERRUPTED)
     nothing_on_disk = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120, env=nothing_on_disk)
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=120, env=nothing_on_disk
+    )
     assert (done.stdout, done.stderr) == ("interrupted after 1 signature\nTrue 8 True\n", "")
 
 

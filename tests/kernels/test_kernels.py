@@ -1,4 +1,6 @@
-"""Kernel rows and scores of new rows are those of the naive double loop, in every form the data can have."""
+"""Kernel rows and scores of new rows are those of the naive double loop, in every form the data
+can have.
+"""
 
 import math
 
@@ -10,22 +12,16 @@ from sklearn.svm import SVC
 
 from oracles import as_dense, naive_kernel
 from semisvm import kernels
-from semisvm.device import budget_bytes, free_bytes
 from semisvm.dual import DualProblem, solve
 from semisvm.estimators.classifier import pick_rows
-from semisvm.kernels import (
-    CachedRows,
-    GivenRows,
-    VirtualRows,
-    kernel_rows,
-    make_formula,
-    panel_source,
-    scores_of_new_rows,
-)
+from semisvm.kernels import kernel_rows, make_formula, panel_source, scores_of_new_rows
 from semisvm.kernels.compiled import rbf_of_dot_rows
 from semisvm.kernels.intrinsics import has_products_of_bytes
+from semisvm.kernels.rows import CachedRows, GivenRows
 from semisvm.kernels.threads import new_counter
+from semisvm.kernels.virtual import VirtualRows
 from semisvm.matrices import PickedRows
+from semisvm.memory import budget_bytes, free_bytes
 
 PARAMETERS = {
     "linear": {},
@@ -45,7 +41,8 @@ FORMS = {
 
 
 def with_long_indices(X):
-    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    X.indices = X.indices.astype(np.int64)
+    X.indptr = X.indptr.astype(np.int64)
     return X
 
 
@@ -60,7 +57,9 @@ def all_rows(rows):
 
 
 def float32_error(name, X, K):
-    """The accuracy of float32: a few roundings of numbers of the size of |x|^2, propagated through the formula."""
+    """The accuracy of float32: a few roundings of numbers of the size of |x|^2, propagated
+    through the formula.
+    """
     size = (as_dense(X) ** 2).sum(axis=1).max()
     gamma = PARAMETERS[name].get("gamma", 1.0)
     return {
@@ -74,7 +73,9 @@ def float32_error(name, X, K):
 # --- rows between training rows ---
 
 
-@pytest.mark.parametrize("n_features", [7, 200])  # short rows and long ones are multiplied in different ways
+@pytest.mark.parametrize(
+    "n_features", [7, 200]
+)  # short rows and long ones are multiplied in different ways
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_rows_are_those_of_the_double_loop(name, form, n_features):
@@ -108,7 +109,8 @@ def test_sparse_rows_may_have_any_number_of_entries():
 def test_a_row_is_the_same_whatever_batch_it_came_in():
     X = sparse.csr_matrix(make_data(300, 40, share_of_zeros=0.7))
     formula = make_formula("rbf", X, gamma=0.1)
-    together, alone = kernel_rows(X, formula), kernel_rows(X, formula)
+    together = kernel_rows(X, formula)
+    alone = kernel_rows(X, formula)
     all_rows(together)
     for i in (0, 17, 150, 299):
         alone.require(np.array([i]))
@@ -126,7 +128,9 @@ def test_one_feature_is_enough(form):
     X = FORMS[form](np.arange(5.0)[:, None])
     for name, parameters in PARAMETERS.items():
         K = naive_kernel(name, X, **parameters)
-        assert_allclose(all_rows(kernel_rows(X, make_formula(name, X, **parameters))), K, rtol=1e-5, atol=1e-6)
+        assert_allclose(
+            all_rows(kernel_rows(X, make_formula(name, X, **parameters))), K, rtol=1e-5, atol=1e-6
+        )
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
@@ -134,11 +138,19 @@ def test_one_feature_is_enough(form):
 def test_rows_of_a_hundred_thousand_features_are_right(name, n_features):
     # above some number of features SciPy computes the products
     rng = np.random.default_rng(0)
-    shape, density = (150, n_features), 10 / n_features
-    X = sparse.random_array(shape, density=density, random_state=rng, data_sampler=rng.normal, format="csr")
+    shape = (150, n_features)
+    density = 10 / n_features
+    X = sparse.random_array(
+        shape, density=density, random_state=rng, data_sampler=rng.normal, format="csr"
+    )
     K = naive_kernel(name, X[:, np.unique(X.indices)], **PARAMETERS[name])
     formula = make_formula(name, X, **PARAMETERS[name])
-    assert_allclose(all_rows(kernel_rows(X, formula, dtype=np.float64)), K, rtol=1e-12, atol=1e-12 * np.abs(K).max())
+    assert_allclose(
+        all_rows(kernel_rows(X, formula, dtype=np.float64)),
+        K,
+        rtol=1e-12,
+        atol=1e-12 * np.abs(K).max(),
+    )
     assert_allclose(all_rows(kernel_rows(X, formula)), K, rtol=1e-5, atol=float32_error(name, X, K))
 
 
@@ -156,7 +168,8 @@ def test_a_large_common_offset_costs_the_rbf_kernel_no_digits(zeros, dtype, n_fe
 def test_the_users_matrix_is_not_changed():
     # unsorted, with one entry stored in two parts
     X = sparse.csr_matrix(
-        (np.array([1, 2, 3, 4], dtype=np.float32), np.array([2, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 3)
+        (np.array([1, 2, 3, 4], dtype=np.float32), np.array([2, 0, 0, 1]), np.array([0, 3, 4])),
+        shape=(2, 3),
     )
     before = X.data.copy(), X.indices.copy(), X.indptr.copy()
     rows = all_rows(kernel_rows(X, make_formula("linear", X)))
@@ -189,7 +202,9 @@ def test_integers_are_accepted():
 def compiled_exponential(distances, gamma=1.0):
     """exp(-gamma d) through `rbf_of_dot_rows`, for squared distances d from the origin."""
     dots = np.zeros((1, len(distances)), dtype=np.float32)
-    rbf_of_dot_rows(new_counter(), dots, np.zeros(1, dtype=np.float32), distances.astype(np.float32), gamma)
+    rbf_of_dot_rows(
+        new_counter(), dots, np.zeros(1, dtype=np.float32), distances.astype(np.float32), gamma
+    )
     return dots[0]
 
 
@@ -215,7 +230,8 @@ def test_the_compiled_exponential_stays_finite_and_in_order(gamma):
 
 def test_a_distance_of_zero_or_below_zero_by_rounding_gives_one():
     assert compiled_exponential(np.array([0.0]))[0] == 1
-    dots, one = np.array([[1.0001]], dtype=np.float32), np.ones(1, dtype=np.float32)
+    dots = np.array([[1.0001]], dtype=np.float32)
+    one = np.ones(1, dtype=np.float32)
     rbf_of_dot_rows(new_counter(), dots, one, one, 5.0)
     assert dots[0, 0] == 1
 
@@ -226,7 +242,9 @@ def test_a_distance_of_zero_or_below_zero_by_rounding_gives_one():
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_a_callable_takes_two_blocks_of_rows(form):
     X = FORMS[form](make_data(300))
-    rows = kernel_rows(X, make_formula(lambda left, right: as_dense(left @ right.T) ** 2, X), dtype=np.float64)
+    rows = kernel_rows(
+        X, make_formula(lambda left, right: as_dense(left @ right.T) ** 2, X), dtype=np.float64
+    )
     K = (as_dense(X) @ as_dense(X).T) ** 2
     assert_allclose(rows.diagonal, np.diagonal(K))
     assert_allclose(all_rows(rows), K)
@@ -234,7 +252,9 @@ def test_a_callable_takes_two_blocks_of_rows(form):
 
 def test_a_callable_that_returns_too_few_values_is_refused():
     X = make_data()
-    with pytest.raises(ValueError, match=r"returned an array of shape \(50,\) for blocks of 50 and 50 rows"):
+    with pytest.raises(
+        ValueError, match=r"returned an array of shape \(50,\) for blocks of 50 and 50 rows"
+    ):
         kernel_rows(X, make_formula(lambda left, right: np.ones(len(left)), X))
 
 
@@ -276,17 +296,24 @@ def test_a_precomputed_matrix_that_is_not_square_is_refused(shape):
 
 def kinds_of_rows(X):
     """Rows of the linear kernel of X, of each kind that the host has."""
-    K, formula = X @ X.T, make_formula("linear", X)
+    K = X @ X.T
+    formula = make_formula("linear", X)
     yield "cached", kernel_rows(X, formula, dtype=np.float64)
     yield "cached, little memory", kernel_rows(X, formula, dtype=np.float64, cache_size=1e-9)
     yield "given", kernel_rows(K, make_formula("precomputed", K))
-    yield "virtual", VirtualRows(kernel_rows(X[:-1], formula, dtype=np.float64), np.linalg.pinv(X[:-1].T) @ X[-1])
+    yield (
+        "virtual",
+        VirtualRows(
+            kernel_rows(X[:-1], formula, dtype=np.float64), np.linalg.pinv(X[:-1].T) @ X[-1]
+        ),
+    )
 
 
 @pytest.mark.parametrize("n_required", [0, 3, 8])
 def test_every_kind_of_rows_gives_the_same_rows_and_products(n_required):
     X = make_data(20, n_features=4)
-    K, coefficients = X @ X.T, np.linspace(-1, 1, 20)
+    K = X @ X.T
+    coefficients = np.linspace(-1, 1, 20)
     for kind, rows in kinds_of_rows(X):
         rows.require(np.arange(n_required))
         assert (rows.n_rows, rows.dtype, rows.home) == (20, np.float64, "cpu"), kind
@@ -306,7 +333,8 @@ def test_rows_fetched_are_the_callers_own():
 
 def test_a_product_with_all_rows_in_memory_has_their_precision():
     X = make_data(20)
-    rows, coefficients = kernel_rows(X, make_formula("linear", X)), np.linspace(-1, 1, 20)
+    rows = kernel_rows(X, make_formula("linear", X))
+    coefficients = np.linspace(-1, 1, 20)
     assert rows.times_dense(coefficients).dtype == np.float64
     rows.require(np.arange(20))
     assert rows.times_dense(coefficients).dtype == np.float32
@@ -369,31 +397,42 @@ def test_the_budget_is_in_megabytes_or_a_share_of_what_is_free():
 @pytest.mark.parametrize("form", ["dense", "csr", "csr array", "dense float32"])
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_new_rows_are_scored_as_by_the_double_loop(name, form, block, monkeypatch):
-    support, new = FORMS[form](make_data(12)), FORMS[form](make_data(20, seed=1))
+    support = FORMS[form](make_data(12))
+    new = FORMS[form](make_data(20, seed=1))
     coefficients = np.random.default_rng(0).normal(size=(3, 12))
     monkeypatch.setattr(kernels, "SCORED_BYTES", 8 * 12 * block)
-    scores = scores_of_new_rows(new, support, coefficients, make_formula(name, support, **PARAMETERS[name]))
+    scores = scores_of_new_rows(
+        new, support, coefficients, make_formula(name, support, **PARAMETERS[name])
+    )
     exact = naive_kernel(name, new, support, **PARAMETERS[name]) @ coefficients.T
     assert scores.shape == (20, 3)
     assert_allclose(scores, exact, rtol=1e-10, atol=1e-5 if "32" in form else 1e-10)
 
 
 @pytest.mark.parametrize("worth_compiling", [1, 1_000_000])
-def test_sparse_new_rows_meet_dense_support_rows_and_the_other_way_round(worth_compiling, monkeypatch):
+def test_sparse_new_rows_meet_dense_support_rows_and_the_other_way_round(
+    worth_compiling, monkeypatch
+):
     monkeypatch.setattr(kernels, "WORTH_COMPILING", worth_compiling)
     monkeypatch.setattr(kernels, "SHORT_ROWS_AT_ONCE", 8)
-    support, new = make_data(12), make_data(20, seed=1)
+    support = make_data(12)
+    new = make_data(20, seed=1)
     coefficients = np.ones((1, 12))
     formula = make_formula("rbf", support, gamma=0.3)
     exact = naive_kernel("rbf", new, support, gamma=0.3) @ coefficients.T
-    assert_allclose(scores_of_new_rows(sparse.csr_matrix(new), support, coefficients, formula), exact)
-    assert_allclose(scores_of_new_rows(new, sparse.csr_matrix(support), coefficients, formula), exact)
+    assert_allclose(
+        scores_of_new_rows(sparse.csr_matrix(new), support, coefficients, formula), exact
+    )
+    assert_allclose(
+        scores_of_new_rows(new, sparse.csr_matrix(support), coefficients, formula), exact
+    )
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
 @pytest.mark.parametrize("block", [1, 10**9])
 def test_new_rows_are_scored_by_a_callable_as_it_was_trained(form, block, monkeypatch):
-    support, new = FORMS[form](make_data(12)), FORMS[form](make_data(20, seed=1))
+    support = FORMS[form](make_data(12))
+    new = FORMS[form](make_data(20, seed=1))
     monkeypatch.setattr(kernels, "SCORED_BYTES", 8 * 12 * block)
     formula = make_formula(lambda left, right: as_dense(left @ right.T), support)
     scores = scores_of_new_rows(new, support, np.ones((1, 12)), formula)
@@ -417,7 +456,9 @@ def test_a_precomputed_kernel_brings_its_own_values(form):
 
 def test_no_support_rows_score_zero():
     X = make_data(5)
-    assert_array_equal(scores_of_new_rows(X, X[:0], np.empty((2, 0)), make_formula("linear", X)), np.zeros((5, 2)))
+    assert_array_equal(
+        scores_of_new_rows(X, X[:0], np.empty((2, 0)), make_formula("linear", X)), np.zeros((5, 2))
+    )
 
 
 def test_an_empty_block_of_new_rows_has_no_scores():
@@ -445,21 +486,27 @@ WHOLES = {
 
 
 def make_wholes(kind, n=300, n_features=37):
-    """Rows of whole multiples of one number, some of which have all of the largest ones, and some nothing."""
+    """Rows of whole multiples of one number, some of which have all of the largest ones, and
+    some nothing.
+    """
     largest, unit, share_of_zeros = WHOLES[kind]
     rng = np.random.default_rng(0)
-    wholes = rng.integers(1, largest + 1, (n, n_features)) * (rng.random((n, n_features)) > share_of_zeros)
+    wholes = rng.integers(1, largest + 1, (n, n_features)) * (
+        rng.random((n, n_features)) > share_of_zeros
+    )
     wholes[0], wholes[1:3], wholes[3, 0] = 0, largest, 1
     return wholes, unit
 
 
 def source_of_wholes(X, gamma, monkeypatch, *, in_words=True, dtype=np.float32):
     monkeypatch.setattr(panel_source, "WORDS_PAY_FROM_ROWS", 1 if in_words else 10**9)
-    return panel_source.sparse_source(sparse.csr_matrix(X), make_formula("rbf", X, gamma=gamma), dtype)
+    return panel_source.sparse_source(
+        sparse.csr_matrix(X), make_formula("rbf", X, gamma=gamma), dtype
+    )
 
 
 def is_in_words(source):
-    return source.arrays[2].dtype == np.int32
+    return source.panel_rows.data.dtype == np.int32
 
 
 needs_products_of_bytes = pytest.mark.skipif(
@@ -475,7 +522,8 @@ def test_rows_of_whole_numbers_are_those_of_the_formula(kind, dtype, monkeypatch
     X = (wholes * unit).astype(dtype)
     distances = ((wholes[:, None] - wholes[None]) ** 2).sum(axis=2) * unit**2
     gamma = 3 / np.median(distances)
-    source, out = source_of_wholes(X, gamma, monkeypatch), np.empty((300, 300), dtype=np.float32)
+    source = source_of_wholes(X, gamma, monkeypatch)
+    out = np.empty((300, 300), dtype=np.float32)
     assert is_in_words(source)
     source.write(np.arange(300), out)
     # distances are exact: what is left is the exponent in float32, and the unit
@@ -486,8 +534,10 @@ def test_rows_of_whole_numbers_are_those_of_the_formula(kind, dtype, monkeypatch
     wanted = out[::-1, ::-1][:200, :200].copy()
     wanted[:30, :30] = 0
     assert_array_equal(G[:200, :200], wanted)
-    moves, change = np.random.default_rng(1).normal(size=101), np.empty(300)
-    rows, none = np.arange(0, 300, 3)[:100], np.empty(0, dtype=np.intp)
+    moves = np.random.default_rng(1).normal(size=101)
+    change = np.empty(300)
+    rows = np.arange(0, 300, 3)[:100]
+    none = np.empty(0, dtype=np.intp)
     rows = np.append(rows, 1)  # an odd number of them
     source.spread(change, out, none, np.empty(0), np.full(101, -1), rows, moves)
     assert_allclose(change, moves @ out[rows].astype(np.float64), rtol=1e-12, atol=1e-12)
@@ -500,7 +550,8 @@ def test_the_largest_sums_of_bytes_are_exact(monkeypatch):
     X[0, :7], X[1] = 1.0, 254.0
     X[1, 0] = 0.0
     gamma = 1e-5
-    source, out = source_of_wholes(X, gamma, monkeypatch), np.empty((3, 3), dtype=np.float32)
+    source = source_of_wholes(X, gamma, monkeypatch)
+    out = np.empty((3, 3), dtype=np.float32)
     assert is_in_words(source)
     assert isinstance(source, panel_source.PanelSource)
     source.write(np.arange(3), out)
@@ -512,7 +563,9 @@ def test_the_largest_sums_of_bytes_are_exact(monkeypatch):
 
 @needs_products_of_bytes
 @pytest.mark.parametrize(
-    "spoilt", [-1.0, 256.0, 1.001, 0.5], ids=["negative", "too large", "not whole", "below the unit"]
+    "spoilt",
+    [-1.0, 256.0, 1.001, 0.5],
+    ids=["negative", "too large", "not whole", "below the unit"],
 )
 def test_other_numbers_stay_floats(spoilt, monkeypatch):
     wholes, _ = make_wholes("pixels")
@@ -537,11 +590,14 @@ def test_whole_numbers_stay_floats_where_words_do_not_pay(monkeypatch):
 @pytest.mark.parametrize("kind", WHOLES)
 def test_words_and_floats_give_the_same_solution(kind, monkeypatch):
     wholes, unit = make_wholes(kind, n=700)
-    X, sign = wholes * unit, np.where(wholes[:, :18].sum(axis=1) > wholes[:, 18:36].sum(axis=1), 1.0, -1.0)
+    X = wholes * unit
+    sign = np.where(wholes[:, :18].sum(axis=1) > wholes[:, 18:36].sum(axis=1), 1.0, -1.0)
     found = []
     for in_words in (True, False):
         source = source_of_wholes(X, 1 / X.var() / 37, monkeypatch, in_words=in_words)
-        problem = DualProblem(CachedRows(source, 10**8), -sign, np.minimum(sign, 0.0), np.maximum(sign, 0.0))
+        problem = DualProblem(
+            CachedRows(source, 10**8), -sign, np.minimum(sign, 0.0), np.maximum(sign, 0.0)
+        )
         found.append(solve(problem, tol=1e-5))
     assert found[0].objective == pytest.approx(found[1].objective, rel=1e-6)
     assert_allclose(found[0].scores, found[1].scores, rtol=0, atol=1e-4)
@@ -550,8 +606,10 @@ def test_words_and_floats_give_the_same_solution(kind, monkeypatch):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_rows_picked_when_they_are_scored_have_the_scores_of_picked_ones(form):
     rng = np.random.default_rng(0)
-    X, rows = rng.normal(size=(60, 4)), rng.permutation(60)[:40]
-    coefficients, formula = rng.normal(size=(2, 10)), make_formula("rbf", X, gamma=0.3)
+    X = rng.normal(size=(60, 4))
+    rows = rng.permutation(60)[:40]
+    coefficients = rng.normal(size=(2, 10))
+    formula = make_formula("rbf", X, gamma=0.3)
     later = PickedRows(form(X), rows, pick_rows)
     assert later.shape == (40, 4)
     expected = scores_of_new_rows(form(X)[rows], form(X[:10]), coefficients, formula)

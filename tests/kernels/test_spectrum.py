@@ -1,4 +1,6 @@
-"""Kernel PCA, the choice of its components and the width of its kernel against scikit-learn, SciPy and loops."""
+"""Kernel PCA, the choice of its components and the width of its kernel against scikit-learn,
+SciPy and loops.
+"""
 
 import numpy as np
 import pytest
@@ -9,15 +11,9 @@ from scipy.stats import ttest_ind
 from sklearn.decomposition import KernelPCA
 from sklearn.feature_selection import f_classif
 
+from semisvm.estimators.cluster_components import f_statistic, median_gamma, select_components
 from semisvm.kernels import kernel_rows, make_formula
-from semisvm.kernels.spectrum import (
-    Components,
-    f_statistic,
-    kernel_pca,
-    largest_eigenpairs,
-    median_gamma,
-    select_components,
-)
+from semisvm.kernels.spectrum import Components, kernel_pca, largest_eigenpairs
 from semisvm.labels import encode
 
 
@@ -27,12 +23,17 @@ def few_labels():
 
 
 def our_pca(X, gamma, solver, n_components=8, least=0.0, cache_size=None):
-    rows = kernel_rows(X, make_formula("rbf", X, gamma=gamma), dtype=np.float64, cache_size=cache_size)
-    return kernel_pca(rows, n_components=n_components, least=least, solver=solver, rng=np.random.default_rng(0))
+    rows = kernel_rows(
+        X, make_formula("rbf", X, gamma=gamma), dtype=np.float64, cache_size=cache_size
+    )
+    return kernel_pca(
+        rows, n_components=n_components, least=least, solver=solver, rng=np.random.default_rng(0)
+    )
 
 
 @pytest.mark.parametrize(
-    ("solver", "cache_size"), [("exact", None), ("truncated", None), ("truncated", 0.1), ("nystroem", None)]
+    ("solver", "cache_size"),
+    [("exact", None), ("truncated", None), ("truncated", 0.1), ("nystroem", None)],
 )
 def test_kernel_pca_is_scikit_learn_s(solver, cache_size):
     """Nystroem too: with fewer rows than landmarks it knows the whole kernel matrix."""
@@ -48,9 +49,12 @@ def test_kernel_pca_is_scikit_learn_s(solver, cache_size):
 def test_nystroem_with_few_landmarks_is_near(monkeypatch):
     monkeypatch.setattr("semisvm.kernels.spectrum.N_LANDMARKS", 100)
     X = np.random.default_rng(0).standard_normal((600, 2))
-    exact, near = our_pca(X, 0.2, "exact", 4), our_pca(X, 0.2, "nystroem", 4)
+    exact = our_pca(X, 0.2, "exact", 4)
+    near = our_pca(X, 0.2, "nystroem", 4)
     np.testing.assert_allclose(near.eigenvalues, exact.eigenvalues, rtol=0.01)
-    correlation = [abs(np.corrcoef(a, b)[0, 1]) for a, b in zip(near.scores.T, exact.scores.T, strict=True)]
+    correlation = [
+        abs(np.corrcoef(a, b)[0, 1]) for a, b in zip(near.scores.T, exact.scores.T, strict=True)
+    ]
     assert min(correlation) > 0.999
 
 
@@ -69,13 +73,17 @@ def test_rows_that_are_all_the_same_have_one_empty_component(solver):
 
 def test_for_two_classes_the_statistic_is_hotelling_s_t2():
     rng = np.random.default_rng(0)
-    scores, codes = rng.standard_normal((60, 5)) + np.arange(5), rng.integers(-1, 2, 60)
+    scores = rng.standard_normal((60, 5)) + np.arange(5)
+    codes = rng.integers(-1, 2, 60)
     scores[codes == 1] += 0.5
-    first, second = scores[codes == 0], scores[codes == 1]
-    n1, n2 = len(first), len(second)
+    first = scores[codes == 0]
+    second = scores[codes == 1]
+    n1 = len(first)
+    n2 = len(second)
     textbook = []
     for a, b in zip(first.T, second.T, strict=True):
-        # T^2 = (n1 n2 / (n1 + n2)) (mean1 - mean2)' S^-1 (mean1 - mean2), S the pooled covariance, one column
+        # T^2 = (n1 n2 / (n1 + n2)) (mean1 - mean2)' S^-1 (mean1 - mean2), S the pooled covariance,
+        # one column
         pooled = ((n1 - 1) * np.var(a, ddof=1) + (n2 - 1) * np.var(b, ddof=1)) / (n1 + n2 - 2)
         textbook.append(n1 * n2 / (n1 + n2) * (a.mean() - b.mean()) ** 2 / pooled)
     np.testing.assert_allclose(f_statistic(scores, codes), textbook)
@@ -86,19 +94,26 @@ def test_for_two_classes_the_statistic_is_hotelling_s_t2():
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 5))
 def test_the_statistic_is_f_classif_of_the_labeled_rows(seed, n_classes):
     rng = np.random.default_rng(seed)
-    codes = np.concatenate([np.arange(n_classes), rng.integers(-1, n_classes, 30)])  # classes of one row among them
+    codes = np.concatenate(
+        [np.arange(n_classes), rng.integers(-1, n_classes, 30)]
+    )  # classes of one row among them
     scores = rng.standard_normal((len(codes), 4))
     labeled = codes >= 0
-    np.testing.assert_allclose(f_statistic(scores, codes), f_classif(scores[labeled], codes[labeled])[0])
+    np.testing.assert_allclose(
+        f_statistic(scores, codes), f_classif(scores[labeled], codes[labeled])[0]
+    )
 
 
 def test_components_are_kept_up_to_the_share_of_their_statistics():
     rng = np.random.default_rng(0)
     codes = np.arange(60) % 3
-    components = Components(rng.standard_normal((60, 6)) + np.outer(codes, [0, 1, 0, 3, 2, 0]), np.arange(6.0)[::-1])
+    components = Components(
+        rng.standard_normal((60, 6)) + np.outer(codes, [0, 1, 0, 3, 2, 0]), np.arange(6.0)[::-1]
+    )
     worth = f_statistic(components.scores, codes)
     for share in (0.3, 0.8, 0.95, 1.0):
-        kept, total = [], 0.0
+        kept = []
+        total = 0.0
         for column in sorted(range(6), key=lambda j: -worth[j]):
             if total >= share * worth.sum() * (1 - 1e-12):
                 break
@@ -109,7 +124,9 @@ def test_components_are_kept_up_to_the_share_of_their_statistics():
 
 
 def test_with_as_many_classes_as_labels_components_are_kept_by_eigenvalue():
-    components = Components(np.random.default_rng(0).standard_normal((9, 3)), np.array([5.0, 3.0, 2.0]))
+    components = Components(
+        np.random.default_rng(0).standard_normal((9, 3)), np.array([5.0, 3.0, 2.0])
+    )
     codes = np.array([0, 1, 2] + [-1] * 6)
     assert select_components(components, codes, by="statistic", share=0.8).tolist() == [0, 1]
 
@@ -167,7 +184,9 @@ def test_kernel_pca_counts_a_row_of_weight_two_twice(solver):
 
 def test_the_statistic_counts_a_row_of_weight_two_twice():
     X, y, weight, copies = weighted_and_repeated()
-    np.testing.assert_allclose(f_statistic(X, y, weight.astype(float)), f_statistic(X[copies], y[copies]))
+    np.testing.assert_allclose(
+        f_statistic(X, y, weight.astype(float)), f_statistic(X[copies], y[copies])
+    )
     np.testing.assert_allclose(f_statistic(X, y, np.ones(len(y))), f_statistic(X, y))
 
 
@@ -179,4 +198,6 @@ def test_lanczos_finds_the_eigenvectors_of_lapack():
     matrix = sparse.csr_matrix(A + A.T)
     values, vectors = largest_eigenpairs(matrix, 6)
     np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-7)
-    np.testing.assert_allclose(values, np.sort(np.linalg.eigvalsh(matrix.toarray()))[::-1][:6], atol=1e-9)
+    np.testing.assert_allclose(
+        values, np.sort(np.linalg.eigvalsh(matrix.toarray()))[::-1][:6], atol=1e-9
+    )

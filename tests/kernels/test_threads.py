@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,8 +17,18 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from semisvm.kernels import threads
 from semisvm.kernels.compiler import jit
+from semisvm.kernels.factors import cholesky, solve_factored
 from semisvm.kernels.intrinsics import next_piece
-from semisvm.kernels.threads import Team, for_each, n_threads, new_counter, one_blas_thread, team
+from semisvm.kernels.threads import (
+    Team,
+    for_each,
+    limited_threads,
+    n_threads,
+    new_counter,
+    openmp_threads,
+    team,
+    times,
+)
 
 
 @jit
@@ -31,7 +40,8 @@ def count_pieces(counter, times):
 
 
 def every_piece_once(crew, n_pieces=2000, most=None):
-    counter, times = new_counter(), np.zeros(n_pieces, dtype=np.int64)
+    counter = new_counter()
+    times = np.zeros(n_pieces, dtype=np.int64)
     crew.run(lambda: count_pieces(counter, times), most)
     assert_array_equal(times, np.ones(n_pieces))
     return True
@@ -58,7 +68,8 @@ def test_every_piece_is_done_once(size):
 
 def test_all_threads_take_part_and_no_more_than_are_worth_it(crew):
     for most, expected in ((None, 4), (3, 3), (1, 1)):
-        meet, inside = threading.Barrier(expected), set()
+        meet = threading.Barrier(expected)
+        inside = set()
 
         def take_part(meet=meet, inside=inside):
             inside.add(threading.get_ident())
@@ -83,7 +94,8 @@ def test_a_region_inside_a_region_is_done_by_its_caller(crew):
 def test_eight_callers_at_once(crew):
     done = []
     callers = [
-        threading.Thread(target=lambda: done.extend(every_piece_once(crew) for _ in range(20))) for _ in range(8)
+        threading.Thread(target=lambda: done.extend(every_piece_once(crew) for _ in range(20)))
+        for _ in range(8)
     ]
     for caller in callers:
         caller.start()
@@ -94,7 +106,8 @@ def test_eight_callers_at_once(crew):
 
 @pytest.mark.parametrize("fails_in_the_caller", [True, False])
 def test_an_error_in_any_thread_reaches_the_caller_and_the_team_goes_on(crew, fails_in_the_caller):
-    caller, meet = threading.get_ident(), threading.Barrier(4)
+    caller = threading.get_ident()
+    meet = threading.Barrier(4)
 
     def fail():
         meet.wait(timeout=20)
@@ -107,7 +120,8 @@ def test_an_error_in_any_thread_reaches_the_caller_and_the_team_goes_on(crew, fa
 
 
 def test_ctrl_c_waits_for_the_threads_that_write_to_the_callers_arrays(crew):
-    ended, meet = [], threading.Barrier(4)
+    ended = []
+    meet = threading.Barrier(4)
     caller = threading.get_ident()
 
     def work():
@@ -138,12 +152,91 @@ def test_for_each_does_every_piece_and_raises_what_it_raises():
 
 def test_openmp_environment_and_threadpoolctl_limit_the_threads(monkeypatch):
     monkeypatch.setattr(threads, "_n_cores", lambda: 6)
-    monkeypatch.setattr(threads, "_libraries", lambda kind: SimpleNamespace(lib_controllers=[]))
+    monkeypatch.setattr(threads, "_libraries", lambda kind: [])
+    monkeypatch.setattr(threads._load, "n_free_cores", lambda: 99)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert n_threads() == team().size == 6
     for text, expected in (("3", 3), ("4,2", 4), ("99", 6), ("0", 1), ("many", 6)):
         monkeypatch.setenv("OMP_NUM_THREADS", text)
         assert n_threads() == team().size == expected
+
+
+@pytest.mark.parametrize(("n_others", "expected"), [(0.0, 8), (2.6, 5), (7.9, 1), (20.0, 1)])
+def test_cores_that_other_processes_keep_busy_are_left_to_them(monkeypatch, n_others, expected):
+    """Two looks a second apart: this process had 1.5 cores of the time, the others theirs."""
+    clock = iter([0.0, 1.0])
+    busy = iter([100.0, 101.5 + n_others])
+    own = iter([10.0, 11.5])
+    monkeypatch.setattr(threads.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(threads, "_busy_seconds", lambda: next(busy))
+    monkeypatch.setattr(threads, "_own_seconds", lambda: next(own))
+    monkeypatch.setattr(threads, "_n_visible_cores", lambda: 8)
+    assert threads._Load().n_free_cores() == expected
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/stat"), reason="the system does not tell")
+def test_a_busy_loop_beside_is_seen():
+    loop = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        load = threads._Load()
+        time.sleep(1.0)
+        load.n_free_cores()
+    finally:
+        loop.kill()
+        loop.wait()
+    assert load.n_others > 0.2  # of one core, which other tests may share
+
+
+def test_openmp_has_one_thread_inside_and_its_own_after():
+    def numbers():
+        return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "openmp"]
+
+    with threadpool_limits(3, user_api="openmp"):
+        before = numbers()
+        with limited_threads():
+            assert set(numbers()) <= {1}
+            with limited_threads():
+                assert set(numbers()) <= {1}
+            with openmp_threads(0):
+                assert set(numbers()) <= {1}
+            with openmp_threads(np.inf):
+                assert set(numbers()) <= {n_threads()}
+            assert set(numbers()) <= {1}
+        assert numbers() == before
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_products_and_factors_have_the_same_bits_for_any_number_of_threads(
+    monkeypatch, dtype
+):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(900, 700)).astype(dtype)
+    right = rng.normal(size=(700, 250)).astype(dtype)
+    S = (A @ A.T).astype(np.float64) + 900 * np.eye(900)
+    monkeypatch.setattr(threads, "_at_most", lambda most: most)
+    found = []
+    for size in (1, 2, 5):
+        monkeypatch.setattr(threads, "_n_allowed", lambda size=size: size)
+        with limited_threads():
+            L = S.copy()
+            cholesky(L)
+            found.append((times(A, right), np.tril(L), solve_factored(L, S[:, :70])))
+    for one in found[1:]:
+        for first, other in zip(found[0], one, strict=True):
+            assert_array_equal(first, other)
+    product, L, answer = found[0]
+    np.testing.assert_allclose(product, A @ right, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(L, np.linalg.cholesky(S), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(answer, np.eye(900)[:, :70], atol=1e-9)
+
+
+def test_a_matrix_that_is_not_positive_definite_has_no_factor():
+    A = np.eye(600)
+    A[500, 500] = -1
+    with pytest.raises(np.linalg.LinAlgError):
+        cholesky(A)
+    with pytest.raises(np.linalg.LinAlgError):
+        cholesky(np.full((3, 3), np.nan))
 
 
 def test_threadpool_limits_are_seen():
@@ -153,7 +246,9 @@ def test_threadpool_limits_are_seen():
 
 
 def test_a_thread_of_joblib_works_alone():
-    assert Parallel(n_jobs=2, backend="threading")(delayed(n_threads)() for _ in range(4)) == [1] * 4
+    assert (
+        Parallel(n_jobs=2, backend="threading")(delayed(n_threads)() for _ in range(4)) == [1] * 4
+    )
 
 
 def test_processes_of_joblib_share_the_cores(monkeypatch):
@@ -172,7 +267,7 @@ def in_child(answer):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_child_of_a_fork_has_a_team_of_its_own(monkeypatch):
-    monkeypatch.setattr(threads, "n_threads", lambda: 3)
+    monkeypatch.setattr(threads, "_n_allowed", lambda: 3)
     every_piece_once(team())
     context = multiprocessing.get_context("fork")
     answer = context.Queue()
@@ -185,7 +280,13 @@ def test_a_child_of_a_fork_has_a_team_of_its_own(monkeypatch):
 
 
 def limit_in_child(answer):
-    answer.put((one_blas_thread.lock.locked(), one_blas_thread.n_inside, one_blas_thread.limit))
+    with limited_threads():
+        is_limited = {one["num_threads"] for one in blas_libraries()} <= {1}
+    answer.put((is_limited, len(threads._blas_limit.inside), blas_libraries()))
+
+
+def blas_libraries():
+    return [one for one in threadpool_info() if one["user_api"] == "blas"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -194,15 +295,20 @@ def test_a_child_of_a_fork_finds_nobody_inside_the_limit_of_blas_threads():
     context = multiprocessing.get_context("fork")
     answer = context.Queue()
     child = context.Process(target=limit_in_child, args=(answer,))
-    with one_blas_thread, one_blas_thread.lock:  # as another thread may hold it
+    before = blas_libraries()
+    with limited_threads(), threads._blas_limit.lock:  # as another thread may hold it
         child.start()
-    assert answer.get(timeout=60) == (False, 0, None)
+    is_limited, n_inside, libraries = answer.get(timeout=60)
+    assert (is_limited, n_inside) == (True, 0)
+    assert [one["num_threads"] for one in libraries] == [one["num_threads"] for one in before]
     child.join()
 
 
 def test_the_team_ends_with_the_process():
     program = "from semisvm.kernels.threads import Team; Team(4).run(lambda: None); print('end')"
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True
+    )
     assert (ended.stdout, ended.stderr) == ("end\n", "")
 
 
@@ -214,7 +320,9 @@ def test_a_process_that_can_start_no_thread_works_alone(monkeypatch):
     every_piece_once(Team(4))
 
 
-@pytest.mark.skipif(os.environ.get("OPENBLAS_NUM_THREADS") != "1", reason="another number was asked for")
+@pytest.mark.skipif(
+    os.environ.get("OPENBLAS_NUM_THREADS") != "1", reason="another number was asked for"
+)
 def test_tests_that_run_side_by_side_have_one_blas_thread_each():
     """Set in conftest.py, in time: before anything imports NumPy."""
     found = [one["num_threads"] for one in threadpool_info() if one["internal_api"] == "openblas"]
@@ -227,14 +335,16 @@ from concurrent.futures import ThreadPoolExecutor
 from random import random
 import numpy, scipy.linalg
 from threadpoolctl import threadpool_info, threadpool_limits
-from semisvm.kernels.threads import one_blas_thread
-from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem, solve_primal
+from semisvm.kernels.threads import limited_threads
+from semisvm.primal import solve_primal
+from semisvm.primal.problem import GivenPrices, PrimalProblem
+from semisvm.primal.rows import MemoryRows
 
 def counts():
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
 def counts_inside(_):
-    with one_blas_thread:
+    with limited_threads():
         found = counts()
         time.sleep(random() / 50)
         return found
@@ -263,5 +373,103 @@ print(max(before))
 
 def test_blas_has_one_thread_inside_and_as_many_as_before_after():
     two = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
-    done = subprocess.run([sys.executable, "-c", ONE_BLAS_THREAD], env=two, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_BLAS_THREAD],
+        env=two,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.stdout.strip(), done.stderr) in [("1", ""), ("2", "")]
+
+
+CTRL_C_ANYWHERE = """
+import gc, signal, time, warnings
+import numpy as np
+from semisvm import ClusterSVC, LaplacianSVC
+from threadpoolctl import threadpool_info
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+y = np.arange(60) % 2
+X = rng.normal(size=(60, 3)) + y[:, None]
+hidden = np.where(np.arange(60) < 20, y, -1)
+models = [ClusterSVC(C=1.0, n_clusters=3), LaplacianSVC(C_intrinsic=1.0)]
+for model in models:
+    model.fit(X, hidden)
+began = time.perf_counter()
+for model in models:
+    model.fit(X, hidden)
+seconds = time.perf_counter() - began
+
+def state():
+    gc.collect()
+    return [(one["user_api"], one["num_threads"]) for one in threadpool_info()], warnings.filters[:]
+
+before = state()
+n_ended = 0
+for _ in range(60):
+    signal.setitimer(signal.ITIMER_REAL, 1e-4 + rng.random() * seconds)
+    try:
+        for model in models:
+            model.fit(X, hidden)
+    except KeyboardInterrupt:
+        n_ended += 1
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        time.sleep(0.001)
+    except KeyboardInterrupt:
+        pass
+    assert state() == before, (before, state())
+print("ended", n_ended > 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
+def test_ctrl_c_anywhere_in_a_fit_leaves_the_process_as_it_was():
+    program = (
+        "import signal; signal.signal(signal.SIGALRM, signal.default_int_handler)" + CTRL_C_ANYWHERE
+    )
+    two = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=two, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("ended True\n", "")
+
+
+THREE_THREADS = """
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from semisvm import ClusterSVC, LaplacianSVC, PreferenceSVC
+from threadpoolctl import threadpool_info
+
+rng = np.random.default_rng(0)
+y = np.arange(80) % 2
+X = rng.normal(size=(80, 3)) + 2 * y[:, None]
+hidden = np.where(np.arange(80) < 40, y, -1)
+makers = [
+    lambda: ClusterSVC(C=1.0, n_clusters=90),
+    lambda: LaplacianSVC(C_intrinsic=1.0, power=1),
+    lambda: PreferenceSVC(kernel="linear", solver="primal"),
+]
+
+def state():
+    return [(one["user_api"], one["num_threads"]) for one in threadpool_info()], warnings.filters[:]
+
+makers[0]().fit(X, hidden)
+before = state()
+with ThreadPoolExecutor(3) as workers:
+    for done in [workers.submit(make().fit, X, hidden) for make in makers * 5]:
+        done.result()
+assert state() == before, (before, state())
+print("same")
+"""
+
+
+def test_fits_in_three_threads_leave_the_process_as_it_was():
+    two = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-c", THREE_THREADS], env=two, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("same\n", "")

@@ -26,7 +26,8 @@ def extended(K, weights):
 @pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 def test_a_mean_in_the_linear_kernel_is_the_mean_vector(as_input):
     rng = np.random.default_rng(0)
-    X, weights = rng.normal(size=(12, 3)), rng.dirichlet(np.ones(12), size=2)
+    X = rng.normal(size=(12, 3))
+    weights = rng.dirichlet(np.ones(12), size=2)
     both = np.vstack([X, weights @ X])
     rows = VirtualRows(rows_of(as_input(X)), weights)
     rows.require(np.arange(14))
@@ -35,10 +36,18 @@ def test_a_mean_in_the_linear_kernel_is_the_mean_vector(as_input):
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10_000), n=st.integers(1, 9), m=st.integers(1, 3), budget=st.sampled_from([None, 1e-4]))
-def test_any_kernel_extends_by_its_definition_in_whatever_order_rows_are_required(seed, n, m, budget):
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(1, 9),
+    m=st.integers(1, 3),
+    budget=st.sampled_from([None, 1e-4]),
+)
+def test_any_kernel_extends_by_its_definition_in_whatever_order_rows_are_required(
+    seed, n, m, budget
+):
     rng = np.random.default_rng(seed)
-    X, weights = rng.normal(size=(n, 2)), rng.normal(size=(m, n))
+    X = rng.normal(size=(n, 2))
+    weights = rng.normal(size=(m, n))
     data = rows_of(X, "rbf", cache_size=budget)
     data.require(rng.permutation(n)[: n // 2])
     rows = VirtualRows(data, weights)
@@ -52,14 +61,17 @@ def test_any_kernel_extends_by_its_definition_in_whatever_order_rows_are_require
 
 def test_folding_gives_the_same_scores_from_the_data_rows_alone():
     rng = np.random.default_rng(1)
-    X, weights, beta = rng.normal(size=(8, 2)), rng.normal(size=(2, 8)), rng.normal(size=10)
+    X = rng.normal(size=(8, 2))
+    weights = rng.normal(size=(2, 8))
+    beta = rng.normal(size=10)
     rows = VirtualRows(rows_of(X, "rbf"), weights)
     assert_allclose(rows_of(X, "rbf").times(rows.fold(beta)), rows.times(beta)[:8], atol=1e-12)
 
 
 def test_a_free_variable_on_a_mean_fixes_the_mean_of_f():
     rng = np.random.default_rng(2)
-    X, sign = rng.normal(size=(20, 2)), np.repeat([1.0, -1.0], 10)
+    X = rng.normal(size=(20, 2))
+    sign = np.repeat([1.0, -1.0], 10)
     rows = VirtualRows(rows_of(X, "rbf"), np.full(20, 1 / 20))
     problem = DualProblem(
         rows,
@@ -98,11 +110,17 @@ def test_weights_of_another_length_are_refused():
 @pytest.mark.parametrize("held", [0, 3, 9])
 def test_some_of_the_rows_with_the_means_of_all_of_them(held):
     rng = np.random.default_rng(5)
-    X, weights, chosen = rng.normal(size=(9, 2)), rng.normal(size=(2, 9)), np.array([1, 4, 8])
+    X = rng.normal(size=(9, 2))
+    weights = rng.normal(size=(2, 9))
+    chosen = np.array([1, 4, 8])
     data = rows_of(X, "rbf")
     data.require(np.arange(held))
     rows = VirtualRows(
-        data, weights, products=weights @ naive_kernel("rbf", X, gamma=0.5), rows=chosen, dtype=np.float64
+        data,
+        weights,
+        products=weights @ naive_kernel("rbf", X, gamma=0.5),
+        rows=chosen,
+        dtype=np.float64,
     )
     K = extended(naive_kernel("rbf", X, gamma=0.5), weights)
     in_use = np.append(chosen, [9, 10])
@@ -116,7 +134,8 @@ def test_some_of_the_rows_with_the_means_of_all_of_them(held):
 @pytest.mark.parametrize("as_input", [np.asarray, sparse.csr_matrix])
 def test_sums_of_linear_rows_need_no_rows(as_input):
     X = np.random.default_rng(6).normal(size=(20, 3))
-    data, coefficients = rows_of(as_input(X)), np.linspace(-1, 1, 20)
+    data = rows_of(as_input(X))
+    coefficients = np.linspace(-1, 1, 20)
     data.require(np.arange(5))
     assert_allclose(data.times(coefficients), X @ X.T @ coefficients, atol=1e-12)
     assert data.n_made == 5
@@ -125,12 +144,19 @@ def test_sums_of_linear_rows_need_no_rows(as_input):
 @pytest.mark.parametrize("in_use", [None, [0, 2, 5, 7]], ids=["all rows", "some rows"])
 def test_values_between_any_rows_are_those_of_the_extended_matrix(in_use):
     rng = np.random.default_rng(2)
-    X, weights = rng.normal(size=(8, 2)), rng.normal(size=(3, 8))
+    X = rng.normal(size=(8, 2))
+    weights = rng.normal(size=(3, 8))
     used = np.arange(8) if in_use is None else np.array(in_use)
     rows = VirtualRows(rows_of(X, "rbf"), weights, rows=used)
     all_of_them = np.append(used, [8, 9, 10])
-    K = extended(np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2)), weights)[np.ix_(all_of_them, all_of_them)]
+    K = extended(np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2)), weights)[
+        np.ix_(all_of_them, all_of_them)
+    ]
     last = len(K) - 1  # the order is mixed, and means are at both ends of it
-    for some, others in [([last, 0, last - 2, 1], [2, last - 1, 0]), ([1, 0], [last, last - 2]), ([last], [last, 1])]:
+    for some, others in [
+        ([last, 0, last - 2, 1], [2, last - 1, 0]),
+        ([1, 0], [last, last - 2]),
+        ([last], [last, 1]),
+    ]:
         found = rows.between(np.array(some), np.array(others))
         assert_allclose(found, K[np.ix_(some, others)], atol=1e-12)

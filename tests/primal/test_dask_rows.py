@@ -1,4 +1,6 @@
-"""Rows of a Dask collection: the same sums and solutions as in memory, on any partitions and with workers dying."""
+"""Rows of a Dask collection: the same sums and solutions as in memory, on any partitions and
+with workers dying.
+"""
 
 import os
 import signal
@@ -10,7 +12,9 @@ from scipy import sparse
 
 from cluster_tasks import allow_no_failure, die, slow_block, spans, sum_of_rows
 from semisvm.errors import RowsLostError
-from semisvm.primal import ClassPrices, DaskRows, MemoryRows, PrimalProblem, dask_rows, solve_primal
+from semisvm.primal import DaskRows, dask_rows, solve_primal
+from semisvm.primal.problem import ClassPrices, PrimalProblem
+from semisvm.primal.rows import MemoryRows
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -33,7 +37,9 @@ def fit_rows(rows, loss="hinge", tol=1e-8):
 
 
 def assert_same_machine(found, other):
-    """|w - optimum|^2 is at most twice what the objective is above its optimum: it is strongly convex in w."""
+    """|w - optimum|^2 is at most twice what the objective is above its optimum: it is strongly
+    convex in w.
+    """
     assert found.objective == pytest.approx(other.objective, rel=found.gap + other.gap)
     distance = sum(np.sqrt(2 * solution.gap * solution.objective) for solution in (found, other))
     assert np.linalg.norm(found.w - other.w) <= distance
@@ -67,7 +73,9 @@ def test_mapping_knows_where_a_part_is(monkeypatch):
 def test_a_sample_brings_its_codes_and_says_where_it_is_from(monkeypatch):
     monkeypatch.setattr(dask_rows, "GROUP_BYTES", 1)
     X, codes, weight = two_classes(500)
-    sample = DaskRows(da.from_array(X, chunks=(90, -1)), da.from_array(codes, chunks=7), weight).sample(60, seed=1)
+    sample = DaskRows(
+        da.from_array(X, chunks=(90, -1)), da.from_array(codes, chunks=7), weight
+    ).sample(60, seed=1)
     assert len(np.unique(sample.origin)) == 60
     np.testing.assert_array_equal(sample.X, X[sample.origin])
     np.testing.assert_array_equal(sample.codes, codes[sample.origin])
@@ -77,7 +85,9 @@ def test_a_sample_brings_its_codes_and_says_where_it_is_from(monkeypatch):
 def test_sparse_blocks():
     X, codes, _ = two_classes()
     X[np.abs(X) < 1] = 0
-    blocks = da.from_array(X, chunks=(800, -1)).map_blocks(sparse.csr_array, meta=sparse.csr_array((0, 0)))
+    blocks = da.from_array(X, chunks=(800, -1)).map_blocks(
+        sparse.csr_array, meta=sparse.csr_array((0, 0))
+    )
     rows = DaskRows(blocks, codes)
     assert rows.is_sparse
     whole = fit_rows(MemoryRows(sparse.csr_array(X), codes), "squared_hinge", tol=1e-6)
@@ -150,6 +160,8 @@ def test_rows_that_do_not_fit_are_read_again_in_every_pass(cluster, monkeypatch)
 @pytest.mark.posix
 def test_a_task_that_kills_its_workers_is_given_up_with_advice(cluster):
     cluster.run_on_scheduler(allow_no_failure)
-    rows = DaskRows(da.ones((100, 2), chunks=(100, 2)).map_blocks(die, meta=np.ones((0, 2))), np.zeros(100, int))
+    rows = DaskRows(
+        da.ones((100, 2), chunks=(100, 2)).map_blocks(die, meta=np.ones((0, 2))), np.zeros(100, int)
+    )
     with pytest.raises(RowsLostError, match="smaller partitions"):
         rows.sum_over(sum_of_rows)

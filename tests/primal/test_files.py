@@ -1,4 +1,6 @@
-"""Rows in files: the same sums and fits as in memory, in memory that does not grow, with errors that name the file."""
+"""Rows in files: the same sums and fits as in memory, in memory that does not grow, with errors
+that name the file.
+"""
 
 import gc
 import pickle
@@ -9,8 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from semisvm import LabelMeanSVC, SupervisedSVC, TransductiveSVC
 from semisvm.errors import DataError
-from semisvm.primal import ClassPrices, FileRows, MemoryRows, PrimalProblem, ScratchWriter, files, solve_primal
+from semisvm.primal import FileRows, files, solve_primal
+from semisvm.primal.files import ScratchWriter
+from semisvm.primal.problem import ClassPrices, PrimalProblem
 from semisvm.primal.ranks import RankPrices, score_quantile, weigh_unlabeled
+from semisvm.primal.rows import MemoryRows
 
 
 @pytest.fixture(autouse=True)
@@ -40,8 +45,12 @@ def test_sums_maps_and_samples_are_those_of_the_rows(on_disk, dtype):
     X, codes = some_rows()
     rows = on_disk(X.astype(dtype), codes)
     assert (rows.n_rows, rows.n_features) == X.shape
-    assert_allclose(rows.sum_over(lambda part: part.X.sum(axis=0)), X.astype(np.float64).sum(axis=0), rtol=1e-12)
-    spans = list(rows.map_over(lambda part: (part.span.start, part.span.stop, int(part.codes.sum()))))
+    assert_allclose(
+        rows.sum_over(lambda part: part.X.sum(axis=0)), X.astype(np.float64).sum(axis=0), rtol=1e-12
+    )
+    spans = list(
+        rows.map_over(lambda part: (part.span.start, part.span.stop, int(part.codes.sum())))
+    )
     assert len(spans) > 1
     assert all(codes[start:stop].sum() == total for start, stop, total in spans)
     assert [spans[0][0], spans[-1][1]] == [0, len(X)]
@@ -70,7 +79,12 @@ def test_estimators_fit_and_predict_from_files(on_disk, n_classes):
     X, codes = some_rows(n_classes=n_classes)
     y = np.array(["ham", "offer", "spam"])[codes]
     weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    options = {"kernel": "linear", "tol": 1e-5, "class_weight": "balanced", "costs": dict.fromkeys(np.unique(y), 2.0)}
+    options = {
+        "kernel": "linear",
+        "tol": 1e-5,
+        "class_weight": "balanced",
+        "costs": dict.fromkeys(np.unique(y), 2.0),
+    }
     model = SupervisedSVC(**options).fit(on_disk(X, weight=weight), y)
     peer = SupervisedSVC(**options, solver="primal").fit(X, y, sample_weight=weight)
     assert_array_equal(model.classes_, peer.classes_)
@@ -83,7 +97,12 @@ def test_estimators_fit_and_predict_from_files(on_disk, n_classes):
 
 def test_codes_and_classes_may_come_with_the_rows(on_disk):
     X, codes = some_rows()
-    rows = on_disk(X, codes.astype(np.int8), classes=np.array(["no", "yes"]), feature_names=np.array(list("abcdef")))
+    rows = on_disk(
+        X,
+        codes.astype(np.int8),
+        classes=np.array(["no", "yes"]),
+        feature_names=np.array(list("abcdef")),
+    )
     model = SupervisedSVC(kernel="linear").fit(rows, None)
     assert model.classes_.tolist() == ["no", "yes"]
     assert model.feature_names_in_.tolist() == list("abcdef")
@@ -95,13 +114,20 @@ def test_codes_and_classes_may_come_with_the_rows(on_disk):
 def test_label_switching_from_a_file_is_about_that_in_memory(on_disk, loss, positive_fraction):
     X, codes = some_rows(4000, seed=1)
     y = np.where(np.arange(4000) < 60, codes, -1)
-    options = {"kernel": "linear", "loss": loss, "positive_fraction": positive_fraction, "C_unlabeled": 0.1}
+    options = {
+        "kernel": "linear",
+        "loss": loss,
+        "positive_fraction": positive_fraction,
+        "C_unlabeled": 0.1,
+    }
     streamed = TransductiveSVC(**options).fit(on_disk(X), y)
     memory = TransductiveSVC(**options, solver="primal").fit(X, y)
     assert streamed.positive_fraction_ == pytest.approx(memory.positive_fraction_, abs=1e-3)
     assert (streamed.predict(X) == memory.predict(X)).mean() >= 0.97
     truth = codes[60:]
-    assert (streamed.predict(X[60:]) == truth).mean() >= (memory.predict(X[60:]) == truth).mean() - 0.02
+    assert (streamed.predict(X[60:]) == truth).mean() >= (
+        memory.predict(X[60:]) == truth
+    ).mean() - 0.02
     assert streamed.history_[-1].details["price"] == pytest.approx(0.1)
     assert streamed.termination_condition_ == "converged"
 
@@ -111,7 +137,8 @@ def test_the_line_leaves_its_share_of_the_weight_below(on_disk):
     codes[:100] = -1
     codes = np.where(np.arange(5000) % 3 == 0, codes, -1)
     weight = np.random.default_rng(0).uniform(0.5, 2, 5000)
-    rows, w = on_disk(X, codes, weight), np.arange(1.0, 7.0)
+    rows = on_disk(X, codes, weight)
+    w = np.arange(1.0, 7.0)
     scores = X.astype(np.float64) @ w + 0.7
     is_open = codes < 0
     for share in (0.001, 0.3, 0.5, 0.999):
@@ -120,7 +147,9 @@ def test_the_line_leaves_its_share_of_the_weight_below(on_disk):
         assert below == pytest.approx(share, abs=2 * weight.max() / weight[is_open].sum())
     edges = np.array([-np.inf, 0.0, np.inf])
     assert rows.sum_over(weigh_unlabeled, w, edges).sum() == pytest.approx(weight[is_open].sum())
-    prices = pickle.loads(pickle.dumps(RankPrices(ClassPrices(1, 0, np.ones(2)), w, 0.7, 0.2, 3.0, 4.0)))
+    prices = pickle.loads(
+        pickle.dumps(RankPrices(ClassPrices(1, 0, np.ones(2)), w, 0.7, 0.2, 3.0, 4.0))
+    )
     p, q = prices(MemoryRows(X.astype(np.float64), codes, weight).parts()[0])
     assert_allclose(p[is_open], np.where(scores[is_open] >= 0.2, 3 * weight[is_open], 0))
     assert_allclose(q[is_open], np.where(scores[is_open] < 0.2, 4 * weight[is_open], 0))
@@ -171,7 +200,10 @@ def test_a_file_that_is_no_array_or_ends_early_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (LabelMeanSVC(kernel="linear"), "LabelMeanSVC can't be fitted on rows that are not in memory"),
+        (
+            LabelMeanSVC(kernel="linear"),
+            "LabelMeanSVC can't be fitted on rows that are not in memory",
+        ),
         (SupervisedSVC(), "needs kernel='linear'"),
         (SupervisedSVC(kernel="linear", solver="dual"), "need solver='primal' or 'auto'"),
         (TransductiveSVC(kernel="linear", algorithm="cccp"), "need algorithm='switch' or 'anneal'"),

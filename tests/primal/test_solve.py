@@ -1,4 +1,6 @@
-"""The solvers of the primal problem against a general-purpose solver, the dual solver, LIBSVM and LIBLINEAR."""
+"""The solvers of the primal problem against a general-purpose solver, the dual solver, LIBSVM
+and LIBLINEAR.
+"""
 
 import signal
 
@@ -13,20 +15,12 @@ from sklearn.svm import SVC, LinearSVC
 from semisvm import dual
 from semisvm.dual import Status
 from semisvm.kernels import kernel_rows, make_formula
-from semisvm.primal import (
-    ClassPrices,
-    GivenPrices,
-    MemoryRows,
-    PrimalProblem,
-    Watcher,
-    newton,
-    passes,
-    solve_primal,
-)
+from semisvm.primal import Watcher, newton, passes, solve_primal
 from semisvm.primal.descent import best_bias, best_bias_of_squares, solve_descent
 from semisvm.primal.newton import solve_newton
 from semisvm.primal.passes import StreamPasses
-from semisvm.primal.rows import gram
+from semisvm.primal.problem import ClassPrices, GivenPrices, PrimalProblem
+from semisvm.primal.rows import MemoryRows, gram
 
 LOSSES = ["hinge", "squared_hinge"]
 
@@ -42,7 +36,8 @@ def priced(n=80, d=4, seed=0):
     """Rows with prices of every kind: one sign, both (a soft label), none."""
     X, sign = two_classes(n, d, seed)
     rng = np.random.default_rng(seed + 1)
-    p, q = np.where(sign > 0, rng.uniform(0.1, 3, n), 0.0), np.where(sign < 0, rng.uniform(0.1, 3, n), 0.0)
+    p = np.where(sign > 0, rng.uniform(0.1, 3, n), 0.0)
+    q = np.where(sign < 0, rng.uniform(0.1, 3, n), 0.0)
     p[:10], q[:10] = rng.uniform(0.1, 1, 10), rng.uniform(0.1, 1, 10)
     p[10:20] = q[10:20] = 0.0
     return X, GivenPrices(p, q)
@@ -52,7 +47,10 @@ def objective(X, prices, w, bias, loss):
     """The objective, written out."""
     power = 2 if loss == "squared_hinge" else 1
     f = X @ w + bias
-    losses = prices.positive * np.maximum(0, 1 - f) ** power + prices.negative * np.maximum(0, 1 + f) ** power
+    losses = (
+        prices.positive * np.maximum(0, 1 - f) ** power
+        + prices.negative * np.maximum(0, 1 + f) ** power
+    )
     return 0.5 * w @ w + losses.sum()
 
 
@@ -62,7 +60,9 @@ def oracle(X, prices, loss):
     row = np.concatenate([np.flatnonzero(prices.positive), np.flatnonzero(prices.negative)])
     n_positive = np.count_nonzero(prices.positive)
     side = np.where(np.arange(len(row)) < n_positive, 1.0, -1.0)
-    price = np.concatenate([prices.positive[prices.positive > 0], prices.negative[prices.negative > 0]])
+    price = np.concatenate(
+        [prices.positive[prices.positive > 0], prices.negative[prices.negative > 0]]
+    )
     m = len(row)
     quadratic = 2 * price if loss == "squared_hinge" else np.zeros(m)
     linear = np.zeros(m) if loss == "squared_hinge" else price
@@ -107,7 +107,9 @@ def test_the_optimum_is_that_of_a_general_purpose_solver(loss, form, seed):
 def solvers():
     return {
         "newton": lambda problem, tol: solve_newton(problem, None, Watcher(tol, None, None, None)),
-        "descent": lambda problem, tol: solve_descent(problem, None, Watcher(tol, None, None, None)),
+        "descent": lambda problem, tol: solve_descent(
+            problem, None, Watcher(tol, None, None, None)
+        ),
     }
 
 
@@ -127,7 +129,9 @@ def test_both_solvers_of_sparse_rows_are_certified(loss, solver, tol):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_best_bias_of_the_squared_hinge(seed):
     rng = np.random.default_rng(seed)
-    scores, p, q = 3 * rng.standard_normal(50), rng.uniform(0, 2, 50), rng.uniform(0, 2, 50)
+    scores = 3 * rng.standard_normal(50)
+    p = rng.uniform(0, 2, 50)
+    q = rng.uniform(0, 2, 50)
     p[rng.random(50) < 0.5], q[rng.random(50) < 0.5] = 0, 0
 
     def losses(bias):
@@ -140,24 +144,36 @@ def test_the_best_bias_of_the_squared_hinge(seed):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_columns_on_any_scales_are_certified(loss):
-    """Columns from 1e-4 to 1e4: the gap is a proof, and the machine separates as well as that of scaled columns."""
+    """Columns from 1e-4 to 1e4: the gap is a proof, and the machine separates as well as that of
+    scaled columns.
+    """
     X, sign = two_classes(3_000, 9, noise=0.3)
-    problem = PrimalProblem(MemoryRows(X * np.logspace(-4, 4, 9)), GivenPrices.of_signs(sign, np.ones(3_000)), loss)
+    problem = PrimalProblem(
+        MemoryRows(X * np.logspace(-4, 4, 9)), GivenPrices.of_signs(sign, np.ones(3_000)), loss
+    )
     found = solve_primal(problem, tol=1e-6)
     assert found.status is Status.CONVERGED
     assert found.gap <= 1e-6
-    assert_allclose(objective(problem.rows.X, problem.prices, found.w, found.bias, loss), found.objective, rtol=1e-9)
+    assert_allclose(
+        objective(problem.rows.X, problem.prices, found.w, found.bias, loss),
+        found.objective,
+        rtol=1e-9,
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("n", [400, 3_000])
 def test_a_million_features(loss, n):
     """Nothing of d^2 numbers is made; the machine is that of the columns that have any number."""
-    X = sparse.random_array((n, 1_000_000), density=2e-5, format="csr", random_state=np.random.default_rng(0))
+    X = sparse.random_array(
+        (n, 1_000_000), density=2e-5, format="csr", random_state=np.random.default_rng(0)
+    )
     sign = np.where(X @ np.random.default_rng(1).standard_normal(1_000_000) > 0, 1.0, -1.0)
     own = X[:, np.unique(X.indices)]
     prices = GivenPrices.of_signs(sign, np.ones(n))
-    found, expected = (solve_primal(PrimalProblem(MemoryRows(rows), prices, loss), tol=1e-4) for rows in (X, own))
+    found, expected = (
+        solve_primal(PrimalProblem(MemoryRows(rows), prices, loss), tol=1e-4) for rows in (X, own)
+    )
     assert found.status is Status.CONVERGED
     assert found.gap <= 1e-4
     assert found.objective == pytest.approx(expected.objective, rel=2e-4)
@@ -167,13 +183,17 @@ def test_a_million_features(loss, n):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sums_over_sparse_rows_are_those_over_dense_ones(dtype):
-    """Numbers may be float32, sums are in float64; rows without a number and columns without one count too."""
+    """Numbers may be float32, sums are in float64; rows without a number and columns without one
+    count too.
+    """
     rng = np.random.default_rng(0)
     X = sparse.random_array((500, 30), density=0.03, format="csr", random_state=rng).astype(dtype)
     assert (np.diff(X.indptr) == 0).any()
-    rows, wide = MemoryRows(X), X.toarray().astype(np.float64)
+    rows = MemoryRows(X)
+    wide = X.toarray().astype(np.float64)
     assert_allclose(MemoryRows(X.toarray()).square_norms, rows.square_norms, atol=1e-12)
-    w, net = rng.standard_normal(30), rng.standard_normal(500)
+    w = rng.standard_normal(30)
+    net = rng.standard_normal(500)
     assert_allclose(rows.scores(w), wide @ w, atol=1e-12)
     assert_allclose(rows.times(net), wide.T @ net, atol=1e-12)
     assert_allclose(rows.square_norms, (wide**2).sum(axis=1), atol=1e-12)
@@ -182,16 +202,23 @@ def test_sums_over_sparse_rows_are_those_over_dense_ones(dtype):
         problems = [PrimalProblem(own, GivenPrices(p, q), loss) for own in (rows, MemoryRows(wide))]
         sparse_sums, dense_sums = (passes.MemoryPasses(problem) for problem in problems)
         dense_sums.kind = passes.DIAGONAL
-        mu, direction = 0.0 if loss == "squared_hinge" else 0.5, rng.standard_normal(31)
-        found, expected = sparse_sums.at(w, 0.2, mu), dense_sums.at(w, 0.2, mu)
+        mu = 0.0 if loss == "squared_hinge" else 0.5
+        direction = rng.standard_normal(31)
+        found = sparse_sums.at(w, 0.2, mu)
+        expected = dense_sums.at(w, 0.2, mu)
         assert_allclose(found.packed, expected.packed, atol=1e-10)
         assert_allclose(found.diagonal, expected.diagonal, atol=1e-10)
-        times = [one.hessian_products(at)(direction) for one, at in ((sparse_sums, found), (dense_sums, expected))]
+        times = [
+            one.hessian_products(at)(direction)
+            for one, at in ((sparse_sums, found), (dense_sums, expected))
+        ]
         assert_allclose(*times, atol=1e-10)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("kind", ["hessian", "gram", "hessian of curved rows", "conjugate gradients"])
+@pytest.mark.parametrize(
+    "kind", ["hessian", "gram", "hessian of curved rows", "conjugate gradients"]
+)
 def test_the_ways_to_solve_the_newton_system_agree(loss, kind, monkeypatch):
     X, prices = priced(400, 15)
     if kind != "hessian":
@@ -215,7 +242,9 @@ def test_wide_dense_rows_are_solved_by_descent_and_where_it_is_slow_by_exact_new
     monkeypatch.setattr(passes, "WIDEST_HESSIAN", 0)
     monkeypatch.setattr("semisvm.primal.FEW_WIDE_ROWS", 0)
     X, prices = priced(300, 60)
-    X = np.asfortranarray(X @ np.linalg.qr(X[:60])[0] * np.logspace(0, -1, 60), dtype=dtype)  # not in the order of rows
+    X = np.asfortranarray(
+        X @ np.linalg.qr(X[:60])[0] * np.logspace(0, -1, 60), dtype=dtype
+    )  # not in the order of rows
     prices = GivenPrices(price * prices.positive, price * prices.negative)
     best = oracle(X.astype(np.float64), prices, loss)[2]
     found = solve_primal(PrimalProblem(MemoryRows(X), prices, loss))
@@ -229,7 +258,9 @@ def test_wide_dense_rows_are_solved_by_descent_and_where_it_is_slow_by_exact_new
 
 @pytest.mark.parametrize("spread", [0.0, 2.0], ids=["equal columns", "columns of all sizes"])
 def test_a_zone_that_takes_many_steps_is_no_stall(spread):
-    """Zones were given up after 12 steps, and a solve whose zone had been widened counted as stalled."""
+    """Zones were given up after 12 steps, and a solve whose zone had been widened counted as
+    stalled.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4_000, 300))
     f = X @ rng.standard_normal(300)
@@ -245,7 +276,9 @@ def test_a_zone_that_takes_many_steps_is_no_stall(spread):
 def test_sparse_rows_with_columns_of_all_sizes_are_solved_by_exact_newton_steps(price):
     """Descent alone has a gap of 0.6 or more after 3,000 epochs."""
     rng = np.random.default_rng(0)
-    X = sparse.random_array((1_500, 300), density=0.03, random_state=rng, data_sampler=rng.standard_normal)
+    X = sparse.random_array(
+        (1_500, 300), density=0.03, random_state=rng, data_sampler=rng.standard_normal
+    )
     X = sparse.csr_array(X * 10.0 ** rng.uniform(-2, 2, 300))
     f = X @ (rng.standard_normal(300) / np.sqrt((X * X).mean(axis=0)))
     sign = np.where(f + 0.5 * f.std() * rng.standard_normal(1_500) > 0, 1.0, -1.0)
@@ -254,7 +287,9 @@ def test_sparse_rows_with_columns_of_all_sizes_are_solved_by_exact_newton_steps(
     assert found.status is Status.CONVERGED
     assert found.gap <= 1e-3
     dense = X.toarray()
-    assert_allclose(objective(dense, prices, found.w, found.bias, "hinge"), found.objective, rtol=1e-9)
+    assert_allclose(
+        objective(dense, prices, found.w, found.bias, "hinge"), found.objective, rtol=1e-9
+    )
     best = oracle(dense, prices, "hinge")[2]
     assert found.bound <= best * (1 + 1e-6)
     assert best * (1 - 1e-6) <= found.objective <= best / (1 - 1e-3) * (1 + 1e-6)
@@ -262,10 +297,16 @@ def test_sparse_rows_with_columns_of_all_sizes_are_solved_by_exact_newton_steps(
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_more_than_2000_dense_features_with_many_rows_on_the_margin(loss):
-    """With inexact Newton steps the hinge took more than 160 of them, and the squared hinge ended without a bound."""
+    """With inexact Newton steps the hinge took more than 160 of them, and the squared hinge
+    ended without a bound.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1_600, 2_010))
-    sign = np.where(X @ rng.standard_normal(2_010) / np.sqrt(2_010) + 0.5 * rng.standard_normal(1_600) > 0, 1.0, -1.0)
+    sign = np.where(
+        X @ rng.standard_normal(2_010) / np.sqrt(2_010) + 0.5 * rng.standard_normal(1_600) > 0,
+        1.0,
+        -1.0,
+    )
     prices = GivenPrices.of_signs(sign, np.ones(1_600))
     found = solve_primal(PrimalProblem(MemoryRows(X), prices, loss), max_iter=60)
     assert found.status is Status.CONVERGED
@@ -284,8 +325,11 @@ def test_more_than_2000_dense_features_with_many_rows_on_the_margin(loss):
 @pytest.mark.parametrize("share", [0.02, 0.5])
 def test_products_of_rows_are_kept_and_the_same_whatever_was_asked_before(form, share, monkeypatch):
     monkeypatch.setattr("semisvm.primal.rows.ALWAYS_KEPT", 350)
-    X = sparse.random_array((700, 90), density=share, random_state=np.random.default_rng(0)).toarray()
-    rows, rng = MemoryRows(form(X)), np.random.default_rng(1)
+    X = sparse.random_array(
+        (700, 90), density=share, random_state=np.random.default_rng(0)
+    ).toarray()
+    rows = MemoryRows(form(X))
+    rng = np.random.default_rng(1)
     for m in (100, 300, 310, 650, 2, 0, 690):
         own = rng.permutation(700)[:m]
         assert_allclose(gram(rows, own), X[own] @ X[own].T, atol=1e-12)
@@ -310,7 +354,9 @@ def test_sums_alone_give_the_same_optimum(loss, width, monkeypatch):
     monkeypatch.setattr(passes, "WIDEST_HESSIAN", width)
     monkeypatch.setattr(newton, "passes_of", StreamPasses)
     X, prices = priced(400, 6)
-    found = solve_newton(PrimalProblem(MemoryRows(X), prices, loss), None, Watcher(1e-5, None, None, None))
+    found = solve_newton(
+        PrimalProblem(MemoryRows(X), prices, loss), None, Watcher(1e-5, None, None, None)
+    )
     assert found.gap <= 1e-5
     assert_allclose(found.objective, oracle(X, prices, loss)[2], rtol=1e-5)
 
@@ -322,7 +368,9 @@ def test_primal_and_dual_are_one_machine(seed):
     prices = GivenPrices(np.where(prices.negative > 0, 0, prices.positive), prices.negative)
     sign = np.sign(prices.positive - prices.negative)
     kernel = kernel_rows(X, make_formula("linear", X), dtype=np.float64)
-    by_dual = dual.solve(dual.DualProblem(kernel, -sign, -prices.negative, prices.positive), tol=1e-7)
+    by_dual = dual.solve(
+        dual.DualProblem(kernel, -sign, -prices.negative, prices.positive), tol=1e-7
+    )
     found = solve_primal(PrimalProblem(MemoryRows(X), prices), tol=1e-7)
     assert_allclose(found.objective, -by_dual.objective, rtol=1e-5)
     assert (np.sign(found.decision_values) == np.sign(by_dual.decision_values)).mean() >= 0.999
@@ -332,18 +380,24 @@ def test_primal_and_dual_are_one_machine(seed):
 def test_it_is_the_machine_of_libsvm():
     X, sign = two_classes(2000, 10)
     model = SVC(kernel="linear", C=0.5, tol=1e-6).fit(X, sign)
-    found = solve_primal(PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.full(2000, 0.5))), tol=1e-9)
+    found = solve_primal(
+        PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.full(2000, 0.5))), tol=1e-9
+    )
     assert_allclose(found.w, model.coef_[0], atol=1e-4)
     assert_allclose(found.bias, model.intercept_[0], atol=1e-4)
 
 
 def test_with_the_bias_as_a_column_it_is_the_machine_of_liblinear():
-    """LIBLINEAR regularizes its bias: so does a machine whose rows have one more column, when its own bias is 0."""
+    """LIBLINEAR regularizes its bias: so does a machine whose rows have one more column, when
+    its own bias is 0.
+    """
     X, sign = two_classes(500, 6)
     balanced = np.vstack([np.hstack([X, np.ones((500, 1))]), -np.hstack([X, np.ones((500, 1))])])
     signs = np.concatenate([sign, -sign])  # mirrored rows leave the free bias at 0
     for loss in LOSSES:
-        model = LinearSVC(loss=loss, C=0.3, dual=True, tol=1e-8, max_iter=200_000, random_state=0).fit(X, sign)
+        model = LinearSVC(
+            loss=loss, C=0.3, dual=True, tol=1e-8, max_iter=200_000, random_state=0
+        ).fit(X, sign)
         prices = GivenPrices.of_signs(signs, np.full(1000, 0.15))
         found = solve_primal(PrimalProblem(MemoryRows(balanced), prices, loss), tol=1e-9)
         assert_allclose(found.w, np.append(model.coef_[0], model.intercept_), atol=2e-4)
@@ -375,9 +429,13 @@ def test_rows_without_a_price_do_not_count():
     sign[1500:] = 0
     for form in (np.asarray, sparse.csr_array):
         alone = solve_primal(
-            PrimalProblem(MemoryRows(form(X[:1500])), GivenPrices.of_signs(sign[:1500], np.ones(1500)))
+            PrimalProblem(
+                MemoryRows(form(X[:1500])), GivenPrices.of_signs(sign[:1500], np.ones(1500))
+            )
         )
-        among = solve_primal(PrimalProblem(MemoryRows(form(X)), GivenPrices.of_signs(sign, np.ones(3000))))
+        among = solve_primal(
+            PrimalProblem(MemoryRows(form(X)), GivenPrices.of_signs(sign, np.ones(3000)))
+        )
         assert_array_equal(alone.w, among.w)
         assert_allclose(among.decision_values, X @ among.w + among.bias)
         if among.beta is not None:
@@ -386,7 +444,9 @@ def test_rows_without_a_price_do_not_count():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_rows_of_one_sign_need_a_constant_only(sign):
-    found = solve_primal(PrimalProblem(MemoryRows(np.eye(3)), GivenPrices.of_signs(np.full(3, sign), np.ones(3))))
+    found = solve_primal(
+        PrimalProblem(MemoryRows(np.eye(3)), GivenPrices.of_signs(np.full(3, sign), np.ones(3)))
+    )
     assert (found.objective, found.gap, found.bias) == (0, 0, sign)
 
 
@@ -428,7 +488,9 @@ def test_prices_of_classes_are_those_of_their_rows():
     weight = np.random.default_rng(1).uniform(0.5, 2, 300)
     price = np.array([1.0, 2.0, 0.5])
     for negative in (None, 2):
-        sign = np.where(codes == 1, 1, np.where((codes >= 0) if negative is None else (codes == 2), -1, 0))
+        sign = np.where(
+            codes == 1, 1, np.where((codes >= 0) if negative is None else (codes == 2), -1, 0)
+        )
         given = GivenPrices.of_signs(sign, weight * price[np.maximum(codes, 0)])
         by_class = ClassPrices(1, negative, price)
         one = solve_primal(PrimalProblem(MemoryRows(X), given), tol=1e-6)
@@ -447,9 +509,13 @@ def test_limits_end_a_solve_with_a_true_gap(form):
         found = solve_primal(problem, tol=1e-9, **limit)
         assert found.status == status
         assert 1e-9 < found.gap <= 1
-        assert_allclose(found.objective, objective(X, problem.prices, found.w, found.bias, "hinge"), rtol=1e-9)
+        assert_allclose(
+            found.objective, objective(X, problem.prices, found.w, found.bias, "hinge"), rtol=1e-9
+        )
     seen = []
-    found = solve_primal(problem, tol=1e-9, callback=lambda n_iter, gap: seen.append((n_iter, gap)) or len(seen) == 3)
+    found = solve_primal(
+        problem, tol=1e-9, callback=lambda n_iter, gap: seen.append((n_iter, gap)) or len(seen) == 3
+    )
     assert found.status == "stopped_by_callback"
     assert len(seen) == 3
 
@@ -480,9 +546,13 @@ def test_wrong_arguments_are_refused():
 def test_the_best_bias_is_the_best_of_all_places():
     rng = np.random.default_rng(0)
     for _ in range(20):
-        scores, sign, box = rng.standard_normal(15), rng.choice([-1, 0, 1], 15), rng.uniform(0.1, 2, 15)
+        scores = rng.standard_normal(15)
+        sign = rng.choice([-1, 0, 1], 15)
+        box = rng.uniform(0.1, 2, 15)
         prices = GivenPrices.of_signs(sign, box)
-        places = np.concatenate([[best_bias(scores, prices.positive, prices.negative)], 1 - scores, -1 - scores])
+        places = np.concatenate(
+            [[best_bias(scores, prices.positive, prices.negative)], 1 - scores, -1 - scores]
+        )
         slack = np.maximum(0, 1 - sign * (scores + places[:, None]))
         losses = slack @ (box * (sign != 0))
         assert_allclose(losses[0], losses.min())

@@ -1,12 +1,13 @@
-"""The one quadratic problem behind every method of this library, and the entry to its solvers, whatever the device.
+"""The one quadratic problem behind every method of this library, and the entry to its solvers,
+whatever the device.
 
-`DualProblem` states it, `solve` and `solve_many` solve it on the CPU or on a device, `DualSolution` is what they
-return.
+`DualProblem` states it, `solve` and `solve_many` solve it on the CPU or on a device, `DualSolution`
+is what they return.
 
-A start is the solution of an earlier problem, carried into the bounds of the next one. It is worth what it keeps: each
-coefficient that changes costs one kernel row to bring the gradient up to date. So every coefficient outside its new box
-is clipped, and the rest of the sum is taken by as few variables as possible, first by those for which the move is most
-downhill.
+A start is the solution of an earlier problem, carried into the bounds of the next one. It is worth
+what it keeps: each coefficient that changes costs one kernel row to bring the gradient up to date.
+So every coefficient outside its new box is clipped, and the rest of the sum is taken by as few
+variables as possible, first by those for which the move is most downhill.
 """
 
 import time
@@ -17,13 +18,13 @@ from typing import Any, cast
 import numpy as np
 
 from semisvm.device import resolve
-from semisvm.dual.problem import DualProblem, DualSolution, SolveStore, Status
-from semisvm.kernels import CachedRows, KernelRows
+from semisvm.dual.problem import DualProblem, DualSolution, Status
+from semisvm.kernels import KernelRows
+from semisvm.kernels.rows import CachedRows
 
-__all__ = ["DualProblem", "DualSolution", "SolveStore", "Status", "repair", "solve", "solve_many"]
+__all__ = ["DualProblem", "DualSolution", "Status", "solve", "solve_many"]
 
 USUALLY_ENOUGH = 32  # variables considered before all of them are sorted
-WORTH_KEEPING = (Status.CONVERGED, Status.STALLED)  # the same solve would end there again
 
 
 def solve(
@@ -35,7 +36,6 @@ def solve(
     time_limit: float | None = None,
     device: str = "auto",
     callback: Callable[[int, float], bool] | None = None,
-    store: SolveStore | None = None,
 ) -> DualSolution:
     """Minimize a dual problem until its gap is below `tol`.
 
@@ -46,8 +46,9 @@ def solve(
     problem : DualProblem
         The problem.
     start : DualSolution or array-like of shape (n_variables,), default=None
-        Coefficients to start from: the solution of an earlier problem on the same kernel rows, or an array; zeros by
-        default. They are carried into the bounds. If the gap is then below `tol`, no step is taken.
+        Coefficients to start from: the solution of an earlier problem on the same kernel rows, or
+        an array; zeros by default. They are carried into the bounds. If the gap is then below
+        `tol`, no step is taken.
     tol : float, default=1e-3
         The gap to reach.
     max_iter : int, default=None
@@ -57,9 +58,8 @@ def solve(
     device : str, default="auto"
         Where to solve: "cpu", "cuda", "cuda:1", ...; "auto" is where the kernel rows are.
     callback : callable, default=None
-        Called as callback(n_iter, gap) several times per second; if it returns true, the solve ends.
-    store : SolveStore, default=None
-        Asked for the solution before solving; given the solution afterward if it converged or stalled.
+        Called as callback(n_iter, gap) several times per second; if it returns true, the solve
+        ends.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def solve(
     >>> from semisvm.kernels import kernel_rows, make_formula
     >>> X, sign = np.array([[-1.0], [1.0], [2.0]]), np.array([-1.0, 1.0, 1.0])
     >>> rows = kernel_rows(X, make_formula("linear", X), dtype=np.float64)
-    >>> problem = DualProblem(rows, linear=-sign, lower=np.minimum(sign, 0), upper=np.maximum(sign, 0))
+    >>> problem = DualProblem(rows, -sign, np.minimum(sign, 0), np.maximum(sign, 0))
     >>> solution = solve(problem)
     >>> solution.beta
     array([-0.5,  0.5,  0. ])
@@ -87,20 +87,17 @@ def solve(
     0
     """
     _check_tol(tol)
-    if store is not None:
-        settings = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit, "device": device}
-        if (known := store.recall(problem, settings)) is not None:
-            return known
-    limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit, "callback": callback}
+    limits: dict[str, Any] = {
+        "tol": tol,
+        "max_iter": max_iter,
+        "time_limit": time_limit,
+        "callback": callback,
+    }
     if (place := _place_of(problem.kernel, device)) == "cpu":
         from semisvm.dual.host import solve_on_host
 
-        found = solve_on_host(problem, start, cast(CachedRows, problem.kernel), **limits)
-    else:
-        found = _solve_on_device([problem], [start], place, **limits)[0]
-    if store is not None and found.status in WORTH_KEEPING:
-        store.keep(problem, found)
-    return found
+        return solve_on_host(problem, start, cast(CachedRows, problem.kernel), **limits)
+    return _solve_on_device([problem], [start], place, **limits)[0]
 
 
 def solve_many(
@@ -112,12 +109,12 @@ def solve_many(
     time_limit: float | None = None,
     device: str = "auto",
     callback: Callable[[int, float], bool] | None = None,
-    store: SolveStore | None = None,
 ) -> list[DualSolution]:
-    """Solve several problems: on a device those on the same kernel rows as one batch, otherwise one after the other.
+    """Solve several problems: on a device those on the same kernel rows as one batch, otherwise one
+    after the other.
 
-    Once one problem was interrupted or stopped, the starts of those after it are carried into their bounds and returned
-    with the same status.
+    Once one problem was interrupted or stopped, the starts of those after it are carried into their
+    bounds and returned with the same status.
 
     Parameters
     ----------
@@ -135,8 +132,6 @@ def solve_many(
         Where to solve, as for `solve`.
     callback : callable, default=None
         As for `solve`; for a batch n_iter is the sum over its problems, gap the largest.
-    store : SolveStore, default=None
-        As for `solve`; with a store the problems are solved one after the other.
 
     Returns
     -------
@@ -156,7 +151,8 @@ def solve_many(
     >>> from semisvm.kernels import kernel_rows, make_formula
     >>> X, sign = np.array([[-1.0], [1.0], [2.0]]), np.array([-1.0, 1.0, 1.0])
     >>> rows = kernel_rows(X, make_formula("linear", X), dtype=np.float64)
-    >>> problems = [DualProblem(rows, -sign, C * np.minimum(sign, 0), C * np.maximum(sign, 0)) for C in (0.1, 1, 10)]
+    >>> box = np.minimum(sign, 0), np.maximum(sign, 0)
+    >>> problems = [DualProblem(rows, -sign, C * box[0], C * box[1]) for C in (0.1, 1, 10)]
     >>> [round(solution.objective, 3) for solution in solve_many(problems)]
     [-0.18, -0.5, -0.5]
     """
@@ -168,19 +164,30 @@ def solve_many(
         return []
     first = problems[0]
     place = _place_of(first.kernel, device)
-    can_share_batch = (one.kernel is first.kernel and _are_equal(one.row, first.row) for one in problems)
-    if place != "cpu" and store is None and all(can_share_batch):
-        limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit, "callback": callback}
+    can_share_batch = (
+        one.kernel is first.kernel and _are_equal(one.row, first.row) for one in problems
+    )
+    if place != "cpu" and all(can_share_batch):
+        limits: dict[str, Any] = {
+            "tol": tol,
+            "max_iter": max_iter,
+            "time_limit": time_limit,
+            "callback": callback,
+        }
         return _solve_on_device(problems, starts, place, **limits)
     deadline = None if time_limit is None else time.perf_counter() + time_limit
-    shared: dict[str, Any] = {"tol": tol, "device": device, "callback": callback, "store": store}
+    shared: dict[str, Any] = {"tol": tol, "device": device, "callback": callback}
     found: list[DualSolution] = []
     ended = None
     for problem, start in zip(problems, starts, strict=True):
         left = None if deadline is None else deadline - time.perf_counter()
         if ended is None:
             found.append(solve(problem, start, max_iter=max_iter, time_limit=left, **shared))
-            ended = found[-1].status if found[-1].status in (Status.INTERRUPTED, Status.STOPPED) else None
+            ended = (
+                found[-1].status
+                if found[-1].status in (Status.INTERRUPTED, Status.STOPPED)
+                else None
+            )
         else:
             found.append(replace(solve(problem, start, max_iter=0, **shared), status=ended))
     return found
@@ -196,7 +203,10 @@ def _place_of(kernel: KernelRows, device: str) -> str:
     if kernel.home == "cpu":
         return "cpu" if device == "auto" else resolve(device)
     if device == "cpu":
-        raise ValueError(f"The kernel rows are on device {kernel.home}: make them with device='cpu' to solve there.")
+        raise ValueError(
+            f"The kernel rows are on device {kernel.home}: make them with device='cpu' to solve"
+            " there."
+        )
     return kernel.home
 
 
@@ -217,20 +227,29 @@ def _are_equal(rows: np.ndarray | None, others: np.ndarray | None) -> bool:
 def feasible_start(
     problem: DualProblem, start: DualSolution | np.ndarray | None, kernel: KernelRows
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return beta inside the bounds, the scores K beta of the start before that, and the change per data row.
+    """Return beta inside the bounds, the scores K beta of the start before that, and the change per
+    data row.
 
     The scores of beta are therefore scores + K @ change; each solver computes that product itself.
     """
     if start is None:
         before = np.zeros(problem.n_variables)
     else:
-        before = start.beta if isinstance(start, DualSolution) else np.asarray(start, dtype=np.float64)
+        before = (
+            start.beta if isinstance(start, DualSolution) else np.asarray(start, dtype=np.float64)
+        )
     if before.shape != (problem.n_variables,):
-        raise ValueError(f"start has shape {before.shape}, but the problem has {problem.n_variables} variables.")
+        raise ValueError(
+            f"start has shape {before.shape}, but the problem has {problem.n_variables} variables."
+        )
     if not np.isfinite(before).all():
         raise ValueError("start must be finite.")
     n_rows = problem.kernel.n_rows
-    if isinstance(start, DualSolution) and len(start.scores) == n_rows and _are_equal(start.row, problem.row):
+    if (
+        isinstance(start, DualSolution)
+        and len(start.scores) == n_rows
+        and _are_equal(start.row, problem.row)
+    ):
         scores = start.scores
     else:
         scores = np.zeros(n_rows) if start is None else kernel.times(problem.sum_by_row(before))
@@ -251,7 +270,8 @@ def repair(beta: Any, lower: Any, upper: Any, total: float, gradient: Any) -> np
     total : float
         The sum that the coefficients must have.
     gradient : ndarray of shape (n_variables,)
-        Gradient of the objective: variables for which the move is most downhill take up the sum first.
+        Gradient of the objective: variables for which the move is most downhill take up the sum
+        first.
 
     Returns
     -------
@@ -262,7 +282,8 @@ def repair(beta: Any, lower: Any, upper: Any, total: float, gradient: Any) -> np
     --------
     >>> import numpy as np
     >>> from semisvm.dual import repair
-    >>> repair(np.array([5.0, 0.0, 0.0]), np.zeros(3), np.full(3, 2.0), 3.0, np.array([0.0, 1.0, -1.0]))
+    >>> gradient = np.array([0.0, 1.0, -1.0])
+    >>> repair(np.array([5.0, 0.0, 0.0]), np.zeros(3), np.full(3, 2.0), 3.0, gradient)
     array([2., 0., 1.])
     """
     beta = np.clip(beta, lower, upper)
@@ -273,8 +294,10 @@ def repair(beta: Any, lower: Any, upper: Any, total: float, gradient: Any) -> np
     room = upper - beta if direction > 0 else beta - lower
     chosen = _fewest_variables(direction * gradient, room, abs(lacking))
     if len(chosen):
-        # All but the last go to their bound: assigned, not added up, so that rounding can't leave them beside it.
-        full, last = chosen[:-1], chosen[-1]
+        # All but the last go to their bound: assigned, not added up, so that rounding can't leave
+        # them beside it.
+        full = chosen[:-1]
+        last = chosen[-1]
         beta[full] = (upper if direction > 0 else lower)[full]
         beta[last] = np.clip(beta[last] + (total - beta.sum()), lower[last], upper[last])
     return beta

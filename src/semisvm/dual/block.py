@@ -1,20 +1,22 @@
-"""The solver for devices: outer steps that each solve a block of variables, for one problem or a batch.
+"""The solver for devices: outer steps that each solve a block of variables, for one problem or a
+batch.
 
     repeat on the device
-        choose    the variables that violate optimality most, a quarter of the block from either side; together with
-                  those that the previous step chose they form the block
+        choose    the variables that violate optimality most, a quarter of the block from either
+                  side; together with those that the previous step chose they form the block
         gather    the kernel values between them
-        solve     pairwise steps within the block, by one program, until its gap is well below that of the problem
+        solve     pairwise steps within the block, by one program, until its gap is well below that
+                  of the problem
         add       scores += K[:, block] times what changed: one pass over the block's kernel rows
 
-Half of the block stays for a second step: without it Adult takes four times as many outer steps. Every few steps the
-host reads what the device wrote some steps ago, so that the device never waits: whether all problems are solved, the
-limits, the callback. When all are solved, the scores are computed again from the coefficients and the gap is checked on
-them.
+Half of the block stays for a second step: without it Adult takes four times as many outer steps.
+Every few steps the host reads what the device wrote some steps ago, so that the device never waits:
+whether all problems are solved, the limits, the callback. When all are solved, the scores are
+computed again from the coefficients and the gap is checked on them.
 
-Problems of one batch have the same kernel rows and the same map from variables to rows. Each has one row in every array
-(`block_kernel` lists them), and one program in every launch. Kernel rows are float32 or float64, everything else is
-float64.
+Problems of one batch have the same kernel rows and the same map from variables to rows. Each has
+one row in every array (`block_kernel` lists them), and one program in every launch. Kernel rows are
+float32 or float64, everything else is float64.
 """
 
 import math
@@ -43,7 +45,9 @@ STEPS_PER_BLOCK = 4096  # most steps in one block
 STEPS_PER_LOOK = 4  # outer steps between two looks of the host,
 LOOKS_BEHIND = 1  # and how many of them the device may be ahead
 STALLED = 3  # a state that the host sets, in addition to those of `block_kernel`
-BLOCK_STALLED_DECREASE = 1e-14  # of the objective, relative: less is no progress, over as many steps as variables
+BLOCK_STALLED_DECREASE = (
+    1e-14  # of the objective, relative: less is no progress, over as many steps as variables
+)
 OUTER_STEPS_TO_STALL = 400  # or over so many outer steps
 MOST_CERTIFICATES = 5  # how often the gap may turn out larger on scores that were computed again
 
@@ -68,13 +72,16 @@ def solve_block(
         return _solutions(blocks, reason, time.perf_counter() - began)
     except torch.OutOfMemoryError as error:
         raise MemoryError(
-            f"Solving {len(problems)} problem(s) of {problems[0].n_variables} variables does not fit the memory of "
-            f"device {kernel.device}: set cache_size (megabytes for kernel rows) lower, or use device='cpu'."
+            f"Solving {len(problems)} problem(s) of {problems[0].n_variables} variables does not"
+            f" fit the memory of device {kernel.device}: set cache_size (megabytes for kernel rows)"
+            " lower, or use device='cpu'."
         ) from error
 
 
 def _solve_and_certify(blocks: "Blocks", tol: float, deadline: float, callback) -> Status | None:
-    """Step until every problem has ended; return the reason if the host ended them, None if the device did."""
+    """Step until every problem has ended; return the reason if the host ended them, None if the
+    device did.
+    """
     try:
         for _ in range(MOST_CERTIFICATES):
             reason = _step_until_solved(blocks, deadline, callback)
@@ -109,7 +116,9 @@ def _step_until_solved(blocks: "Blocks", deadline: float, callback) -> Status | 
 
 def _refuse_undefined(objective: np.ndarray) -> None:
     if not np.isfinite(objective).all():
-        raise UndefinedError("The kernel has values that are not finite: scale the data, or correct the kernel.")
+        raise UndefinedError(
+            "The kernel has values that are not finite: scale the data, or correct the kernel."
+        )
 
 
 class _BatchProgress:
@@ -117,14 +126,17 @@ class _BatchProgress:
 
     def __init__(self, blocks: "Blocks"):
         self.n_last = np.full(blocks.n_problems, -1.0)
-        self.n_seen, self.objective = np.zeros(blocks.n_problems), np.full(blocks.n_problems, math.inf)
+        self.n_seen = np.zeros(blocks.n_problems)
+        self.objective = np.full(blocks.n_problems, math.inf)
         self.outer_seen = np.full(blocks.n_problems, blocks.n_outer)
 
     def check(self, blocks: "Blocks", n_iter, objective, state) -> None:
         has_stopped = n_iter == self.n_last
         self.n_last = n_iter
         window = max(10_000, blocks.n_variables)
-        due = (n_iter - self.n_seen >= window) | (blocks.n_outer - self.outer_seen >= OUTER_STEPS_TO_STALL)
+        due = (n_iter - self.n_seen >= window) | (
+            blocks.n_outer - self.outer_seen >= OUTER_STEPS_TO_STALL
+        )
         least = BLOCK_STALLED_DECREASE * np.maximum(np.abs(objective), 1e-300)
         is_stalled = due & ~(self.objective - objective > least)
         self.n_seen = np.where(due, n_iter, self.n_seen)
@@ -135,10 +147,17 @@ class _BatchProgress:
 
 
 def _solutions(blocks: "Blocks", reason: Status | None, seconds: float) -> list[DualSolution]:
-    ends = {0: reason or Status.STALLED, 1: Status.CONVERGED, 2: Status.MAX_ITER, STALLED: Status.STALLED}
+    ends = {
+        0: reason or Status.STALLED,
+        1: Status.CONVERGED,
+        2: Status.MAX_ITER,
+        STALLED: Status.STALLED,
+    }
     gap, objective, bias = blocks.certificate()
     _refuse_undefined(objective)
-    beta, scores, state, n_iter = (x.cpu().numpy() for x in (blocks.beta, blocks.scores, blocks.state, blocks.n_iter))
+    beta, scores, state, n_iter = (
+        x.cpu().numpy() for x in (blocks.beta, blocks.scores, blocks.state, blocks.n_iter)
+    )
     return [
         DualSolution(
             beta=beta[b],
@@ -157,7 +176,9 @@ def _solutions(blocks: "Blocks", reason: Status | None, seconds: float) -> list[
 
 
 class Blocks:
-    """The arrays of a batch of problems, one outer step of it (`step`), and what the host reads of it (`look`)."""
+    """The arrays of a batch of problems, one outer step of it (`step`), and what the host reads
+    of it (`look`).
+    """
 
     def __init__(
         self,
@@ -167,8 +188,10 @@ class Blocks:
         tol: float,
         max_iter: int | None,
     ):
-        self.problems, self.kernel = problems, kernel
-        self.n_problems, self.n_variables = len(problems), problems[0].n_variables
+        self.problems = problems
+        self.kernel = kernel
+        self.n_problems = len(problems)
+        self.n_variables = problems[0].n_variables
         row = problems[0].row
         self.row = kernel.each_row if row is None else kernel.tensor(row.astype(np.int32))
         self.at_row: Any = slice(None) if row is None else self.row.long()
@@ -178,25 +201,34 @@ class Blocks:
         )
         self._cut_into_blocks()
         self._begin(starts)
-        shape, device = (self.n_problems,), kernel.device
+        shape = (self.n_problems,)
+        device = kernel.device
         self.state = torch.zeros(shape, dtype=torch.int32, device=device)
         self.n_iter = torch.zeros(shape, dtype=torch.int64, device=device)
         self.facts = torch.zeros((self.n_problems, 4), dtype=torch.float64, device=device)
         self.lowest, self.highest, self.energy = (
-            torch.empty((self.n_problems, self.n_segments), dtype=torch.float64, device=device) for _ in range(3)
+            torch.empty((self.n_problems, self.n_segments), dtype=torch.float64, device=device)
+            for _ in range(3)
         )
         mean = float(np.abs(kernel.diagonal).mean()) if kernel.n_rows else 1.0
         share = BLOCK_SHARE if self.picks else ONLY_BLOCK_SHARE[kernel.dtype.type]
-        unit, most_steps = 1 / mean if mean > 0 else 1.0, math.inf if max_iter is None else max_iter
-        self.settings = kernel.tensor(np.array([tol, share, unit, most_steps, STEPS_PER_BLOCK], dtype=np.float64))
+        unit = 1 / mean if mean > 0 else 1.0
+        most_steps = math.inf if max_iter is None else max_iter
+        self.settings = kernel.tensor(
+            np.array([tol, share, unit, most_steps, STEPS_PER_BLOCK], dtype=np.float64)
+        )
         self.n_outer = 0
         on_device = device.type == "cuda"
         self.steps_per_look = (STEPS_PER_LOOK if self.picks else 2) if on_device else 1
         self.looks_behind = LOOKS_BEHIND if on_device and self.picks else 0
 
     def _cut_into_blocks(self) -> None:
-        """Divide the variables into segments and blocks, and allocate memory for a block's kernel values."""
-        m, B, device = self.n_variables, self.n_problems, self.kernel.device
+        """Divide the variables into segments and blocks, and allocate memory for a block's
+        kernel values.
+        """
+        m = self.n_variables
+        B = self.n_problems
+        device = self.kernel.device
         is_one_block = m <= BLOCK
         self.size = max(16, _power_of_two(m)) if is_one_block else BLOCK
         self.n_segments = 1 if is_one_block else min(SEGMENTS, self.size // 4)
@@ -212,42 +244,102 @@ class Blocks:
         self.delta = torch.zeros((B, self.size), dtype=torch.float64, device=device)
         kind = getattr(torch, self.kernel.dtype.name)
         self.block = torch.empty((B, self.size, self.size), dtype=kind, device=device)
-        self.stored = self.kernel.stored if self.kernel.is_whole else self.kernel.empty(B * self.size)
+        self.stored = (
+            self.kernel.stored if self.kernel.is_whole else self.kernel.empty(B * self.size)
+        )
 
     def _begin(self, starts: Sequence[DualSolution | np.ndarray | None]) -> None:
-        """Carry the starts into the bounds, and bring the scores up to date for the coefficients that changed."""
+        """Carry the starts into the bounds, and bring the scores up to date for the coefficients
+        that changed.
+        """
         pairs = zip(self.problems, starts, strict=True)
         begun = [feasible_start(problem, start, self.kernel) for problem, start in pairs]
         betas, scores, changes = zip(*begun, strict=True)
-        self.beta, self.scores = self.kernel.tensor(np.stack(betas)), self.kernel.tensor(np.stack(scores))
+        self.beta = self.kernel.tensor(np.stack(betas))
+        self.scores = self.kernel.tensor(np.stack(scores))
         if (change := np.stack(changes)).any():
             self.kernel.add_times(self.kernel.tensor(change), self.scores)
 
     def step(self) -> None:
-        """Take one outer step of every problem that is not solved yet: four launches, nothing is read back."""
+        """Take one outer step of every problem that is not solved yet: four launches, nothing is
+        read back.
+        """
         self.n_outer += 1
-        B, m, n, Q = self.n_problems, self.n_variables, self.kernel.n_rows, self.size
+        B = self.n_problems
+        m = self.n_variables
+        n = self.kernel.n_rows
+        Q = self.size
         choose_blocks[(B, self.n_segments)](
-            self.beta, self.lower, self.upper, self.linear, self.scores, self.row, self.stamp, self.chosen,
-            self.lowest, self.highest, self.energy, self.state, m, n, self.n_outer, self.n_tiles,
-            S=self.n_segments, WIDTH=self.width, PICKS=self.picks, Q=Q, num_warps=4,
-        )  # fmt: skip
+            self.beta,
+            self.lower,
+            self.upper,
+            self.linear,
+            self.scores,
+            self.row,
+            self.stamp,
+            self.chosen,
+            self.lowest,
+            self.highest,
+            self.energy,
+            self.state,
+            m,
+            n,
+            self.n_outer,
+            self.n_tiles,
+            S=self.n_segments,
+            WIDTH=self.width,
+            PICKS=self.picks,
+            Q=Q,
+            num_warps=4,
+        )
         if not self.kernel.is_whole:
             self._make_rows()
         gather[(B, Q // 8)](
-            self.stored, self.row, self.chosen, self.place, self.block, self.state, self.kernel.stride, self.n_outer,
-            WHOLE=self.kernel.is_whole, HALVES=self.picks > 0 and self.n_outer > 1, Q=Q,
-            ROWS=8, COLUMNS=min(Q // 2, 128), num_warps=4,
-        )  # fmt: skip
+            self.stored,
+            self.row,
+            self.chosen,
+            self.place,
+            self.block,
+            self.state,
+            self.kernel.stride,
+            self.n_outer,
+            WHOLE=self.kernel.is_whole,
+            HALVES=self.picks > 0 and self.n_outer > 1,
+            Q=Q,
+            ROWS=8,
+            COLUMNS=min(Q // 2, 128),
+            num_warps=4,
+        )
         solve_blocks[(B,)](
-            self.block, self.kernel.diagonal_tensor, self.row, self.chosen, self.delta, self.beta, self.lower,
-            self.upper, self.linear, self.scores, self.lowest, self.highest, self.energy, self.state, self.n_iter,
-            self.facts, self.settings, m, n, Q=Q, S=self.n_segments, num_warps=max(1, min(BLOCK_WARPS, Q // 128)),
-        )  # fmt: skip
+            self.block,
+            self.kernel.diagonal_tensor,
+            self.row,
+            self.chosen,
+            self.delta,
+            self.beta,
+            self.lower,
+            self.upper,
+            self.linear,
+            self.scores,
+            self.lowest,
+            self.highest,
+            self.energy,
+            self.state,
+            self.n_iter,
+            self.facts,
+            self.settings,
+            m,
+            n,
+            Q=Q,
+            S=self.n_segments,
+            num_warps=max(1, min(BLOCK_WARPS, Q // 128)),
+        )
         self.kernel.add_to_scores(self.stored, self.place, self.delta, self.scores, self.state, B)
 
     def _make_rows(self) -> None:
-        """Make the kernel rows of the variables just chosen in place of those that left; a single block only once."""
+        """Make the kernel rows of the variables just chosen in place of those that left; a
+        single block only once.
+        """
         half = self.size // 2
         if self.picks:
             new = slice((self.n_outer % 2) * half, (self.n_outer % 2) * half + half)
@@ -257,10 +349,14 @@ class Blocks:
             return
         for b in range(self.n_problems):
             rows = self.row[self.chosen[b, new].clamp(min=0).long()].long()
-            self.kernel.device_source.write(rows, self.stored[b * self.size + new.start : b * self.size + new.stop])
+            self.kernel.device_source.write(
+                rows, self.stored[b * self.size + new.start : b * self.size + new.stop]
+            )
 
     def look(self) -> Callable[[], np.ndarray]:
-        """Start a transfer to the host; call the result for (4, B): gap, objective, n_iter, state."""
+        """Start a transfer to the host; call the result for (4, B): gap, objective, n_iter,
+        state.
+        """
         if self.facts.device.type != "cuda":
             copy = self.facts.clone()
             return lambda: copy.numpy().T
@@ -286,7 +382,9 @@ class Blocks:
         return bool((self.n_iter > 0).any())
 
     def refresh(self, tol: float) -> bool:
-        """Compute the scores from the coefficients; return whether a problem that counted as solved is not."""
+        """Compute the scores from the coefficients; return whether a problem that counted as
+        solved is not.
+        """
         if self.n_variables == 0:
             return False
         by_row = self.beta
@@ -321,7 +419,9 @@ class Blocks:
         return self.scores[:, self.at_row] + self.linear
 
     def _extremes(self, gradient) -> tuple[Any, Any]:
-        """The least gradient of variables that may rise, and the largest of those that may fall, per problem."""
+        """The least gradient of variables that may rise, and the largest of those that may fall,
+        per problem.
+        """
         lowest = gradient.masked_fill(~(self.beta < self.upper), math.inf).amin(dim=1)
         return lowest, gradient.masked_fill(~(self.beta > self.lower), -math.inf).amax(dim=1)
 

@@ -1,27 +1,36 @@
-"""Triton programs of one outer step for B problems on one set of kernel rows: choose the block, gather it, solve it.
+"""Triton programs of one outer step for B problems on one set of kernel rows: choose the block,
+gather it, solve it.
 
-Variable v = 0..m-1 of a problem belongs to data row row[v]; Q variables at a time form the block. The arrays:
+Variable v = 0..m-1 of a problem belongs to data row row[v]; Q variables at a time form the block.
+The arrays:
 
     beta, lower, upper, linear   (B, m) float64   gradient[v] = scores[row[v]] + linear[v]
-    scores                       (B, n) float64   K beta for every data row (`add_rows_on_device` updates it)
+    scores                       (B, n) float64   K beta for every data row (`add_rows_on_device`
+                                 updates it)
     stamp                        (B, m) int32     the outer step that last chose the variable
-    chosen                       (B, Q) int32     the block, -1 where there is none: steps write its halves in turn
-    place                        (B, Q) int32     which of the `stored` kernel rows is that of chosen[i]
+    chosen                       (B, Q) int32     the block, -1 where there is none: steps write its
+                                 halves in turn
+    place                        (B, Q) int32     which of the `stored` kernel rows is that of
+                                 chosen[i]
     delta                        (B, Q) float64   by how much its coefficient was changed
     block                        (B, Q, Q)        kernel values between the chosen variables
-    lowest, highest, energy      (B, S) float64   for segment s of the variables, s, s + S, ...: the least gradient of
-                                                  those that may rise, the largest of those that may fall, and the
-                                                  sum of beta (gradient + linear), twice its part of the objective
+    lowest, highest, energy      (B, S) float64   for segment s of the variables, s, s + S, ...: the
+                                 least gradient of
+                                                  those that may rise, the largest of those that may
+                                                  fall, and the sum of beta (gradient + linear),
+                                                  twice its part of the objective
     state                        (B,) int32       SOLVING, or why a problem has ended
     n_iter                       (B,) int64       steps taken
-    facts                        (B, 4) float64   for the host: gap and objective when the outer step began, the steps
+    facts                        (B, 4) float64   for the host: gap and objective when the outer
+                                 step began, the steps
                                                   taken after it, state
 
-A step within the block is that of `pairwise_kernel`: `up` has the least gradient of those that may rise, `down` the
-largest second-order decrease, the line search is clipped to the box. It is a chain of three reductions, and their
-latency is its cost. So the index is put into the low bits of the number that is reduced, and one reduction gives both;
-and the last reduction, the length of the step, runs while the row of `down` is loaded. The gradient within the block
-has the precision of the kernel values; coefficients, and the scores that the block starts from, are float64.
+A step within the block is that of `pairwise_kernel`: `up` has the least gradient of those that may
+rise, `down` the largest second-order decrease, the line search is clipped to the box. It is a chain
+of three reductions, and their latency is its cost. So the index is put into the low bits of the
+number that is reduced, and one reduction gives both; and the last reduction, the length of the
+step, runs while the row of `down` is loaded. The gradient within the block has the precision of the
+kernel values; coefficients, and the scores that the block starts from, are float64.
 """
 
 import triton
@@ -29,15 +38,20 @@ import triton.language as tl
 
 SOLVING, CONVERGED, MAX_ITER = 0, 1, 2
 
-_CONVERGED, _MAX_ITER = tl.constexpr(CONVERGED), tl.constexpr(MAX_ITER)
+_CONVERGED = tl.constexpr(CONVERGED)
+_MAX_ITER = tl.constexpr(MAX_ITER)
 _LARGEST = tl.constexpr(0x7FFFFFFFFFFFFFFF)
 _STEPS_BETWEEN_LOOKS = tl.constexpr(4)
-_LEAST_CURVATURE = tl.constexpr(1e-12)  # in units of the diagonal: such directions are followed to the box
+_LEAST_CURVATURE = tl.constexpr(
+    1e-12
+)  # in units of the diagonal: such directions are followed to the box
 
 
 @triton.jit
 def _key_with_lane(value, lane, WIDTH: tl.constexpr):
-    """Numbers as int64 in the same order, with the lane in the low bits; float64 loses as many of its own bits."""
+    """Numbers as int64 in the same order, with the lane in the low bits; float64 loses as many
+    of its own bits.
+    """
     if value.dtype == tl.float32:
         bits = value.to(tl.int32, bitcast=True)
         key = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).to(tl.int64) << 32
@@ -61,26 +75,51 @@ def _value_of_key(key, REAL: tl.constexpr, WIDTH: tl.constexpr):
 
 @triton.jit(do_not_specialize=["step", "n_tiles"])
 def choose_blocks(
-    beta, lower, upper, linear, scores, row, stamp, chosen, lowest, highest, energy, state,
-    m, n, step, n_tiles,
-    S: tl.constexpr, WIDTH: tl.constexpr, PICKS: tl.constexpr, Q: tl.constexpr,
-):  # fmt: skip
-    """Store the extremes of a segment, and pick the PICKS variables of either side that violate optimality most.
+    beta,
+    lower,
+    upper,
+    linear,
+    scores,
+    row,
+    stamp,
+    chosen,
+    lowest,
+    highest,
+    energy,
+    state,
+    m,
+    n,
+    step,
+    n_tiles,
+    S: tl.constexpr,
+    WIDTH: tl.constexpr,
+    PICKS: tl.constexpr,
+    Q: tl.constexpr,
+):
+    """Store the extremes of a segment, and pick the PICKS variables of either side that violate
+    optimality most.
 
-    A lane reads every WIDTH-th variable of the segment and keeps the worst. Variables that the previous step chose are
-    in the block already and are not picked. PICKS = 0: only the extremes.
+    A lane reads every WIDTH-th variable of the segment and keeps the worst. Variables that the
+    previous step chose are in the block already and are not picked. PICKS = 0: only the extremes.
     """
-    b, s = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    b = tl.program_id(0).to(tl.int64)
+    s = tl.program_id(1)
     if tl.load(state + b) == 0:
         lane = tl.arange(0, WIDTH)
-        least, most = tl.full((WIDTH,), float("inf"), tl.float64), tl.full((WIDTH,), float("-inf"), tl.float64)
-        rising, falling, total = least, most, tl.zeros((WIDTH,), tl.float64)
-        v_rising, v_falling = tl.full((WIDTH,), -1, tl.int32), tl.full((WIDTH,), -1, tl.int32)
+        least = tl.full((WIDTH,), float("inf"), tl.float64)
+        most = tl.full((WIDTH,), float("-inf"), tl.float64)
+        rising = least
+        falling = most
+        total = tl.zeros((WIDTH,), tl.float64)
+        v_rising = tl.full((WIDTH,), -1, tl.int32)
+        v_falling = tl.full((WIDTH,), -1, tl.int32)
         for tile in range(n_tiles):
             v = s + S * (tile * WIDTH + lane)
             there = v < m
             value = tl.load(beta + b * m + v, mask=there, other=0.0)
-            gradient = tl.load(scores + b * n + tl.load(row + v, mask=there, other=0), mask=there, other=0.0)
+            gradient = tl.load(
+                scores + b * n + tl.load(row + v, mask=there, other=0), mask=there, other=0.0
+            )
             own = tl.load(linear + b * m + v, mask=there, other=0.0)
             gradient += own
             total += value * (gradient + own)  # not finite where a gradient is not, for beta 0 too
@@ -92,27 +131,34 @@ def choose_blocks(
             if PICKS > 0:
                 is_new = tl.load(stamp + b * m + v, mask=there, other=0) != step - 1
                 better = may_rise & is_new & (gradient < rising)
-                rising, v_rising = tl.where(better, gradient, rising), tl.where(better, v, v_rising)
+                rising = tl.where(better, gradient, rising)
+                v_rising = tl.where(better, v, v_rising)
                 better = may_fall & is_new & (gradient > falling)
-                falling, v_falling = tl.where(better, gradient, falling), tl.where(better, v, v_falling)
+                falling = tl.where(better, gradient, falling)
+                v_falling = tl.where(better, v, v_falling)
         tl.store(lowest + b * S + s, tl.min(least, axis=0))
         tl.store(highest + b * S + s, tl.max(most, axis=0))
         tl.store(energy + b * S + s, tl.sum(total, axis=0))
         if PICKS > 0:
-            up_key, down_key = _key_with_lane(rising, lane, WIDTH), _key_with_lane(falling, lane, WIDTH)
+            up_key = _key_with_lane(rising, lane, WIDTH)
+            down_key = _key_with_lane(falling, lane, WIDTH)
             out = chosen + b * Q + (step % 2) * (Q // 2) + s * PICKS
             for pick in range(PICKS):
                 picked = lane == (tl.min(up_key, axis=0) & (WIDTH - 1))
                 v_up = tl.sum(tl.where(picked, v_rising, 0), axis=0)
-                up_key, v_rising = tl.where(picked, _LARGEST, up_key), tl.where(picked, -1, v_rising)
+                up_key = tl.where(picked, _LARGEST, up_key)
+                v_rising = tl.where(picked, -1, v_rising)
                 same = (v_falling == v_up) & (v_up >= 0)
-                down_key, v_falling = tl.where(same, -_LARGEST, down_key), tl.where(same, -1, v_falling)
+                down_key = tl.where(same, -_LARGEST, down_key)
+                v_falling = tl.where(same, -1, v_falling)
 
                 picked = lane == (tl.max(down_key, axis=0) & (WIDTH - 1))
                 v_down = tl.sum(tl.where(picked, v_falling, 0), axis=0)
-                down_key, v_falling = tl.where(picked, -_LARGEST, down_key), tl.where(picked, -1, v_falling)
+                down_key = tl.where(picked, -_LARGEST, down_key)
+                v_falling = tl.where(picked, -1, v_falling)
                 same = (v_rising == v_down) & (v_down >= 0)
-                up_key, v_rising = tl.where(same, _LARGEST, up_key), tl.where(same, -1, v_rising)
+                up_key = tl.where(same, _LARGEST, up_key)
+                v_rising = tl.where(same, -1, v_rising)
 
                 tl.store(out + pick, v_up)
                 tl.store(out + Q // 4 + pick, v_down)
@@ -122,14 +168,25 @@ def choose_blocks(
 
 @triton.jit(do_not_specialize=["step"])
 def gather(
-    stored, row, chosen, place, block, state,
-    stride, step,
-    WHOLE: tl.constexpr, HALVES: tl.constexpr, Q: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
-):  # fmt: skip
+    stored,
+    row,
+    chosen,
+    place,
+    block,
+    state,
+    stride,
+    step,
+    WHOLE: tl.constexpr,
+    HALVES: tl.constexpr,
+    Q: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
     """Copy the kernel values between the chosen variables.
 
     WHOLE: row r of K is stored[r]; otherwise the row of chosen[i] of problem b is stored[b Q + i].
-    HALVES: this step chose one half of the block; the values within the other half are in `block` already.
+    HALVES: this step chose one half of the block; the values within the other half are in `block`
+    already.
     """
     b = tl.program_id(0).to(tl.int64)
     if tl.load(state + b) == 0:
@@ -146,20 +203,41 @@ def gather(
             w = tl.load(chosen + b * Q + j)
             column = tl.load(row + w, mask=w >= 0, other=0)
             there = (v >= 0)[:, None] & (w >= 0)[None, :]
-            values = tl.load(stored + at.to(tl.int64)[:, None] * stride + column[None, :], mask=there, other=0.0)
+            values = tl.load(
+                stored + at.to(tl.int64)[:, None] * stride + column[None, :], mask=there, other=0.0
+            )
             tl.store(block + b * Q * Q + i[:, None] * Q + j[None, :], values)
 
 
 @triton.jit
 def solve_blocks(
-    block, diagonal, row, chosen, delta, beta, lower, upper, linear, scores, lowest, highest, energy, state, n_iter,
-    facts, settings,
-    m, n,
-    Q: tl.constexpr, S: tl.constexpr,
-):  # fmt: skip
-    """Step among the chosen variables of one problem until their gap is below `share` of its gap, or half of tol.
+    block,
+    diagonal,
+    row,
+    chosen,
+    delta,
+    beta,
+    lower,
+    upper,
+    linear,
+    scores,
+    lowest,
+    highest,
+    energy,
+    state,
+    n_iter,
+    facts,
+    settings,
+    m,
+    n,
+    Q: tl.constexpr,
+    S: tl.constexpr,
+):
+    """Step among the chosen variables of one problem until their gap is below `share` of its gap,
+    or half of tol.
 
-    settings: tol, share, unit (1 / the mean of the diagonal), max_iter, and the most steps in one block, in float64.
+    settings: tol, share, unit (1 / the mean of the diagonal), max_iter, and the most steps in one
+    block, in float64.
     """
     b = tl.program_id(0).to(tl.int64)
     if tl.load(state + b) == 0:
@@ -169,7 +247,9 @@ def solve_blocks(
         told = facts + b * 4
         tl.store(told, whole_gap)
         tl.store(told + 1, 0.5 * tl.sum(tl.load(energy + b * S + segment), axis=0))
-        taken, max_iter, tol = tl.load(n_iter + b), tl.load(settings + 3), tl.load(settings)
+        taken = tl.load(n_iter + b)
+        max_iter = tl.load(settings + 3)
+        tol = tl.load(settings)
         if not whole_gap >= tol:
             tl.store(state + b, _CONVERGED)
             tl.store(told + 3, _CONVERGED)
@@ -190,25 +270,33 @@ def solve_blocks(
             REAL: tl.constexpr = block.dtype.element_ty
             K = block + b * Q * Q
             unit = tl.load(settings + 2)
-            # In units of the gap (from its middle) and of the diagonal, float32 is enough, whatever the scale.
+            # In units of the gap (from its middle) and of the diagonal, float32 is enough, whatever
+            # the scale.
             per_gap = 1.0 / whole_gap
             gradient = ((gradient - bottom) * per_gap - 0.5).to(REAL)
             own = (own * unit).to(REAL)
             minus_two = (-2.0 * unit).to(REAL)
-            rise, fall, moved = high - x, x - low, tl.zeros((Q,), tl.float64)
+            rise = high - x
+            fall = x - low
+            moved = tl.zeros((Q,), tl.float64)
             enough = tl.maximum(0.5 * tol * per_gap, tl.load(settings + 1))
             budget = tl.minimum(max_iter - taken, tl.load(settings + 4)).to(tl.int32)
-            n_steps, n_before = 0, -1
+            n_steps = 0
+            n_before = -1
             inner_gap = enough + 1.0
             while (inner_gap >= enough) & (n_steps < budget) & (n_steps > n_before):
                 n_before = n_steps
                 for _ in tl.static_range(_STEPS_BETWEEN_LOOKS):
-                    least = tl.min(_key_with_lane(tl.where(rise > 0, gradient, float("inf")), lane, Q), axis=0)
+                    least = tl.min(
+                        _key_with_lane(tl.where(rise > 0, gradient, float("inf")), lane, Q), axis=0
+                    )
                     up = (least & (Q - 1)).to(tl.int32)
                     row_up = tl.load(K + up * Q + lane)
                     own_up = tl.load(K + up * Q + up) * unit.to(REAL)
                     is_up = lane == up
-                    slope = tl.where((fall > 0) & (lane != up), gradient - _value_of_key(least, REAL, Q), 0.0)
+                    slope = tl.where(
+                        (fall > 0) & (lane != up), gradient - _value_of_key(least, REAL, Q), 0.0
+                    )
                     slope = tl.maximum(slope, 0.0)
                     length = slope / tl.maximum(own_up + own + minus_two * row_up, _LEAST_CURVATURE)
                     decrease = (length * slope).to(tl.float32).to(tl.int32, bitcast=True)
@@ -216,18 +304,31 @@ def solve_blocks(
                     down = best & (Q - 1)
                     row_down = tl.load(K + down * Q + lane)
                     is_down = lane == down
-                    reach = tl.where(is_down, tl.minimum(length.to(tl.float64) * (unit * whole_gap), fall), rise)
+                    reach = tl.where(
+                        is_down, tl.minimum(length.to(tl.float64) * (unit * whole_gap), fall), rise
+                    )
                     step = tl.min(tl.where(is_up | is_down, reach, float("inf")), axis=0)
                     # There is nothing to gain if `best` is only an index, without a decrease.
-                    step = tl.where((best >= Q) & (n_steps < budget) & (step < float("inf")), step, 0.0)
+                    step = tl.where(
+                        (best >= Q) & (n_steps < budget) & (step < float("inf")), step, 0.0
+                    )
                     gradient += (step * per_gap).to(REAL) * (row_up - row_down)
-                    # A variable that reaches its bound has exactly no room left, so that rounding can't keep it inside.
+                    # A variable that reaches its bound has exactly no room left, so that rounding
+                    # can't keep it inside.
                     change = tl.where(is_up, step, tl.where(is_down, -step, 0.0))
-                    rise, fall, moved = rise - change, fall + change, moved + change
+                    rise = rise - change
+                    fall = fall + change
+                    moved = moved + change
                     n_steps += tl.where(step > 0, 1, 0)
                 falling = tl.max(tl.where(fall > 0, gradient, float("-inf")), axis=0)
-                inner_gap = (falling - tl.min(tl.where(rise > 0, gradient, float("inf")), axis=0)).to(tl.float64)
-            after = tl.where(rise == 0, high, tl.where(fall == 0, low, tl.minimum(tl.maximum(x + moved, low), high)))
+                inner_gap = (
+                    falling - tl.min(tl.where(rise > 0, gradient, float("inf")), axis=0)
+                ).to(tl.float64)
+            after = tl.where(
+                rise == 0,
+                high,
+                tl.where(fall == 0, low, tl.minimum(tl.maximum(x + moved, low), high)),
+            )
             after = tl.where(moved == 0, x, after)
             tl.store(beta + b * m + v, after, mask=there)
             tl.store(delta + b * Q + lane, tl.where(there, after - x, 0.0))

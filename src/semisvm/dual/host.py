@@ -4,11 +4,13 @@
         compute the gap over all variables; stop when it is below tol
         advance: pairwise steps among the rows in memory, or a working set (`advance`)
 
-Both keep the gradient of all variables up to date, so the gap is that of the whole problem. Pairwise steps are for
-small problems and for warm starts that few steps finish; working sets use all cores and are for the rest.
+Both keep the gradient of all variables up to date, so the gap is that of the whole problem.
+Pairwise steps are for small problems and for warm starts that few steps finish; working sets use
+all cores and are for the rest.
 
-A small problem, once below tol, continues to working precision if that takes only a few milliseconds: with few labels
-the model then does not depend on the order of rows or on where the solver started.
+A small problem, once below tol, continues to working precision if that takes only a few
+milliseconds: with few labels the model then does not depend on the order of rows or on where the
+solver started.
 """
 
 import math
@@ -23,25 +25,42 @@ from semisvm.dual import feasible_start
 from semisvm.dual.advance import WHOLE_GRAM_BYTES, ExactSteps, PairwiseSteps, WorkingSets
 from semisvm.dual.problem import DualProblem, DualSolution, Status, bias_of
 from semisvm.errors import UndefinedError
-from semisvm.kernels import CachedRows
+from semisvm.kernels.rows import CachedRows
 
-WARM_GRAM_BYTES = 128_000_000  # a warm start is finished by pairwise steps where the kernel matrix is smaller
-SINGLE_FLIP_ROWS = 256  # one that changes fewer rows,
-PAIRWISE_WARM_ROWS = 20_000  # among fewer than so many, is finished by pairwise steps too
-ROUNDS_TO_SETTLE = 3  # rounds that a variable must stay at a bound before its row may be overwritten, in frugal rows
-WORK_BETWEEN_CHECKS = 50_000_000  # gradient entries updated between two checks of the clock, Ctrl-C and callbacks
-FEW_VARIABLES = 256  # a problem this small is solved beyond tol,
-POLISHED_GAP = 1e-10  # to this gap,
-STEPS_TO_POLISH = 20_000  # if so many steps are enough
-MOST_STEPS_BETWEEN_CHECKS = 20_000  # so that a stall is noticed soon where steps are short
-STEPS_BEFORE_STALL = 1_000_000  # a solve may take so many steps, or so many per variable, whatever its gap;
+# A warm start is finished by pairwise steps where the whole kernel matrix is smaller than this.
+WARM_GRAM_BYTES = 128_000_000
+# A warm start that changes fewer than SINGLE_FLIP_ROWS rows, among fewer than PAIRWISE_WARM_ROWS,
+# is finished by pairwise steps too.
+SINGLE_FLIP_ROWS = 256
+PAIRWISE_WARM_ROWS = 20_000
+# In frugal rows, the rounds for which a variable must stay at a bound before its kernel row may be
+# overwritten.
+ROUNDS_TO_SETTLE = 3
+# Gradient entries updated between two checks of the clock, Ctrl-C and callbacks.
+WORK_BETWEEN_CHECKS = 50_000_000
+# Steps between two checks where steps are short, so that a stall is noticed soon.
+MOST_STEPS_BETWEEN_CHECKS = 20_000
+# A problem of up to FEW_VARIABLES variables that has reached tol goes on to the gap POLISHED_GAP,
+# for at most STEPS_TO_POLISH steps: then the model does not depend on the order of rows.
+FEW_VARIABLES = 256
+POLISHED_GAP = 1e-10
+STEPS_TO_POLISH = 20_000
+# Whatever its gap, a solve may take this many steps, or this many for each variable if that is
+# more, before it has to show progress (LEAST_GAIN).
+STEPS_BEFORE_STALL = 1_000_000
 STEPS_PER_VARIABLE_BEFORE_STALL = 100
-SMALL_PROBLEM = 128  # variables up to which
-STEPS_OF_SMALL_BEFORE_STALL = 200_000  # steps are enough, because exact ones help them
-LEAST_GAIN = 0.9  # from then on, twice the steps must bring the least gap below this share of what it was
-ROUNDING = 4 * float(np.finfo(np.float64).eps)  # a gap below this share of the largest gradient is rounding
-STALLED_DECREASE = 1e-14  # relative decrease of the objective, over as many steps as variables, that is no progress
-ROUNDS_TO_STALL = 400  # or over so many rounds of the loop
+# The same for a problem of up to SMALL_PROBLEM variables, which exact steps help.
+SMALL_PROBLEM = 128
+STEPS_OF_SMALL_BEFORE_STALL = 200_000
+# From then on, each doubling of the number of steps must bring the least gap below this share of
+# what it was.
+LEAST_GAIN = 0.9
+# A gap below this share of the largest gradient is rounding.
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+# A relative decrease of the objective below this, over as many steps as there are variables or over
+# ROUNDS_TO_STALL rounds of the loop, is no progress.
+STALLED_DECREASE = 1e-14
+ROUNDS_TO_STALL = 400
 
 
 def solve_on_host(
@@ -54,14 +73,20 @@ def solve_on_host(
     time_limit: float | None,
     callback: Callable[[int, float], bool] | None,
 ) -> DualSolution:
-    """Solve on the CPU; `kernel` is the problem's, the other arguments are those of `semisvm.dual.solve`."""
+    """Solve on the CPU; `kernel` is the problem's, the other arguments are those of
+    `semisvm.dual.solve`.
+    """
     began = time.perf_counter()
     state = SolverState(problem, start, kernel)
     limits = _Limits(
-        math.inf if max_iter is None else max_iter, math.inf if time_limit is None else began + time_limit, callback
+        math.inf if max_iter is None else max_iter,
+        math.inf if time_limit is None else began + time_limit,
+        callback,
     )
-    progress, exact = _Progress(state), ExactSteps(state)
-    n_evicted, is_fresh = kernel.n_evicted, False
+    progress = _Progress(state)
+    exact = ExactSteps(state)
+    n_evicted = kernel.n_evicted
+    is_fresh = False
     advance: Callable[[float, float], bool] | None = None
     status = None
     try:
@@ -72,9 +97,11 @@ def solve_on_host(
                 if is_fresh or kernel.source.is_repeatable or kernel.n_evicted == n_evicted:
                     status = Status.CONVERGED
                 else:
-                    # Rows that were made twice may differ in the last digit: check the gap on a fresh gradient.
+                    # Rows that were made twice may differ in the last digit: check the gap on a
+                    # fresh gradient.
                     state.refresh()
-                    is_fresh, progress = True, _Progress(state)
+                    is_fresh = True
+                    progress = _Progress(state)
             elif (reason := limits.reached(state, gap)) is not None:
                 status = reason
             elif not progress.continues(state, gap):
@@ -91,10 +118,16 @@ def solve_on_host(
 
 
 def _method(state: "SolverState", is_cold: bool) -> Callable[[float, float], bool]:
-    """The way to advance: a function of tol and the most steps that returns whether it did anything."""
+    """The way to advance: a function of tol and the most steps that returns whether it did
+    anything.
+    """
     kernel = state.kernel
-    is_small = kernel.n_rows**2 * kernel.dtype.itemsize <= (WHOLE_GRAM_BYTES if is_cold else WARM_GRAM_BYTES)
-    is_nearly_there = not is_cold and kernel.n_rows <= PAIRWISE_WARM_ROWS and state.n_repaired < SINGLE_FLIP_ROWS
+    is_small = kernel.n_rows**2 * kernel.dtype.itemsize <= (
+        WHOLE_GRAM_BYTES if is_cold else WARM_GRAM_BYTES
+    )
+    is_nearly_there = (
+        not is_cold and kernel.n_rows <= PAIRWISE_WARM_ROWS and state.n_repaired < SINGLE_FLIP_ROWS
+    )
     return (PairwiseSteps if is_small or is_nearly_there else WorkingSets)(state).advance
 
 
@@ -118,56 +151,88 @@ class _Progress:
     """Detects a solve that no longer makes progress, by any of three signs.
 
     1. The gap is no larger than the rounding of the gradient.
-    2. Neither the objective nor the least gap has decreased: kernels that are not exactly symmetric can make the steps
-       cycle. Near the end the objective alone says nothing: it falls by the square of the gap, less than its rounding.
-    3. After many steps, twice as many have hardly reduced the least gap. Features of very different scales or a huge C
-       slow the steps down so much that no user would wait for the end.
+    2. Neither the objective nor the least gap has decreased: kernels that are not exactly symmetric
+       can make the steps cycle. Near the end the objective alone says nothing: it falls by the
+       square of the gap, less than its rounding.
+    3. After many steps, twice as many have hardly reduced the least gap. Features of very different
+       scales or a huge C slow the steps down so much that no user would wait for the end.
     """
 
     def __init__(self, state: "SolverState"):
-        self.seen_at, self.round_seen, self.objective = state.n_iter, state.n_rounds, state.objective
+        self.seen_at = state.n_iter
+        self.round_seen = state.n_rounds
+        self.objective = state.objective
         self.least_gap = self.least_gap_before = math.inf
         self.window_gap = self.window_gap_before = math.inf
-        least = STEPS_BEFORE_STALL if state.beta.size > SMALL_PROBLEM else STEPS_OF_SMALL_BEFORE_STALL
-        self.compare_at = state.n_iter + max(least, STEPS_PER_VARIABLE_BEFORE_STALL * state.beta.size) // 2
+        least = (
+            STEPS_BEFORE_STALL if state.beta.size > SMALL_PROBLEM else STEPS_OF_SMALL_BEFORE_STALL
+        )
+        self.compare_at = (
+            state.n_iter + max(least, STEPS_PER_VARIABLE_BEFORE_STALL * state.beta.size) // 2
+        )
 
     def continues(self, state: "SolverState", gap: float) -> bool:
         if gap <= ROUNDING * state.largest:
             return False
-        self.least_gap, self.window_gap = min(self.least_gap, gap), min(self.window_gap, gap)
+        self.least_gap = min(self.least_gap, gap)
+        self.window_gap = min(self.window_gap, gap)
         if state.n_iter >= self.compare_at:
             if not self.least_gap < LEAST_GAIN * self.least_gap_before:
                 return False
-            self.least_gap_before, self.least_gap, self.compare_at = self.least_gap, math.inf, 2 * state.n_iter
+            self.least_gap_before = self.least_gap
+            self.least_gap = math.inf
+            self.compare_at = 2 * state.n_iter
         window = max(10_000, state.beta.size)
-        if state.n_iter - self.seen_at < window and state.n_rounds - self.round_seen < ROUNDS_TO_STALL:
+        if (
+            state.n_iter - self.seen_at < window
+            and state.n_rounds - self.round_seen < ROUNDS_TO_STALL
+        ):
             return True
-        before, self.seen_at, self.round_seen = self.objective, state.n_iter, state.n_rounds
+        before = self.objective
+        self.seen_at = state.n_iter
+        self.round_seen = state.n_rounds
         has_narrowed = self.window_gap < LEAST_GAIN * self.window_gap_before
-        self.window_gap_before, self.window_gap = min(self.window_gap, self.window_gap_before), math.inf
+        self.window_gap_before = min(self.window_gap, self.window_gap_before)
+        self.window_gap = math.inf
         self.objective = state.objective
-        return has_narrowed or before - self.objective > STALLED_DECREASE * max(abs(self.objective), 1e-300)
+        return has_narrowed or before - self.objective > STALLED_DECREASE * max(
+            abs(self.objective), 1e-300
+        )
 
 
 class SolverState:
-    """Coefficients and gradient during a solve, as arrays of shape (pieces, n): piece k of data row j."""
+    """Coefficients and gradient during a solve, as arrays of shape (pieces, n): piece k of data
+    row j.
+    """
 
-    def __init__(self, problem: DualProblem, start: DualSolution | np.ndarray | None, kernel: CachedRows):
-        self.problem, self.kernel = problem, kernel
+    def __init__(
+        self, problem: DualProblem, start: DualSolution | np.ndarray | None, kernel: CachedRows
+    ):
+        self.problem = problem
+        self.kernel = kernel
         self.place, n_pieces = _piece_layout(problem)
         shape = (n_pieces, self.kernel.n_rows)
         self.linear, self.lower, self.upper = (np.zeros(shape) for _ in range(3))
-        for ours, theirs in ((self.linear, problem.linear), (self.lower, problem.lower), (self.upper, problem.upper)):
+        for ours, theirs in (
+            (self.linear, problem.linear),
+            (self.lower, problem.lower),
+            (self.upper, problem.upper),
+        ):
             ours[self.place] = theirs
-        self.beta, self.gradient = np.zeros(shape), np.empty(shape)
+        self.beta = np.zeros(shape)
+        self.gradient = np.empty(shape)
         self.movable = np.zeros(shape, dtype=np.int32)  # as wide as the numbers it masks
         self.n_iter = self.n_rounds = 0
-        self.lowest, self.highest, self.largest = math.inf, -math.inf, 0.0
+        self.lowest = math.inf
+        self.highest = -math.inf
+        self.largest = 0.0
         self._clocks: list[int] = []  # the clock of the kernel rows each time rows were brought in
         self._begin(start)
 
     def _begin(self, start: DualSolution | np.ndarray | None) -> None:
-        """Carry the start into the bounds and bring the gradient up to date for the coefficients that changed."""
+        """Carry the start into the bounds and bring the gradient up to date for the coefficients
+        that changed.
+        """
         beta, scores, change = feasible_start(self.problem, start, self.kernel)
         rows = np.flatnonzero(change)
         self.n_repaired = len(rows)
@@ -181,54 +246,88 @@ class SolverState:
         return float(0.5 * np.sum(self.beta * (self.gradient + self.linear)))
 
     def survey(self) -> float:
-        """Return the gap, -inf where no pair of variables could move at all; note the extremes of the gradient."""
+        """Return the gap, -inf where no pair of variables could move at all; note the extremes
+        of the gradient.
+        """
         from semisvm.dual.pairwise_kernel import survey_gradient
 
-        self.lowest, self.highest, self.largest = survey_gradient(self.gradient, self.beta, self.lower, self.upper)
+        self.lowest, self.highest, self.largest = survey_gradient(
+            self.gradient, self.beta, self.lower, self.upper
+        )
         if not math.isfinite(self.largest):
-            raise UndefinedError("The kernel has values that are not finite: scale the data, or correct the kernel.")
+            raise UndefinedError(
+                "The kernel has values that are not finite: scale the data, or correct the kernel."
+            )
         return self.highest - self.lowest
 
     def step(self, tol: float, max_iter: float) -> None:
-        """Take compiled steps among the variables whose rows are in memory, for at most a fraction of a second."""
+        """Take compiled steps among the variables whose rows are in memory, for at most a
+        fraction of a second.
+        """
         from semisvm.dual.pairwise_kernel import pairwise_steps
 
         kernel = self.kernel
         n_steps, _ = pairwise_steps(
-            kernel.values, kernel.slot, kernel.last_used, kernel.clock, kernel.diagonal,
-            self.gradient, self.beta, self.lower, self.upper, self.movable,
-            tol, int(min(max(WORK_BETWEEN_CHECKS // self.beta.size, 100), MOST_STEPS_BETWEEN_CHECKS,
-                         max_iter - self.n_iter)),
-        )  # fmt: skip
+            kernel.values,
+            kernel.slot,
+            kernel.last_used,
+            kernel.clock,
+            kernel.diagonal,
+            self.gradient,
+            self.beta,
+            self.lower,
+            self.upper,
+            self.movable,
+            tol,
+            int(
+                min(
+                    max(WORK_BETWEEN_CHECKS // self.beta.size, 100),
+                    MOST_STEPS_BETWEEN_CHECKS,
+                    max_iter - self.n_iter,
+                )
+            ),
+        )
         self.n_iter += n_steps
         kernel.clock += n_steps
 
     def settled_rows(self) -> np.ndarray:
-        """Rows of variables that are at a bound and were not used in the last rounds: few of them ever move again."""
+        """Rows of variables that are at a bound and were not used in the last rounds: few of
+        them ever move again.
+        """
         kernel = self.kernel
         self._clocks.append(kernel.clock)
         if len(self._clocks) <= ROUNDS_TO_SETTLE:
             return np.empty(0, dtype=np.intp)
-        unused = kernel.owner[(kernel.last_used < self._clocks[-1 - ROUNDS_TO_SETTLE]) & (kernel.owner >= 0)]
+        unused = kernel.owner[
+            (kernel.last_used < self._clocks[-1 - ROUNDS_TO_SETTLE]) & (kernel.owner >= 0)
+        ]
         beta, lower, upper = (part[:, unused] for part in (self.beta, self.lower, self.upper))
         return unused[~((beta < upper) & (beta > lower)).any(axis=0)]
 
     def polish(self, max_iter: float) -> None:
         """Solve a small problem beyond tol; a start that was optimal already is left as it is."""
         kernel = self.kernel
-        if 0 < self.n_iter < max_iter and self.beta.size <= FEW_VARIABLES and kernel.capacity == kernel.n_rows:
+        if (
+            0 < self.n_iter < max_iter
+            and self.beta.size <= FEW_VARIABLES
+            and kernel.capacity == kernel.n_rows
+        ):
             kernel.require(np.arange(kernel.n_rows))
             before = self.beta.copy(), self.gradient.copy()
             self.step(POLISHED_GAP, min(max_iter, self.n_iter + STEPS_TO_POLISH))
             if not self.survey() < POLISHED_GAP:
-                self.beta[:], self.gradient[:] = before  # the gap may rise on its way: keep the state below tol
+                self.beta[:], self.gradient[:] = (
+                    before  # the gap may rise on its way: keep the state below tol
+                )
 
     def refresh(self) -> None:
         """Recompute the gradient from the coefficients."""
         self.gradient[:] = self.linear + self.kernel.times(self.beta.sum(axis=0))
 
     def _is_free(self) -> np.ndarray:
-        """Variables inside their boxes by more than rounding: one that is at its bound must not determine the bias."""
+        """Variables inside their boxes by more than rounding: one that is at its bound must not
+        determine the bias.
+        """
         width = self.upper - self.lower
         rounding = 1e-12 * np.where(np.isfinite(width), width, 0)
         return (self.beta > self.lower + rounding) & (self.beta < self.upper - rounding)
@@ -236,8 +335,10 @@ class SolverState:
     def solution(self, status: Status, seconds: float) -> DualSolution:
         """What the solve found."""
         self.survey()
-        may_rise, may_fall = self.beta < self.upper, self.beta > self.lower
-        beta, gradient = self.beta[self.place].copy(), self.gradient[self.place].copy()
+        may_rise = self.beta < self.upper
+        may_fall = self.beta > self.lower
+        beta = self.beta[self.place].copy()
+        gradient = self.gradient[self.place].copy()
         return DualSolution(
             beta=beta,
             scores=self.gradient[0] - self.linear[0],
@@ -253,7 +354,9 @@ class SolverState:
 
 
 def _piece_layout(problem: DualProblem) -> tuple[tuple[Any, Any], int]:
-    """Where the variables are in arrays of shape (pieces, n): an index (piece, row), and the number of pieces."""
+    """Where the variables are in arrays of shape (pieces, n): an index (piece, row), and the
+    number of pieces.
+    """
     if problem.row is None:
         return (0, slice(None)), 1
     order = np.argsort(problem.row, kind="stable")

@@ -3,8 +3,9 @@
     minimize    1/2 beta' K beta + linear' beta
     subject to  lower <= beta <= upper,   sum(beta) = total
 
-K is the kernel matrix between n data rows. Variable v belongs to data row row[v]; several variables may share a row (a
-row with two pieces of loss), so K_vw means k(row[v], row[w]) and is never copied. Symbols:
+K is the kernel matrix between n data rows. Variable v belongs to data row row[v]; several variables
+may share a row (a row with two pieces of loss), so K_vw means k(row[v], row[w]) and is never
+copied. Symbols:
 
     gradient = K beta + linear      one number per variable
     scores   = K beta               one number per data row, used by a variable or not
@@ -15,7 +16,6 @@ row with two pieces of loss), so K_vw means k(row[v], row[w]) and is never copie
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from semisvm.kernels import KernelRows
 
 
 class Status(StrEnum):
-    """Why a solve ended: "converged", "max_iter", "time_limit", "interrupted", "stopped_by_callback" or "stalled".
+    """Why a solve ended: "converged", "max_iter", "time_limit", "interrupted",
+    "stopped_by_callback" or "stalled".
 
     Examples
     --------
@@ -75,7 +76,7 @@ class DualProblem:
     >>> from semisvm.kernels import kernel_rows, make_formula
     >>> X, sign = np.array([[-1.0], [1.0], [2.0]]), np.array([-1.0, 1.0, 1.0])
     >>> rows = kernel_rows(X, make_formula("linear", X))
-    >>> DualProblem(rows, linear=-sign, lower=np.minimum(sign, 0), upper=np.maximum(sign, 0)).n_variables
+    >>> DualProblem(rows, -sign, np.minimum(sign, 0), np.maximum(sign, 0)).n_variables
     3
     """
 
@@ -131,37 +132,50 @@ class DualProblem:
 
     def _check_shapes(self) -> None:
         if self.linear.ndim != 1:
-            raise ValueError(f"linear must have one number per variable, got an array of shape {self.linear.shape}.")
+            raise ValueError(
+                "linear must have one number per variable, got an array of shape"
+                f" {self.linear.shape}."
+            )
         n = self.n_variables
         if self.lower.shape != (n,) or self.upper.shape != (n,):
             raise ValueError(
-                f"lower {self.lower.shape} and upper {self.upper.shape} must have the shape of linear, ({n},)."
+                f"lower {self.lower.shape} and upper {self.upper.shape} must have the shape of"
+                f" linear, ({n},)."
             )
         if self.row is None:
             if n != self.kernel.n_rows:
                 raise ValueError(
-                    f"{n} variables for {self.kernel.n_rows} kernel rows: row must say which row each has."
+                    f"{n} variables for {self.kernel.n_rows} kernel rows: row must say which row"
+                    " each has."
                 )
             return
         row = np.asarray(self.row, dtype=np.intp)
         object.__setattr__(self, "row", row)
         if row.shape != (n,) or (n and not (0 <= row.min() and row.max() < self.kernel.n_rows)):
-            raise ValueError(f"row must hold {n} indices of kernel rows, 0 to {self.kernel.n_rows - 1}.")
+            raise ValueError(
+                f"row must hold {n} indices of kernel rows, 0 to {self.kernel.n_rows - 1}."
+            )
 
     def _check_bounds(self) -> None:
         if not np.isfinite(self.linear).all():
             raise ValueError("linear must be finite.")
         if not (self.lower <= self.upper).all():
             v = int(np.flatnonzero(~(self.lower <= self.upper))[0])
-            raise ValueError(f"Variable {v} has lower bound {self.lower[v]} above its upper bound {self.upper[v]}.")
-        least, most = self.lower.sum(), self.upper.sum()
+            raise ValueError(
+                f"Variable {v} has lower bound {self.lower[v]} above its upper bound"
+                f" {self.upper[v]}."
+            )
+        least = self.lower.sum()
+        most = self.upper.sum()
         if least <= self.total <= most and math.isfinite(self.total):
             return
         # A sum whose terms cancel is only as accurate as its largest terms.
         ends = np.concatenate([self.lower, self.upper])
         slack = 1e-12 * (1 + np.abs(ends[np.isfinite(ends)]).sum())
         if not math.isfinite(self.total) or not least - slack <= self.total <= most + slack:
-            raise ValueError(f"No beta within the bounds sums to {self.total}: sums run from {least} to {most}.")
+            raise ValueError(
+                f"No beta within the bounds sums to {self.total}: sums run from {least} to {most}."
+            )
 
 
 @dataclass(frozen=True)
@@ -194,6 +208,10 @@ class DualSolution:
         The coefficient of each data row.
     decision_values : ndarray of shape (n_rows,)
         scores + bias.
+    squared_norm : float
+        beta' K beta, the squared length of the weights in the space of the kernel.
+    bound : float
+        What the primal objective of the same SVM can't be below.
 
     Examples
     --------
@@ -230,69 +248,26 @@ class DualSolution:
         """f = K beta + bias for every data row of the kernel, used by a variable or not."""
         return self.scores + self.bias
 
+    @property
+    def squared_norm(self) -> float:
+        """The squared norm of the weights, ``beta' K beta``."""
+        return float(self.row_beta @ self.scores)
 
-class SolveStore(Protocol):
-    """Finished solves: a fit that was interrupted continues where it stopped.
-
-    Every method is a sequence of solves and is deterministic between them. So a record of the finished solves is enough
-    to resume a fit: the method runs again from its beginning, the store answers for the solves that were finished, and
-    the first solve that was not finished runs as usual. `solve` asks the store before each solve and gives it each
-    solution that is worth keeping.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semisvm.dual import DualProblem, solve
-    >>> from semisvm.kernels import GivenRows
-    >>> class InMemory:
-    ...     def __init__(self):
-    ...         self.solutions, self.n_asked = [], 0
-    ...     def recall(self, problem, settings):
-    ...         self.n_asked += 1
-    ...         return self.solutions[self.n_asked - 1] if self.n_asked <= len(self.solutions) else None
-    ...     def keep(self, problem, solution):
-    ...         self.solutions.append(solution)
-    >>> problem = DualProblem(GivenRows(np.eye(2)), [-1.0, 1.0], [0.0, -1.0], [1.0, 0.0])
-    >>> store = InMemory()
-    >>> first = solve(problem, store=store)
-    >>> store.n_asked = 0  # the fit begins again
-    >>> solve(problem, store=store) is first
-    True
-    """
-
-    def recall(self, problem: DualProblem, settings: dict[str, Any], /) -> DualSolution | None:
-        """Return the stored solution of the next solve if it belongs to this problem, else None.
-
-        Parameters
-        ----------
-        problem : DualProblem
-            The problem that is about to be solved.
-        settings : dict
-            "tol", "max_iter", "time_limit" and "device" as given to `solve`.
-
-        Returns
-        -------
-        DualSolution or None
-            The stored solution, or None if the problem must be solved.
-        """
-
-    def keep(self, problem: DualProblem, solution: DualSolution, /) -> None:
-        """Store the solution of the problem that `recall` was last asked for.
-
-        Parameters
-        ----------
-        problem : DualProblem
-            The problem.
-        solution : DualSolution
-            Its solution, converged or stalled.
-        """
+    @property
+    def bound(self) -> float:
+        """What the primal objective of the same SVM can't be below."""
+        return -self.objective
 
 
-def bias_of(gradient: np.ndarray, may_rise: np.ndarray, may_fall: np.ndarray, is_free: np.ndarray) -> float:
-    """The multiplier of the sum constraint: mean over the free variables, else the middle of what the others allow.
+def bias_of(
+    gradient: np.ndarray, may_rise: np.ndarray, may_fall: np.ndarray, is_free: np.ndarray
+) -> float:
+    """The multiplier of the sum constraint: mean over the free variables, else the middle of what
+    the others allow.
 
-    A variable that may rise needs gradient + bias >= 0, one that may fall gradient + bias <= 0. If only one side has
-    such variables, its end is taken; if neither has (every box has width 0), the bias is 0.
+    A variable that may rise needs gradient + bias >= 0, one that may fall gradient + bias <= 0. If
+    only one side has such variables, its end is taken; if neither has (every box has width 0), the
+    bias is 0.
     """
     if is_free.any():
         return float(-gradient[is_free].mean())

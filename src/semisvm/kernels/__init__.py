@@ -1,48 +1,53 @@
-"""Kernels: from data rows to rows of the kernel matrix, made on demand under a memory budget; scores of new rows.
+"""Kernels: from data rows to rows of the kernel matrix, made on demand under a memory budget;
+scores of new rows.
 
-`make_formula` settles a kernel's parameters on the data, `kernel_rows` gives the rows of its matrix between the
-training rows, and `scores_of_new_rows` evaluates a trained machine on other rows. Both choose where kernel values are
-computed, and by what.
+`make_formula` settles a kernel's parameters on the data, `kernel_rows` gives the rows of its matrix
+between the training rows, and `scores_of_new_rows` evaluates a trained machine on other rows. Both
+choose where kernel values are computed, and by what.
 """
 
 from typing import Any
 
 import numpy as np
 
-from semisvm.device import SOLVES_OF_A_SEQUENCE, budget_bytes, resolve
+from semisvm.device import SOLVES_OF_A_SEQUENCE, resolve
 from semisvm.kernels.formula import FAR_FROM_ORIGIN, Formula, make_formula
 from semisvm.kernels.panel_source import scan_dense, sparse_source
 from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
+from semisvm.kernels.shared import SharedKernel
 from semisvm.kernels.sources import BlasSource, CallableSource, KernelSource, cross_kernel
 from semisvm.kernels.threads import for_each, n_threads
-from semisvm.kernels.virtual import VirtualRows
 from semisvm.matrices import as_dense, is_sparse_matrix
+from semisvm.memory import budget_bytes
 
 __all__ = [
-    "CachedRows",
-    "Formula",
-    "GivenRows",
     "KernelRows",
-    "VirtualRows",
+    "SharedKernel",
     "kernel_rows",
     "make_formula",
     "scores_of_new_rows",
 ]
 
-# The panel product works on the non-zeros only and applies the exponential immediately. BLAS multiplies up to twice as
-# fast once rows have many non-zeros, so long and dense rows are left to BLAS.
+# The panel product works on the non-zeros only and applies the exponential immediately. BLAS
+# multiplies up to twice as fast once rows have many non-zeros, so long and dense rows are left to
+# BLAS.
 PANEL_PAYS_BELOW_NONZEROS = 64
 PANEL_PAYS_BELOW_SHARE = 0.5
-# Without an exponential, BLAS makes rows of up to 64 features three to seven times as fast: the panel is used only for
-# rows that are nearly empty.
+# Without an exponential, BLAS makes rows of up to 64 features three to seven times as fast: the
+# panel is used only for rows that are nearly empty.
 PANEL_PAYS_BELOW_SHARE_UNFUSED = 0.1
 FEW_VALUES = 4_000_000  # of a dense kernel matrix: BLAS is as fast, and panels need not be compiled
-LARGEST_FLOAT32 = 1e30  # of a given matrix: the solver adds several values, which must be finite too
+LARGEST_FLOAT32 = (
+    1e30  # of a given matrix: the solver adds several values, which must be finite too
+)
 SCORED_BYTES = 64_000_000  # of kernel values per block
-SHORT_ROW = 64  # features up to which one compiled pass is faster than a matrix product followed by an exponential
+# features up to which one compiled pass is faster than a matrix product followed by an exponential
+SHORT_ROW = 64
 SHORT_ROWS_AT_ONCE = 128 * 256  # of them, at most, are scored by one call
 WORTH_COMPILING = 1_000_000  # kernel values; for fewer, loading the compiled code would take longer
-DEVICE_PAYS_FROM_VALUES = 1 << 20  # kernel values; fewer are computed on the host before the data has been transferred
+DEVICE_PAYS_FROM_VALUES = (
+    1 << 20
+)  # kernel values; fewer are computed on the host before the data has been transferred
 
 
 def kernel_rows(
@@ -59,20 +64,20 @@ def kernel_rows(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_rows, n_features)
-        The data rows; with a precomputed kernel the kernel matrix itself, of shape (n_rows, n_rows). On a device X may
-        also be a torch tensor or a CuPy array.
+        The data rows; with a precomputed kernel the kernel matrix itself, of shape (n_rows,
+        n_rows). On a device X may also be a torch tensor or a CuPy array.
     formula : Formula
         The kernel with its parameters, from `make_formula`.
     cache_size : float, default=None
-        Memory for kernel rows in megabytes; by default half of the free memory of the host, or most of the free memory
-        of the device.
+        Memory for kernel rows in megabytes; by default half of the free memory of the host, or most
+        of the free memory of the device.
     dtype : data-type, default=numpy.float32
         Float type of the kernel values. A precomputed matrix on the host keeps its own.
     is_frugal : bool, default=False
         Whether the rows serve a single solve, which may then overwrite rows it no longer needs.
     device : str, default="cpu"
-        Where the rows are made and kept: "cpu", "cuda", "cuda:1", ..., or "auto", which is "cuda" if there is a device
-        and the data is large enough, and the host otherwise.
+        Where the rows are made and kept: "cpu", "cuda", "cuda:1", ..., or "auto", which is "cuda"
+        if there is a device and the data is large enough, and the host otherwise.
 
     Returns
     -------
@@ -94,11 +99,14 @@ def kernel_rows(
             "A precomputed kernel must be a square matrix of shape (n_samples, n_samples) in fit, "
             f"got {tuple(X.shape)}."
         )
-    # The user's own function runs on the host: on a device it would be called for every pair of rows at once.
+    # The user's own function runs on the host: on a device it would be called for every pair of
+    # rows at once.
     wanted = "cpu" if device == "auto" and formula.function is not None else device
     n_solves = 1 if is_frugal else SOLVES_OF_A_SEQUENCE
     n_features = None if formula.name == "precomputed" else X.shape[1]
-    if (place := resolve(wanted, X.shape[0], n_features, n_threads=n_threads(), n_solves=n_solves)) != "cpu":
+    if (
+        place := resolve(wanted, X.shape[0], n_features, n_threads=n_threads(), n_solves=n_solves)
+    ) != "cpu":
         from semisvm.kernels.device_rows import device_rows
 
         try:
@@ -114,15 +122,18 @@ def kernel_rows(
 
 
 def make_source(X, formula: Formula, dtype) -> KernelSource:
-    """Return the source whose product is fastest for these data, whether they are dense or sparse."""
+    """Return the source whose product is fastest for these data, whether they are dense or
+    sparse.
+    """
     if formula.function is not None:
         return CallableSource(X, formula, dtype)
     if is_sparse_matrix(X):
         return sparse_source(X, formula, dtype)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     counts, mean, square = scan_dense(X)
-    # |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common. So rows that are far from the
-    # origin for their spread are moved there; others are not moved and keep their zeros.
+    # |x - z|^2 = |x|^2 + |z|^2 - 2<x, z> loses the digits that the norms have in common. So rows
+    # that are far from the origin for their spread are moved there; others are not moved and keep
+    # their zeros.
     if formula.name == "rbf" and mean @ mean > FAR_FROM_ORIGIN * (square - mean @ mean):
         X = X - mean
         counts, _, _ = scan_dense(X)
@@ -130,26 +141,31 @@ def make_source(X, formula: Formula, dtype) -> KernelSource:
     if len(X) ** 2 <= FEW_VALUES:
         is_panel_work = False
     elif formula.name == "rbf" and np.dtype(dtype) == np.float32:
-        is_panel_work = n_nonzeros <= max(PANEL_PAYS_BELOW_NONZEROS, PANEL_PAYS_BELOW_SHARE * X.shape[1])
+        is_panel_work = n_nonzeros <= max(
+            PANEL_PAYS_BELOW_NONZEROS, PANEL_PAYS_BELOW_SHARE * X.shape[1]
+        )
     else:
         is_panel_work = n_nonzeros <= PANEL_PAYS_BELOW_SHARE_UNFUSED * X.shape[1]
-    return sparse_source(X, formula, dtype, counts) if is_panel_work else BlasSource(X, formula, dtype)
+    return (
+        sparse_source(X, formula, dtype, counts) if is_panel_work else BlasSource(X, formula, dtype)
+    )
 
 
 def scores_of_new_rows(
     X: Any, support_vectors: Any, coefficients: np.ndarray, formula: Formula, *, device: str = "cpu"
 ) -> np.ndarray:
-    """Return the sum of each row's kernel values with the support vectors, weighted by the coefficients.
+    """Return the sum of each row's kernel values with the support vectors, weighted by the
+    coefficients.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_rows, n_features)
-        The new rows; with a precomputed kernel their kernel values with the support vectors, of shape
-        (n_rows, n_support).
+        The new rows; with a precomputed kernel their kernel values with the support vectors, of
+        shape (n_rows, n_support).
     support_vectors : array or sparse matrix of shape (n_support, n_features)
         The support vectors; not used with a precomputed kernel.
     coefficients : ndarray of shape (n_outputs, n_support)
-        One row of coefficients per machine.
+        One row of coefficients per SVM.
     formula : Formula
         The kernel, as it was settled in training.
     device : str, default="cpu"
@@ -165,15 +181,23 @@ def scores_of_new_rows(
     >>> import numpy as np
     >>> from semisvm.kernels import make_formula, scores_of_new_rows
     >>> support = np.array([[0.0], [1.0]])
-    >>> scores_of_new_rows(np.array([[2.0], [3.0]]), support, np.array([[1.0, -1.0]]), make_formula("linear", support))
+    >>> formula = make_formula("linear", support)
+    >>> scores_of_new_rows(np.array([[2.0], [3.0]]), support, np.array([[1.0, -1.0]]), formula)
     array([[-2.],
            [-3.]])
     """
-    n_rows, n_support = X.shape[0], coefficients.shape[1]
-    is_large = n_rows * n_support >= DEVICE_PAYS_FROM_VALUES and formula.name not in ("precomputed", "callable")
+    n_rows = X.shape[0]
+    n_support = coefficients.shape[1]
+    is_large = n_rows * n_support >= DEVICE_PAYS_FROM_VALUES and formula.name not in (
+        "precomputed",
+        "callable",
+    )
     # In effect a problem of as many kernel values.
     n_in_effect = int((n_rows * n_support) ** 0.5)
-    if is_large and (place := resolve(device, n_in_effect, X.shape[1], n_threads=n_threads())) != "cpu":
+    if (
+        is_large
+        and (place := resolve(device, n_in_effect, X.shape[1], n_threads=n_threads())) != "cpu"
+    ):
         from semisvm.kernels.torch_source import scores_on_device
 
         return scores_on_device(X, support_vectors, coefficients, formula, place)
@@ -186,23 +210,31 @@ def scores_of_new_rows(
     block = max(1, SCORED_BYTES // (8 * n_support))
     for start in range(0, n_rows, block):
         part = slice(start, start + block)
-        K = X[part] if formula.name == "precomputed" else cross_kernel(formula, X[part], support_vectors)
+        K = (
+            X[part]
+            if formula.name == "precomputed"
+            else cross_kernel(formula, X[part], support_vectors)
+        )
         scores[part] = np.asarray(K @ coefficients.T)
     return scores
 
 
 def _score_short_rows(X, support_vectors, coefficients, gamma: float, scores: np.ndarray) -> None:
-    """Score rows of few features in one compiled pass, on every core; a part of the rows is dense at a time."""
+    """Score rows of few features in one compiled pass, on every core; a part of the rows is
+    dense at a time.
+    """
     from semisvm.kernels.compiled import rbf_scores
     from semisvm.kernels.intrinsics import PANEL_WIDTH
 
-    n_rows, Z = X.shape[0], _dense(support_vectors)
+    n_rows = X.shape[0]
+    Z = _dense(support_vectors)
     share = min(PANEL_WIDTH * max(1, -(-n_rows // (PANEL_WIDTH * n_threads()))), SHORT_ROWS_AT_ONCE)
     parts = [slice(start, start + share) for start in range(0, n_rows, share)]
     coefficients = np.ascontiguousarray(coefficients, dtype=np.float64)
 
     def score(part: slice) -> None:
-        panel, sums = np.zeros((X.shape[1], PANEL_WIDTH)), np.zeros((1 + len(coefficients), PANEL_WIDTH))
+        panel = np.zeros((X.shape[1], PANEL_WIDTH))
+        sums = np.zeros((1 + len(coefficients), PANEL_WIDTH))
         rbf_scores(_dense(X[part]), Z, coefficients, float(gamma), scores[part], panel, sums)
 
     for_each(score, parts)

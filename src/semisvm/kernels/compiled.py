@@ -1,8 +1,9 @@
-"""Compiled loops of the kernels: dot products to kernel values, scores, sums of kernel rows, dense rows to sparse ones.
+"""Compiled loops of the kernels: dot products to kernel values, scores, sums of kernel rows, dense
+rows to sparse ones.
 
-Loops are written for the vectorizer: unit stride, no branch, no call. Functions that take a counter are called by every
-thread of a team (`threads`): each takes pieces from the counter until none is left. Pieces do not depend on the number
-of threads, and every number is computed within one piece.
+Loops are written for the vectorizer: unit stride, no branch, no call. Functions that take a counter
+are called by every thread of a team (`threads`): each takes pieces from the counter until none is
+left. Pieces do not depend on the number of threads, and every number is computed within one piece.
 """
 
 import math
@@ -18,24 +19,29 @@ from semisvm.kernels.formula import DOT_FORMULAS
 from semisvm.kernels.intrinsics import PANEL_WIDTH, bits_of, larger, next_piece, provide, smaller
 
 SCANNED_ROWS = 256  # rows per piece of a pass over the data
-LARGE_PAGE = 1 << 21  # bytes that the system may provide at once where memory is written for the first time
+LARGE_PAGE = (
+    1 << 21
+)  # bytes that the system may provide at once where memory is written for the first time
 _RBF, _POLY, _SIGMOID = (DOT_FORMULAS.index(name) for name in ("rbf", "poly", "sigmoid"))
 
 _LOG2_E = 1.4426950408889634
 _LOG2_E_FLOAT32 = float32(_LOG2_E)
-# Coefficients of 2^t on [-1/2, 1/2], ln(2)^k / k!, highest first: exact to the last one or two digits of float64.
+# Coefficients of 2^t on [-1/2, 1/2], ln(2)^k / k!, highest first: exact to the last one or two
+# digits of float64.
 _POWERS = tuple(math.log(2.0) ** k / math.factorial(k) for k in range(12, -1, -1))
 _P12, _P11, _P10, _P9, _P8, _P7, _P6, _P5, _P4, _P3, _P2, _P1, _P0 = _POWERS
 
 
 @jit_part
 def provide_rows(counter, values, slots):
-    """Touch the memory of the rows to be written; return the first piece that is left to the caller, and its number 0.
+    """Touch the memory of the rows to be written; return the first piece that is left to the
+    caller, and its number 0.
 
-    One piece is about a large page. Threads that write parts of the same row would meet a new page at the same time,
-    and all of them would have the system clear it, all but one in vain.
+    One piece is about a large page. Threads that write parts of the same row would meet a new page
+    at the same time, and all of them would have the system clear it, all but one in vain.
     """
-    n, n_rows = values.shape[1], slots.shape[0]
+    n = values.shape[1]
+    n_rows = slots.shape[0]
     rows_per_piece = larger(1, LARGE_PAGE // larger(1, n * values.itemsize))
     n_pieces = -(-n_rows // rows_per_piece)
     piece = next_piece(counter)
@@ -50,12 +56,16 @@ def provide_rows(counter, values, slots):
 
 @partial(jit, fastmath={"reassoc", "contract"})  # NaN is a number to look for here
 def project_rows(counter, X, rows, direction, sums):
-    """sums[i] = X[rows[i]] . direction, added up in an order that depends on the length of a row alone."""
-    n, n_pieces = rows.shape[0], -(-rows.shape[0] // SCANNED_ROWS)
+    """sums[i] = X[rows[i]] . direction, added up in an order that depends on the length of a row
+    alone.
+    """
+    n = rows.shape[0]
+    n_pieces = -(-rows.shape[0] // SCANNED_ROWS)
     piece = next_piece(counter)
     while piece < n_pieces:
         for i in range(piece * SCANNED_ROWS, smaller((piece + 1) * SCANNED_ROWS, n)):
-            row, total = np.uint64(rows[i]), 0.0
+            row = np.uint64(rows[i])
+            total = 0.0
             for j in range(X.shape[1]):
                 total += X[row, j] * direction[j]
             sums[i] = total
@@ -64,7 +74,9 @@ def project_rows(counter, X, rows, direction, sums):
 
 @jit
 def rbf_of_dot_rows(counter, dots, squares_left, squares, gamma):
-    """dots[i, j] <- exp(-gamma (squares_left[i] + squares[j] - 2 dots[i, j])), in place; one piece is one row."""
+    """dots[i, j] <- exp(-gamma (squares_left[i] + squares[j] - 2 dots[i, j])), in place; one
+    piece is one row.
+    """
     i = next_piece(counter)
     while i < dots.shape[0]:
         _finish_rbf(dots, np.uint64(i), squares, squares_left[i], gamma)
@@ -77,7 +89,10 @@ def finish_dots(dots, i, squares, square, formula):
 
     `formula` is `Formula.numbers`, and i is an unsigned number.
     """
-    kind, gamma, coef0, degree = formula[0], formula[1], formula[2], formula[3]
+    kind = formula[0]
+    gamma = formula[1]
+    coef0 = formula[2]
+    degree = formula[3]
     if kind == _RBF:
         _finish_rbf(dots, i, squares, square, gamma)
     elif kind == _POLY:
@@ -97,8 +112,9 @@ def _finish_rbf(dots, i, squares, square, gamma):
 def _compile_finish_rbf(dots, i, squares, square, gamma):
     """To about 2e-7 relative in float32.
 
-    2^t = 2^round(t) * 2^(t - round(t)): the first factor is an exponent field, the second a polynomial of degree 6
-    (Chebyshev interpolation on [-1/2, 1/2]). A call of ``exp`` would prevent the loop from being vectorized.
+    2^t = 2^round(t) * 2^(t - round(t)): the first factor is an exponent field, the second a
+    polynomial of degree 6 (Chebyshev interpolation on [-1/2, 1/2]). A call of ``exp`` would prevent
+    the loop from being vectorized.
     """
 
     def in_float32(dots, i, squares, square, gamma):
@@ -107,7 +123,9 @@ def _compile_finish_rbf(dots, i, squares, square, gamma):
         for j in range(np.uint64(dots.shape[1])):
             distance = larger(square + squares[j] - float32(2) * dots[i, j], float32(0))
             t = larger(scale * distance, float32(-126))
-            whole = np.floor(t + float32(0.5))  # a float32: math.floor would give an integer of 64 bits
+            whole = np.floor(
+                t + float32(0.5)
+            )  # a float32: math.floor would give an integer of 64 bits
             part = t - whole
             value = float32(1.5461445e-4)
             value = value * part + float32(1.3400428e-3)
@@ -129,11 +147,13 @@ def _compile_finish_rbf(dots, i, squares, square, gamma):
 
 @jit
 def rbf_scores(X, support_vectors, coefficients, gamma, scores, panel, sums):
-    """scores[i, q] = sum_j coefficients[q, j] exp(-gamma |x_i - z_j|^2), shape (n, n_outputs), in float64.
+    """scores[i, q] = sum_j coefficients[q, j] exp(-gamma |x_i - z_j|^2), shape (n, n_outputs), in
+    float64.
 
-    Distances, exponential and weighted sum in one pass: each support vector meets a panel of rows while the panel is
-    in the first-level cache, and no kernel value is ever stored. A row's score does not depend on the other rows.
-    `panel` (n_features, PANEL_WIDTH) and `sums` (1 + n_outputs, PANEL_WIDTH) are the memory for it, both set to 0.
+    Distances, exponential and weighted sum in one pass: each support vector meets a panel of rows
+    while the panel is in the first-level cache, and no kernel value is ever stored. A row's score
+    does not depend on the other rows. `panel` (n_features, PANEL_WIDTH) and `sums` (1 + n_outputs,
+    PANEL_WIDTH) are the memory for it, both set to 0.
     """
     n_rows, n_features = X.shape
     n_outputs = coefficients.shape[0]
@@ -149,13 +169,15 @@ def rbf_scores(X, support_vectors, coefficients, gamma, scores, panel, sums):
             for b in range(PANEL_WIDTH):
                 sums[0, b] = 0.0
             for k in range(n_features):
-                at, own = support_vectors[j, k], np.uint64(k)
+                at = support_vectors[j, k]
+                own = np.uint64(k)
                 for b in range(PANEL_WIDTH):
                     difference = panel[own, b] - at
                     sums[0, b] += difference * difference
             _powers_of_e(sums, np.uint64(0), -gamma)
             for q in range(n_outputs):
-                coefficient, to = coefficients[q, j], np.uint64(1 + q)
+                coefficient = coefficients[q, j]
+                to = np.uint64(1 + q)
                 for b in range(PANEL_WIDTH):
                     sums[to, b] += coefficient * sums[0, b]
         for q in range(n_outputs):
@@ -165,7 +187,9 @@ def rbf_scores(X, support_vectors, coefficients, gamma, scores, panel, sums):
 
 @jit_part
 def _powers_of_e(values, i, scale):
-    """values[i, b] <- exp(scale * values[i, b]) in place, float64, for exponents that are not positive."""
+    """values[i, b] <- exp(scale * values[i, b]) in place, float64, for exponents that are not
+    positive.
+    """
     scale = _LOG2_E * scale
     for b in range(np.uint64(values.shape[1])):
         t = larger(scale * values[i, b], -1022.0)
@@ -190,11 +214,14 @@ def _powers_of_e(values, i, scale):
 
 @jit
 def scan_rows(counter, X, n_nonzeros, column_sums, square_sums):
-    """Count the non-zeros of each row, and sum columns and squares per piece of SCANNED_ROWS rows."""
+    """Count the non-zeros of each row, and sum columns and squares per piece of SCANNED_ROWS
+    rows.
+    """
     n = X.shape[0]
     piece = next_piece(counter)
     while piece < square_sums.shape[0]:
-        start, total = SCANNED_ROWS * piece, 0.0
+        start = SCANNED_ROWS * piece
+        total = 0.0
         for i in range(start, smaller(start + SCANNED_ROWS, n)):
             count = 0
             for k in range(X.shape[1]):
@@ -238,8 +265,11 @@ def fill_squares(counter, squares, indptr, data):
 
 @jit
 def spread_stored(counter, change, values, slots, moves, total):
-    """change = sum_k moves[k] values[slots[k]] in float64; one piece is as many columns as `total` has room for."""
-    n, width = change.shape[0], total.shape[0]
+    """change = sum_k moves[k] values[slots[k]] in float64; one piece is as many columns as
+    `total` has room for.
+    """
+    n = change.shape[0]
+    width = total.shape[0]
     start = width * next_piece(counter)
     while start < n:
         size = smaller(width, n - start)
@@ -251,23 +281,32 @@ def spread_stored(counter, change, values, slots, moves, total):
 
 @jit_part
 def add_stored(total, values, slots, moves, start, size):
-    """total = sum_k moves[k] values[slots[k], start : start + size]; four rows at a time use each sum once."""
-    k, n_rows = 0, slots.shape[0]
+    """total = sum_k moves[k] values[slots[k], start : start + size]; four rows at a time use
+    each sum once.
+    """
+    k = 0
+    n_rows = slots.shape[0]
     for i in range(size):
         total[i] = 0.0
     # Signed numbers of rows and columns might be negative, and the loops would not be vectorized.
     while k + 4 <= n_rows:
-        row0, row1 = np.uint64(slots[k]), np.uint64(slots[k + 1])
-        row2, row3 = np.uint64(slots[k + 2]), np.uint64(slots[k + 3])
-        move0, move1, move2, move3 = moves[k], moves[k + 1], moves[k + 2], moves[k + 3]
+        row0 = np.uint64(slots[k])
+        row1 = np.uint64(slots[k + 1])
+        row2 = np.uint64(slots[k + 2])
+        row3 = np.uint64(slots[k + 3])
+        move0 = moves[k]
+        move1 = moves[k + 1]
+        move2 = moves[k + 2]
+        move3 = moves[k + 3]
         for i in range(size):
             j = np.uint64(start + i)
-            total[i] += (move0 * np.float64(values[row0, j]) + move1 * np.float64(values[row1, j])) + (
-                move2 * np.float64(values[row2, j]) + move3 * np.float64(values[row3, j])
-            )
+            total[i] += (
+                move0 * np.float64(values[row0, j]) + move1 * np.float64(values[row1, j])
+            ) + (move2 * np.float64(values[row2, j]) + move3 * np.float64(values[row3, j]))
         k += 4
     while k < n_rows:
-        row, move = np.uint64(slots[k]), moves[k]
+        row = np.uint64(slots[k])
+        move = moves[k]
         for i in range(size):
             total[i] += move * np.float64(values[row, np.uint64(start + i)])
         k += 1

@@ -1,39 +1,24 @@
 """Compiled products of sparse rows and short dense rows, by panels, on every thread of a team.
 
-A panel holds PANEL_WIDTH data rows side by side, feature by feature, so that one number of another row is multiplied
-with PANEL_WIDTH adjacent numbers. Kernel values are finished, and used, while they are in the
-first-level cache. The data, `source` below, is a tuple:
+A panel holds PANEL_WIDTH data rows side by side, feature by feature, so that one number of another
+row is multiplied with PANEL_WIDTH adjacent numbers. Kernel values are finished, and used, while
+they are in the first-level cache. `source` is the data (`PanelRows`), `scratch` the memory of a
+thread (`PanelScratch`), `pairs` are the terms of wanted rows (`PanelPairs`).
 
-    indptr, indices, data   the rows in CSR form: of numbers, or of words that are the bytes of four features
-    squares, diagonal       |x_i|^2 and k(x_i, x_i)
-    formula                 `Formula.numbers`
-    n_features              the number of columns
+Wanted rows are taken in pairs, so that a number of the panel is loaded once for both: a pair has
+the terms of both rows, in the order of the features, with 0 where one of them has none. A term of 0
+changes no sum. Each dot product is summed in an order that depends on the two rows alone, never on
+the batch they came in, so that a row made twice is the same row.
 
-and the memory of a thread, `scratch`, another (`PanelSource` makes it):
+Many data are whole multiples of one number: pixels, counts, percentages, columns of 0 and 1. In
+units of it they are bytes, and the bytes of four adjacent features are a word. A word is then what
+a number is otherwise: rows in CSR form have words in place of numbers, a panel has a word for each
+of its rows, and one instruction adds the four products of a word with a word, for 16 rows of the
+panel. Sums are whole numbers of 32 bits, so they are exact in any order.
 
-    panel                   PANEL_WIDTH rows in columns, with nothing in it between two pieces
-    panel_squares, panel_rows   their squared norms, and their numbers
-    sums                    (2, PANEL_WIDTH), of a pair of rows
-    total, part             (width,) and (PANEL_WIDTH,) in float64, the change of some columns
-    tile                    (TILE_HEIGHT, PANEL_WIDTH), a part of a Gram matrix
-
-Wanted rows are taken in pairs, so that a number of the panel is loaded once for both: a pair has the terms of both
-rows, in the order of the features, with 0 where one of them has none. A term of 0 changes no sum. Each dot product is
-summed in an order that depends on the two rows alone, never on the batch they came in, so that a row made twice is the
-same row. The pairs are a tuple, filled by `pair_terms`:
-
-    starts, stops     the terms of pair p are those from starts[p] to stops[p]
-    features          of each term,
-    factors           (n_terms, 2), and what it is multiplied with, for the first row and for the second
-    offsets           (n_pairs, 2), what each sum begins with
-
-Many data are whole multiples of one number: pixels, counts, percentages, columns of 0 and 1. In units of it they are
-bytes, and the bytes of four adjacent features are a word. A word is then what a number is otherwise: rows in CSR form
-have words in place of numbers, a panel has a word for each of its rows, and one instruction adds the four products of
-a word with a word, for 16 rows of the panel. Sums are whole numbers of 32 bits, so they are exact in any order.
-
-The instruction takes bytes without sign, those of the wanted row, and bytes with sign, those of the panel. So numbers
-z of the panel are stored as z - 128, where nothing is too, and a sum begins with 128 times the sum of the wanted row.
+The instruction takes bytes without sign, those of the wanted row, and bytes with sign, those of the
+panel. So numbers z of the panel are stored as z - 128, where nothing is too, and a sum begins with
+128 times the sum of the wanted row.
 """
 
 import numpy as np
@@ -52,8 +37,11 @@ from semisvm.kernels.intrinsics import (
     sum_terms,
 )
 
-GRAM_PART = 256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
-WORTH_FILLING = 8  # from one number in so many on, setting a whole panel to 0 is faster than its numbers one by one
+GRAM_PART = (
+    256  # positions per piece of a Gram matrix: fewer, and laying out their panel costs too much
+)
+# from one number in so many on, setting a whole panel to 0 is faster than its numbers one by one
+WORTH_FILLING = 8
 TILE_HEIGHT = 64  # of which so many at a time are written, from the first-level cache
 PAIRS_PER_PIECE = 16  # pairs of rows whose terms are merged
 NO_FEATURE = np.int32(2**31 - 1)
@@ -62,16 +50,22 @@ ROUNDING_OF_MULTIPLES = 2.0**-22  # relative: a multiple and the unit are each k
 
 @jit
 def count_words(counter, n_words, indptr, indices, data, unit):
-    """n_words[i] = words of row i; -1 if one of its numbers is not a whole multiple of the unit from 1 to 255."""
+    """n_words[i] = words of row i; -1 if one of its numbers is not a whole multiple of the unit
+    from 1 to 255.
+    """
     n = n_words.shape[0]
     start = SCANNED_ROWS * next_piece(counter)
     while start < n:
         for i in range(start, smaller(start + SCANNED_ROWS, n)):
-            count, last, is_whole = 0, -1, True
+            count = 0
+            last = -1
+            is_whole = True
             for k in range(indptr[i], indptr[i + 1]):
                 multiple = np.float64(data[k]) / unit
                 whole = np.floor(multiple + 0.5)
-                is_whole &= 1.0 <= whole <= 255.0 and abs(multiple - whole) <= ROUNDING_OF_MULTIPLES * whole
+                is_whole &= (
+                    1.0 <= whole <= 255.0 and abs(multiple - whole) <= ROUNDING_OF_MULTIPLES * whole
+                )
                 word = indices[k] >> 2
                 count += 1 if word != last else 0
                 last = word
@@ -81,14 +75,20 @@ def count_words(counter, n_words, indptr, indices, data, unit):
 
 @jit
 def fill_words(counter, starts, places, words, squares, indptr, indices, data, unit):
-    """Write row i in words from starts[i] on, lowered for the panel, and its squared norm in units."""
+    """Write row i in words from starts[i] on, lowered for the panel, and its squared norm in
+    units.
+    """
     n = squares.shape[0]
     start = SCANNED_ROWS * next_piece(counter)
     while start < n:
         for i in range(start, smaller(start + SCANNED_ROWS, n)):
-            at, square, k, end = starts[i], 0, indptr[i], indptr[i + 1]
+            at = starts[i]
+            square = 0
+            k = indptr[i]
+            end = indptr[i + 1]
             while k < end:
-                place, word = indices[k] >> 2, LOWER_BY_128
+                place = indices[k] >> 2
+                word = LOWER_BY_128
                 while k < end and indices[k] >> 2 == place:
                     whole = int(np.float64(data[k]) / unit + 0.5)
                     word ^= whole << 8 * (indices[k] & 3)
@@ -102,17 +102,24 @@ def fill_words(counter, starts, places, words, squares, indptr, indices, data, u
 
 @jit
 def pair_terms(counter, pairs, rows, source):
-    """Write the terms of rows[2 p] and rows[2 p + 1] from starts[p] on, and stops[p]; of an odd last row, its own."""
+    """Write the terms of rows[2 p] and rows[2 p + 1] from starts[p] on, and stops[p]; of an odd
+    last row, its own.
+    """
     starts, stops, features, factors, offsets = pairs
-    indptr, indices, data = source[0], source[1], source[2]
+    indptr = source.indptr
+    indices = source.indices
+    data = source.data
     first = PAIRS_PER_PIECE * next_piece(counter)
     while first < starts.shape[0]:
         for p in range(first, smaller(first + PAIRS_PER_PIECE, starts.shape[0])):
-            at, k, k_end = starts[p], indptr[rows[2 * p]], indptr[rows[2 * p] + 1]
+            at = starts[p]
+            k = indptr[rows[2 * p]]
+            k_end = indptr[rows[2 * p] + 1]
             m = m_end = indptr[0]
             offsets[p, 0] = offsets[p, 1] = 0
             if 2 * p + 1 < rows.shape[0]:
-                m, m_end = indptr[rows[2 * p + 1]], indptr[rows[2 * p + 1] + 1]
+                m = indptr[rows[2 * p + 1]]
+                m_end = indptr[rows[2 * p + 1] + 1]
             while k < k_end or m < m_end:
                 left = indices[k] if k < k_end else NO_FEATURE
                 right = indices[m] if m < m_end else NO_FEATURE
@@ -138,10 +145,12 @@ def dots_of_pair(sums, panel, pairs, p):
 @jit
 def make_kernel_rows(counter, values, slots, rows, pairs, source, scratch):
     """values[slots[r]] = K[rows[r]]; one piece is one panel of columns."""
-    starts = pairs[0]
+    starts = pairs.starts
     indptr, indices, data, squares, diagonal, formula, _ = source
     n = diagonal.shape[0]
-    panel, panel_squares, _, sums, _, _, _ = scratch
+    panel = scratch.panel
+    panel_squares = scratch.squares
+    sums = scratch.sums
     start = PANEL_WIDTH * next_piece(counter)
     while start < n:
         stop = smaller(start + PANEL_WIDTH, n)
@@ -149,25 +158,37 @@ def make_kernel_rows(counter, values, slots, rows, pairs, source, scratch):
         for p in range(starts.shape[0]):
             dots_of_pair(sums, panel, pairs, p)
             for r in range(2 * p, smaller(2 * p + 2, rows.shape[0])):
-                row, own = rows[r], np.uint64(r - 2 * p)
+                row = rows[r]
+                own = np.uint64(r - 2 * p)
                 finish_dots(sums, own, panel_squares, squares[row], formula)
                 if start <= row < stop:
-                    sums[own, row - start] = diagonal[row]  # rounding of |x|^2 + |x|^2 - 2<x, x> is largest there
+                    sums[own, row - start] = diagonal[
+                        row
+                    ]  # rounding of |x|^2 + |x|^2 - 2<x, x> is largest there
                 _store(values, slots[r], sums, own, start, stop - start)
         _clear(panel, indptr, indices, start, stop)
         start = PANEL_WIDTH * next_piece(counter)
 
 
 @jit
-def spread_moves(counter, change, values, stored_slots, stored_moves, slots, rows, moves, pairs, source, scratch):
-    """change = sum_k stored_moves[k] values[stored_slots[k]] + sum_r moves[r] K[rows[r]], in float64.
+def spread_moves(
+    counter, change, values, stored_slots, stored_moves, slots, rows, moves, pairs, source, scratch
+):
+    """change = sum_k stored_moves[k] values[stored_slots[k]] + sum_r moves[r] K[rows[r]], in
+    float64.
 
-    Rows that are made go to values[slots[r]] too where slots[r] >= 0. One piece is as many columns as `total` has.
+    Rows that are made go to values[slots[r]] too where slots[r] >= 0. One piece is as many columns
+    as `total` has.
     """
-    starts = pairs[0]
+    starts = pairs.starts
     indptr, indices, data, squares, diagonal, formula, _ = source
-    panel, panel_squares, _, sums, total, part, _ = scratch
-    n, width = change.shape[0], total.shape[0]
+    panel = scratch.panel
+    panel_squares = scratch.squares
+    sums = scratch.sums
+    total = scratch.total
+    part = scratch.part
+    n = change.shape[0]
+    width = total.shape[0]
     piece, n_pages = provide_rows(counter, values, slots)
     start = width * (piece - n_pages)
     while start < n:
@@ -181,7 +202,9 @@ def spread_moves(counter, change, values, stored_slots, stored_moves, slots, row
             for p in range(starts.shape[0]):
                 dots_of_pair(sums, panel, pairs, p)
                 for r in range(2 * p, smaller(2 * p + 2, rows.shape[0])):
-                    row, move, own = rows[r], moves[r], np.uint64(r - 2 * p)
+                    row = rows[r]
+                    move = moves[r]
+                    own = np.uint64(r - 2 * p)
                     finish_dots(sums, own, panel_squares, squares[row], formula)
                     if first <= row < last:
                         sums[own, row - first] = diagonal[row]
@@ -207,17 +230,25 @@ def _store(values, slot, sums, own, start, size):
 
 @jit
 def fill_gram(counter, G, order, n_known, row, pairs, source, scratch):
-    """G[i, j] = K[row[i], row[j]] for positions i, j of `order`, except where both are among its first `n_known`.
+    """G[i, j] = K[row[i], row[j]] for positions i, j of `order`, except where both are among its
+    first `n_known`.
 
-    One piece is a panel of new positions with GRAM_PART others. Each value is computed once and written twice.
+    One piece is a panel of new positions with GRAM_PART others. Each value is computed once and
+    written twice.
     """
     indptr, indices, data, squares, diagonal, formula, _ = source
     n = order.shape[0]
-    n_panels, n_parts = -(-(n - n_known) // PANEL_WIDTH), -(-n // GRAM_PART)
-    panel, panel_squares, panel_rows, sums, _, _, tile = scratch
+    n_panels = -(-(n - n_known) // PANEL_WIDTH)
+    n_parts = -(-n // GRAM_PART)
+    panel = scratch.panel
+    panel_squares = scratch.squares
+    panel_rows = scratch.rows
+    sums = scratch.sums
+    tile = scratch.tile
     piece = next_piece(counter)
     while piece < n_panels * n_parts:
-        first, begin = n_known + PANEL_WIDTH * (piece // n_parts), GRAM_PART * (piece % n_parts)
+        first = n_known + PANEL_WIDTH * (piece // n_parts)
+        begin = GRAM_PART * (piece % n_parts)
         last = smaller(first + PANEL_WIDTH, n)
         end = smaller(begin + GRAM_PART, last)  # the rest is computed with the panels that follow
         if begin < end:
@@ -233,7 +264,9 @@ def fill_gram(counter, G, order, n_known, row, pairs, source, scratch):
                 for p in range(start // 2, -(-stop // 2)):  # parts and tiles have even heights
                     dots_of_pair(sums, panel, pairs, p)
                     for w in range(2 * p, smaller(2 * p + 2, stop)):
-                        i, own, to = row[order[w]], np.uint64(w - 2 * p), np.uint64(w - start)
+                        i = row[order[w]]
+                        own = np.uint64(w - 2 * p)
+                        to = np.uint64(w - start)
                         finish_dots(sums, own, panel_squares, squares[i], formula)
                         value = diagonal[i]
                         for b in range(PANEL_WIDTH):
@@ -267,12 +300,18 @@ def write_gram(counter, G, block, order, n_known, tile):
 def _write_tile(G, tile, order, first, last, start, stop):
     """Write a tile on both sides of the diagonal; of two positions of its panel, each pair once.
 
-    Positions are in ascending order, so ends as far apart as there are positions mean that they are adjacent: the
-    usual case, in which the loops are vectorized.
+    Positions are in ascending order, so ends as far apart as there are positions mean that they are
+    adjacent: the usual case, in which the loops are vectorized.
     """
-    height, width = stop - start, last - first
-    at, other = order[start], order[first]
-    if stop <= first and order[stop - 1] - at == height - 1 and order[last - 1] - other == width - 1:
+    height = stop - start
+    width = last - first
+    at = order[start]
+    other = order[first]
+    if (
+        stop <= first
+        and order[stop - 1] - at == height - 1
+        and order[last - 1] - other == width - 1
+    ):
         for w in range(height):
             _store(G, at + w, tile, np.uint64(w), other, width)
         for b in range(width):

@@ -1,8 +1,8 @@
 """The compiler: how a function is made into machine code, and that Ctrl-C waits meanwhile.
 
-Importing Numba takes as long as importing scikit-learn. Only modules of compiled functions call `jit`, and they are
-imported inside the functions that need them, so that ``import semisvm`` stays light. `jit_late` compiles in modules
-that hold more than that.
+Importing Numba takes as long as importing scikit-learn. Only modules of compiled functions call
+`jit`, and they are imported inside the functions that need them, so that ``import semisvm`` stays
+light. `jit_late` compiles in modules that hold more than that.
 """
 
 import signal
@@ -14,14 +14,20 @@ from typing import Any
 
 # Infinite bounds are legitimate here, so "ninf" is not in the list. NaN never enters a solver.
 FAST_MATH = {"nnan", "nsz", "arcp", "contract", "reassoc"}
-# Numba's names for: references to arrays are not counted, and only Python and compiled functions call. Less to compile.
+# Numba's names for: references to arrays are not counted, and only Python and compiled functions
+# call. Less to compile.
 COMPILED: dict[str, Any] = {
-    "nogil": True, "fastmath": FAST_MATH, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True,
-}  # fmt: skip
+    "nogil": True,
+    "fastmath": FAST_MATH,
+    "error_model": "numpy",
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
 
 
 def jit(function: Callable[..., Any], **more: Any) -> Any:
-    """Compile a function on its first call, without the interpreter lock, and keep the machine code on disk.
+    """Compile a function on its first call, without the interpreter lock, and keep the machine code
+    on disk.
 
     It must not allocate arrays: what it needs is given to it.
     """
@@ -36,17 +42,22 @@ def jit(function: Callable[..., Any], **more: Any) -> Any:
 
 
 def jit_part(function: Callable[..., Any]) -> Any:
-    """Compile a function that only compiled functions call: it becomes part of their machine code."""
+    """Compile a function that only compiled functions call: it becomes part of their machine
+    code.
+    """
     from numba import njit
 
     return njit(**(COMPILED | {"no_cpython_wrapper": True}))(function)
 
 
 class jit_late:
-    """Like `jit`, made when it is called, for modules that are used without it too; it may allocate if `_nrt`."""
+    """Like `jit`, made when it is called, for modules that are used without it too; it may
+    allocate if `_nrt`.
+    """
 
     def __init__(self, function: Callable[..., Any], **more: Any):
-        self.function, self.options = function, {"_nrt": True} | more
+        self.function = function
+        self.options = {"_nrt": True} | more
 
     def __call__(self, *arguments: Any) -> Any:
         names = self.function.__globals__
@@ -60,9 +71,11 @@ class jit_late:
 
 
 class LateInterrupts:
-    """Lets Ctrl-C, and SIGTERM where Python handles it, wait between `hold` and `release`; pairs may be nested.
+    """Lets Ctrl-C, and SIGTERM where Python handles it, wait between `hold` and `release`; pairs
+    may be nested.
 
-    Python runs the handlers of signals in the main thread, so that there is nothing to do in the others.
+    Python runs the handlers of signals in the main thread, so that there is nothing to do in the
+    others.
     """
 
     def __init__(self) -> None:
@@ -77,7 +90,9 @@ class LateInterrupts:
         if self.n_holds == 0:
             for number in (signal.SIGTERM, signal.SIGINT):
                 handler = signal.getsignal(number)
-                if callable(handler) and handler != self._note:  # it is still there if a `release` was cut off
+                if (
+                    callable(handler) and handler != self._note
+                ):  # it is still there if a `release` was cut off
                     self.handlers[number] = handler
                     signal.signal(number, self._note)
         self.n_holds += 1
@@ -89,7 +104,8 @@ class LateInterrupts:
         self.n_holds -= 1
         if self.n_holds:
             return
-        arrived, self.arrived = self.arrived, []
+        arrived = self.arrived
+        self.arrived = []
         while self.handlers:
             signal.signal(*self.handlers.popitem())
         for number in arrived:
@@ -106,8 +122,8 @@ _interrupts = LateInterrupts()
 def _hold_interrupts_in_numba() -> None:
     """Let Ctrl-C wait while Numba compiles a function, or loads it from disk.
 
-    An exception there leaves Numba's registries half filled, so that nothing more is compiled in this process
-    ("generator raised StopIteration"), or ends it (LLVM frees the same memory twice).
+    An exception there leaves Numba's registries half filled, so that nothing more is compiled in
+    this process ("generator raised StopIteration"), or ends it (LLVM frees the same memory twice).
     """
     from numba.core.event import Event, Listener, register
 

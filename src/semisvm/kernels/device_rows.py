@@ -1,7 +1,8 @@
-"""Rows of the kernel matrix in a device's memory: the whole matrix if it fits, otherwise made as they are needed.
+"""Rows of the kernel matrix in a device's memory: the whole matrix if it fits, otherwise made as
+they are needed.
 
-The solver for devices reads `DeviceRows.stored` (all of K, if `is_whole`) or has `device_source` make its rows. The
-rest of the library uses them as any `KernelRows`.
+The solver for devices reads `DeviceRows.stored` (all of K, if `is_whole`) or has `device_source`
+make its rows. The rest of the library uses them as any `KernelRows`.
 """
 
 from typing import Any, cast
@@ -11,7 +12,6 @@ import torch
 import triton
 import triton.language as tl
 
-from semisvm.device import budget_bytes, free_bytes
 from semisvm.kernels.formula import Formula
 from semisvm.kernels.panel_source import SparseSource
 from semisvm.kernels.rows import CachedRows, GivenRows, KernelRows
@@ -24,18 +24,23 @@ from semisvm.kernels.torch_source import (
     torch_device,
 )
 from semisvm.kernels.virtual import VirtualRows
+from semisvm.memory import budget_bytes, free_bytes
 
 SHARE_OF_DEVICE_MEMORY = 0.8  # of what is free: products and solvers need the rest
 DEVICE_ROWS_PER_WRITE = 512
 STRIDE_MULTIPLE = 32  # numbers
-ROWS_OF_PROGRAM, COLUMNS_OF_PROGRAM = 32, 128  # kernel values that a program of `add_rows_on_device` works on at a time
+ROWS_OF_PROGRAM, COLUMNS_OF_PROGRAM = (
+    32,
+    128,
+)  # kernel values that a program of `add_rows_on_device` works on at a time
 
 
 class DeviceRows:
-    """Kernel rows in the memory of a device; implements `KernelRows`, and to the host all rows look present.
+    """Kernel rows in the memory of a device; implements `KernelRows`, and to the host all rows look
+    present.
 
-    `stored` is a tensor of shape (n_rows, stride) with K in its first n_rows columns, or None if that does not fit
-    `cache_size` megabytes, by default most of what is free on the device.
+    `stored` is a tensor of shape (n_rows, stride) with K in its first n_rows columns, or None if
+    that does not fit `cache_size` megabytes, by default most of what is free on the device.
     """
 
     def __init__(
@@ -45,10 +50,12 @@ class DeviceRows:
         device: Any,
         cache_size: float | None = None,
     ):
-        self.device_source, self.device = device_source, device
+        self.device_source = device_source
+        self.device = device
         self.home = "interpreter" if device.type == "cpu" else str(device)
         self.n_rows = self.capacity = device_source.n_rows
-        self.dtype, self.diagonal = np.dtype(dtype), device_source.diagonal
+        self.dtype = np.dtype(dtype)
+        self.diagonal = device_source.diagonal
         self.stride = -(-max(self.n_rows, 1) // STRIDE_MULTIPLE) * STRIDE_MULTIPLE
         self.each_row = self.tensor(np.arange(self.n_rows, dtype=np.int32))
         self.diagonal_tensor = self.tensor(np.asarray(self.diagonal, dtype=np.float64))
@@ -65,12 +72,19 @@ class DeviceRows:
 
     def empty(self, n_rows: int) -> Any:
         """Allocate memory for kernel rows on the device."""
-        return torch.empty((n_rows, self.stride), dtype=getattr(torch, self.dtype.name), device=self.device)
+        return torch.empty(
+            (n_rows, self.stride), dtype=getattr(torch, self.dtype.name), device=self.device
+        )
 
     def add_times(self, coefficients: Any, scores: Any) -> None:
-        """scores[b] += K @ coefficients[b] in float64, for tensors of shape (n_problems, n) on the device."""
-        n_problems, rows = len(coefficients), self.each_row
-        if self.is_whole and n_problems > 1:  # one launch, in which rows with coefficient 0 are not read
+        """scores[b] += K @ coefficients[b] in float64, for tensors of shape (n_problems, n) on
+        the device.
+        """
+        n_problems = len(coefficients)
+        rows = self.each_row
+        if (
+            self.is_whole and n_problems > 1
+        ):  # one launch, in which rows with coefficient 0 are not read
             state = torch.zeros(n_problems, dtype=torch.int32, device=self.device)
             place = rows.expand(n_problems, -1).contiguous()
             self.add_to_scores(self.stored, place, coefficients, scores, state, n_problems)
@@ -83,10 +97,12 @@ class DeviceRows:
             for start in range(0, len(used), max(step, 1)):
                 part = used[start : start + step]
                 if block is None:
-                    stored, place = self.stored, rows[part]
+                    stored = self.stored
+                    place = rows[part]
                 else:
                     self.device_source.write(part, block[: len(part)])
-                    stored, place = block, rows[: len(part)]
+                    stored = block
+                    place = rows[: len(part)]
                 self.add_to_scores(stored, place, own[part], sums, state, 1)
 
     def add_to_scores(
@@ -96,9 +112,18 @@ class DeviceRows:
         length = place.shape[-1]
         grid = (-(-self.n_rows // COLUMNS_OF_PROGRAM), n_problems)
         add_rows_on_device[grid](
-            stored, place, coefficients, scores, state, self.n_rows, self.stride, length,
-            ROWS=ROWS_OF_PROGRAM, COLUMNS=COLUMNS_OF_PROGRAM, num_warps=4,
-        )  # fmt: skip
+            stored,
+            place,
+            coefficients,
+            scores,
+            state,
+            self.n_rows,
+            self.stride,
+            length,
+            ROWS=ROWS_OF_PROGRAM,
+            COLUMNS=COLUMNS_OF_PROGRAM,
+            num_warps=4,
+        )
 
     def require(self, rows: np.ndarray) -> None:
         """Do nothing: the solver on the device makes the rows it needs."""
@@ -144,13 +169,22 @@ class DeviceRows:
 
 @triton.jit
 def add_rows_on_device(
-    stored, place, coefficients, scores, state,
-    n, stride, length,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr,
-):  # fmt: skip
-    """scores[b] += sum_k coefficients[b, k] stored[place[b, k]] in float64; rows with coefficient 0 are not read.
+    stored,
+    place,
+    coefficients,
+    scores,
+    state,
+    n,
+    stride,
+    length,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """scores[b] += sum_k coefficients[b, k] stored[place[b, k]] in float64; rows with coefficient 0
+    are not read.
 
-    One program handles a segment of the columns of one problem b; problems with state[b] != 0 are skipped.
+    One program handles a segment of the columns of one problem b; problems with state[b] != 0 are
+    skipped.
     """
     b = tl.program_id(1).to(tl.int64)
     if tl.load(state + b) == 0:
@@ -169,22 +203,31 @@ def add_rows_on_device(
 
 
 def device_rows(
-    X: Any, formula: Formula, *, device: str, cache_size: float | None = None, dtype: Any = np.float32
+    X: Any,
+    formula: Formula,
+    *,
+    device: str,
+    cache_size: float | None = None,
+    dtype: Any = np.float32,
 ) -> DeviceRows:
-    """Return the rows of the kernel matrix of X on a device that `semisvm.device.resolve` has accepted."""
+    """Return the rows of the kernel matrix of X on a device that `semisvm.device.resolve` has
+    accepted.
+    """
     place = torch_device(device)
     try:
         with current_device(place):
             return DeviceRows(make_torch_source(X, formula, dtype, place), dtype, place, cache_size)
     except torch.OutOfMemoryError as error:
         raise MemoryError(
-            f"The data of {X.shape[0]} rows does not fit the memory of device {place}: free some of it, or use "
-            "device='cpu'."
+            f"The data of {X.shape[0]} rows does not fit the memory of device {place}: free some of"
+            " it, or use device='cpu'."
         ) from error
 
 
 def on_device(kernel: KernelRows, device: str) -> DeviceRows:
-    """Return the same kernel on a device; it is copied once, so that a sequence of problems on it finds it there."""
+    """Return the same kernel on a device; it is copied once, so that a sequence of problems on
+    it finds it there.
+    """
     if isinstance(kernel, DeviceRows):
         return kernel
     rows = cast(CachedRows, kernel)
@@ -201,21 +244,26 @@ def on_device(kernel: KernelRows, device: str) -> DeviceRows:
 def _copy_to_device(kernel: CachedRows, place: Any) -> DeviceRows:
     source = kernel.source
     if isinstance(source, BlasSource | SparseSource):
-        return DeviceRows(TorchDataSource(source.X, source.formula, kernel.dtype, place), kernel.dtype, place)
+        return DeviceRows(
+            TorchDataSource(source.X, source.formula, kernel.dtype, place), kernel.dtype, place
+        )
     K = kernel.values if isinstance(kernel, GivenRows) else kernel.fetch(np.arange(kernel.n_rows))
     return DeviceRows(TorchMatrixSource(K, kernel.dtype, place), kernel.dtype, place)
 
 
 def _extended_on_device(kernel: VirtualRows) -> DeviceRows:
-    """Data rows followed by means: the data rows are copied on the device, those of the means come from the host."""
+    """Data rows followed by means: the data rows are copied on the device, those of the means
+    come from the host.
+    """
     source = kernel.extended
     inner = cast(DeviceRows, source.kernel)
     if not inner.is_whole:
         raise MemoryError(
-            f"This method needs the whole kernel matrix of {inner.n_rows} rows on the device, and it does not fit: "
-            "raise cache_size, or use device='cpu'."
+            f"This method needs the whole kernel matrix of {inner.n_rows} rows on the device, and"
+            " it does not fit: raise cache_size, or use device='cpu'."
         )
-    n, n_all = source.n_data, source.n_rows
+    n = source.n_data
+    n_all = source.n_rows
     K = inner.tensor(np.empty((n_all, n_all), dtype=kernel.dtype))
     if n == inner.n_rows:
         K[:n, :n] = inner.stored[:, :n]
@@ -234,5 +282,9 @@ def _device_budget_bytes(device: Any, cache_size: float | None) -> int:
     if device.type != "cuda":
         return int(SHARE_OF_DEVICE_MEMORY * free_bytes())
     # Memory that torch holds in reserve and does not use is free for us.
-    free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    free = (
+        torch.cuda.mem_get_info(device)[0]
+        + torch.cuda.memory_reserved(device)
+        - torch.cuda.memory_allocated(device)
+    )
     return int(SHARE_OF_DEVICE_MEMORY * free)

@@ -5,8 +5,9 @@
     poly     (gamma <x, z> + coef0)^degree
     sigmoid  tanh(gamma <x, z> + coef0)
 
-All four are functions of the dot product and the squared norms, so the code for dot products (dense, sparse) and the
-code for formulas are independent. "precomputed" and callables are treated separately.
+All four are functions of the dot product and the squared norms, so the code for dot products
+(dense, sparse) and the code for formulas are independent. "precomputed" and callables are treated
+separately.
 """
 
 from collections.abc import Callable
@@ -18,9 +19,11 @@ import numpy as np
 from semisvm.matrices import is_sparse_matrix
 
 DOT_FORMULAS = ("linear", "rbf", "poly", "sigmoid")  # compiled code knows them by their place here
-# The rbf kernel is computed from rows moved to their mean, if that is as far from the origin:
-FAR_FROM_ORIGIN = 4.0  # squared distance of the mean from the origin, in units of the total variance
+# The rbf kernel is computed from rows moved to their mean, if the squared distance of the mean from
+# the origin is as large, in units of the total variance: rounding of large norms would show.
+FAR_FROM_ORIGIN = 4.0
 KERNEL_NAMES = (*DOT_FORMULAS, "precomputed")
+WITH_GAMMA = ("rbf", "poly", "sigmoid")
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class Formula:
     degree : float, default=3
         Degree of "poly".
     function : callable, default=None
-        The user's own kernel: function(left, right) returns the kernel values between two blocks of rows.
+        The user's own kernel: function(left, right) returns the kernel values between two blocks of
+        rows.
 
     See Also
     --------
@@ -47,7 +51,7 @@ class Formula:
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.kernels import Formula
+    >>> from semisvm.kernels.formula import Formula
     >>> Formula("rbf", gamma=0.5).diagonal(np.array([1.0, 4.0]))
     array([1., 1.])
     """
@@ -109,18 +113,9 @@ class Formula:
     @property
     def numbers(self) -> np.ndarray:
         """The formula as compiled code takes it: which one it is, gamma, coef0, degree."""
-        return np.array([DOT_FORMULAS.index(self.name), self.gamma, self.coef0, self.degree], dtype=np.float64)
-
-    def as_pairwise(self) -> dict[str, Any]:
-        """Return the kernel as arguments of ``sklearn.metrics.pairwise.pairwise_kernels``.
-
-        Returns
-        -------
-        dict
-            Keyword arguments.
-        """
-        parameters = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
-        return {"metric": self.name, "filter_params": True, **parameters}
+        return np.array(
+            [DOT_FORMULAS.index(self.name), self.gamma, self.coef0, self.degree], dtype=np.float64
+        )
 
 
 def make_formula(
@@ -137,13 +132,13 @@ def make_formula(
     Parameters
     ----------
     kernel : str or callable
-        "linear", "rbf", "poly", "sigmoid", "precomputed", or a function of two blocks of rows that returns the kernel
-        values between them.
+        "linear", "rbf", "poly", "sigmoid", "precomputed", or a function of two blocks of rows that
+        returns the kernel values between them.
     X : array or sparse matrix of shape (n_rows, n_features)
         The training rows.
     gamma : float or {"scale", "auto"}, default="scale"
-        Scale of "rbf", "poly" and "sigmoid". "scale" is 1 / (n_features * X.var()), "auto" is 1 / n_features, as in
-        scikit-learn.
+        Scale of "rbf", "poly" and "sigmoid". "scale" is 1 / (n_features * X.var()), "auto" is 1 /
+        n_features, as in scikit-learn.
     coef0 : float, default=0.0
         Constant term of "poly" and "sigmoid".
     degree : float, default=3
@@ -166,7 +161,10 @@ def make_formula(
     if callable(kernel):
         return Formula("callable", function=kernel)
     if kernel not in KERNEL_NAMES:
-        raise ValueError(f"kernel must be one of {', '.join(map(repr, KERNEL_NAMES))} or a callable, got {kernel!r}.")
+        raise ValueError(
+            f"kernel must be one of {', '.join(map(repr, KERNEL_NAMES))} or a callable, got"
+            f" {kernel!r}."
+        )
     if kernel in ("linear", "precomputed"):
         return Formula(kernel)
     if kernel == "poly" and not degree >= 0:
@@ -183,7 +181,9 @@ def _settle_gamma(gamma: float | str, X: Any, weight: np.ndarray | None) -> floa
             return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
         raise ValueError(f"gamma must be 'scale', 'auto' or a number, got {gamma!r}.")
     if not 0 < gamma < np.inf:
-        raise ValueError(f"gamma must be positive and finite, got {gamma!r}; 'scale' chooses it from the data.")
+        raise ValueError(
+            f"gamma must be positive and finite, got {gamma!r}; 'scale' chooses it from the data."
+        )
     return float(gamma)
 
 

@@ -1,9 +1,11 @@
-"""Operations of compiled functions that are written as machine instructions (LLVM). They exist in compiled code only.
+"""Operations of compiled functions that are written as machine instructions (LLVM). They exist in
+compiled code only.
 
-Numba compiles `min`, `max` and `view` as functions of their own, once for each combination of types, and every one of
-them is a few hundredths of a second of the first fit after an installation. The functions here are instructions within
-their callers. The products of panels (`compiled_panels`) are here because the compiler would not keep sums in
-registers, and does not know the instruction that multiplies bytes.
+Numba compiles `min`, `max` and `view` as functions of their own, once for each combination of
+types, and every one of them is a few hundredths of a second of the first fit after an installation.
+The functions here are instructions within their callers. The products of panels (`compiled_panels`)
+are here because the compiler would not keep sums in registers, and does not know the instruction
+that multiplies bytes.
 """
 
 from typing import Any
@@ -18,7 +20,9 @@ from numba.extending import intrinsic
 
 PANEL_WIDTH = 128  # rows side by side: a whole number of vector registers on every machine
 VECTOR_BYTES = 64  # of one vector; where registers are shorter, the compiler splits it
-LOWER_BY_128 = np.uint32(0x80808080).view(np.int32)  # exclusive or with it subtracts 128 from each byte of a word
+LOWER_BY_128 = np.uint32(0x80808080).view(
+    np.int32
+)  # exclusive or with it subtracts 128 from each byte of a word
 
 _SAME_WIDTH = {
     types.float64: types.int64,
@@ -39,13 +43,18 @@ def _add_one(_context, counter):
 
 
 def _touch(_context, values, at):
-    """Have the system provide the memory of values.ravel()[at], without changing it whatever other threads do."""
+    """Have the system provide the memory of values.ravel()[at], without changing it whatever
+    other threads do.
+    """
 
     def generate(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
         kind = ir.IntType(signature.args[0].dtype.bitwidth)
-        there, nothing = builder.bitcast(builder.gep(data, [args[1]]), kind.as_pointer()), ir.Constant(kind, 0)
-        builder.cmpxchg(there, nothing, nothing, "monotonic", "monotonic")  # 0 for 0: a write access all the same
+        there = builder.bitcast(builder.gep(data, [args[1]]), kind.as_pointer())
+        nothing = ir.Constant(kind, 0)
+        builder.cmpxchg(
+            there, nothing, nothing, "monotonic", "monotonic"
+        )  # 0 for 0: a write access all the same
         return context.get_dummy_value()
 
     return types.void(values, types.int64), generate
@@ -124,7 +133,9 @@ def _nothing(_context, panel):
     """What a panel has where there is no number."""
 
     def generate(context, _builder, _signature, _args):
-        return ir.Constant(context.get_value_type(panel.dtype), int(LOWER_BY_128) if _is_of_words(panel) else 0.0)
+        return ir.Constant(
+            context.get_value_type(panel.dtype), int(LOWER_BY_128) if _is_of_words(panel) else 0.0
+        )
 
     return panel.dtype(panel), generate
 
@@ -134,7 +145,11 @@ def _as_factor(_context, number):
 
     def generate(_context, builder, _signature, args):
         is_word = isinstance(number, types.Integer)
-        return builder.xor(args[0], ir.Constant(args[0].type, int(LOWER_BY_128))) if is_word else args[0]
+        return (
+            builder.xor(args[0], ir.Constant(args[0].type, int(LOWER_BY_128)))
+            if is_word
+            else args[0]
+        )
 
     return number(number), generate
 
@@ -147,7 +162,9 @@ def _add_offset(_context, factor):
         total = ir.Constant(kind, 0)
         if isinstance(factor, types.Integer):
             for shift in (0, 8, 16, 24):
-                byte = builder.and_(builder.lshr(args[0], ir.Constant(kind, shift)), ir.Constant(kind, 255))
+                byte = builder.and_(
+                    builder.lshr(args[0], ir.Constant(kind, shift)), ir.Constant(kind, 255)
+                )
                 total = builder.add(total, byte)
         return builder.mul(total, ir.Constant(kind, 128))
 
@@ -155,12 +172,14 @@ def _add_offset(_context, factor):
 
 
 def _sum(_context, sums, panel, features, factors, offsets, pair, start, stop):
-    """sums[r, b] = offsets[pair, r] + sum of factors[k, r] panel[features[k], b] over start <= k < stop, as floats.
+    """sums[r, b] = offsets[pair, r] + sum of factors[k, r] panel[features[k], b] over start <= k <
+    stop, as floats.
 
-    The sums stay in registers, where the compiler would not keep them: as many columns at a time as there is room for.
-    Sums of floats begin with 0.
+    The sums stay in registers, where the compiler would not keep them: as many columns at a time as
+    there is room for. Sums of floats begin with 0.
     """
-    real, has_words = sums.dtype.bitwidth, _is_of_words(panel)
+    real = sums.dtype.bitwidth
+    has_words = _is_of_words(panel)
     lanes = VECTOR_BYTES * 8 // real
     in_registers = 1024 if get_host_cpu_features().get("avx512f") else 256  # bytes
     width = in_registers * 8 // (2 * real)
@@ -170,12 +189,16 @@ def _sum(_context, sums, panel, features, factors, offsets, pair, start, stop):
             context.make_array(kind)(context, builder, value).data
             for kind, value in zip(signature.args[:5], args[:5], strict=True)
         )
-        index, short = ir.IntType(64), ir.IntType(32)
+        index = ir.IntType(64)
+        short = ir.IntType(32)
         result = ir.VectorType(ir.FloatType() if real == 32 else ir.DoubleType(), lanes)
         vector = ir.VectorType(short, lanes) if has_words else result
         name = "llvm.x86.avx512.vpdpbusd.512" if has_words else f"llvm.fmuladd.v{lanes}f{real}"
-        multiply_add = get_or_insert_function(builder.module, ir.FunctionType(vector, [vector] * 3), name)
-        empty, first_lane = ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(short, lanes), [0] * lanes)
+        multiply_add = get_or_insert_function(
+            builder.module, ir.FunctionType(vector, [vector] * 3), name
+        )
+        empty = ir.Constant(vector, ir.Undefined)
+        first_lane = ir.Constant(ir.VectorType(short, lanes), [0] * lanes)
 
         def offset(base, more):
             return builder.add(base, ir.Constant(index, more))
@@ -185,7 +208,9 @@ def _sum(_context, sums, panel, features, factors, offsets, pair, start, stop):
 
         def of_row(base, k, r):
             """Element [k, r] of an array of two columns, in every lane."""
-            value = builder.load(builder.gep(base, [offset(builder.mul(k, ir.Constant(index, 2)), r)]))
+            value = builder.load(
+                builder.gep(base, [offset(builder.mul(k, ir.Constant(index, 2)), r)])
+            )
             value = builder.insert_element(empty, value, ir.Constant(short, 0))
             return builder.shuffle_vector(value, empty, first_lane)
 
@@ -194,11 +219,14 @@ def _sum(_context, sums, panel, features, factors, offsets, pair, start, stop):
                 begin = [of_row(begins, args[5], r) for r in range(2)]
             else:
                 begin = [ir.Constant(vector, [0.0] * lanes)] * 2
-            before, head = builder.block, builder.append_basic_block("terms")
-            body, end = builder.append_basic_block("term"), builder.append_basic_block("summed")
+            before = builder.block
+            head = builder.append_basic_block("terms")
+            body = builder.append_basic_block("term")
+            end = builder.append_basic_block("summed")
             builder.branch(head)
             builder.position_at_end(head)
-            k, totals = builder.phi(index), [[builder.phi(vector) for _ in range(width // lanes)] for _ in range(2)]
+            k = builder.phi(index)
+            totals = [[builder.phi(vector) for _ in range(width // lanes)] for _ in range(2)]
             k.add_incoming(args[6], before)
             for r in range(2):
                 for total in totals[r]:

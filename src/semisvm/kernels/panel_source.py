@@ -1,6 +1,8 @@
-"""Kernel rows of sparse data and of short dense rows: products over the non-zeros only, on every core."""
+"""Kernel rows of sparse data and of short dense rows: products over the non-zeros only, on every
+core.
+"""
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,12 +19,69 @@ from semisvm.kernels.sources import (
 )
 from semisvm.kernels.threads import in_pieces
 
-# Beyond this size the dense panel of data rows does not fit the caches, and SciPy's sparse product is faster.
+# Beyond this size the dense panel of data rows does not fit the caches, and SciPy's sparse product
+# is faster.
 LARGEST_PANEL_BYTES = 32_000_000
 FEW_NUMBERS = 1_000_000  # so many are scanned by NumPy before compiled code is loaded
 WORDS_PAY_FROM_ROWS = 2_000  # with fewer rows, the time to find out and to compile is not regained
 MOST_FEATURES_OF_WORDS = 33_000  # dot products of bytes must fit 32 bits
 SCIPY_ROWS = 64  # rows per sparse product of SciPy
+
+
+class PanelRows(NamedTuple):
+    """The data of compiled products.
+
+    indptr, indices, data   the rows in CSR form: of numbers, or of words that are the bytes of four
+                            features
+    squares, diagonal       |x_i|^2 and k(x_i, x_i)
+    formula                 `Formula.numbers`
+    n_features              the number of columns
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    squares: np.ndarray
+    diagonal: np.ndarray
+    formula: np.ndarray
+    n_features: int
+
+
+class PanelPairs(NamedTuple):
+    """Wanted rows, two and two (`compiled_panels` says why); filled by `pair_terms`.
+
+    starts, stops   the terms of pair p are those from starts[p] to stops[p]
+    features        of each term,
+    factors         (n_terms, 2), and what it is multiplied with, for the first row and for the
+                    second
+    offsets         (n_pairs, 2), what each sum begins with
+    """
+
+    starts: np.ndarray
+    stops: np.ndarray
+    features: np.ndarray
+    factors: np.ndarray
+    offsets: np.ndarray
+
+
+class PanelScratch(NamedTuple):
+    """The memory of a thread.
+
+    panel         PANEL_WIDTH rows in columns, with nothing in it between two pieces
+    squares       (PANEL_WIDTH,) their squared norms
+    rows          (PANEL_WIDTH,) their numbers
+    sums          (2, PANEL_WIDTH), of a pair of rows
+    total, part   (width,) and (PANEL_WIDTH,) in float64, the change of some columns
+    tile          (TILE_HEIGHT, PANEL_WIDTH), a part of a Gram matrix
+    """
+
+    panel: np.ndarray
+    squares: np.ndarray
+    rows: np.ndarray
+    sums: np.ndarray
+    total: np.ndarray
+    part: np.ndarray
+    tile: np.ndarray
 
 
 def sparse_source(X, formula: Formula, dtype, counts: np.ndarray | None = None) -> "SparseSource":
@@ -37,7 +96,9 @@ class SparseSource(KernelSource):
     """Products of SciPy over the non-zeros only, for rows of very many features."""
 
     def __init__(self, X, formula: Formula, dtype, counts: np.ndarray | None = None):
-        self.formula, self.dtype, self.n_rows = formula, np.dtype(dtype), X.shape[0]
+        self.formula = formula
+        self.dtype = np.dtype(dtype)
+        self.n_rows = X.shape[0]
         self.X = _csr_of_sparse(X, dtype) if counts is None else _csr_of_dense(X, dtype, counts)
         self.squares = _squares(self.X.indptr.astype(np.int64), self.X.data)
         self.diagonal = formula.diagonal(self.squares)
@@ -60,17 +121,30 @@ class SparseSource(KernelSource):
 class PanelSource(SparseSource):
     """Products over the non-zeros only, on every core, for sparse rows and short dense rows.
 
-    A row made twice is equal to the last bit: each product is summed in an order that depends on its two rows alone.
+    A row made twice is equal to the last bit: each product is summed in an order that depends on
+    its two rows alone.
     """
 
     def __init__(self, X, formula: Formula, dtype, counts: np.ndarray | None = None):
         super().__init__(X, formula, dtype, counts)
         # Always of the same types: compiled code is made once for each.
-        indptr, indices = self.X.indptr.astype(np.int64), self.X.indices.astype(np.int32, copy=False)
-        numbers = formula.numbers, self.X.shape[1]
-        self.arrays = indptr, indices, self.X.data, self.squares, self.diagonal, *numbers
-        if formula.name == "rbf" and self.dtype == np.float32 and self.n_rows >= WORDS_PAY_FROM_ROWS:
-            self.arrays = _in_words(self.arrays) or self.arrays
+        indptr = self.X.indptr.astype(np.int64)
+        indices = self.X.indices.astype(np.int32, copy=False)
+        self.panel_rows = PanelRows(
+            indptr,
+            indices,
+            self.X.data,
+            self.squares,
+            self.diagonal,
+            formula.numbers,
+            self.X.shape[1],
+        )
+        if (
+            formula.name == "rbf"
+            and self.dtype == np.float32
+            and self.n_rows >= WORDS_PAY_FROM_ROWS
+        ):
+            self.panel_rows = _in_words(self.panel_rows) or self.panel_rows
 
     @property
     def is_repeatable(self):
@@ -82,41 +156,66 @@ class PanelSource(SparseSource):
     def write_at(self, rows, values, slots):
         from semisvm.kernels.compiled_panels import make_kernel_rows
 
-        wanted, most = (rows, self._pairs(rows)), threads_worth(len(rows) * self.n_rows)
-        in_pieces(make_kernel_rows, values, slots, *wanted, self.arrays, most=most, memory=self._scratch)
+        wanted = (rows, self._pairs(rows))
+        most = threads_worth(len(rows) * self.n_rows)
+        in_pieces(
+            make_kernel_rows,
+            values,
+            slots,
+            *wanted,
+            self.panel_rows,
+            most=most,
+            memory=self._scratch,
+        )
 
-    def _pairs(self, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+    def _pairs(self, rows: np.ndarray) -> PanelPairs:
         """The terms of wanted rows, two and two, as compiled products take them."""
         from semisvm.kernels.compiled_panels import pair_terms
 
-        indptr, data = self.arrays[0], self.arrays[2]
+        indptr = self.panel_rows.indptr
+        data = self.panel_rows.data
         n_terms = indptr[rows + 1] - indptr[rows]
-        most = np.add.reduceat(n_terms, np.arange(0, len(rows), 2)) if len(rows) else np.empty(0, np.int64)
+        most = (
+            np.add.reduceat(n_terms, np.arange(0, len(rows), 2))
+            if len(rows)
+            else np.empty(0, np.int64)
+        )
         starts = np.append(0, np.cumsum(most))
-        features, factors = np.empty(starts[-1], dtype=np.int32), np.empty((starts[-1], 2), dtype=data.dtype)
+        features = np.empty(starts[-1], dtype=np.int32)
+        factors = np.empty((starts[-1], 2), dtype=data.dtype)
         offsets = np.empty((len(most), 2), dtype=np.int32)
-        pairs = starts[:-1], np.empty(len(most), dtype=np.int64), features, factors, offsets
-        in_pieces(pair_terms, pairs, rows, self.arrays, most=threads_worth(4 * len(features)))
+        stops = np.empty(len(most), dtype=np.int64)
+        pairs = PanelPairs(starts[:-1], stops, features, factors, offsets)
+        in_pieces(pair_terms, pairs, rows, self.panel_rows, most=threads_worth(4 * len(features)))
         return pairs
 
-    def _scratch(self) -> tuple[np.ndarray, ...]:
+    def _scratch(self) -> PanelScratch:
         """The memory that a thread needs for compiled products."""
         from semisvm.kernels.compiled_panels import TILE_HEIGHT
         from semisvm.kernels.intrinsics import LOWER_BY_128, PANEL_WIDTH
 
-        data, n_features = self.arrays[2], self.arrays[6]
+        data = self.panel_rows.data
+        n_features = self.panel_rows.n_features
         nothing = LOWER_BY_128 if data.dtype == np.int32 else 0
-        panel, panel_rows = np.full(n_features * PANEL_WIDTH, nothing, data.dtype), np.empty(PANEL_WIDTH, np.int64)
-        panel_squares = np.zeros(PANEL_WIDTH, self.dtype)
-        sums, tile = (np.empty((height, PANEL_WIDTH), self.dtype) for height in (2, TILE_HEIGHT))
-        total, part = np.zeros(columns_per_piece(self.n_rows)), np.empty(PANEL_WIDTH)
-        return panel, panel_squares, panel_rows, sums, total, part, tile
+        panel = np.full(n_features * PANEL_WIDTH, nothing, data.dtype)
+        return PanelScratch(
+            panel,
+            squares=np.zeros(PANEL_WIDTH, self.dtype),
+            rows=np.empty(PANEL_WIDTH, np.int64),
+            sums=np.empty((2, PANEL_WIDTH), self.dtype),
+            total=np.zeros(columns_per_piece(self.n_rows)),
+            part=np.empty(PANEL_WIDTH),
+            tile=np.empty((TILE_HEIGHT, PANEL_WIDTH), self.dtype),
+        )
 
     def fill_gram(self, G, order, n_known, row):
         from semisvm.kernels.compiled_panels import fill_gram
 
-        wanted, most = (row, self._pairs(row[order])), threads_worth(len(order) * (len(order) - n_known))
-        in_pieces(fill_gram, G, order, n_known, *wanted, self.arrays, most=most, memory=self._scratch)
+        wanted = (row, self._pairs(row[order]))
+        most = threads_worth(len(order) * (len(order) - n_known))
+        in_pieces(
+            fill_gram, G, order, n_known, *wanted, self.panel_rows, most=most, memory=self._scratch
+        )
 
     def spread(self, change, values, stored, stored_moves, slots, rows, moves):
         if len(rows) == 0:  # a warm start whose rows are all in memory: nothing to prepare
@@ -125,8 +224,18 @@ class PanelSource(SparseSource):
         from semisvm.kernels.compiled_panels import spread_moves
 
         most = threads_worth((len(stored) // 4 + len(rows)) * self.n_rows)
-        moved, made = (stored, stored_moves), (slots, rows, moves, self._pairs(rows))
-        in_pieces(spread_moves, change, values, *moved, *made, self.arrays, most=most, memory=self._scratch)
+        moved = (stored, stored_moves)
+        made = (slots, rows, moves, self._pairs(rows))
+        in_pieces(
+            spread_moves,
+            change,
+            values,
+            *moved,
+            *made,
+            self.panel_rows,
+            most=most,
+            memory=self._scratch,
+        )
 
 
 def _csr_of_sparse(X, dtype):
@@ -142,22 +251,29 @@ def _csr_of_dense(X, dtype, counts: np.ndarray):
     indptr = np.append(0, np.cumsum(counts))
     if X.size <= FEW_NUMBERS:
         at = np.nonzero(X)
-        return sparse.csr_matrix((X[at].astype(dtype), at[1].astype(np.int32), indptr), shape=X.shape)
+        return sparse.csr_matrix(
+            (X[at].astype(dtype), at[1].astype(np.int32), indptr), shape=X.shape
+        )
     from semisvm.kernels.compiled import SCANNED_ROWS, fill_csr
 
-    indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=dtype)
-    in_pieces(fill_csr, np.ascontiguousarray(X), indptr, indices, data, most=-(-len(X) // SCANNED_ROWS))
+    indices = np.empty(indptr[-1], dtype=np.int32)
+    data = np.empty(indptr[-1], dtype=dtype)
+    in_pieces(
+        fill_csr, np.ascontiguousarray(X), indptr, indices, data, most=-(-len(X) // SCANNED_ROWS)
+    )
     return sparse.csr_matrix((data, indices, indptr), shape=X.shape)
 
 
-def _in_words(arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The same data in words of four bytes, if each number is a whole multiple, up to 255, of the least one.
+def _in_words(rows: PanelRows) -> PanelRows | None:
+    """The same data in words of four bytes, if each number is a whole multiple, up to 255, of the
+    least one.
 
     Squared norms are in units of that number, and so is gamma: distances are the same.
     """
-    indptr, indices, data, squares, diagonal, formula, n_features = arrays
+    data = rows.data
     unit = float(data.min(initial=np.inf))
-    if not (0 < unit and data.max(initial=0) < 256 * unit and n_features <= MOST_FEATURES_OF_WORDS):
+    is_narrow = rows.n_features <= MOST_FEATURES_OF_WORDS
+    if not (0 < unit and data.max(initial=0) < 256 * unit and is_narrow):
         return None
     from semisvm.kernels.compiled import SCANNED_ROWS
     from semisvm.kernels.compiled_panels import count_words, fill_words
@@ -165,16 +281,26 @@ def _in_words(arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
     if not has_products_of_bytes():
         return None
-    rows, n_pieces = (indptr, indices, data, unit), -(-len(squares) // SCANNED_ROWS)
-    n_words = np.empty_like(indptr[1:])
-    in_pieces(count_words, n_words, *rows, most=n_pieces)
+    numbers = (rows.indptr, rows.indices, data, unit)
+    n_pieces = -(-len(rows.squares) // SCANNED_ROWS)
+    n_words = np.empty_like(rows.indptr[1:])
+    in_pieces(count_words, n_words, *numbers, most=n_pieces)
     if n_words.min(initial=0) < 0:
         return None
-    starts, in_units = np.append(0, np.cumsum(n_words)), np.empty_like(squares)
+    starts = np.append(0, np.cumsum(n_words))
+    in_units = np.empty_like(rows.squares)
     places, words = (np.empty(starts[-1], dtype=np.int32) for _ in range(2))
-    in_pieces(fill_words, starts, places, words, in_units, *rows, most=n_pieces)
-    kind, gamma, *others = formula
-    return starts, places, words, in_units, diagonal, np.array([kind, gamma * unit**2, *others]), -(-n_features // 4)
+    in_pieces(fill_words, starts, places, words, in_units, *numbers, most=n_pieces)
+    kind, gamma, *others = rows.formula
+    return PanelRows(
+        starts,
+        places,
+        words,
+        in_units,
+        rows.diagonal,
+        np.array([kind, gamma * unit**2, *others]),
+        -(-rows.n_features // 4),
+    )
 
 
 def _squares(indptr: np.ndarray, data: np.ndarray) -> np.ndarray:
@@ -194,10 +320,17 @@ def scan_dense(X) -> tuple[np.ndarray, np.ndarray, float]:
     """The number of non-zeros of each dense row, the mean row, and the mean squared norm."""
     if X.size <= FEW_NUMBERS:
         mean = X.mean(axis=0, dtype=np.float64) if len(X) else np.zeros(X.shape[1])
-        return np.count_nonzero(X, axis=1), mean, float(np.square(X, dtype=np.float64).sum()) / max(len(X), 1)
+        return (
+            np.count_nonzero(X, axis=1),
+            mean,
+            float(np.square(X, dtype=np.float64).sum()) / max(len(X), 1),
+        )
     from semisvm.kernels.compiled import SCANNED_ROWS, scan_rows
 
-    n, n_pieces = len(X), -(-len(X) // SCANNED_ROWS)
-    counts, sums, squares = np.empty(n, dtype=np.int64), np.zeros((n_pieces, X.shape[1])), np.zeros(n_pieces)
+    n = len(X)
+    n_pieces = -(-len(X) // SCANNED_ROWS)
+    counts = np.empty(n, dtype=np.int64)
+    sums = np.zeros((n_pieces, X.shape[1]))
+    squares = np.zeros(n_pieces)
     in_pieces(scan_rows, np.ascontiguousarray(X), counts, sums, squares, most=n_pieces)
     return counts, sums.sum(axis=0) / max(n, 1), float(squares.sum()) / max(n, 1)

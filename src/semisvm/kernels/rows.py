@@ -1,8 +1,10 @@
-"""Kernel rows: the rows of a kernel matrix K between n data rows, made when they are needed and kept.
+"""Kernel rows: the rows of a kernel matrix K between n data rows, made when they are needed and
+kept.
 
-`KernelRows` is what every user of a kernel needs. `CachedRows` are in the memory of the host, under a memory budget;
-rows that were used longest ago are evicted first. They outlive a solve: the next problem of a sequence finds them.
-`GivenRows` are those of a matrix that is already in memory, and `device_rows.DeviceRows` are on a device.
+`KernelRows` is what every user of a kernel needs. `CachedRows` are in the memory of the host, under
+a memory budget; rows that were used longest ago are evicted first. They outlive a solve: the next
+problem of a sequence finds them. `GivenRows` are those of a matrix that is already in memory, and
+`device_rows.DeviceRows` are on a device.
 """
 
 import inspect
@@ -12,7 +14,6 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from semisvm.kernels.sources import KernelSource, MatrixSource, spread_rows
-from semisvm.shared_docs import with_shared_docs
 
 LEAST_CAPACITY = 8  # with fewer rows in memory the solver would make rows again for every step
 ROWS_PER_WRITE = 512  # enough for products at full speed, few enough to react to Ctrl-C
@@ -20,7 +21,6 @@ ROWS_PER_WRITE = 512  # enough for products at full speed, few enough to react t
 Class = TypeVar("Class", bound=type)
 
 
-@with_shared_docs
 class KernelRows(Protocol):
     """The rows of a kernel matrix K between n data rows, wherever they are.
 
@@ -28,7 +28,10 @@ class KernelRows(Protocol):
     ----------
     n_rows : int
         Number of data rows, n.
-    %(kernel_values)s
+    dtype : numpy.dtype
+        Float type of the kernel values.
+    diagonal : ndarray of shape (n_rows,)
+        The values k(x_i, x_i).
     capacity : int
         Number of rows that can be in memory at the same time.
     home : str
@@ -83,7 +86,8 @@ class KernelRows(Protocol):
         """
 
     def times_dense(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return K @ coefficients fast for coefficients that are mostly not 0, in the precision of the rows.
+        """Return K @ coefficients fast for coefficients that are mostly not 0, in the precision of
+        the rows.
 
         Parameters
         ----------
@@ -98,19 +102,25 @@ class KernelRows(Protocol):
 
 
 def documented_by(protocol: type) -> Callable[[Class], Class]:
-    """Give the methods of a class the sections that the protocol's docstrings have; the first line stays their own."""
+    """Give the methods of a class the sections that the protocol's docstrings have; the first
+    line stays their own.
+    """
 
     def fill(cls: Class) -> Class:
         for name, method in vars(cls).items():
             _, _, sections = (inspect.getdoc(getattr(protocol, name, None)) or "").partition("\n\n")
-            if inspect.isfunction(method) and not name.startswith("_") and method.__doc__ and sections:
+            if (
+                inspect.isfunction(method)
+                and not name.startswith("_")
+                and method.__doc__
+                and sections
+            ):
                 method.__doc__ = f"{method.__doc__}\n\n{sections}\n"
         return cls
 
     return fill
 
 
-@with_shared_docs
 @documented_by(KernelRows)
 class CachedRows:
     """Kernel rows that are made on demand and kept under a memory budget.
@@ -122,14 +132,18 @@ class CachedRows:
     budget : int
         Bytes that the rows may occupy. At least 8 rows are kept whatever the budget.
     is_frugal : bool, default=False
-        Whether the rows serve a single solve. The solver may then overwrite rows it no longer needs before it takes
-        more memory. Otherwise rows are kept while there is room, for the problems that follow.
+        Whether the rows serve a single solve. The solver may then overwrite rows it no longer needs
+        before it takes more memory. Otherwise rows are kept while there is room, for the problems
+        that follow.
 
     Attributes
     ----------
     n_rows : int
         Number of data rows, n.
-    %(kernel_values)s
+    dtype : numpy.dtype
+        Float type of the kernel values.
+    diagonal : ndarray of shape (n_rows,)
+        The values k(x_i, x_i).
     capacity : int
         Number of rows that fit the budget.
     values : ndarray of shape (capacity, n_rows)
@@ -164,8 +178,11 @@ class CachedRows:
     home = "cpu"
 
     def __init__(self, source: KernelSource, budget: int, *, is_frugal: bool = False):
-        self.source, self.is_frugal = source, is_frugal
-        self.n_rows, self.dtype, self.diagonal = source.n_rows, source.dtype, source.diagonal
+        self.source = source
+        self.is_frugal = is_frugal
+        self.n_rows = source.n_rows
+        self.dtype = source.dtype
+        self.diagonal = source.diagonal
         row_bytes = max(self.n_rows * self.dtype.itemsize, 1)
         self.capacity = min(self.n_rows, max(budget // row_bytes, LEAST_CAPACITY))
         # The system provides memory from np.empty page by page, as rows are written.
@@ -187,7 +204,9 @@ class CachedRows:
         return int((self.owner < 0).sum())
 
     def require(self, rows: np.ndarray) -> None:
-        """Make the rows that are not in memory; if memory is full, the rows used longest ago are evicted."""
+        """Make the rows that are not in memory; if memory is full, the rows used longest ago are
+        evicted.
+        """
         rows = np.unique(rows)
         self.clock += 1  # so that none of these rows is among those used longest ago
         self.last_used[self.slot[rows[self.slot[rows] >= 0]]] = self.clock
@@ -195,7 +214,9 @@ class CachedRows:
         if len(missing) == 0:
             return
         if len(rows) > self.capacity:
-            raise ValueError(f"{len(rows)} kernel rows are required, but memory holds only {self.capacity}.")
+            raise ValueError(
+                f"{len(rows)} kernel rows are required, but memory holds only {self.capacity}."
+            )
         if (lacking := len(missing) - self.n_free) > 0:
             self.release(self.owner[self.owner >= 0], lacking)
         slots = np.flatnonzero(self.owner < 0)[: len(missing)]
@@ -231,11 +252,15 @@ class CachedRows:
     def times(self, coefficients: np.ndarray) -> np.ndarray:
         """Return K @ coefficients in float64; rows that are not in memory are made and not kept."""
         used = np.flatnonzero(coefficients)
-        present, absent = used[self.slot[used] >= 0], used[self.slot[used] < 0]
+        present = used[self.slot[used] >= 0]
+        absent = used[self.slot[used] < 0]
         scores = np.zeros(self.n_rows)
         if len(used) == 0:
             return scores
-        if len(absent) and (rest := self.source.weighted_sum(absent, coefficients[absent])) is not None:
+        if (
+            len(absent)
+            and (rest := self.source.weighted_sum(absent, coefficients[absent])) is not None
+        ):
             spread_rows(scores, self.values, self.slot[present], coefficients[present])
             return scores + rest
         nowhere = np.full(len(absent), -1)
@@ -259,7 +284,8 @@ class CachedRows:
         return self.source.between(rows, columns)
 
     def spread(self, rows: np.ndarray, moves: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
-        """Return the change of K @ coefficients when the coefficients of some rows move, on every core.
+        """Return the change of K @ coefficients when the coefficients of some rows move, on every
+        core.
 
         Parameters
         ----------
@@ -276,27 +302,34 @@ class CachedRows:
             moves @ K[rows], in float64.
         """
         is_stored = self.slot[rows] >= 0
-        stored, made = self.slot[rows[is_stored]], rows[~is_stored]
+        stored = self.slot[rows[is_stored]]
+        made = rows[~is_stored]
         self.last_used[stored] = self.clock
         kept = np.flatnonzero(is_kept[~is_stored])
         free = np.flatnonzero(self.owner < 0)[: len(kept)]
         slots = np.full(len(made), -1)
         slots[kept[: len(free)]] = free
         change = np.empty(self.n_rows)
-        self.source.spread(change, self.values, stored, moves[is_stored], slots, made, moves[~is_stored])
+        self.source.spread(
+            change, self.values, stored, moves[is_stored], slots, made, moves[~is_stored]
+        )
         self._own(slots[slots >= 0], made[slots >= 0])
         self.n_made += len(made) - len(free)
         self.n_evicted += len(made) - len(free)
         return change
 
     def times_dense(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return K @ coefficients: by BLAS in the precision of the rows if all are in memory, else as `times`."""
+        """Return K @ coefficients: by BLAS in the precision of the rows if all are in memory,
+        else as `times`.
+        """
         if self.capacity < self.n_rows or not self.is_present.all():
             return self.times(coefficients)
         return (self.values @ coefficients.astype(self.dtype))[self.slot]
 
     def _own(self, slots: np.ndarray, rows: np.ndarray) -> None:
-        """Count rows as present: only once they are complete, because Ctrl-C may come at any time."""
+        """Count rows as present: only once they are complete, because Ctrl-C may come at any
+        time.
+        """
         self.owner[slots] = rows
         self.slot[rows] = slots
         self.last_used[slots] = self.clock
@@ -304,7 +337,8 @@ class CachedRows:
 
 
 class GivenRows(CachedRows):
-    """The rows of a kernel matrix that is already in memory: all present, none ever evicted, nothing copied.
+    """The rows of a kernel matrix that is already in memory: all present, none ever evicted,
+    nothing copied.
 
     Parameters
     ----------
@@ -314,13 +348,15 @@ class GivenRows(CachedRows):
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.kernels import GivenRows
+    >>> from semisvm.kernels.rows import GivenRows
     >>> GivenRows(np.array([[2.0, 1.0], [1.0, 3.0]])).times(np.array([1.0, -1.0]))
     array([ 1., -2.])
     """
 
     def __init__(self, K: np.ndarray):
         super().__init__(MatrixSource(K), budget=0)
-        self.values, self.capacity = K, len(K)
-        self.slot, self.owner = np.arange(len(K)), np.arange(len(K))
+        self.values = K
+        self.capacity = len(K)
+        self.slot = np.arange(len(K))
+        self.owner = np.arange(len(K))
         self.last_used = np.zeros(len(K), dtype=np.int64)

@@ -2,11 +2,13 @@
 
 A source knows n data rows and writes rows of the kernel matrix K between all of them:
 
-    n_rows, dtype, diagonal         the size, the float type of the rows, k(x_i, x_i) as an array of shape (n,)
+    n_rows, dtype, diagonal         the size, the float type of the rows, k(x_i, x_i) as an array of
+                                    shape (n,)
     write(rows, out)                out[j] = K[rows[j]], shape (len(rows), n)
     write_at(rows, values, slots)   values[slots[j]] = K[rows[j]], for ascending slots
     between(rows, columns)          K[rows][:, columns], a few rows and columns
-    fill_gram(G, order, n_known, row)   G[i, j] = K[row[i], row[j]] for positions i and j of G in `order`, unless
+    fill_gram(G, order, n_known, row)   G[i, j] = K[row[i], row[j]] for positions i and j of G in
+                                        `order`, unless
                                     both are among its first `n_known`, on every core
     spread(...)                     as `CachedRows` has it, with the place of each row that is made
     is_repeatable                   whether a row made twice is equal to the last bit
@@ -16,12 +18,15 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from semisvm.kernels.formula import Formula
 from semisvm.kernels.threads import in_pieces
+from semisvm.matrices import as_dense
 
-TILE_BYTES = 8_000_000  # dense rows made at a time, so that the exponential finds the products in the cache
+TILE_BYTES = (
+    8_000_000  # dense rows made at a time, so that the exponential finds the products in the cache
+)
 BYTES_PER_PRODUCT = 64_000_000  # of rows that are made for one product and not kept
 VALUES_PER_THREAD = 50_000  # kernel values: fewer are made before another thread has woken up
 DIAGONAL_ROWS = 256  # rows per call of the user's function for the diagonal
@@ -50,7 +55,9 @@ class KernelSource:
         return block[:, columns]
 
     def fill_gram(self, G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray) -> None:
-        """G[i, j] = K[row[i], row[j]] for i, j in `order`, unless both are among its first `n_known`."""
+        """G[i, j] = K[row[i], row[j]] for i, j in `order`, unless both are among its first
+        `n_known`.
+        """
         gather_gram(G, order, n_known, row, self.between)
 
     def spread(
@@ -63,8 +70,11 @@ class KernelSource:
         rows: np.ndarray,
         moves: np.ndarray,
     ) -> None:
-        """change = stored_moves @ values[stored] + moves @ K[rows]; values[slots[r]] = K[rows[r]] for slots >= 0."""
-        kept, others = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
+        """change = stored_moves @ values[stored] + moves @ K[rows]; values[slots[r]] =
+        K[rows[r]] for slots >= 0.
+        """
+        kept = np.flatnonzero(slots >= 0)
+        others = np.flatnonzero(slots < 0)
         size = max(1, BYTES_PER_PRODUCT // max(self.n_rows * self.dtype.itemsize, 1))
         for start in range(0, len(kept), size):
             part = kept[start : start + size]
@@ -80,12 +90,17 @@ class KernelSource:
             change += more
 
     def weighted_sum(self, rows: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
-        """Return sum_j coefficients[j] K[rows[j]] if it can be computed without the rows themselves, else None."""
+        """Return sum_j coefficients[j] K[rows[j]] if it can be computed without the rows
+        themselves, else None.
+        """
         return None
 
     def write_at(self, rows: np.ndarray, values: np.ndarray, slots: np.ndarray) -> None:
-        """Write K[rows] into the slots (ascending) of `values`: through a block, unless the slots are adjacent."""
-        first, last = slots[0], slots[-1]
+        """Write K[rows] into the slots (ascending) of `values`: through a block, unless the
+        slots are adjacent.
+        """
+        first = slots[0]
+        last = slots[-1]
         if last - first + 1 == len(slots):
             self.write(rows, values[first : last + 1])
         else:
@@ -95,9 +110,15 @@ class KernelSource:
 
 
 def gather_gram(
-    G: np.ndarray, order: np.ndarray, n_known: int, row: np.ndarray, between: Callable[..., np.ndarray]
+    G: np.ndarray,
+    order: np.ndarray,
+    n_known: int,
+    row: np.ndarray,
+    between: Callable[..., np.ndarray],
 ) -> None:
-    """Put the kernel values between new positions and all positions of `order` into a Gram matrix, on both sides."""
+    """Put the kernel values between new positions and all positions of `order` into a Gram
+    matrix, on both sides.
+    """
     from semisvm.kernels.compiled_panels import TILE_HEIGHT, write_gram
     from semisvm.kernels.intrinsics import PANEL_WIDTH
 
@@ -106,19 +127,24 @@ def gather_gram(
     in_pieces(write_gram, G, block, order, n_known, most=threads_worth(block.size), memory=tile)
 
 
-def spread_rows(change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves: np.ndarray) -> None:
+def spread_rows(
+    change: np.ndarray, values: np.ndarray, slots: np.ndarray, moves: np.ndarray
+) -> None:
     """change = moves @ values[slots] in float64, on every core."""
     if len(slots) == 0:  # a cold start: nothing to compile
         change[:] = 0.0
         return
     from semisvm.kernels.compiled import spread_stored
 
-    most, total = threads_worth(len(slots) * len(change) // 4), partial(np.empty, columns_per_piece(len(change)))
+    most = threads_worth(len(slots) * len(change) // 4)
+    total = partial(np.empty, columns_per_piece(len(change)))
     in_pieces(spread_stored, change, values, slots, moves, most=most, memory=total)
 
 
 def columns_per_piece(n_rows: int) -> int:
-    """How many columns a thread takes at a time: by the number of rows alone, so that sums do not depend on threads."""
+    """How many columns a thread takes at a time: by the number of rows alone, so that sums do
+    not depend on threads.
+    """
     return 128 if n_rows < 32_768 else 256 if n_rows < 131_072 else 512
 
 
@@ -145,7 +171,9 @@ class BlasSource(KernelSource):
 
     def __init__(self, X, formula: Formula, dtype):
         self.X = np.ascontiguousarray(X, dtype=dtype)
-        self.formula, self.dtype, self.n_rows = formula, np.dtype(dtype), len(X)
+        self.formula = formula
+        self.dtype = np.dtype(dtype)
+        self.n_rows = len(X)
         self.squares = np.einsum("ij,ij->i", self.X, self.X)
         self.diagonal = formula.diagonal(self.squares)
 
@@ -166,7 +194,9 @@ class BlasSource(KernelSource):
 
 
 def linear_sum(X, rows, coefficients) -> np.ndarray:
-    """X X[rows]' c through the features: two products with X, in float64 like sums of kernel rows."""
+    """X X[rows]' c through the features: two products with X, in float64 like sums of kernel
+    rows.
+    """
     return np.asarray(X @ (coefficients @ X[rows]))
 
 
@@ -179,7 +209,9 @@ def finished(source, dots: np.ndarray, rows: np.ndarray, columns: np.ndarray) ->
     """Kernel values from the dot products between some rows and some columns of a source."""
     apply_formula(source.formula, dots, source.squares[rows], source.squares[columns])
     by_row = np.argsort(columns, kind="stable")
-    first, last = (np.searchsorted(columns, rows, side, sorter=by_row) for side in ("left", "right"))
+    first, last = (
+        np.searchsorted(columns, rows, side, sorter=by_row) for side in ("left", "right")
+    )
     for i in np.flatnonzero(first < last):
         dots[i, by_row[first[i] : last[i]]] = source.diagonal[rows[i]]
     return dots
@@ -199,30 +231,45 @@ class CallableSource(KernelSource):
         out[:] = cross_kernel(self.formula, self.X[rows], self.X)
 
     def between(self, rows, columns):
-        return np.asarray(cross_kernel(self.formula, self.X[rows], self.X[columns]), dtype=self.dtype)
+        return np.asarray(
+            cross_kernel(self.formula, self.X[rows], self.X[columns]), dtype=self.dtype
+        )
 
 
 def cross_kernel(formula: Formula, left, right) -> np.ndarray:
-    """Return the kernel values between two blocks of rows, in the precision of the data."""
+    """Return the kernel values between two blocks of rows."""
     if formula.function is None:
-        return pairwise_kernels(left, right, **formula.as_pairwise())
-    values = np.asarray(formula.function(left, right))
+        if formula.name != "rbf":
+            return formula.finish(safe_sparse_dot(left, right.T, dense_output=True), None, None)
+        # In float64: squared distances are small differences of large numbers.
+        left = left.astype(np.float64, copy=False)
+        right = right.astype(np.float64, copy=False)
+        dots = safe_sparse_dot(left, right.T, dense_output=True)
+        return formula.finish(dots, row_norms(left, squared=True), row_norms(right, squared=True))
+    values = np.asarray(as_dense(formula.function(left, right)))
     wanted = (left.shape[0], right.shape[0])
     if values.shape != wanted:
         raise ValueError(
-            f"The kernel function returned an array of shape {values.shape} for blocks of {wanted[0]} and "
-            f"{wanted[1]} rows; it must return one value per pair, shape {wanted}."
+            f"The kernel function returned an array of shape {values.shape} for blocks of"
+            f" {wanted[0]} and {wanted[1]} rows; it must return one value per pair, shape {wanted}."
         )
     if values.dtype.kind not in "fiub":
-        raise ValueError(f"The kernel function returned values of type {values.dtype}; it must return real numbers.")
+        raise ValueError(
+            f"The kernel function returned values of type {values.dtype}; it must return real"
+            " numbers."
+        )
     return values
 
 
 def apply_formula(formula, dots, squares_left, squares):
-    """`Formula.finish`, with the compiled exponential on every core for the rbf kernel in float32."""
+    """`Formula.finish`, with the compiled exponential on every core for the rbf kernel in
+    float32.
+    """
     if formula.name != "rbf" or dots.dtype != np.float32:
         formula.finish(dots, squares_left, squares)
         return
     from semisvm.kernels.compiled import rbf_of_dot_rows
 
-    in_pieces(rbf_of_dot_rows, dots, squares_left, squares, formula.gamma, most=threads_worth(dots.size))
+    in_pieces(
+        rbf_of_dot_rows, dots, squares_left, squares, formula.gamma, most=threads_worth(dots.size)
+    )

@@ -1,19 +1,16 @@
-"""Spectra of kernels: kernel PCA of all rows, which of its components tell the classes apart, leading eigenpairs.
+"""Spectra of kernels: kernel PCA of all rows, and leading eigenpairs.
 
     K        (n, n)  kernel matrix;  P = I - 11'/n centers: the scores have mean 0 in feature space
     P K P    = V diag(eigenvalues) V',   eigenvalues falling
     scores   (n, q)  V sqrt(eigenvalues): the rows on the leading components
 
-Rows of weight w count as w rows. With D = diag(w) and P = I - 1w'/sum(w) the matrix is D^1/2 P K P' D^1/2, and scores
-are D^-1/2 V sqrt(eigenvalues): what the rows, each repeated w times, would have.
+Rows of weight w count as w rows. With D = diag(w) and P = I - 1w'/sum(w) the matrix is D^1/2 P K P'
+D^1/2, and scores are D^-1/2 V sqrt(eigenvalues): what the rows, each repeated w times, would have.
 
-Three ways to the leading eigenpairs: the exact dense solver, O(n^3); Lanczos on products with P K P, which needs only
-the few that are wanted; and Nystroem, which knows K only through m landmark rows. Nystroem writes k(x, z) as
-<phi(x), phi(z)> with phi(x) = K_mm^(-1/2) k(landmarks, x) and is then ordinary PCA; with m = n it is exact.
-
-The paper keeps the components with the largest Hotelling's T^2 (two classes) or F statistic (more) over the labeled
-rows, up to 80% of their sum. T^2 of one column is the squared two-sample t statistic, which is F for two classes: one
-formula serves both.
+Three ways to the leading eigenpairs: the exact dense solver, O(n^3); Lanczos on products with P K
+P, which needs only the few that are wanted; and Nystroem, which knows K only through m landmark
+rows. Nystroem writes k(x, z) as <phi(x), phi(z)> with phi(x) = K_mm^(-1/2) k(landmarks, x) and is
+then ordinary PCA; with m = n it is exact.
 """
 
 from __future__ import annotations
@@ -24,13 +21,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from scipy.spatial.distance import pdist
-from sklearn.metrics import pairwise_distances
 
 from semisvm.errors import UndefinedError
 from semisvm.kernels.rows import KernelRows
-from semisvm.kernels.threads import n_threads
-from semisvm.labels import Labels
+from semisvm.kernels.threads import n_threads, times
 from semisvm.matrices import as_dense, is_sparse_matrix, stored_numbers
 
 MOST_ROWS_DENSE = 150  # below this the dense solver is the faster one
@@ -40,9 +34,8 @@ FEW_LANDMARKS = 100  # where there are so many rows
 LANDMARK_ENTRIES = 100_000_000  # that this many kernel values, 0.8 GB, would not hold more
 LANCZOS_TOL = 1e-6
 FLOAT32_NOISE = 1e-6  # eigenvalues of K_mm below this share of the first are rounding
-ROWS_FOR_MEDIAN = 1000  # half a million distances settle a median to a fraction of a percent
-LEAST_WITHIN = 1e-15
-# Expected of the CPU: seconds per row for 200 vectors of a sparse matrix, per entry for a few of a dense one.
+# Expected of the CPU: seconds per row for 200 vectors of a sparse matrix, per entry for a few of a
+# dense one.
 SECONDS_PER_ROW, SECONDS_PER_ENTRY = 5e-4, 2e-8
 FEW_VECTORS = 20  # so few are found by Lanczos with products of the dense matrix
 MOST_ROWS_EIGH = 2000
@@ -50,34 +43,17 @@ MOST_ROWS_EIGH = 2000
 
 @dataclass(frozen=True)
 class Components:
-    """Scores of the rows on the leading components, shape (n, q), and their eigenvalues, falling."""
+    """Scores of the rows on the leading components, shape (n, q), and their eigenvalues,
+    falling.
+    """
 
     scores: np.ndarray
     eigenvalues: np.ndarray
 
 
-def median_gamma(X: Any, labels: Labels, weight: np.ndarray, rng: np.random.Generator) -> float:
-    """gamma = 1 / (2 sigma^2), sigma the median distance between labeled rows, or between all where that is 0."""
-    labeled = np.flatnonzero(labels.is_labeled)
-    sigma = _median_distance(X, weight, labeled, rng) or _median_distance(X, weight, np.arange(X.shape[0]), rng)
-    return 1 / (2 * sigma**2) if sigma > 0 else 0.5
-
-
-def _median_distance(X: Any, weight: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> float:
-    """Median over the pairs of rows that differ, each pair counted by the product of its weights; 0 where none do."""
-    if len(rows) > ROWS_FOR_MEDIAN:
-        rows = rng.choice(rows, ROWS_FOR_MEDIAN, replace=False)
-    left, right = np.triu_indices(len(rows), k=1)
-    distances = pdist(X[rows]) if isinstance(X, np.ndarray) else pairwise_distances(X[rows])[left, right]
-    # A row that is there twice is the same as a row of weight 2: the distance 0 between copies does not count.
-    differ = distances > 1e-9 * distances.max(initial=0)
-    if not differ.any():
-        return 0.0
-    return _weighted_median(distances[differ], (weight[rows[left]] * weight[rows[right]])[differ])
-
-
-def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
-    order = np.argsort(values, kind="stable")
+def weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
+    """The median of the values, each repeated `weight` times."""
+    order = np.argsort(values)
     reach = np.cumsum(weight[order])
     middle = [np.searchsorted(reach, reach[-1] / 2, side=side) for side in ("left", "right")]
     return float(values[order[np.minimum(middle, len(order) - 1)]].mean())
@@ -92,7 +68,8 @@ def kernel_pca(
     rng: np.random.Generator,
     weight: np.ndarray | None = None,
 ) -> Components:
-    """Leading components: those with an eigenvalue of at least `least` of the first, at most `n_components`.
+    """Leading components: those with an eigenvalue of at least `least` of the first, at most
+    `n_components`.
 
     solver   "exact", "truncated", "nystroem", or "auto": whichever of them suits the number of rows
     weight   (n,) how many rows each row counts for; None: one
@@ -109,35 +86,51 @@ def kernel_pca(
     if first <= 1e-12 * np.abs(kernel.diagonal).max():  # all rows are the same row
         return Components(np.zeros((kernel.n_rows, 1)), np.zeros(1))
     kept = eigenvalues >= least * first
-    scores, eigenvalues = scores[:, kept], eigenvalues[kept]
-    # The sign of a component is arbitrary: the same on every machine, its largest score is positive.
+    scores = scores[:, kept]
+    eigenvalues = eigenvalues[kept]
+    # The sign of a component is arbitrary: the same on every machine, its largest score is
+    # positive.
     largest = scores[np.abs(scores).argmax(axis=0), np.arange(scores.shape[1])]
     return Components(scores * np.where(largest < 0, -1.0, 1.0), eigenvalues)
 
 
-def _mean(values: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+def mean_of_rows(values: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     """The mean of the rows."""
     if weight is None:
         return values.mean(axis=0, dtype=np.float64)
     return weight @ values.astype(np.float64) / weight.sum()
 
 
+def _refuse_undefined(values: np.ndarray) -> None:
+    if not np.isfinite(values).all():
+        raise UndefinedError(
+            "Distances between these rows are not finite in float64. Scale the features to near 1."
+        )
+
+
 Eigenpairs = tuple[np.ndarray, np.ndarray]
 
 
-def _exact(kernel: KernelRows, wanted: int, rng: np.random.Generator, weight: np.ndarray | None) -> Eigenpairs:
+def _exact(
+    kernel: KernelRows, wanted: int, rng: np.random.Generator, weight: np.ndarray | None
+) -> Eigenpairs:
     n = kernel.n_rows
     K = kernel.fetch(np.arange(n)).astype(np.float64, copy=False)
-    column_means = _mean(K, weight)
-    K = K - column_means - column_means[:, None] + _mean(column_means, weight)
+    _refuse_undefined(K)
+    column_means = mean_of_rows(K, weight)
+    K = K - column_means - column_means[:, None] + mean_of_rows(column_means, weight)
     if weight is not None:
         K *= np.sqrt(weight) * np.sqrt(weight)[:, None]
     eigenvalues, vectors = eigh(K, subset_by_index=(n - wanted, n - 1), overwrite_a=True)
     return _falling(eigenvalues, vectors, weight)
 
 
-def _truncated(kernel: KernelRows, wanted: int, rng: np.random.Generator, weight: np.ndarray | None) -> Eigenpairs:
-    """Lanczos on P K P, product by product; the rows of K stay where the solver of the SVM will look for them."""
+def _truncated(
+    kernel: KernelRows, wanted: int, rng: np.random.Generator, weight: np.ndarray | None
+) -> Eigenpairs:
+    """Lanczos on P K P, product by product; the rows of K stay where the solver of the SVM will
+    look for them.
+    """
     n = kernel.n_rows
     root = None if weight is None else np.sqrt(weight)
     if kernel.capacity >= n:
@@ -147,7 +140,7 @@ def _truncated(kernel: KernelRows, wanted: int, rng: np.random.Generator, weight
         v = v.ravel() if weight is None else root * v.ravel()
         v = v - v.mean() if weight is None else v - weight * (v.sum() / weight.sum())
         Kv = kernel.times_dense(v)
-        centered = Kv.astype(np.float64) - _mean(Kv, weight)
+        centered = Kv.astype(np.float64) - mean_of_rows(Kv, weight)
         return centered if weight is None else root * centered
 
     operator = LinearOperator((n, n), matvec=centered_product, dtype=np.float64)
@@ -161,66 +154,37 @@ def _truncated(kernel: KernelRows, wanted: int, rng: np.random.Generator, weight
     return _falling(eigenvalues, vectors, weight)
 
 
-def _nystroem(kernel: KernelRows, wanted: int, rng: np.random.Generator, weight: np.ndarray | None) -> Eigenpairs:
+def _nystroem(
+    kernel: KernelRows, wanted: int, rng: np.random.Generator, weight: np.ndarray | None
+) -> Eigenpairs:
     n = kernel.n_rows
     m = min(N_LANDMARKS, n, kernel.capacity, max(FEW_LANDMARKS, LANDMARK_ENTRIES // n))
     landmarks = np.sort(rng.choice(n, m, replace=False))
     kernel.require(landmarks)
     K_mn = kernel.fetch(landmarks).astype(np.float64)
+    _refuse_undefined(K_mn)
     spread, basis = eigh(K_mn[:, landmarks])
     known = spread > FLOAT32_NOISE * spread[-1]
     if not known.any():
         return np.zeros(1), np.zeros((n, 1))  # K = 0
-    phi = K_mn.T @ (basis[:, known] / np.sqrt(spread[known]))  # (n, rank): rows in feature space
-    phi -= _mean(phi, weight)
+    phi = times(K_mn.T, basis[:, known] / np.sqrt(spread[known]))
+    phi -= mean_of_rows(phi, weight)
     wanted = min(wanted, phi.shape[1])
     counted = phi if weight is None else weight[:, None] * phi
-    eigenvalues, axes = eigh(phi.T @ counted, subset_by_index=(phi.shape[1] - wanted, phi.shape[1] - 1))
+    eigenvalues, axes = eigh(
+        phi.T @ counted, subset_by_index=(phi.shape[1] - wanted, phi.shape[1] - 1)
+    )
     return eigenvalues[::-1], phi @ axes[:, ::-1]
 
 
 def _falling(eigenvalues: np.ndarray, vectors: np.ndarray, weight: np.ndarray | None) -> Eigenpairs:
-    """Eigenpairs as (eigenvalues, scores), the largest first; tiny negative eigenvalues are rounding."""
+    """Eigenpairs as (eigenvalues, scores), the largest first; tiny negative eigenvalues are
+    rounding.
+    """
     order = np.argsort(-eigenvalues, kind="stable")
     eigenvalues = np.maximum(eigenvalues[order], 0)
     scores = vectors[:, order] * np.sqrt(eigenvalues)
     return eigenvalues, scores if weight is None else scores / np.sqrt(weight)[:, None]
-
-
-def f_statistic(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """F of each column over the labeled rows: variance between the classes' means over variance within them.
-
-    For two classes it is Hotelling's T^2 of the column. Classes with one row count in the means only; all zeros where
-    no column could be tested (as many classes as labeled rows).
-    """
-    labeled = codes >= 0
-    classes, group = np.unique(codes[labeled], return_inverse=True)
-    scores, weight = scores[labeled], None if weight is None else weight[labeled]
-    k = len(classes)
-    # Weights below 1 say which rows count for less, not that there are fewer rows than classes.
-    n = len(group) if weight is None else max(len(group), weight.sum())
-    if n <= k:
-        return np.zeros(scores.shape[1])
-    members = [group == g for g in range(k)]
-    sizes = np.bincount(group, weight)
-    means = np.stack([_mean(scores[member], None if weight is None else weight[member]) for member in members])
-    between = sizes @ (means - _mean(scores, weight)) ** 2 / (k - 1)
-    squares = (scores - means[group]) ** 2
-    within = (squares if weight is None else weight[:, None] * squares).sum(axis=0) / (n - k)
-    return between / np.maximum(within, LEAST_WITHIN)
-
-
-def select_components(
-    components: Components, codes: np.ndarray, *, by: str, share: float, weight: np.ndarray | None = None
-) -> np.ndarray:
-    """Columns, best first: the fewest whose statistic (or eigenvalue) sums to `share` of the total."""
-    worth = f_statistic(components.scores, codes, weight) if by == "statistic" else components.eigenvalues
-    if not worth.any():
-        worth = components.eigenvalues
-    order = np.argsort(-worth, kind="stable")
-    reach = np.cumsum(worth[order])
-    n_kept = int(np.searchsorted(reach, share * reach[-1])) + 1
-    return order[:n_kept]
 
 
 def expected_seconds(n_rows: int, n_sparse: int, n_dense: int) -> float:
@@ -232,13 +196,16 @@ def expected_seconds(n_rows: int, n_sparse: int, n_dense: int) -> float:
     return seconds / min(n_threads(), 2)
 
 
-def largest_eigenpairs(matrix: Any, n_vectors: int, device: str = "cpu") -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues (r,), largest first, and orthonormal vectors (n, r) of a dense or sparse symmetric matrix.
+def largest_eigenpairs(
+    matrix: Any, n_vectors: int, device: str = "cpu"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (r,), largest first, and orthonormal vectors (n, r) of a dense or sparse
+    symmetric matrix.
 
-    `device` is a name that `semisvm.device.resolve` has returned. Where a device does not get there, the CPU does.
+    `device` is a name that `semisvm.device.resolve` has returned. Where a device does not get
+    there, the CPU does.
     """
-    if not np.isfinite(stored_numbers(matrix)).all():
-        raise UndefinedError("Distances between these rows are not finite in float64. Scale the features to near 1.")
+    _refuse_undefined(stored_numbers(matrix))
     n = matrix.shape[0]
     n_vectors = min(n_vectors, n)
     if device != "cpu":
@@ -250,7 +217,9 @@ def largest_eigenpairs(matrix: Any, n_vectors: int, device: str = "cpu") -> tupl
     is_few = n_vectors <= FEW_VECTORS and n > 10 * FEW_VECTORS
     if (is_few and not is_sparse_matrix(matrix)) or (n > MOST_ROWS_EIGH and n > 4 * n_vectors):
         start = np.random.default_rng(0).standard_normal(n)
-        values, vectors = eigsh(matrix, k=n_vectors, which="LA", v0=start, ncv=min(n - 1, 2 * n_vectors + 40))
+        values, vectors = eigsh(
+            matrix, k=n_vectors, which="LA", v0=start, ncv=min(n - 1, 2 * n_vectors + 40)
+        )
     else:
         dense = as_dense(matrix)
         values, vectors = eigh(dense, subset_by_index=(n - n_vectors, n - 1))

@@ -1,9 +1,10 @@
 """The team of threads that serves every parallel part of the library.
 
-Compiled functions release the interpreter lock, so plain threads are enough. (Numba's own parallel loops are not used:
-its work queue aborts the process if two Python threads enter it, and OpenMP does not survive a fork.) The threads of
-the team are started once and live as long as the process. A parallel part is a *region*: every thread calls the same
-function, which takes pieces of the work from a counter until none is left.
+Compiled functions release the interpreter lock, so plain threads are enough. (Numba's own parallel
+loops are not used: its work queue aborts the process if two Python threads enter it, and OpenMP
+does not survive a fork.) The threads of the team are started once and live as long as the process.
+A parallel part is a *region*: every thread calls the same function, which takes pieces of the work
+from a counter until none is left.
 
     in_pieces(compiled, ...)
 
@@ -14,41 +15,63 @@ function, which takes pieces of the work from a counter until none is left.
             ...
             piece = next_piece(counter)
 
-`jit` is in `kernels.compiler`, `next_piece` in `kernels.intrinsics`. Whoever finds the team busy, another thread that
-solves or a region inside a region, does all pieces itself. The caller waits only for threads that have begun: on a busy
-machine a region ends when its work is done, not when the last thread has woken up.
+`jit` is in `kernels.compiler`, `next_piece` in `kernels.intrinsics`. Whoever finds the team busy,
+another thread that solves or a region inside a region, does all pieces itself. The caller waits
+only for threads that have begun: on a busy machine a region ends when its work is done, not when
+the last thread has woken up.
 
-What a region computes must not depend on which thread takes which piece, so that results are the same to the last bit
-for any number of threads.
+What a region computes must not depend on which thread takes which piece, so that results are the
+same to the last bit for any number of threads.
 """
 
 import os
+import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache, wraps
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from joblib import cpu_count
 from joblib.parallel import get_active_backend
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import LibController, ThreadpoolController
 
 SECONDS_BETWEEN_LOOKS = 0.05  # while waiting: a lost wake-up must not stop the caller for ever
+# Between two measurements of the load: 20 ticks of the kernel's clock, so that one tick more or
+# less does not count.
+SECONDS_PER_LOOK = 0.2
+# Multiplications of a matrix product from which it is cut into blocks for the team, about 10 ms of
+# one core; fewer would be over before the threads are awake. An estimate, not measured by size.
+PRODUCTS_WORTH_THREADS = 1e8
+PRODUCTS_PER_BLOCK = 2e7  # of a product that is cut into blocks: many more blocks than threads
+
+_here = threading.local()
 
 
 def n_threads() -> int:
     """Threads to use now.
 
-    The cores that this process may run on (its affinity and the quota of its container), or fewer if OMP_NUM_THREADS
-    or threadpoolctl's limits say so. joblib sets the former in its worker processes. A thread of joblib's works alone:
-    there are as many of them as the user asked for.
+    The cores that this process may run on (its affinity and the quota of its container), less those
+    that other processes keep busy; or fewer if OMP_NUM_THREADS or threadpoolctl's limits say so.
+    joblib sets the former in its worker processes. A thread of joblib's works alone: there are as
+    many of them as the user asked for.
     """
+    return min(_n_allowed(), _load.n_free_cores())
+
+
+def _n_allowed() -> int:
+    """What the process and its user allow, however busy the machine is."""
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main and (getattr(get_active_backend()[0], "nesting_level", None) or 0) > 0:
         return 1
-    allowed = [_n_cores(), *(library.num_threads for library in _libraries("openmp").lib_controllers)]
+    allowed = [_n_cores()]
+    if (before := getattr(_here, "openmp_before", None)) is not None:  # inside `limited_threads`
+        allowed += [number for _, number in before]
+    else:
+        allowed += [library.num_threads for library in _libraries("openmp")]
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if asked.isdigit():
         allowed.append(int(asked))
@@ -58,59 +81,212 @@ def n_threads() -> int:
 _n_cores = cache(cpu_count)  # it reads several system files, so it is asked once
 
 
-@cache
-def _libraries(kind: str) -> ThreadpoolController:
-    """The libraries of a kind in this process, "blas" or "openmp": `threadpool_limits` changes their numbers."""
-    return ThreadpoolController().select(user_api=kind)
+class _Load:
+    """How many cores of this process other processes keep busy, measured between two looks.
 
-
-class _BlasLimit:
-    """``with one_blas_thread:`` BLAS works on the calling thread alone: its others spin on after small products.
-
-    The limit is one of the process: whoever comes first sets it, and whoever leaves last lifts it.
+    On Linux from the times that the kernel counts for each core, less the time of this process;
+    elsewhere the load average of the last minute, less this process's share of it.
     """
 
     def __init__(self) -> None:
-        self.forget()
+        self.looked_at = time.perf_counter()
+        self.busy = _busy_seconds()
+        self.own = _own_seconds()
+        self.n_others = 0.0
+
+    def n_free_cores(self) -> int:
+        """Cores that other processes leave to this one, at least 1."""
+        now = time.perf_counter()
+        seconds = now - self.looked_at
+        if seconds >= SECONDS_PER_LOOK:
+            busy = _busy_seconds()
+            own = _own_seconds()
+            own_cores = (own - self.own) / seconds
+            if busy is not None and self.busy is not None:
+                self.n_others = max(0.0, (busy - self.busy) / seconds - own_cores)
+            elif hasattr(os, "getloadavg"):
+                self.n_others = max(0.0, os.getloadavg()[0] - own_cores)
+            self.looked_at, self.busy, self.own = now, busy, own
+        return max(1, round(_n_visible_cores() - self.n_others))
+
+
+def _busy_seconds() -> float | None:
+    """Time for which the cores of this process have been at work, whoever used them; None where
+    the system does not tell.
+    """
+    try:
+        with open("/proc/stat") as lines:
+            of_core = {line.split()[0]: line.split()[1:] for line in lines if line[:3] == "cpu"}
+        cores = [f"cpu{number}" for number in os.sched_getaffinity(0)]
+        # user, nice, system, idle, waiting for a disk, ...
+        ticks = sum(
+            sum(map(int, of_core[core])) - int(of_core[core][3]) - int(of_core[core][4])
+            for core in cores
+        )
+        return ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, AttributeError, KeyError, ValueError, IndexError):
+        return None
+
+
+def _own_seconds() -> float:
+    times = os.times()
+    return times.user + times.system
+
+
+@cache
+def _n_visible_cores() -> int:
+    """The cores that the load is measured on: a quota of a container does not change them."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _libraries(kind: str) -> Sequence[LibController]:
+    """The libraries of a kind in this process, "blas" or "openmp"."""
+    return _libraries_among(kind, len(sys.modules))
+
+
+@lru_cache(maxsize=4)
+def _libraries_among(kind: str, n_modules: int) -> Sequence[LibController]:
+    """Looked for again when modules were imported, which may bring libraries."""
+    return ThreadpoolController().select(user_api=kind).lib_controllers
+
+
+def _set_threads(library: LibController, number: int) -> None:
+    # From its version 3.8 on, threadpoolctl listens only to the first thread that set a limit.
+    # Here whoever lifts a limit need not be who set it.
+    if hasattr(library, "clear_controlling_thread"):
+        library.clear_controlling_thread(force=True)
+    library.set_num_threads(number)
+    if hasattr(library, "clear_controlling_thread"):
+        library.clear_controlling_thread(force=True)
+
+
+class _BlasLimit:
+    """One BLAS thread for the process as long as anybody is inside.
+
+    The number is one of the process: whoever comes first sets it, and whoever leaves last restores
+    what was there. Both may be cut off by Ctrl-C anywhere and called again.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # of a thread that is inside, `__del__` may come in between
+        self.inside: set[int] = set()
+        self.before: list[tuple[LibController, int]] = []
+
+    def enter(self, who: int) -> None:
+        with self.lock:
+            self.inside.add(who)
+            if self.before:
+                return
+            for library in _libraries("blas"):
+                number = library.get_num_threads()
+                if number is not None and number > 1:
+                    self.before.append((library, number))
+                    _set_threads(library, 1)
+
+    def leave(self, who: int) -> None:
+        with self.lock:
+            self.inside.discard(who)
+            if self.inside:
+                return
+            for library, number in self.before:
+                _set_threads(library, number)
+            self.before.clear()
 
     def forget(self) -> None:
-        """Start over: nobody is inside, and no limit is set."""
-        self.lock, self.n_inside = threading.Lock(), 0
-        self.limit: Any = None
+        """In a child process: nobody is inside; who enters and leaves restores what was there."""
+        self.lock = threading.RLock()
+        self.inside = set()
 
-    def __enter__(self) -> None:
-        with self.lock:
-            if not self.n_inside and any(library.num_threads > 1 for library in _libraries("blas").lib_controllers):
-                self.limit = _libraries("blas").limit(limits=1)
-            self.n_inside += 1
+
+_blas_limit = _BlasLimit()
+
+
+class limited_threads:
+    """``with limited_threads():`` BLAS and OpenMP work on the calling thread alone.
+
+    Their threads pay for large operations only. After small ones they spin, waiting for the next:
+    beside two busy loops a fit took 15 times as long (`python -m studies.speed.threads`). And what
+    BLAS computes depends on the number of its threads. So every fit runs inside; large products are
+    cut into blocks of fixed size for the team (`times`), and large loops of OpenMP are let loose
+    one by one (`openmp_threads`).
+    """
+
+    def __init__(self) -> None:
+        self._is_inside = False
+        self._thread = 0
+        self._openmp_before: list[tuple[LibController, int]] | None = None
+
+    def __enter__(self) -> Self:
+        self._is_inside = True
+        self._thread = threading.get_ident()
+        _blas_limit.enter(id(self))
+        if getattr(_here, "openmp_before", None) is None:
+            libraries = [library for library in _libraries("openmp") if library.num_threads]
+            self._openmp_before = [(library, library.num_threads) for library in libraries]
+            _here.openmp_before = self._openmp_before
+            for library in libraries:
+                _set_threads(library, 1)
+        return self
 
     def __exit__(self, *_: object) -> None:
-        with self.lock:
-            self.n_inside -= 1
-            if not self.n_inside and self.limit is not None:
-                _let_any_thread_limit_blas()  # who lifts the limit need not be who set it
-                self.limit.restore_original_limits()
-                _let_any_thread_limit_blas()
-                self.limit = None
+        self._leave()
+
+    def __del__(self) -> None:
+        if self._is_inside:
+            self._leave()
+
+    def _leave(self) -> None:
+        before = self._openmp_before
+        if before is not None and self._thread == threading.get_ident():
+            for library, number in before:
+                _set_threads(library, number)
+            _here.openmp_before = None
+            self._openmp_before = None
+        _blas_limit.leave(id(self))
+        self._is_inside = False
 
 
-def _let_any_thread_limit_blas() -> None:
-    """From its version 3.8 on, threadpoolctl listens only to the first thread that set a limit."""
-    for library in _libraries("blas").lib_controllers:
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread(force=True)
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-one_blas_thread = _BlasLimit()
+def with_limited_threads(function: Function) -> Function:
+    """A function whose calls run inside `limited_threads`."""
+
+    @wraps(function)
+    def limited(*arguments: Any, **options: Any) -> Any:
+        with limited_threads():
+            return function(*arguments, **options)
+
+    return cast(Function, limited)
 
 
-_here = threading.local()
+@contextmanager
+def openmp_threads(n_products: float) -> Iterator[None]:
+    """Inside, OpenMP uses the threads of this library, where the loop is worth it.
+
+    `n_products` says how many multiplications the loop makes.
+    """
+    number = n_threads() if n_products >= PRODUCTS_WORTH_THREADS else 1
+    changed = []
+    try:
+        for library in _libraries("openmp") if number > 1 else ():
+            changed.append((library, library.num_threads))
+            _set_threads(library, number)
+        yield
+    finally:
+        for library, before in changed:
+            _set_threads(library, before)
 
 
 @contextmanager
 def on_this_thread() -> Iterator[None]:
-    """Inside, regions of the calling thread run on it alone: someone else has given each thread its own work."""
-    before, _here.is_alone = _is_alone(), True
+    """Inside, regions of the calling thread run on it alone: someone else has given each thread
+    its own work.
+    """
+    before = _is_alone()
+    _here.is_alone = True
     try:
         yield
     finally:
@@ -122,7 +298,9 @@ def _is_alone() -> bool:
 
 
 class Team:
-    """Threads that wait for regions: `size` work on one, the caller among them. `team` returns that of the process."""
+    """Threads that wait for regions: `size` work on one, the caller among them. `team` returns
+    that of the process.
+    """
 
     def __init__(self, size: int):
         self.size = size
@@ -131,8 +309,12 @@ class Team:
         self._n_started = 0
         for _ in range(size - 1):
             try:
-                threading.Thread(target=_serve, args=(self._waiting,), name="semisvm-team", daemon=True).start()
-            except RuntimeError:  # no more threads for this process, or it is ending: the others do the work
+                threading.Thread(
+                    target=_serve, args=(self._waiting,), name="semisvm-team", daemon=True
+                ).start()
+            except (
+                RuntimeError
+            ):  # no more threads for this process, or it is ending: the others do the work
                 break
             self._n_started += 1
 
@@ -160,7 +342,9 @@ class Team:
 
 
 class _Region:
-    """One function that several threads call at the same time; who comes after its end does nothing."""
+    """One function that several threads call at the same time; who comes after its end does
+    nothing.
+    """
 
     def __init__(self, function: Callable[[], Any]):
         self.function = function
@@ -186,7 +370,9 @@ class _Region:
                 self.has_emptied.release()
 
     def lead(self) -> None:
-        """Take part as the caller; then wait for the others, through Ctrl-C too: they write to its arrays."""
+        """Take part as the caller; then wait for the others, through Ctrl-C too: they write to
+        its arrays.
+        """
         error: BaseException | None = None
         try:
             self.function()
@@ -212,6 +398,7 @@ def _serve(waiting: "SimpleQueue[_Region | None]") -> None:
         del region  # its arrays must not live until the next one comes
 
 
+_load = _Load()
 _team: Team | None = None
 _making = threading.Lock()
 
@@ -219,7 +406,7 @@ _making = threading.Lock()
 def team() -> Team:
     """Return the team of this process, with as many threads as may be used now."""
     global _team
-    size = n_threads()
+    size = _n_allowed()
     present = _team
     if present is not None and present.size == size:
         return present
@@ -233,9 +420,11 @@ def team() -> Team:
 
 def _forget_team() -> None:
     """In a child process: threads do not survive a fork, so it starts its own."""
-    global _team, _making
-    _team, _making = None, threading.Lock()
-    one_blas_thread.forget()  # whoever was inside is not in this process
+    global _team, _making, _load
+    _team = None
+    _load = _Load()
+    _making = threading.Lock()
+    _blas_limit.forget()  # whoever was inside is not in this process
 
 
 if hasattr(os, "register_at_fork"):
@@ -248,17 +437,32 @@ def new_counter() -> np.ndarray:
 
 
 def in_pieces(
-    function: Callable[..., Any], *arguments: Any, most: int | None = None, memory: Callable[[], Any] | None = None
+    function: Callable[..., Any],
+    *arguments: Any,
+    most: int | None = None,
+    memory: Callable[[], Any] | None = None,
 ) -> None:
-    """Call ``function(counter, *arguments)`` on up to `most` threads, each with its own `memory()` as last argument."""
+    """Call ``function(counter, *arguments)`` on up to `most` threads, each with its own
+    `memory()` as last argument.
+    """
     counter = new_counter()
-    team().run(lambda: function(counter, *arguments, *([] if memory is None else [memory()])), most)
+    team().run(
+        lambda: function(counter, *arguments, *([] if memory is None else [memory()])),
+        _at_most(most),
+    )
+
+
+def _at_most(most: int | None) -> int:
+    """So many threads, or fewer where other processes keep cores busy."""
+    free = _load.n_free_cores()
+    return free if most is None else min(most, free)
 
 
 def for_each(function: Callable[..., Any], pieces: Iterable[Any]) -> None:
     """Call ``function(piece)`` for every piece on the team; errors are raised here.
 
-    Each call goes through the interpreter: for many short pieces, a compiled function should take them itself.
+    Each call goes through the interpreter: for many short pieces, a compiled function should take
+    them itself.
     """
     left = list(pieces)[::-1]
 
@@ -273,4 +477,27 @@ def for_each(function: Callable[..., Any], pieces: Iterable[Any]) -> None:
     if len(left) <= 1:
         work()
     else:
-        team().run(work, len(left))
+        team().run(work, _at_most(len(left)))
+
+
+def times(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """left @ right of two dense matrices; a large product is cut into blocks of rows for the team.
+
+    The blocks depend on the sizes alone, so that the result is the same to the last bit for any
+    number of threads.
+    """
+    n_products = left.shape[0] * left.shape[1] * right.shape[1]
+    if n_products < PRODUCTS_WORTH_THREADS:
+        return left @ right
+    height = max(1, int(left.shape[0] * PRODUCTS_PER_BLOCK / n_products))
+    product = np.empty(
+        (left.shape[0], right.shape[1]), dtype=np.result_type(left.dtype, right.dtype)
+    )
+
+    def multiply(start: int) -> None:
+        block = slice(start, start + height)
+        np.matmul(left[block], right, out=product[block])
+
+    with limited_threads():
+        for_each(multiply, range(0, left.shape[0], height))
+    return product

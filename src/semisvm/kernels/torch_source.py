@@ -1,22 +1,27 @@
-"""What torch makes on a device: kernel rows, and eigenvectors. Imported only where a device is used.
+"""What torch makes on a device: kernel rows, and eigenvectors. Imported only where a device is
+used.
 
 The data is copied there, and rows of K are made by matrix products.
 
-    stored[i, :n]   row i of K; rows are `stride` numbers apart, a multiple of 32, so that each starts at an address
-                    that wide loads need
+    stored[i, :n]   row i of K; rows are `stride` numbers apart, a multiple of 32, so that each
+                    starts at an address that wide loads need
 
-Products are in full float32 (or float64). In float32 they are as accurate as on the CPU; TF32 would lose 1e-3. The
-whole matrix is made one band of rows at a time, from the diagonal on, and the band is mirrored: half the products.
+Products are in full float32 (or float64). In float32 they are as accurate as on the CPU; TF32 would
+lose 1e-3. The whole matrix is made one band of rows at a time, from the diagonal on, and the band
+is mirrored: half the products.
 
-**Eigenvectors** by subspace iteration with a Chebyshev filter: a block of somewhat more vectors than asked for is
-multiplied by a polynomial of the matrix that is small on the rest of the spectrum,
+**Eigenvectors** by subspace iteration with a Chebyshev filter: a block of somewhat more vectors
+than asked for is multiplied by a polynomial of the matrix that is small on the rest of the
+spectrum,
 
-    X <- T_k((A - c) / e) X        [c - e, c + e] from the smallest eigenvalue to the smallest one of the block
+    X <- T_k((A - c) / e) X        [c - e, c + e] from the smallest eigenvalue to the smallest one
+                                   of the block
 
-and then turned to the eigenvectors of X' A X, until the residuals are rounding errors. That is products with many
-vectors at a time, which devices are made for, and it finds equal eigenvalues as well as others (a graph of several
-pieces has them). The first block is drawn from a fixed seed. Vectors agree with those of the CPU, except for their
-signs and for a rotation among those of equal eigenvalues.
+and then turned to the eigenvectors of X' A X, until the residuals are rounding errors. That is
+products with many vectors at a time, which devices are made for, and it finds equal eigenvalues as
+well as others (a graph of several pieces has them). The first block is drawn from a fixed seed.
+Vectors agree with those of the CPU, except for their signs and for a rotation among those of equal
+eigenvalues.
 """
 
 import contextlib
@@ -43,7 +48,9 @@ BOUND_STEPS = 20
 
 
 def as_tensor(X: Any, dtype, device) -> Any:
-    """Return rows as a dense tensor on the device, from NumPy, SciPy, torch or CuPy; device data stays there."""
+    """Return rows as a dense tensor on the device, from NumPy, SciPy, torch or CuPy; device data
+    stays there.
+    """
     kind = getattr(torch, np.dtype(dtype).name)
     if isinstance(X, torch.Tensor):
         return X.detach().to(device=device, dtype=kind)
@@ -58,9 +65,13 @@ def _dense_tensor(X, kind, device):
     """Lay a CSR matrix out dense on the device; only its non-zeros are transferred."""
     n_rows, n_columns = X.shape
     # They are widened or narrowed on the device: on the host that wakes all threads of torch.
-    parts = (part if part.flags.writeable else part.copy() for part in (X.indptr, X.indices, X.data))
+    parts = (
+        part if part.flags.writeable else part.copy() for part in (X.indptr, X.indices, X.data)
+    )
     begins, columns, values = (torch.from_numpy(part).to(device) for part in parts)
-    row = torch.repeat_interleave(torch.arange(n_rows, device=device), begins.diff(), output_size=len(columns))
+    row = torch.repeat_interleave(
+        torch.arange(n_rows, device=device), begins.diff(), output_size=len(columns)
+    )
     dense = torch.zeros(n_rows * n_columns, dtype=kind, device=device)
     dense.index_add_(0, row * n_columns + columns, values.to(kind))  # a column may be stored twice
     return dense.view(n_rows, n_columns)
@@ -92,15 +103,23 @@ def full_precision() -> Iterator[None]:
         torch.set_float32_matmul_precision(allowed)
 
 
-def scores_on_device(X, support_vectors, coefficients: np.ndarray, formula: Formula, device: str) -> np.ndarray:
-    """Score rows as `kernels.scores_of_new_rows` does: kernel values in float32, weighted and summed in float64."""
+def scores_on_device(
+    X, support_vectors, coefficients: np.ndarray, formula: Formula, device: str
+) -> np.ndarray:
+    """Score rows as `kernels.scores_of_new_rows` does: kernel values in float32, weighted and
+    summed in float64.
+    """
     place = torch_device(device)
     scores = np.empty((X.shape[0], len(coefficients)))
     with current_device(place):
         support = TorchDataSource(support_vectors, formula, np.float32, place)
         weights = torch.from_numpy(np.ascontiguousarray(coefficients.T)).to(place)
-        step = max(BAND, SCORED_ON_DEVICE // max(support.n_rows, 1))  # each part is one transfer from the host
-        part_of = _staged(X, min(step, X.shape[0]), place) if isinstance(X, PickedRows) else X.__getitem__
+        step = max(
+            BAND, SCORED_ON_DEVICE // max(support.n_rows, 1)
+        )  # each part is one transfer from the host
+        part_of = (
+            _staged(X, min(step, X.shape[0]), place) if isinstance(X, PickedRows) else X.__getitem__
+        )
         for start in range(0, X.shape[0], step):
             part = slice(start, min(start + step, X.shape[0]))
             K = support.between(as_tensor(part_of(part), np.float32, place))
@@ -109,8 +128,15 @@ def scores_on_device(X, support_vectors, coefficients: np.ndarray, formula: Form
 
 
 def _staged(X: PickedRows, most: int, place: Any) -> Callable[[slice], Any]:
-    """What returns parts of X on the device, one after the other: torch keeps memory that the device reads directly."""
-    if place.type != "cuda" or is_sparse_matrix(X.X) or not is_plain_float(X.X) or X.X.dtype != np.float32:
+    """What returns parts of X on the device, one after the other: torch keeps memory that the
+    device reads directly.
+    """
+    if (
+        place.type != "cuda"
+        or is_sparse_matrix(X.X)
+        or not is_plain_float(X.X)
+        or X.X.dtype != np.float32
+    ):
         return X.__getitem__
     stage = torch.empty((most, X.shape[1]), dtype=torch.float32, pin_memory=True)
 
@@ -126,7 +152,8 @@ class TorchDataSource:
     """Rows of K from data rows on the device."""
 
     def __init__(self, X, formula: Formula, dtype, device):
-        self.formula, self.n_rows = formula, X.shape[0]
+        self.formula = formula
+        self.n_rows = X.shape[0]
         self.X = as_tensor(X, dtype, device)
         self.center = _mean_if_far(self.X) if formula.name == "rbf" else None
         if self.center is not None:
@@ -151,11 +178,15 @@ class TorchDataSource:
             out[stop:n, start:stop] = band[:, stop - start :].T
 
     def between(self, new) -> Any:
-        """Return the kernel values between new rows (a tensor of their data) and these, shape (n_new, n)."""
+        """Return the kernel values between new rows (a tensor of their data) and these, shape
+        (n_new, n).
+        """
         new = new if self.center is None else new - self.center
         values = new.new_empty((len(new), self.n_rows))
         self._product(new, values)
-        rows = torch.full((len(new),), -1, dtype=torch.int64, device=new.device)  # none of them is a data row
+        rows = torch.full(
+            (len(new),), -1, dtype=torch.int64, device=new.device
+        )  # none of them is a data row
         self._finish(values, rows, 0, (new * new).sum(dim=1))
         return values
 
@@ -165,26 +196,45 @@ class TorchDataSource:
 
     def _finish(self, dots, rows, first: int, squares=None) -> None:
         """Turn dot products with the data rows from `first` on into kernel values, in place."""
-        formula, n_columns = self.formula, self.n_rows - first
+        formula = self.formula
+        n_columns = self.n_rows - first
         if formula.name == "rbf":
             grid = (-(-n_columns // EXPONENTIAL_COLUMNS), len(rows))
             squares = self.squares[rows] if squares is None else squares, self.squares[first:]
             rbf_on_device[grid](
-                dots, *squares, rows, self.gamma, first, n_columns, dots.stride(0),
-                COLUMNS=EXPONENTIAL_COLUMNS, num_warps=4,
-            )  # fmt: skip
+                dots,
+                *squares,
+                rows,
+                self.gamma,
+                first,
+                n_columns,
+                dots.stride(0),
+                COLUMNS=EXPONENTIAL_COLUMNS,
+                num_warps=4,
+            )
         elif formula.name in ("poly", "sigmoid"):
             dots.mul_(formula.gamma).add_(formula.coef0)
-            torch.pow(dots, formula.degree, out=dots) if formula.name == "poly" else torch.tanh(dots, out=dots)
+            (
+                torch.pow(dots, formula.degree, out=dots)
+                if formula.name == "poly"
+                else torch.tanh(dots, out=dots)
+            )
 
 
 @triton.jit
 def rbf_on_device(
-    dots, squares_left, squares_right, rows, gamma,
-    first, n_columns, stride,
+    dots,
+    squares_left,
+    squares_right,
+    rows,
+    gamma,
+    first,
+    n_columns,
+    stride,
     COLUMNS: tl.constexpr,
-):  # fmt: skip
-    """dots[i, j] <- exp(-gamma |x_rows[i] - x_first+j|^2) in place; one program per segment of a row.
+):
+    """dots[i, j] <- exp(-gamma |x_rows[i] - x_first+j|^2) in place; one program per segment of a
+    row.
 
     k(x, x) is exactly 1, whatever the rounding of |x|^2 + |x|^2 - 2<x, x>.
     """
@@ -199,14 +249,18 @@ def rbf_on_device(
 
 
 def _mean_if_far(X):
-    """Return the mean if rows are far from the origin for their spread, else None (`kernels.make_source` says why)."""
+    """Return the mean if rows are far from the origin for their spread, else None
+    (`kernels.make_source` says why).
+    """
     mean = X.mean(dim=0, dtype=torch.float64)
     spread = (X * X).mean(dim=0, dtype=torch.float64).sum() - mean @ mean
     return mean.to(X.dtype) if bool(mean @ mean > FAR_FROM_ORIGIN * spread) else None
 
 
 class TorchMatrixSource:
-    """Rows of a kernel matrix that exists already: the user's own, or what the user's function returned."""
+    """Rows of a kernel matrix that exists already: the user's own, or what the user's function
+    returned.
+    """
 
     def __init__(self, K, dtype, device):
         self.K = as_tensor(K, dtype, device)
@@ -224,7 +278,9 @@ class TorchMatrixSource:
 
 
 def make_torch_source(X, formula: Formula, dtype, device) -> TorchDataSource | TorchMatrixSource:
-    """Return the source of a kernel; a user's function is called on the host, once for all pairs of rows."""
+    """Return the source of a kernel; a user's function is called on the host, once for all pairs
+    of rows.
+    """
     if formula.name == "precomputed":
         return TorchMatrixSource(X, dtype, device)
     if formula.function is not None:
@@ -235,14 +291,23 @@ def make_torch_source(X, formula: Formula, dtype, device) -> TorchDataSource | T
 # ---- eigenvectors ----
 
 
-def eigenpairs_on_device(matrix: Any, n_vectors: int, device: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """What `spectrum.largest_eigenpairs` returns; None where no filter separates them, as hundreds of equal ones."""
-    place, n = torch_device(device), matrix.shape[0]
+def eigenpairs_on_device(
+    matrix: Any, n_vectors: int, device: str
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """What `spectrum.largest_eigenpairs` returns; None where no filter separates them, as
+    hundreds of equal ones.
+    """
+    place = torch_device(device)
+    n = matrix.shape[0]
     width = n_vectors + max(10, n_vectors // 4)
     if n <= max(LAPACK_ROWS, 2 * width):
         values, vectors = torch.linalg.eigh(as_tensor(matrix, np.float64, place))
         return _first(values.flip(0), vectors.flip(1), n_vectors)
-    A = _sparse_tensor(matrix, place) if is_sparse_matrix(matrix) else as_tensor(matrix, np.float64, place)
+    A = (
+        _sparse_tensor(matrix, place)
+        if is_sparse_matrix(matrix)
+        else as_tensor(matrix, np.float64, place)
+    )
     start = np.random.default_rng(0).standard_normal((n, width))
     low = _lower_bound(A, torch.from_numpy(start[:, 0].copy()).to(place))
     values, block = _ritz_pairs(A, torch.from_numpy(start).to(place))
@@ -269,7 +334,9 @@ def _sparse_tensor(matrix: Any, place: Any) -> Any:
 
 def _lower_bound(A: Any, vector: Any) -> float:
     """A number below all eigenvalues: a few steps of Lanczos, and what they may have missed."""
-    basis, alpha, beta = [vector / torch.linalg.vector_norm(vector)], [], []
+    basis = [vector / torch.linalg.vector_norm(vector)]
+    alpha = []
+    beta = []
     for _ in range(BOUND_STEPS):
         following = (A @ basis[-1][:, None])[:, 0]
         alpha.append(float(following @ basis[-1]))
@@ -294,14 +361,20 @@ def _ritz_pairs(A: Any, block: Any) -> tuple[Any, Any]:
 
 
 def _filter(A: Any, block: Any, low: float, cut: float, top: float) -> Any:
-    """The polynomial of the module's docstring, scaled so that it is about 1 at the largest eigenvalue."""
-    half, center = max((cut - low) / 2, 1e-12 * abs(top)), (cut + low) / 2
+    """The polynomial of the module's docstring, scaled so that it is about 1 at the largest
+    eigenvalue.
+    """
+    half = max((cut - low) / 2, 1e-12 * abs(top))
+    center = (cut + low) / 2
     largest = max((top - center) / half, 1 + 1e-12)
     degree = int(np.clip(np.log(LARGEST_GAIN) / np.arccosh(largest), 2, LARGEST_DEGREE))
     first = scale = 1 / largest
-    before, now = block, (A @ block - center * block) * (scale / half)
+    before = block
+    now = (A @ block - center * block) * (scale / half)
     for _ in range(degree - 1):
         following = 1 / (2 / first - scale)
         after = (A @ now - center * now) * (2 * following / half) - before * (scale * following)
-        before, now, scale = now, after, following
+        before = now
+        now = after
+        scale = following
     return now

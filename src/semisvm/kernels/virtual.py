@@ -1,15 +1,16 @@
 """Rows that are not data: weighted means of data rows, placed after them as rows n, n + 1, ...
 
-Some problems have a piece on a mean: the balance constraint of CCCP asks f(mean of the unlabeled rows) = r, the
-label-mean machine rewards f(mean of the rows guessed positive). In feature space the mean with weights a is
-sum_i a_i phi(x_i), so its kernel values need no vector, only K. With one mean per row of A, shape (m, n):
+Some problems have a piece on a mean: the balance constraint of CCCP asks f(mean of the unlabeled
+rows) = r, the label-mean machine rewards f(mean of the rows guessed positive). In feature space the
+mean with weights a is sum_i a_i phi(x_i), so its kernel values need no vector, only K. With one
+mean per row of A, shape (m, n):
 
     K_extended = [   K     K A'  ]      shape (n + m, n + m)
                  [  A K   A K A' ]
 
-A solution on the extended rows is also one on the data rows: coefficient c on a mean is c a_i on data row i (`fold`). A
-problem that uses only some of the data rows can have only those before the means (`rows`, l of them); the means are
-still means of all n.
+A solution on the extended rows is also one on the data rows: coefficient c on a mean is c a_i on
+data row i (`fold`). A problem that uses only some of the data rows can have only those before the
+means (`rows`, l of them); the means are still means of all n.
 """
 
 from typing import Any, cast
@@ -36,7 +37,8 @@ class VirtualRows(CachedRows):
     rows : ndarray of int of shape (l,), default=None
         The data rows before the means; all n by default.
     dtype : data-type, default=None
-        Float type of the rows, by default that of `kernel`. Means of many rows may need more digits than single rows.
+        Float type of the rows, by default that of `kernel`. Means of many rows may need more digits
+        than single rows.
 
     Attributes
     ----------
@@ -52,7 +54,8 @@ class VirtualRows(CachedRows):
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.kernels import VirtualRows, kernel_rows, make_formula
+    >>> from semisvm.kernels import kernel_rows, make_formula
+    >>> from semisvm.kernels.virtual import VirtualRows
     >>> X = np.array([[0.0], [1.0], [5.0]])
     >>> rows = VirtualRows(kernel_rows(X, make_formula("linear", X)), np.full(3, 1 / 3))
     >>> rows.fetch(np.array([3])).round(3)  # the mean of the rows is 2
@@ -72,42 +75,29 @@ class VirtualRows(CachedRows):
     ):
         self.weights = np.atleast_2d(np.asarray(weights, dtype=np.float64))
         if self.weights.shape[1] != kernel.n_rows:
-            raise ValueError(f"weights has {self.weights.shape[1]} columns, but the kernel has {kernel.n_rows} rows.")
+            raise ValueError(
+                f"weights has {self.weights.shape[1]} columns, but the kernel has {kernel.n_rows}"
+                " rows."
+            )
         rows = np.arange(kernel.n_rows) if rows is None else rows
-        self.extended = ExtendedSource(kernel, self.weights, products, rows, np.dtype(dtype or kernel.dtype))
+        self.extended = ExtendedSource(
+            kernel, self.weights, products, rows, np.dtype(dtype or kernel.dtype)
+        )
         self.home = kernel.home
         capacity = min(kernel.capacity, len(rows)) + len(self.weights)
-        super().__init__(self.extended, capacity * self.extended.n_rows * self.extended.dtype.itemsize)
+        super().__init__(
+            self.extended, capacity * self.extended.n_rows * self.extended.dtype.itemsize
+        )
 
     def fold(self, row_beta: np.ndarray) -> np.ndarray:
-        """Return the coefficients of the n data rows alone that give the same f.
-
-        Parameters
-        ----------
-        row_beta : ndarray of shape (l + m,)
-            Coefficients of data rows and means.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Coefficients of the data rows.
+        """Return the coefficients of the n data rows alone, (n,), that give the same f as
+        `row_beta`, (l + m,).
         """
         of_data, of_means = self._split(row_beta)
         return of_data + of_means @ self.weights
 
     def data_scores(self, row_beta: np.ndarray) -> np.ndarray:
-        """Return the scores K_extended beta of all n data rows.
-
-        Parameters
-        ----------
-        row_beta : ndarray of shape (l + m,)
-            Coefficients of data rows and means.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            One score per data row, whether it is before the means or not.
-        """
+        """Return the scores K_extended beta of all n data rows, (n,), before the means or not."""
         of_data, of_means = self._split(row_beta)
         return self.extended.kernel.times(of_data) + of_means @ self.extended.with_means
 
@@ -122,29 +112,49 @@ class ExtendedSource(KernelSource):
     """Makes the rows of K_extended; `with_means` is A K, `between_means` is A K A'."""
 
     def __init__(
-        self, kernel: KernelRows, weights: np.ndarray, products: np.ndarray | None, rows: np.ndarray, dtype: np.dtype
+        self,
+        kernel: KernelRows,
+        weights: np.ndarray,
+        products: np.ndarray | None,
+        rows: np.ndarray,
+        dtype: np.dtype,
     ):
-        self.kernel, self.rows, self.dtype = kernel, rows, dtype
-        self.n_data, self.n_rows = len(rows), len(rows) + len(weights)
+        self.kernel = kernel
+        self.rows = rows
+        self.dtype = dtype
+        self.n_data = len(rows)
+        self.n_rows = len(rows) + len(weights)
         # One pass over the rows of non-zero weight; every entry of a mean is then read from here.
-        self.with_means = np.stack([kernel.times(a) for a in weights]) if products is None else products
+        self.with_means = (
+            np.stack([kernel.times(a) for a in weights]) if products is None else products
+        )
         self.between_means = self.with_means @ weights.T
-        self.diagonal = np.append(kernel.diagonal[rows], np.diagonal(self.between_means)).astype(dtype)
+        self.diagonal = np.append(kernel.diagonal[rows], np.diagonal(self.between_means)).astype(
+            dtype
+        )
 
     def write(self, rows: np.ndarray, out: np.ndarray) -> None:
         is_mean = rows >= self.n_data
         means = rows[is_mean] - self.n_data
         out[is_mean] = np.hstack([self.with_means[means][:, self.rows], self.between_means[means]])
         data = self.rows[rows[~is_mean]]
-        out[~is_mean] = np.hstack([self._data_rows(data), self.with_means[:, data].T.astype(self.dtype)])
+        out[~is_mean] = np.hstack(
+            [self._data_rows(data), self.with_means[:, data].T.astype(self.dtype)]
+        )
 
     def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         block = np.empty((len(rows), len(columns)), dtype=self.dtype)
-        data, mean = (np.flatnonzero(rows < self.n_data), np.flatnonzero(rows >= self.n_data))
-        data_at, mean_at = (np.flatnonzero(columns < self.n_data), np.flatnonzero(columns >= self.n_data))
-        data_rows, data_columns = self.rows[rows[data]], self.rows[columns[data_at]]
-        means, mean_columns = rows[mean] - self.n_data, columns[mean_at] - self.n_data
-        block[data[:, None], data_at] = cast(CachedRows, self.kernel).between(data_rows, data_columns)
+        data = np.flatnonzero(rows < self.n_data)
+        mean = np.flatnonzero(rows >= self.n_data)
+        data_at = np.flatnonzero(columns < self.n_data)
+        mean_at = np.flatnonzero(columns >= self.n_data)
+        data_rows = self.rows[rows[data]]
+        data_columns = self.rows[columns[data_at]]
+        means = rows[mean] - self.n_data
+        mean_columns = columns[mean_at] - self.n_data
+        block[data[:, None], data_at] = cast(CachedRows, self.kernel).between(
+            data_rows, data_columns
+        )
         block[data[:, None], mean_at] = self.with_means[mean_columns[:, None], data_rows].T
         block[mean[:, None], data_at] = self.with_means[means[:, None], data_columns]
         block[mean[:, None], mean_at] = self.between_means[means[:, None], mean_columns]
@@ -153,4 +163,6 @@ class ExtendedSource(KernelSource):
     def _data_rows(self, rows: np.ndarray) -> np.ndarray:
         """K[rows] in the columns in use."""
         block = self.kernel.fetch(rows)
-        return (block if self.n_data == self.kernel.n_rows else block[:, self.rows]).astype(self.dtype, copy=False)
+        return (block if self.n_data == self.kernel.n_rows else block[:, self.rows]).astype(
+            self.dtype, copy=False
+        )

@@ -1,10 +1,13 @@
-"""Compiled loops over the decision values of rows: losses, dual variables and curvatures of both pieces of each row.
+"""Compiled loops over the decision values of rows: losses, dual variables and curvatures of both
+pieces of each row.
 
-A smoothing mu above 0 is that of the hinge; 0 means the squared hinge, which needs none. With s = 1 - t the shortfall
-of a piece and c its price:
+A smoothing mu above 0 is that of the hinge; 0 means the squared hinge, which needs none. With s = 1
+- t the shortfall of a piece and c its price:
 
-    smoothed hinge   alpha = c clip(s / mu, 0, 1)    curvature c / mu where 0 < s < mu    conjugate mu alpha^2 / (2 c)
-    squared hinge    alpha = 2 c max(s, 0)           curvature 2 c where s > 0            conjugate alpha^2 / (4 c)
+    smoothed hinge   alpha = c clip(s / mu, 0, 1)    curvature c / mu where 0 < s < mu    conjugate
+                     mu alpha^2 / (2 c)
+    squared hinge    alpha = 2 c max(s, 0)           curvature 2 c where s > 0            conjugate
+                     alpha^2 / (4 c)
 
 The smoothed loss itself is alpha s - conjugate.
 """
@@ -14,12 +17,19 @@ import numpy as np
 from semisvm.kernels.compiler import jit
 
 # Places in the vector of scalars
-LOSS, SMOOTH, TOTAL, CONJUGATE, N_CURVED, N_SCALARS = 0, 1, 2, 4, 6, 7
+LOSS = 0
+SMOOTH = 1
+TOTAL = 2
+CONJUGATE = 4
+N_CURVED = 6
+N_SCALARS = 7
 
 
 @jit
 def add_pieces(f, p, q, mu, alpha, curvature, scalars):
-    """Fill alpha (2, m) and curvature (m,), and add losses, alpha and conjugates to scalars (N_SCALARS,)."""
+    """Fill alpha (2, m) and curvature (m,), and add losses, alpha and conjugates to scalars
+    (N_SCALARS,).
+    """
     for i in range(len(f)):
         alpha[0, i] = alpha[1, i] = curvature[i] = 0.0
         for side in range(2):
@@ -30,12 +40,16 @@ def add_pieces(f, p, q, mu, alpha, curvature, scalars):
             if s <= 0.0:
                 continue
             if mu <= 0.0:
-                a, curved, conjugate = 2.0 * c * s, 2.0 * c, c * s * s
+                a = 2.0 * c * s
+                curved = 2.0 * c
+                conjugate = c * s * s
                 scalars[LOSS] += conjugate
             else:
-                a, curved = c, 0.0
+                a = c
+                curved = 0.0
                 if s < mu:
-                    a, curved = c * s / mu, c / mu
+                    a = c * s / mu
+                    curved = c / mu
                 conjugate = mu * a * a / (2.0 * c)
                 scalars[LOSS] += c * s
             alpha[side, i] = a
@@ -78,7 +92,8 @@ def slope_along(f, g, step, p, q, mu):
     return slope, second
 
 
-# ---- CSR rows: data, columns and starts as unsigned numbers; the numbers may be float32, sums are in float64 ----
+# CSR rows: data, columns and starts as unsigned numbers; the numbers may be float32, sums are in
+# float64
 
 
 @jit
@@ -114,7 +129,8 @@ def csr_times(data, columns, starts, net, out):
 def csr_add_pieces(data, columns, starts, alpha, curvature, sums, diagonal):
     """Add alpha x to sums (2, d) and curvature x^2 to diagonal (d,), which may be empty."""
     for i in range(len(curvature)):
-        first, last = starts[i], starts[i + 1]
+        first = starts[i]
+        last = starts[i + 1]
         for side in range(2):
             a = alpha[side, i]
             if a != 0.0:
@@ -128,11 +144,14 @@ def csr_add_pieces(data, columns, starts, alpha, curvature, sums, diagonal):
 
 @jit
 def csr_curvature_times(data, columns, starts, curvature, direction, out):
-    """Add curvature (x, 1)(x, 1)' direction to out (d + 1,), the bias last: a row is read once for both products."""
+    """Add curvature (x, 1)(x, 1)' direction to out (d + 1,), the bias last: a row is read once
+    for both products.
+    """
     d = len(direction) - 1
     for i in range(len(curvature)):
         if curvature[i] != 0.0:
-            first, last = starts[i], starts[i + 1]
+            first = starts[i]
+            last = starts[i + 1]
             along = direction[d]
             for j in range(first, last):
                 along += direction[columns[j]] * data[j]
@@ -142,7 +161,7 @@ def csr_curvature_times(data, columns, starts, curvature, direction, out):
             out[d] += along
 
 
-# ---- epochs of dual coordinate descent over CSR rows, or over dense ones: then `columns` is empty ----
+# epochs of dual coordinate descent over CSR rows, or over dense ones: then `columns` is empty
 
 # Places in the state that is carried from epoch to epoch
 IMBALANCE, BIAS, PENALTY, HIGHEST, LOWEST = 0, 1, 2, 3, 4
@@ -150,22 +169,34 @@ N_STATE = 5
 
 
 @jit
-def run_epoch(order, n_active, row, side, price, soft, alpha, square, data, columns, starts, w, state):
-    """One epoch over the first `n_active` variables of `order`; returns how many are left, and the violation.
+def run_epoch(
+    order, n_active, row, side, price, soft, alpha, square, data, columns, starts, w, state
+):
+    """One epoch over the first `n_active` variables of `order`; returns how many are left, and the
+    violation.
 
-    Variable v is a piece of row[v] with alpha[v] in [0, price[v]] and soft[v] alpha[v]^2 / 2 in its objective; w and
-    state[IMBALANCE] follow alpha. A variable at a bound whose gradient is past those of the last epoch goes to the end
-    of `order` and is left out, as in LIBLINEAR.
+    Variable v is a piece of row[v] with alpha[v] in [0, price[v]] and soft[v] alpha[v]^2 / 2 in its
+    objective; w and state[IMBALANCE] follow alpha. A variable at a bound whose gradient is past
+    those of the last epoch goes to the end of `order` and is left out, as in LIBLINEAR.
     """
-    imbalance, bias, penalty = state[IMBALANCE], state[BIAS], state[PENALTY]
-    old_high, old_low = state[HIGHEST], state[LOWEST]
-    high, low = -np.inf, np.inf
-    is_dense, d = len(columns) == 0 and len(data) > 0, np.uint64(len(w))
+    imbalance = state[IMBALANCE]
+    bias = state[BIAS]
+    penalty = state[PENALTY]
+    old_high = state[HIGHEST]
+    old_low = state[LOWEST]
+    high = -np.inf
+    low = np.inf
+    is_dense = len(columns) == 0 and len(data) > 0
+    d = np.uint64(len(w))
     k = 0
     while k < n_active:
         v = order[k]
-        i, y, a, c = np.uint64(row[v]), side[v], alpha[v], price[v]
-        first, last = starts[i], starts[i + np.uint64(1)]
+        i = np.uint64(row[v])
+        y = side[v]
+        a = alpha[v]
+        c = price[v]
+        first = starts[i]
+        last = starts[i + np.uint64(1)]
         score = bias + penalty * imbalance
         if is_dense:
             for j in range(d):
@@ -187,7 +218,8 @@ def run_epoch(order, n_active, row, side, price, soft, alpha, square, data, colu
                 order[k], order[n_active] = order[n_active], v
                 continue
             projected = max(gradient, 0.0)
-        high, low = max(high, projected), min(low, projected)
+        high = max(high, projected)
+        low = min(low, projected)
         k += 1
         if abs(projected) > 1e-12:
             new = min(max(a - gradient / (square[i] + penalty + soft[v]), 0.0), c)

@@ -1,13 +1,16 @@
 """Rows of a Dask collection: every sum is a tree of tasks on the workers, and only the sum travels.
 
     partitions   as the collection has them, in the order of the rows
-    groups       consecutive partitions of together about GROUP_BYTES: one task each, because a task costs milliseconds
-    tree         sums of groups are added up FAN_IN at a time, on the workers, in the order of the rows
+    groups       consecutive partitions of together about GROUP_BYTES: one task each, because a task
+                 costs milliseconds
+    tree         sums of groups are added up FAN_IN at a time, on the workers, in the order of the
+                 rows
 
-Groups and tree depend on the collection alone, never on the number of workers or on which of them are alive, so a fit
-gives the same coefficients, bit for bit, wherever its tasks run. Nothing is scattered: a partition that was lost with
-its worker is read or computed again from its source. Where the rows fit into half of the workers' memory they stay
-there between passes; otherwise each pass reads them again, and a worker holds a few groups at a time.
+Groups and tree depend on the collection alone, never on the number of workers or on which of them
+are alive, so a fit gives the same coefficients, bit for bit, wherever its tasks run. Nothing is
+scattered: a partition that was lost with its worker is read or computed again from its source.
+Where the rows fit into half of the workers' memory they stay there between passes; otherwise each
+pass reads them again, and a worker holds a few groups at a time.
 """
 
 from __future__ import annotations
@@ -34,7 +37,9 @@ KEPT_SHARE = 0.5  # of the workers' memory: rows that need more are read again i
 
 def is_dask(X: Any) -> bool:
     """Whether X is a Dask array, data frame or series; Dask is not imported to find out."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(
+        X, "__dask_graph__"
+    )
 
 
 def is_streamed(X: Any) -> bool:
@@ -104,8 +109,11 @@ class DaskRows(Rows):
     def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
         from dask import delayed
 
-        shared = delayed(tuple, pure=False)(broadcast)  # one task that holds it: it is sent once, and made again
-        take, add = delayed(_sum_group, pure=False), delayed(_add_up, pure=False)
+        shared = delayed(tuple, pure=False)(
+            broadcast
+        )  # one task that holds it: it is sent once, and made again
+        take = delayed(_sum_group, pure=False)
+        add = delayed(_add_up, pure=False)
         level = [take(group, function, shared) for group in self._groups]
         while len(level) > 1:
             level = [add(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
@@ -116,21 +124,28 @@ class DaskRows(Rows):
 
         take = delayed(_map_group, pure=False)
         groups = zip(self._groups, self.starts, strict=False)
-        for found in compute_on_cluster([take(group, start, function, broadcast) for group, start in groups]):
+        for found in compute_on_cluster(
+            [take(group, start, function, broadcast) for group, start in groups]
+        ):
             yield from found
 
     def _sample(self, n: int, seed: int) -> MemoryRows:
         from dask import delayed
 
         rows = self._draw(n, seed)
-        take, places = delayed(_take_rows, pure=False), np.searchsorted(rows, self.starts)
+        take = delayed(_take_rows, pure=False)
+        places = np.searchsorted(rows, self.starts)
         wanted = [
             take(group, rows[first:last] - start)
-            for group, start, first, last in zip(self._groups, self.starts, places, places[1:], strict=False)
+            for group, start, first, last in zip(
+                self._groups, self.starts, places, places[1:], strict=False
+            )
             if last > first
         ]
         found = compute_on_cluster(wanted)
-        X, codes, weight = (None if parts[0] is None else _stack(list(parts)) for parts in zip(*found, strict=True))
+        X, codes, weight = (
+            None if parts[0] is None else _stack(list(parts)) for parts in zip(*found, strict=True)
+        )
         return MemoryRows(X, codes, weight, origin=rows)
 
 
@@ -153,20 +168,32 @@ def _blocks_of(values: Any, heights: tuple[int, ...], n_rows: int) -> Any:
 
     values = as_dask_array(values) if is_dask(values) else np.asarray(values)
     if values.shape != (n_rows,):
-        raise ValueError(f"There are {n_rows:,} rows, but {values.shape[0]:,} codes or weights; give one per row.")
+        raise ValueError(
+            f"There are {n_rows:,} rows, but {values.shape[0]:,} codes or weights; give one per"
+            " row."
+        )
     if is_dask(values):
-        return (values if values.chunks[0] == heights else values.rechunk((heights,))).to_delayed().ravel()
+        return (
+            (values if values.chunks[0] == heights else values.rechunk((heights,)))
+            .to_delayed()
+            .ravel()
+        )
     return da.from_array(values, chunks=(heights,)).to_delayed().ravel()
 
 
 def _group_ends(heights: tuple[int, ...], row_bytes: int) -> list[tuple[int, int]]:
-    """(first, last) of the partitions of each group, last excluded; a group ends when it is large enough."""
-    ends, first, size = [], 0, 0
+    """(first, last) of the partitions of each group, last excluded; a group ends when it is
+    large enough.
+    """
+    ends = []
+    first = 0
+    size = 0
     for place, height in enumerate(heights):
         size += height * row_bytes
         if size >= GROUP_BYTES or place == len(heights) - 1:
             ends.append((first, place + 1))
-            first, size = place + 1, 0
+            first = place + 1
+            size = 0
     return ends
 
 
@@ -178,10 +205,14 @@ def _stack(blocks: list[Any]) -> Any:
 
 def _make_group(X: list[Any], codes: list[Any] | None, weight: list[Any] | None) -> MemoryRows:
     """A task: the rows of some partitions."""
-    return MemoryRows(_stack(X), *[None if blocks is None else _stack(blocks) for blocks in (codes, weight)])
+    return MemoryRows(
+        _stack(X), *[None if blocks is None else _stack(blocks) for blocks in (codes, weight)]
+    )
 
 
-def _sum_group(group: MemoryRows, function: Callable[..., np.ndarray], broadcast: tuple[Any, ...]) -> np.ndarray:
+def _sum_group(
+    group: MemoryRows, function: Callable[..., np.ndarray], broadcast: tuple[Any, ...]
+) -> np.ndarray:
     with on_this_thread():  # Dask has a thread per task already
         return group.sum_over(function, *broadcast)
 
@@ -193,13 +224,17 @@ def _add_up(values: list[np.ndarray]) -> np.ndarray:
     return total
 
 
-def _map_group(group: MemoryRows, start: int, function: Callable[..., Any], broadcast: tuple[Any, ...]) -> list[Any]:
+def _map_group(
+    group: MemoryRows, start: int, function: Callable[..., Any], broadcast: tuple[Any, ...]
+) -> list[Any]:
     with on_this_thread():
         return list(group.map_over(partial(_call_moved, function, start), *broadcast))
 
 
 def _call_moved(function: Callable[..., Any], start: int, part: RowPart, *broadcast: Any) -> Any:
-    """Call a function with a part that says where it is among all rows, not where it is in its group."""
+    """Call a function with a part that says where it is among all rows, not where it is in its
+    group.
+    """
     span = slice(part.span.start + start, part.span.stop + start)
     return function(replace(part, span=span), *broadcast)
 
@@ -235,8 +270,9 @@ def compute_on_cluster(values: list[Any]) -> list[Any]:
 
     futures = client.compute(values)
     try:
-        # An interrupted `gather` would leave tasks behind that complain when the futures are canceled: wait outside it,
-        # until all are finished or the first has failed. `as_completed` looks only ten times per second.
+        # An interrupted `gather` would leave tasks behind that complain when the futures are
+        # canceled: wait outside it, until all are finished or the first has failed. `as_completed`
+        # looks only ten times per second.
         if len(futures) == 1:
             wait(futures)
         else:
@@ -244,13 +280,14 @@ def compute_on_cluster(values: list[Any]) -> list[Any]:
         return client.gather(futures)
     except KilledWorker as error:
         raise RowsLostError(
-            "A task was given up after several workers died on it, most likely for lack of memory. Use smaller "
-            "partitions (100 MB or less each), more memory per worker, or fewer threads per worker."
+            "A task was given up after several workers died on it, most likely for lack of memory."
+            " Use smaller partitions (100 MB or less each), more memory per worker, or fewer"
+            " threads per worker."
         ) from error
     except (CommClosedError, CancelledError, OSError) as error:
         raise RowsLostError(
-            f"The connection to the Dask scheduler was lost ({type(error).__name__}). Start the cluster again, and fit "
-            "the same estimator again: it goes on from the coefficients that it has reached."
+            f"The connection to the Dask scheduler was lost ({type(error).__name__}). Start the"
+            " cluster again, and fit again."
         ) from error
     except BaseException:  # Ctrl-C among them: the workers need not go on
         client.cancel(futures)
@@ -260,23 +297,31 @@ def compute_on_cluster(values: list[Any]) -> list[Any]:
 def read_dask(X: Any, y: Any, sample_weight: Any, unlabeled: Any) -> tuple[Rows, Labels]:
     """The rows of a Dask collection with class codes, checked where they are, and the classes."""
     if y is None:
-        raise ValueError("y is missing: pass the labels, with the marker of `unlabeled` where there is none.")
+        raise ValueError(
+            "y is missing: pass the labels, with the marker of `unlabeled` where there is none."
+        )
     labels, codes = encode_dask(y, unlabeled)
     rows = DaskRows(X, codes, sample_weight)
     bad = rows.sum_over(count_bad_values)
     if bad[:-1].any():
         column = int(np.argmax(bad[:-1]))
-        called = f"Column {column if rows.feature_names is None else repr(rows.feature_names[column])}"
+        called = (
+            f"Column {column if rows.feature_names is None else repr(rows.feature_names[column])}"
+        )
         raise ValueError(
-            f"{called} has {counted(int(bad[column]), 'value')} missing or not finite. Fill or drop them first."
+            f"{called} has {counted(int(bad[column]), 'value')} missing or not finite. Fill or drop"
+            " them first."
         )
     if bad[-1]:
-        raise ValueError(f"sample_weight has {counted(int(bad[-1]), 'value')} negative or not finite.")
+        raise ValueError(
+            f"sample_weight has {counted(int(bad[-1]), 'value')} negative or not finite."
+        )
     return rows, Labels(labels.classes, np.arange(labels.n_classes))
 
 
 def encode_dask(y: Any, unlabeled: Any) -> tuple[Labels, Any]:
-    """(classes, codes): the classes are found first, one task per partition; the codes are as lazy as y is.
+    """(classes, codes): the classes are found first, one task per partition; the codes are as lazy
+    as y is.
 
     The codes of the `Labels` are those of the distinct labels, not of the rows.
     """
@@ -286,23 +331,35 @@ def encode_dask(y: Any, unlabeled: Any) -> tuple[Labels, Any]:
     import pandas as pd
     from dask import delayed
 
-    found = compute_on_cluster([delayed(pd.unique, pure=False)(block) for block in np.ravel(y.to_delayed())])
+    found = compute_on_cluster(
+        [delayed(pd.unique, pure=False)(block) for block in np.ravel(y.to_delayed())]
+    )
     distinct = pd.Index(pd.unique(np.concatenate([np.asarray(values) for values in found])))
     labels = encode(distinct.to_numpy(), unlabeled=unlabeled)
     if hasattr(y, "to_dask_array"):
         return labels, y.map_partitions(_codes_of, distinct, labels.codes, meta=("codes", np.int64))
-    return labels, y.map_blocks(_codes_of, distinct, labels.codes, dtype=np.int64, meta=np.empty(0, np.int64))
+    return labels, y.map_blocks(
+        _codes_of, distinct, labels.codes, dtype=np.int64, meta=np.empty(0, np.int64)
+    )
 
 
 def _codes_of(values: Any, distinct: Any, codes: np.ndarray) -> Any:
     import pandas as pd
 
     found = codes[distinct.get_indexer(values)]
-    return found if isinstance(values, np.ndarray) else pd.Series(found, index=values.index, name="codes")
+    return (
+        found
+        if isinstance(values, np.ndarray)
+        else pd.Series(found, index=values.index, name="codes")
+    )
 
 
-def map_lazily(function: Callable[[Any], np.ndarray], X: Any, n_columns: int | None, dtype: Any) -> Any:
-    """What a function makes of the rows of each partition, (n,) or (n, n_columns), as lazy as X is."""
+def map_lazily(
+    function: Callable[[Any], np.ndarray], X: Any, n_columns: int | None, dtype: Any
+) -> Any:
+    """What a function makes of the rows of each partition, (n,) or (n, n_columns), as lazy as X
+    is.
+    """
     if hasattr(X, "to_dask_array"):
         blank = np.empty(0 if n_columns is None else (0, n_columns), dtype)
         return X.map_partitions(_on_frame, function, meta=_on_frame(X._meta, lambda rows: blank))
@@ -310,7 +367,12 @@ def map_lazily(function: Callable[[Any], np.ndarray], X: Any, n_columns: int | N
         X = X.rechunk({1: -1})
     if n_columns is None:
         return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
-    return X.map_blocks(function, chunks=(X.chunks[0], (n_columns,)), dtype=dtype, meta=np.empty((0, n_columns), dtype))
+    return X.map_blocks(
+        function,
+        chunks=(X.chunks[0], (n_columns,)),
+        dtype=dtype,
+        meta=np.empty((0, n_columns), dtype),
+    )
 
 
 def _on_frame(frame: Any, function: Callable[[Any], np.ndarray]) -> Any:

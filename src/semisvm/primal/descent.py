@@ -1,48 +1,62 @@
 """Dual coordinate descent with the exact bias, for sparse or wide rows in memory.
 
-    maximize    sum(alpha) - 1/2 |w|^2 - 1/2 sum_v soft_v alpha_v^2           w = sum_v side_v alpha_v x_v
+    maximize    sum(alpha) - 1/2 |w|^2 - 1/2 sum_v soft_v alpha_v^2           w = sum_v side_v
+                alpha_v x_v
     subject to  0 <= alpha_v <= price_v,   sum_v side_v alpha_v = 0
 
-One variable per piece of price c. The hinge has price c and soft 0, the squared hinge no upper bound and soft
-1 / (2 c). Coordinate descent can't keep the last constraint, so it is moved into the objective (the augmented
-Lagrangian): with u = sum side alpha, a penalty s and the multiplier b the decision value of a row is
+One variable per piece of price c. The hinge has price c and soft 0, the squared hinge no upper
+bound and soft 1 / (2 c). Coordinate descent can't keep the last constraint, so it is moved into the
+objective (the augmented Lagrangian): with u = sum side alpha, a penalty s and the multiplier b the
+decision value of a row is
 
     f = <w, x> + b + s u
     alpha_v <- clip(alpha_v - (side_v f - 1 + soft_v alpha_v) / (|x|^2 + s + soft_v), 0, price_v)
 
-and b is raised by s u from time to time. Every few epochs the solution is certified: for the objective, the best bias
-for w is a weighted quantile (of the squared hinge, a weighted mean of the rows short of their margins); for the bound,
-the sum constraint is repaired on the variables whose gradient is the smallest, which costs the least (of the squared
-hinge, by scaling the larger side down).
+and b is raised by s u from time to time. Every few epochs the solution is certified: for the
+objective, the best bias for w is a weighted quantile (of the squared hinge, a weighted mean of the
+rows short of their margins); for the bound, the sum constraint is repaired on the variables whose
+gradient is the smallest, which costs the least (of the squared hinge, by scaling the larger side
+down).
 
-Problems that need many epochs, with a large C or correlated columns, are left to Newton's method, whose exact steps do
-not depend on either. Dense ones are recognized by the rate at which the gap falls. With sparse rows this rate says
-little: descent is given up when it has taken about as long as exact steps are expected to.
+Problems that need many epochs, with a large C or correlated columns, are left to Newton's method,
+whose exact steps do not depend on either. Dense ones are recognized by the rate at which the gap
+falls. With sparse rows this rate says little: descent is given up when it has taken about as long
+as exact steps are expected to.
 
-`polish` finds the last digits of a hinge solution in memory. It solves for the rows on the margin exactly.
+`polish` finds the last digits of a hinge solution in memory. It solves for the rows on the margin
+exactly.
 
-Near the optimum each piece is past its margin (its dual variable is 0), short of it (the variable is at its price) or
-on it. Given which is which, (beta, bias) of the pieces on the margin solve a linear system,
+Near the optimum each piece is past its margin (its dual variable is 0), short of it (the variable
+is at its price) or on it. Given which is which, (beta, bias) of the pieces on the margin solve a
+linear system,
 
     <w, x_i> + bias = side_i    for i on the margin,     sum(beta) = 0,     w = sum_i beta_i x_i,
 
-and the pieces that it puts on another side than assumed are moved there: a primal-dual active-set method. It ends at
-the exact optimum after a few rounds from a point where few pieces are misplaced, and is given up elsewhere. Its
-answer is only proposed: what counts is the gap that it has.
+and the pieces that it puts on another side than assumed are moved there: a primal-dual active-set
+method. It ends at the exact optimum after a few rounds from a point where few pieces are misplaced,
+and is given up elsewhere. Its answer is only proposed: what counts is the gap that it has.
 """
 
 from __future__ import annotations
 
 import time
-import warnings
 
 import numpy as np
-from scipy.linalg import LinAlgError, LinAlgWarning, solve
+from scipy.linalg import lapack
 
 from semisvm.dual import Status
 from semisvm.matrices import as_dense
 from semisvm.primal import Watcher
-from semisvm.primal.compiled import BIAS, HIGHEST, IMBALANCE, LOWEST, N_STATE, PENALTY, run_epoch, shuffle
+from semisvm.primal.compiled import (
+    BIAS,
+    HIGHEST,
+    IMBALANCE,
+    LOWEST,
+    N_STATE,
+    PENALTY,
+    run_epoch,
+    shuffle,
+)
 from semisvm.primal.problem import PrimalProblem, PrimalSolution, flat_arrays, relative_gap
 from semisvm.primal.rows import MemoryRows, prices_of_rows
 
@@ -61,8 +75,8 @@ def solve_descent(
 ) -> PrimalSolution:
     """Solve on rows in memory, from the dual variables of a start where it has some.
 
-    Where more epochs than `budget` are expected to be needed, of sparse rows where they were, it is given up, with the
-    status "stalled".
+    Where more epochs than `budget` are expected to be needed, of sparse rows where they were, it is
+    given up, with the status "stalled".
     """
     began = time.perf_counter()
     descent = _CoordinateDescent(problem, start)
@@ -89,26 +103,32 @@ class _CoordinateDescent:
         assert isinstance(rows, MemoryRows)
         self.rows, X = rows, rows.X
         self.p, self.q = prices_of_rows(rows, problem.prices)
-        positive, negative = np.flatnonzero(self.p > 0), np.flatnonzero(self.q > 0)
+        positive = np.flatnonzero(self.p > 0)
+        negative = np.flatnonzero(self.q > 0)
         self.row = np.concatenate([positive, negative]).astype(np.int32)
         self.side = np.repeat([1.0, -1.0], [len(positive), len(negative)])
         self.is_squared = problem.is_squared
         self.price = np.concatenate([self.p[positive], self.q[negative]])
         self.soft = np.zeros(len(self.row))
         if self.is_squared:
-            self.soft, self.price = 0.5 / self.price, np.full(len(self.row), np.inf)
+            self.soft = 0.5 / self.price
+            self.price = np.full(len(self.row), np.inf)
         self.arrays = flat_arrays(X)
         self.square = rows.square_norms
         self.alpha = np.zeros(len(self.row))
         self.state = np.zeros(N_STATE)
-        self.state[PENALTY] = max(float(self.square[self.row].mean()) if len(self.row) else 1.0, 1e-12)
+        self.state[PENALTY] = max(
+            float(self.square[self.row].mean()) if len(self.row) else 1.0, 1e-12
+        )
         if start is not None and start.beta is not None:
             self.alpha = np.clip(self.side * start.beta[self.row], 0.0, self.price)
         self.state[BIAS] = 0.0 if start is None else start.bias
         self.w = self.rows.times(self.beta())
         self.state[IMBALANCE] = float(self.side @ self.alpha)
-        self.objective, self.bound = np.inf, 0.0
-        self.best_w, self.best_bias = np.zeros(rows.n_features), 0.0
+        self.objective = np.inf
+        self.bound = 0.0
+        self.best_w = np.zeros(rows.n_features)
+        self.best_bias = 0.0
 
     def beta(self) -> np.ndarray:
         """Signed coefficients, one per row."""
@@ -117,7 +137,9 @@ class _CoordinateDescent:
     def run(self, watcher: Watcher, budget: float) -> Status:
         rng = np.random.default_rng(ORDER_SEED)
         order = np.arange(len(self.row), dtype=np.int32)
-        n_active, next_check, every = len(order), FIRST_CHECK, FIRST_CHECK
+        n_active = len(order)
+        next_check = FIRST_CHECK
+        every = FIRST_CHECK
         self.certify()
         state = self.state
         state[HIGHEST], state[LOWEST] = np.inf, -np.inf
@@ -129,9 +151,18 @@ class _CoordinateDescent:
             while True:
                 shuffle(order, n_active, rng.random(n_active))
                 n_active = run_epoch(
-                    order, n_active, self.row, self.side, self.price, self.soft, self.alpha, self.square,
-                    *self.arrays, self.w, state,
-                )  # fmt: skip
+                    order,
+                    n_active,
+                    self.row,
+                    self.side,
+                    self.price,
+                    self.soft,
+                    self.alpha,
+                    self.square,
+                    *self.arrays,
+                    self.w,
+                    state,
+                )
                 watcher.n_iter += 1
                 epochs += 1
                 violation = state[HIGHEST] - state[LOWEST]
@@ -143,14 +174,21 @@ class _CoordinateDescent:
                     state[LOWEST] = state[LOWEST] if state[LOWEST] < 0 else -np.inf
                 if epochs % EPOCHS_PER_MULTIPLIER == 0:
                     state[BIAS] += state[PENALTY] * state[IMBALANCE]
-                if epochs >= next_check or (watcher.max_iter is not None and watcher.n_iter >= watcher.max_iter):
+                if epochs >= next_check or (
+                    watcher.max_iter is not None and watcher.n_iter >= watcher.max_iter
+                ):
                     self.certify()
                     if watcher.tol <= POLISHED_TOL:
                         self._polish()
-                    before, gap = gap, relative_gap(self.objective, self.bound)
+                    before = gap
+                    gap = relative_gap(self.objective, self.bound)
                     if (ended := watcher.ended(gap)) is not None:
                         return ended
-                    needed = 0.0 if self.rows.is_sparse else _epochs_needed(every, before, gap, watcher.tol)
+                    needed = (
+                        0.0
+                        if self.rows.is_sparse
+                        else _epochs_needed(every, before, gap, watcher.tol)
+                    )
                     if epochs + needed > budget and epochs > FIRST_CHECK:
                         return Status.STALLED
                     every = min(every + 2, MOST_EPOCHS_BETWEEN)
@@ -173,7 +211,8 @@ class _CoordinateDescent:
 
     def _polish(self) -> None:
         """Propose the exact solution for the variables that are between their bounds."""
-        on, full = np.zeros(2 * self.rows.n_rows, dtype=bool), np.zeros(2 * self.rows.n_rows, dtype=bool)
+        on = np.zeros(2 * self.rows.n_rows, dtype=bool)
+        full = np.zeros(2 * self.rows.n_rows, dtype=bool)
         places = self.row + np.where(self.side > 0, 0, self.rows.n_rows)
         full[places] = self.alpha >= self.price
         on[places] = (self.alpha > 0) & (self.alpha < self.price)
@@ -185,11 +224,14 @@ class _CoordinateDescent:
         self._propose(w, bias, self.rows.scores(w))
 
     def _propose(self, w: np.ndarray, bias: float, scores: np.ndarray) -> None:
-        short, power = (np.maximum(0, 1 - scores - bias), np.maximum(0, 1 + scores + bias)), 1 + self.is_squared
+        short = (np.maximum(0, 1 - scores - bias), np.maximum(0, 1 + scores + bias))
+        power = 1 + self.is_squared
         losses = self.p @ short[0] ** power + self.q @ short[1] ** power
         objective = 0.5 * float(w @ w) + float(losses)
         if objective < self.objective:
-            self.objective, self.best_w, self.best_bias = objective, w.copy(), bias
+            self.objective = objective
+            self.best_w = w.copy()
+            self.best_bias = bias
 
     def _scaled(self) -> np.ndarray:
         """The variables with sum(side alpha) = 0, the larger side scaled down."""
@@ -199,7 +241,9 @@ class _CoordinateDescent:
         return self.alpha * factor[is_positive.astype(np.intp)]
 
     def _balanced(self, f: np.ndarray) -> np.ndarray:
-        """The variables with sum(side alpha) = 0: the larger side gives up those with the smallest gradients."""
+        """The variables with sum(side alpha) = 0: the larger side gives up those with the
+        smallest gradients.
+        """
         alpha = self.alpha.copy()
         excess = float(self.side @ alpha)
         places = np.flatnonzero((self.side == np.sign(excess)) & (alpha > 0))
@@ -215,13 +259,18 @@ class _CoordinateDescent:
 
 
 def _epochs_needed(epochs: int, before: float, gap: float, tol: float) -> float:
-    """Epochs from here to a gap of tol, if each keeps the share of the gap that the last ones have kept."""
+    """Epochs from here to a gap of tol, if each keeps the share of the gap that the last ones
+    have kept.
+    """
     return epochs * np.log(gap / tol) / max(np.log(before / gap), 1e-12)
 
 
 def best_bias(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
-    """The bias that minimizes the hinge losses at these scores: where the slope in it changes its sign."""
-    positive, negative = np.flatnonzero(p > 0), np.flatnonzero(q > 0)
+    """The bias that minimizes the hinge losses at these scores: where the slope in it changes
+    its sign.
+    """
+    positive = np.flatnonzero(p > 0)
+    negative = np.flatnonzero(q > 0)
     places = np.concatenate([1 - scores[positive], -1 - scores[negative]])
     if len(places) == 0:
         return 0.0
@@ -232,10 +281,15 @@ def best_bias(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
 
 
 def best_bias_of_squares(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
-    """The bias that minimizes the squared hinge losses at these scores: Newton's method, exact once rows stay apart."""
-    low, high, bias = -np.inf, np.inf, 0.0
+    """The bias that minimizes the squared hinge losses at these scores: Newton's method, exact
+    once rows stay apart.
+    """
+    low = -np.inf
+    high = np.inf
+    bias = 0.0
     for _ in range(MOST_BIAS_STEPS):
-        own_p, own_q = np.where(scores + bias < 1, p, 0.0), np.where(scores + bias > -1, q, 0.0)
+        own_p = np.where(scores + bias < 1, p, 0.0)
+        own_q = np.where(scores + bias > -1, q, 0.0)
         weight = float(own_p.sum() + own_q.sum())
         slope = float(own_q @ (1 + scores + bias) - own_p @ (1 - scores - bias))
         if slope == 0 or weight == 0:
@@ -250,8 +304,12 @@ def best_bias_of_squares(scores: np.ndarray, p: np.ndarray, q: np.ndarray) -> fl
     return bias
 
 
-def pieces_near_margin(p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
-    """Two masks of (2 n,) pieces, positive ones first: on the margin, and short of it by at least mu."""
+def pieces_near_margin(
+    p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Two masks of (2 n,) pieces, positive ones first: on the margin, and short of it by at
+    least mu.
+    """
     short = np.concatenate([1.0 - f, 1.0 + f])
     in_use = np.concatenate([p, q]) > 0
     return in_use & (short > 0) & (short < mu), in_use & (short >= mu)
@@ -260,9 +318,13 @@ def pieces_near_margin(p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float) -
 def polish(
     rows: MemoryRows, p: np.ndarray, q: np.ndarray, on: np.ndarray, full: np.ndarray
 ) -> tuple[np.ndarray, float, float] | None:
-    """(w, bias, bound) of the exact optimum, None where it was not found; `on` and `full` say where pieces are."""
-    price, n = np.concatenate([p, q]), len(p)
-    side, in_use = np.repeat([1.0, -1.0], n), np.concatenate([p, q]) > 0
+    """(w, bias, bound) of the exact optimum, None where it was not found; `on` and `full` say
+    where pieces are.
+    """
+    price = np.concatenate([p, q])
+    n = len(p)
+    side = np.repeat([1.0, -1.0], n)
+    in_use = np.concatenate([p, q]) > 0
     found = None
     for _ in range(MOST_REPAIRS):
         places = np.flatnonzero(on)
@@ -277,7 +339,8 @@ def polish(
         f = rows.scores(w) + bias
         short = 1.0 - side * np.concatenate([f, f])
         alpha = side[places] * beta
-        is_low, is_high = alpha < -OFF_MARGIN * price[places], alpha > (1 + OFF_MARGIN) * price[places]
+        is_low = alpha < -OFF_MARGIN * price[places]
+        is_high = alpha > (1 + OFF_MARGIN) * price[places]
         joins = in_use & ~on & np.where(full, short < -OFF_MARGIN, short > OFF_MARGIN)
         if not is_low.any() and not is_high.any():
             bound = float(np.where(full, price, 0.0).sum() + alpha.sum() - 0.5 * (w @ w))
@@ -294,21 +357,23 @@ def polish(
 def _on_margin(
     rows: MemoryRows, places: np.ndarray, side: np.ndarray, v: np.ndarray, total: float
 ) -> tuple[np.ndarray, np.ndarray, float] | None:
-    """(beta, w, bias) with the rows at these places on their margins; v and total are of the other rows."""
-    X, m = rows.X[places].astype(np.float64, copy=False), len(places)
+    """(beta, w, bias) with the rows at these places on their margins; v and total are of the
+    other rows.
+    """
+    X = rows.X[places].astype(np.float64, copy=False)
+    m = len(places)
     K = as_dense(X @ X.T)
     system = np.ones((m + 1, m + 1))
     system[:m, :m] = K
-    system[np.arange(m), np.arange(m)] += 1e-13 * max(float(K.trace()) / m, 1e-300)  # rows may be equal
+    system[np.arange(m), np.arange(m)] += 1e-13 * max(
+        float(K.trace()) / m, 1e-300
+    )  # rows may be equal
     system[m, m] = 0.0
     right = np.append(side - X @ v, -total)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", LinAlgWarning)
-            answer = solve(system, right, assume_a="sym", check_finite=False)
-    except (LinAlgError, LinAlgWarning):
+    # LAPACK itself: SciPy's `solve` warns of what is singular, and filters of warnings belong to
+    # the whole process.
+    _, _, _, _, answer, _, _, _, failed = lapack.dsysvx(system, right, lwork=64 * (m + 1))
+    if failed or not np.isfinite(answer).all():  # singular, also to rounding
         return None
-    if not np.isfinite(answer).all():
-        return None
-    beta = answer[:m]
-    return beta, v + X.T @ beta, float(answer[m])
+    beta = answer[:m, 0]
+    return beta, v + X.T @ beta, float(answer[m, 0])

@@ -1,11 +1,13 @@
-"""Rows in a file of numbers: read chunk by chunk in every pass, so that memory does not grow with the rows.
+"""Rows in a file of numbers: read chunk by chunk in every pass, so that memory does not grow with
+the rows.
 
-The file is a two-dimensional .npy array, float32 or float64, in the order of C. It is read, not mapped: a chunk at a
-time, the next one by a thread while the last one is worked on. Other formats are decoded once into such a file
-(`ScratchWriter`), because decoding takes longer than everything else that is done with a row.
+The file is a two-dimensional .npy array, float32 or float64, in the order of C. It is read, not
+mapped: a chunk at a time, the next one by a thread while the last one is worked on. Other formats
+are decoded once into such a file (`ScratchWriter`), because decoding takes longer than everything
+else that is done with a row.
 
-Sparse rows are in a file of their own kind (`CsrScratchWriter`): one block per part that was written, the columns of
-its entries, then their values. Row pointers stay in memory.
+Sparse rows are in a file of their own kind (`CsrScratchWriter`): one block per part that was
+written, the columns of its entries, then their values. Row pointers stay in memory.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ from semisvm.matrices import stack_rows
 from semisvm.primal.rows import MemoryRows, Rows
 
 BYTES_PER_CHUNK = 16_000_000
-ROWS_PER_DRAW = 32  # neighbors that a sample takes together: so many times fewer places of the file are visited
+ROWS_PER_DRAW = (
+    32  # neighbors that a sample takes together: so many times fewer places of the file are visited
+)
 
 
 class ChunkedRows(Rows):
@@ -71,7 +75,8 @@ class FileRows(ChunkedRows):
     path : str or Path
         A two-dimensional array of float32 or float64 numbers, as `numpy.save` writes it.
     codes : ndarray of int of shape (n_rows,), default=None
-        The class of each row as an index into `classes`, -1 for none. One byte per row is enough: int8.
+        The class of each row as an index into `classes`, -1 for none. One byte per row is enough:
+        int8.
     weight : ndarray of shape (n_rows,), default=None
         How many rows each row counts for.
     classes : ndarray of shape (n_classes,), default=None
@@ -106,8 +111,13 @@ class FileRows(ChunkedRows):
         self.n_rows, self.n_features, self.dtype, self._offset = _read_header(self.path)
         for name, values in (("codes", codes), ("weight", weight)):
             if values is not None and np.shape(values) != (self.n_rows,):
-                raise ValueError(f"{name} must have one entry for each of the {self.n_rows} rows of {self.path}.")
-        self.codes, self.weight, self.classes, self.feature_names = codes, weight, classes, feature_names
+                raise ValueError(
+                    f"{name} must have one entry for each of the {self.n_rows} rows of {self.path}."
+                )
+        self.codes = codes
+        self.weight = weight
+        self.classes = classes
+        self.feature_names = feature_names
         self._is_checked = False
         # It depends on the file alone, as sums do.
         self._chunk_rows = max(BYTES_PER_CHUNK // max(self.n_features * self.dtype.itemsize, 1), 1)
@@ -125,8 +135,14 @@ class FileRows(ChunkedRows):
             raise fault(self.path, "the file ends before its last row", "Write it again")
         if not self._is_checked and not np.isfinite(X).all():
             row = start + int(np.flatnonzero(~np.isfinite(X))[0]) // self.n_features
-            raise fault(self.path, f"row {row + 1} holds a number that is not finite", "Fill it in, or leave it out")
-        codes, weight = (None if one is None else one[start : start + n] for one in (self.codes, self.weight))
+            raise fault(
+                self.path,
+                f"row {row + 1} holds a number that is not finite",
+                "Fill it in, or leave it out",
+            )
+        codes, weight = (
+            None if one is None else one[start : start + n] for one in (self.codes, self.weight)
+        )
         return MemoryRows(X.reshape(n, self.n_features), codes, weight, first=start)
 
     def _sum_over(self, function: Callable[..., np.ndarray], *broadcast: Any) -> np.ndarray:
@@ -147,7 +163,9 @@ class FileRows(ChunkedRows):
 
 
 class ScratchFile:
-    """A file to write to that is deleted with this object, or with the rows that it was handed over to."""
+    """A file to write to that is deleted with this object, or with the rows that it was handed
+    over to.
+    """
 
     def __init__(self, suffix: str, folder: str | Path | None = None):
         number, name = tempfile.mkstemp(prefix="semisvm-", suffix=suffix, dir=folder)
@@ -161,7 +179,8 @@ class ScratchFile:
 
 
 class ScratchWriter(ScratchFile):
-    """Writes rows, part by part, into a scratch file that is deleted with the `FileRows` that read it.
+    """Writes rows, part by part, into a scratch file that is deleted with the `FileRows` that read
+    it.
 
     Parameters
     ----------
@@ -173,7 +192,7 @@ class ScratchWriter(ScratchFile):
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.primal import ScratchWriter
+    >>> from semisvm.primal.files import ScratchWriter
     >>> writer = ScratchWriter(2)
     >>> writer.write(np.ones((3, 2)))
     >>> writer.rows().n_rows
@@ -182,7 +201,8 @@ class ScratchWriter(ScratchFile):
 
     def __init__(self, n_features: int, folder: str | Path | None = None):
         super().__init__(".npy", folder)
-        self.n_features, self.n_rows = n_features, 0
+        self.n_features = n_features
+        self.n_rows = 0
         self._header_bytes = self._write_header()
 
     def _write_header(self) -> int:
@@ -193,30 +213,15 @@ class ScratchWriter(ScratchFile):
         return self._file.tell()
 
     def write(self, X: Any) -> None:
-        """Append rows, as float32.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_features)
-            The rows.
-        """
+        """Append rows, (m, n_features), as float32."""
         with np.errstate(over="ignore"):  # what is not finite in float32 is refused when it is read
             rows = np.ascontiguousarray(X, dtype="<f4")
         rows.tofile(self._file)
         self.n_rows += len(rows)
 
     def rows(self, **attributes: Any) -> FileRows:
-        """End writing and return the rows; the file lives as long as they do.
-
-        Parameters
-        ----------
-        **attributes : object
-            `codes`, `weight`, `classes`, `feature_names` of the rows.
-
-        Returns
-        -------
-        FileRows
-            The rows.
+        """End writing and return the rows, with `codes`, `weight`, `classes` and `feature_names` as
+        given; the file lives as long as they do.
         """
         if self._write_header() != self._header_bytes:
             raise RuntimeError("The header of the scratch file has grown.")
@@ -227,7 +232,8 @@ class ScratchWriter(ScratchFile):
 
 
 class CsrScratchWriter(ScratchFile):
-    """Writes sparse rows, as `ScratchWriter` does dense ones, into a file that is deleted with its `CsrFileRows`.
+    """Writes sparse rows, as `ScratchWriter` does dense ones, into a file that is deleted with its
+    `CsrFileRows`.
 
     Examples
     --------
@@ -259,7 +265,8 @@ class CsrScratchWriter(ScratchFile):
 
 
 class CsrFileRows(ChunkedRows):
-    """Sparse rows in a scratch file, read block by block; memory holds 8 bytes per row, and two blocks.
+    """Sparse rows in a scratch file, read block by block; memory holds 8 bytes per row, and two
+    blocks.
 
     `blocks` are the places in the file at which blocks begin, each with its CSR row pointers.
     """
@@ -274,7 +281,11 @@ class CsrFileRows(ChunkedRows):
         codes: np.ndarray | None = None,
         classes: np.ndarray | None = None,
     ):
-        self.path, self.n_features, self._blocks, self.codes, self.classes = path, n_features, blocks, codes, classes
+        self.path = path
+        self.n_features = n_features
+        self._blocks = blocks
+        self.codes = codes
+        self.classes = classes
         self._starts = np.cumsum([0, *(len(indptr) - 1 for _, indptr in blocks)])
         self.n_rows = int(self._starts[-1])
 
@@ -301,7 +312,9 @@ class CsrFileRows(ChunkedRows):
             for number, (first, last) in enumerate(pairwise(places))
             if last > first
         ]
-        return MemoryRows(stack_rows(found), None if self.codes is None else self.codes[rows], origin=rows)
+        return MemoryRows(
+            stack_rows(found), None if self.codes is None else self.codes[rows], origin=rows
+        )
 
 
 def _discard(file: Any, path: Path) -> None:
@@ -314,13 +327,22 @@ def _read_header(path: Path) -> tuple[int, int, np.dtype, int]:
     try:
         with path.open("rb") as file:
             version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            read = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
             shape, is_fortran, dtype = read(file)
             offset = file.tell()
     except (ValueError, SyntaxError, TokenError) as error:  # numpy parses the header as Python
         raise fault(path, f"this is no .npy file ({error})", "Write it by numpy.save") from None
     if len(shape) != 2 or dtype.kind != "f" or dtype.itemsize not in (4, 8) or is_fortran:
-        found = f"an array of shape {shape} and type {dtype}{' in Fortran order' if is_fortran else ''}"
-        remedy = "Write float32 numbers in two dimensions: np.save(path, np.ascontiguousarray(X, np.float32))"
+        found = (
+            f"an array of shape {shape} and type {dtype}{' in Fortran order' if is_fortran else ''}"
+        )
+        remedy = (
+            "Write float32 numbers in two dimensions: np.save(path, np.ascontiguousarray(X,"
+            " np.float32))"
+        )
         raise fault(path, f"it holds {found}", remedy)
     return shape[0], shape[1], dtype, offset

@@ -1,9 +1,11 @@
-"""Newton's method on the smoothed hinge or the squared hinge, until the duality gap is as small as asked.
+"""Newton's method on the smoothed hinge or the squared hinge, until the duality gap is as small as
+asked.
 
-The hinge is smoothed on a zone of width mu below the margin. At the optimum of the smoothed problem only the rows in
-that zone contribute to the gap of the true problem, about mu / 6 each, so the gap is of order mu^2: a zone of 0.06 to
-0.1 is narrow enough for a gap of 1e-3. So mu is wide at first, where the problem is nearly quadratic, and is narrowed
-whenever the smoothed problem is solved well enough for its share of the gap.
+The hinge is smoothed on a zone of width mu below the margin. At the optimum of the smoothed problem
+only the rows in that zone contribute to the gap of the true problem, about mu / 6 each, so the gap
+is of order mu^2: a zone of 0.06 to 0.1 is narrow enough for a gap of 1e-3. So mu is wide at first,
+where the problem is nearly quadratic, and is narrowed whenever the smoothed problem is solved well
+enough for its share of the gap.
 
     repeat
         pass at (w, bias, mu) -> sums
@@ -11,23 +13,22 @@ whenever the smoothed problem is solved well enough for its share of the gap.
         if smooth objective - smooth bound <= 0.3 (objective - bound): narrow mu, pass again
         step along -(I + H)^-1 gradient
 
-The system is solved by Cholesky factors of I + H for up to 2,000 features. For more, of rows in memory, it is solved by
-those of the Gram matrix of the rows that have a curvature, or of I + H if these are more than the features; where both
-would be large, where sparse rows with a curvature are many (unless coordinate descent was given up), and of rows
-elsewhere, by preconditioned conjugate gradients. A cold start on many rows begins with a sample.
+The system is solved by Cholesky factors of I + H for up to 2,000 features. For more, of rows in
+memory, it is solved by those of the Gram matrix of the rows that have a curvature, or of I + H if
+these are more than the features; where both would be large, where sparse rows with a curvature are
+many (unless coordinate descent was given up), and of rows elsewhere, by preconditioned conjugate
+gradients. A cold start on many rows begins with a sample.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from semisvm.dual import Status
-from semisvm.errors import RowsLostError
 from semisvm.kernels.threads import for_each
 from semisvm.matrices import as_dense
 from semisvm.primal import Watcher
@@ -45,41 +46,56 @@ WARM_FACTOR = 2.0  # a start's zone, widened: the rows of the next problem are i
 SAMPLED_SHARE, FEWEST_SAMPLED, SAMPLE_TOL = 16, 2_000, 3e-3
 MOST_SAMPLED_NUMBERS = 1 << 22  # of rows that are not in memory
 MOST_GRAM_ROWS = 1_000  # of sparse rows
-MOST_EXACT = 6_000  # rows or features of dense rows, whichever are fewer, for which the system is factored
+MOST_EXACT = (
+    6_000  # rows or features of dense rows, whichever are fewer, for which the system is factored
+)
 CG_TOL, CG_STEPS = 0.1, 250
 POLISHED_MU = 0.05
 MOST_STEPS_PER_ZONE = 30
 STEPS_WITHOUT_PROGRESS = 12  # steps after which rounding allows no more
-PROGRESS, SLIGHT_PROGRESS = 0.999, 1 - 1e-6  # of the smallest gap so far, of the lowest objective: less is progress
-FIRST_LOOK, STALL_SHARE = 100, 0.9  # a gap that twice the steps have not reduced to this share is stalled
+PROGRESS, SLIGHT_PROGRESS = (
+    0.999,
+    1 - 1e-6,
+)  # of the smallest gap so far, of the lowest objective: less is progress
+FIRST_LOOK, STALL_SHARE = (
+    100,
+    0.9,
+)  # a gap that twice the steps have not reduced to this share is stalled
 
 
 def solve_newton(
     problem: PrimalProblem, start: PrimalSolution | None, watcher: Watcher, *, is_hard: bool = False
 ) -> PrimalSolution:
-    """Solve from a start, or from the solution of a sample; `is_hard` sparse problems by exact steps, as dense ones."""
+    """Solve from a start, or from the solution of a sample; `is_hard` sparse problems by exact
+    steps, as dense ones.
+    """
     began = time.perf_counter()
     widening = WARM_FACTOR
     if start is None and problem.rows.n_rows >= SAMPLED_SHARE * FEWEST_SAMPLED:
         start = _solve_sample(problem, watcher)
         if start is not None:  # nearly the same problem: begin with the zone that its gap asks for
-            widening = float(np.clip(np.sqrt(MU_OF_GAP * watcher.tol / max(start.gap, 1e-300)), MOST_NARROWING, 1.0))
+            widening = float(
+                np.clip(
+                    np.sqrt(MU_OF_GAP * watcher.tol / max(start.gap, 1e-300)), MOST_NARROWING, 1.0
+                )
+            )
     d = problem.rows.n_features
     w = np.zeros(d) if start is None else np.array(start.w, dtype=np.float64)
     bias = 0.0 if start is None else start.bias
     mu = 0.0
     if not problem.is_squared:
-        mu = FIRST_MU if start is None or start.smoothing <= 0 else min(FIRST_MU, widening * start.smoothing)
+        mu = (
+            FIRST_MU
+            if start is None or start.smoothing <= 0
+            else min(FIRST_MU, widening * start.smoothing)
+        )
     passes = passes_of(problem)
     if start is not None and start.values is not None and isinstance(passes, MemoryPasses):
         passes.know(w, bias, start.values)
-    descent = _Descent(passes, watcher, Sums(w, bias, mu, np.empty(0), FULL), is_hard or not problem.rows.is_sparse)
-    try:
-        status = descent.run()
-    except RowsLostError as lost:
-        reached = descent.solution(Status.INTERRUPTED, time.perf_counter() - began)
-        lost.solution = replace(reached, smoothing=descent.here.mu / WARM_FACTOR)  # the same problem goes on from it
-        raise
+    descent = _Descent(
+        passes, watcher, Sums(w, bias, mu, np.empty(0), FULL), is_hard or not problem.rows.is_sparse
+    )
+    status = descent.run()
     return descent.solution(status, time.perf_counter() - began)
 
 
@@ -87,11 +103,15 @@ class _Descent:
     """The state of the loop: the sums at hand, the best objective and the best bound so far."""
 
     def __init__(self, passes: Passes, watcher: Watcher, at: Sums, is_exact: bool):
-        self.passes, self.watcher, self.is_exact = passes, watcher, is_exact
+        self.passes = passes
+        self.watcher = watcher
+        self.is_exact = is_exact
         self.here = self.best = passes.at(at.w, at.bias, at.mu)
         self.best_values = passes.f if isinstance(passes, MemoryPasses) else None
         self.bound = max(self.here.bounds[0], 0.0)
-        self.narrowest, self.n_in_zone, self.least_mu = MOST_NARROWING, 0, at.mu
+        self.narrowest = MOST_NARROWING
+        self.n_in_zone = 0
+        self.least_mu = at.mu
 
     def solution(self, status: Status, seconds: float) -> PrimalSolution:
         """The best point so far."""
@@ -110,22 +130,32 @@ class _Descent:
         )
 
     def run(self) -> Status:
-        since_progress, smallest, lowest = 0, np.inf, np.inf
-        steps, look_at, gap_then = 0, FIRST_LOOK, np.inf  # the watcher counts the epochs of descent too
+        since_progress = 0
+        smallest = np.inf
+        lowest = np.inf
+        steps, look_at, gap_then = (
+            0,
+            FIRST_LOOK,
+            np.inf,
+        )  # the watcher counts the epochs of descent too
         try:
             while True:
                 gap = relative_gap(self.best.objective, self.bound)
                 if (ended := self.watcher.ended(gap)) is not None:
                     return ended
-                is_progress = gap < PROGRESS * smallest or self.best.objective < SLIGHT_PROGRESS * lowest
+                is_progress = (
+                    gap < PROGRESS * smallest or self.best.objective < SLIGHT_PROGRESS * lowest
+                )
                 since_progress = 0 if is_progress else since_progress + 1
-                smallest, lowest = min(gap, smallest), min(self.best.objective, lowest)
+                smallest = min(gap, smallest)
+                lowest = min(self.best.objective, lowest)
                 if since_progress > STEPS_WITHOUT_PROGRESS and self._is_at_rest():
                     return Status.STALLED
                 if steps >= look_at:
                     if smallest > STALL_SHARE * gap_then:
                         return Status.STALLED
-                    look_at, gap_then = 2 * look_at, smallest
+                    look_at = 2 * look_at
+                    gap_then = smallest
                 self._adapt_zone()
                 if relative_gap(self.best.objective, self.bound) <= self.watcher.tol:
                     continue
@@ -136,7 +166,8 @@ class _Descent:
             return Status.INTERRUPTED
 
     def _move(self, sums: Sums) -> None:
-        self.here, self.least_mu = sums, min(self.least_mu, sums.mu)
+        self.here = sums
+        self.least_mu = min(self.least_mu, sums.mu)
         self._offer(sums)
         self.bound = max(self.bound, sums.bounds[0])
 
@@ -147,10 +178,14 @@ class _Descent:
             self.best_values = self.passes.f if isinstance(self.passes, MemoryPasses) else None
 
     def _is_at_rest(self) -> bool:
-        """Whether the smoothed problem is solved as far as rounding allows, at the narrowest zone so far."""
+        """Whether the smoothed problem is solved as far as rounding allows, at the narrowest
+        zone so far.
+        """
         here = self.here
         left = here.smooth_objective - here.bounds[1]
-        return (left <= 1e-12 * abs(here.smooth_objective) and here.mu <= self.least_mu) or here.mu <= MU_FLOOR
+        return (
+            left <= 1e-12 * abs(here.smooth_objective) and here.mu <= self.least_mu
+        ) or here.mu <= MU_FLOOR
 
     def _adapt_zone(self) -> None:
         here = self.here
@@ -164,18 +199,31 @@ class _Descent:
                 self._move(self.passes.at(here.w, here.bias, max(mu, MU_FLOOR)))
                 self.n_in_zone = 0
         elif self.n_in_zone >= MOST_STEPS_PER_ZONE:
-            # The zone lost the rows that say where to go: widen it, and narrow it more slowly from here.
+            # The zone lost the rows that say where to go: widen it, and narrow it more slowly from
+            # here.
             self.narrowest = min(LEAST_NARROWING, 1.5 * self.narrowest)
             self._move(self.passes.at(here.w, here.bias, 2 * here.mu))
             self.n_in_zone = 0
         self.n_in_zone += 1
 
     def _is_polished(self) -> bool:
-        """Where many digits are asked for, try the exact solution of the rows on the margin; True ends the solve."""
-        here, passes = self.here, self.passes
-        if self.watcher.tol > POLISHED_TOL or here.mu > POLISHED_MU or not isinstance(passes, MemoryPasses):
+        """Where many digits are asked for, try the exact solution of the rows on the margin;
+        True ends the solve.
+        """
+        here = self.here
+        passes = self.passes
+        if (
+            self.watcher.tol > POLISHED_TOL
+            or here.mu > POLISHED_MU
+            or not isinstance(passes, MemoryPasses)
+        ):
             return False
-        found = polish(passes.rows, passes.p, passes.q, *pieces_near_margin(passes.p, passes.q, passes.f, here.mu))
+        found = polish(
+            passes.rows,
+            passes.p,
+            passes.q,
+            *pieces_near_margin(passes.p, passes.q, passes.f, here.mu),
+        )
         if found is None:
             return False
         w, bias, bound = found
@@ -190,7 +238,8 @@ class _Descent:
             return -np.append(here.gradient[:-1], here.mu * np.sign(here.gradient[-1]))
         if here.curvature == FULL:
             return _by_hessian(here.gradient, here.hessian.copy())
-        rows, curved = self.passes.rows, self.passes.curved_rows(here)
+        rows = self.passes.rows
+        curved = self.passes.curved_rows(here)
         if curved is None or not isinstance(rows, MemoryRows):
             return _by_conjugate_gradients(here, self.passes)
         most = MOST_EXACT if self.is_exact else MOST_GRAM_ROWS
@@ -208,7 +257,9 @@ def _by_hessian(gradient: np.ndarray, H: np.ndarray) -> np.ndarray:
     for jitter in (0.0, 1e-12, 1e-8, 1e-4):
         try:
             H[d, d] *= 1.0 + jitter
-            return -cho_solve(cho_factor(H, lower=True, check_finite=False), gradient, check_finite=False)
+            return -cho_solve(
+                cho_factor(H, lower=True, check_finite=False), gradient, check_finite=False
+            )
         except LinAlgError:
             continue
     return -gradient / (H.diagonal() + 1.0)
@@ -216,7 +267,9 @@ def _by_hessian(gradient: np.ndarray, H: np.ndarray) -> np.ndarray:
 
 def _curvature_matrix(rows: MemoryRows, numbers: np.ndarray, curved: np.ndarray) -> np.ndarray:
     """The lower triangle of the sum of curvature (x, 1)(x, 1)' over some rows, (d + 1, d + 1)."""
-    d, size, root = rows.n_features, ROWS_PER_SQUARE, np.sqrt(curved)
+    d = rows.n_features
+    size = ROWS_PER_SQUARE
+    root = np.sqrt(curved)
     H = np.zeros((d + 1, d + 1))
     net = np.zeros(rows.n_rows)
     net[numbers] = curved
@@ -239,17 +292,24 @@ def _curvature_matrix(rows: MemoryRows, numbers: np.ndarray, curved: np.ndarray)
     return H
 
 
-def _by_gram(gradient: np.ndarray, rows: MemoryRows, numbers: np.ndarray, curved: np.ndarray) -> np.ndarray:
-    """With Z the curved rows times the root e of their curvature: (I + Z'Z)^-1 r = r - Z'(I + ZZ')^-1 Z r."""
+def _by_gram(
+    gradient: np.ndarray, rows: MemoryRows, numbers: np.ndarray, curved: np.ndarray
+) -> np.ndarray:
+    """With Z the curved rows times the root e of their curvature: (I + Z'Z)^-1 r = r - Z'(I +
+    ZZ')^-1 Z r.
+    """
     root = np.sqrt(curved)
     K = gram(rows, numbers)
     K *= root
     K *= root[:, None]
     K[np.arange(len(K)), np.arange(len(K))] += 1.0
-    factor = cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)  # K' is K, in LAPACK's order: no copy
+    factor = cho_factor(
+        K.T, lower=True, overwrite_a=True, check_finite=False
+    )  # K' is K, in LAPACK's order: no copy
     along = root * rows.scores(gradient[:-1])[numbers]
     within = cho_solve(factor, np.stack([along, root], axis=1), check_finite=False)
-    # The bias: its row of the system after w is eliminated, e'(I + K)^-1 e being what is left of its curvature.
+    # The bias: its row of the system after w is eliminated, e'(I + K)^-1 e being what is left of
+    # its curvature.
     bias = (gradient[-1] - root @ within[:, 0]) / (root @ within[:, 1])
     net = np.zeros(rows.n_rows)
     net[numbers] = root * (within[:, 0] + bias * within[:, 1])
@@ -261,9 +321,11 @@ def _by_conjugate_gradients(here: Sums, passes: Passes) -> np.ndarray:
     identity = np.append(np.ones(len(here.w)), 0.0)
     diagonal = here.diagonal + identity
     diagonal[-1] = max(diagonal[-1], 1e-12 * diagonal.max())
-    x, residual = np.zeros(len(identity)), -here.gradient
+    x = np.zeros(len(identity))
+    residual = -here.gradient
     z = residual / diagonal
-    p, rz = z.copy(), float(residual @ z)
+    p = z.copy()
+    rz = float(residual @ z)
     goal = CG_TOL**2 * rz
     for _ in range(CG_STEPS):
         if rz <= goal or rz == 0:
@@ -276,7 +338,8 @@ def _by_conjugate_gradients(here: Sums, passes: Passes) -> np.ndarray:
         x += step * p
         residual = residual - step * along
         z = residual / diagonal
-        before, rz = rz, float(residual @ z)
+        before = rz
+        rz = float(residual @ z)
         p = z + rz / before * p
     return x if x.any() else -here.gradient / diagonal
 
@@ -289,7 +352,9 @@ def _solve_sample(problem: PrimalProblem, watcher: Watcher) -> PrimalSolution | 
     rows = problem.rows.sample(n, seed=0)
     if isinstance(problem.prices, GivenPrices):
         assert rows.origin is not None
-        prices = GivenPrices(problem.prices.positive[rows.origin], problem.prices.negative[rows.origin])
+        prices = GivenPrices(
+            problem.prices.positive[rows.origin], problem.prices.negative[rows.origin]
+        )
     else:
         prices = GivenPrices(*prices_of_rows(rows, problem.prices))
     if not prices.positive.any() or not prices.negative.any():
@@ -297,5 +362,7 @@ def _solve_sample(problem: PrimalProblem, watcher: Watcher) -> PrimalSolution | 
     factor = problem.rows.n_rows / rows.n_rows
     scaled = GivenPrices(factor * prices.positive, factor * prices.negative)
     sample = PrimalProblem(MemoryRows(rows.X, memory=rows.memory), scaled, problem.loss)
-    rough = Watcher(max(SAMPLE_TOL, watcher.tol), watcher.max_iter, watcher.deadline, watcher.callback)
+    rough = Watcher(
+        max(SAMPLE_TOL, watcher.tol), watcher.max_iter, watcher.deadline, watcher.callback
+    )
     return solve_newton(sample, None, rough)

@@ -1,23 +1,27 @@
-"""One pass over the rows: the sums from which objective, gradient, curvature and the duality gap follow.
+"""One pass over the rows: the sums from which objective, gradient, curvature and the duality gap
+follow.
 
-At (w, bias) with smoothing mu the pieces of the rows have dual variables alpha (see `compiled`). Their sums are
+At (w, bias) with smoothing mu the pieces of the rows have dual variables alpha (see `compiled`).
+Their sums are
 
     A+, A-   of alpha over positive and negative pieces        V+, V-   of alpha x
     Q+, Q-   of the conjugates                                 H        of curvature (x, 1)(x, 1)'
 
     gradient       w - V+ + V-   and for the bias   A- - A+
-    feasible       the dual needs A+ = A-: the larger side is scaled down to the smaller, by r+ or r-
+    feasible       the dual needs A+ = A-: the larger side is scaled down to the smaller, by r+ or
+                   r-
     v              r+ V+ - r- V-
     bound          r+ A+ + r- A- - 1/2 |v|^2                    of the hinge
-    smooth bound   bound - r+^2 Q+ - r-^2 Q-                    of the smoothed problem, and of the squared hinge
+    smooth bound   bound - r+^2 Q+ - r-^2 Q-                    of the smoothed problem, and of the
+                   squared hinge
 
-Both bounds hold at any (w, bias): the gap costs no pass of its own. For wide rows H is not formed; its diagonal is, and
-products with it are sums of their own.
+Both bounds hold at any (w, bias): the gap costs no pass of its own. For wide rows H is not formed;
+its diagonal is, and products with it are sums of their own.
 
-`StreamPasses` and `MemoryPasses` are how a Newton solver looks at its problem. In memory the decision values of all
-rows are kept, so that a line search costs one number per row, and products with the curvature touch only the rows that
-have one. Elsewhere every look is a sum over parts: a full step is tried, and where the objective rose, one more pass
-finds where along it the slope is 0.
+`StreamPasses` and `MemoryPasses` are how a Newton solver looks at its problem. In memory the
+decision values of all rows are kept, so that a line search costs one number per row, and products
+with the curvature touch only the rows that have one. Elsewhere every look is a sum over parts: a
+full step is tried, and where the objective rose, one more pass finds where along it the slope is 0.
 """
 
 from __future__ import annotations
@@ -47,7 +51,9 @@ NOTHING, DIAGONAL, FULL = "nothing", "diagonal", "full"  # how much of the curva
 WIDEST_HESSIAN = 2_000  # features; above it products with the Hessian take its place
 LINE_SEARCH_STEPS = 40
 LINE_SEARCH_TOL = 0.1  # the slope is brought down to this share of the first
-STREAM_STEPS = np.append(0.0, 0.5 ** np.arange(12, -1, -1))  # at which the slope is looked at in one pass
+STREAM_STEPS = np.append(
+    0.0, 0.5 ** np.arange(12, -1, -1)
+)  # at which the slope is looked at in one pass
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,9 @@ class Sums:
 
     @cached_property
     def bounds(self) -> tuple[float, float]:
-        """(bound, smooth bound): lower bounds of the optimum of the true and of the smoothed problem."""
+        """(bound, smooth bound): lower bounds of the optimum of the true and of the smoothed
+        problem.
+        """
         total = self.sum_alpha
         factor = np.divide(total.min(), total, out=np.zeros(2), where=total > 0)
         v = factor[0] * self.sum_alpha_x[0] - factor[1] * self.sum_alpha_x[1]
@@ -122,7 +130,9 @@ class Sums:
         return (bound if self.mu > 0 else smooth), smooth
 
 
-def sum_part(part: RowPart, prices: Prices, w: np.ndarray, bias: float, mu: float, curvature: str) -> np.ndarray:
+def sum_part(
+    part: RowPart, prices: Prices, w: np.ndarray, bias: float, mu: float, curvature: str
+) -> np.ndarray:
     """The sums of one part, as one vector."""
     return sum_scored(part, *prices(part), part.scores(w) + bias, mu, curvature)
 
@@ -137,12 +147,14 @@ def sum_scored(
 ) -> np.ndarray:
     """The sums of one part whose decision values are known."""
     X, m, d = part.X, len(f), part.X.shape[1]
-    alpha, curved = np.empty((2, m)), np.empty(m)
+    alpha = np.empty((2, m))
+    curved = np.empty(m)
     size = {NOTHING: 0, DIAGONAL: d + 1, FULL: (d + 1) ** 2}[curvature]
     packed = np.empty(N_SCALARS + 2 * d + size)
     packed[:N_SCALARS] = 0.0
     add_pieces(f, p, q, mu, alpha, curved, packed[:N_SCALARS])
-    sums, rest = packed[N_SCALARS : N_SCALARS + 2 * d].reshape(2, d), packed[N_SCALARS + 2 * d :]
+    sums = packed[N_SCALARS : N_SCALARS + 2 * d].reshape(2, d)
+    rest = packed[N_SCALARS + 2 * d :]
     if not isinstance(X, np.ndarray):
         packed[N_SCALARS:] = 0.0
         csr_add_pieces(*csr_arrays(X), alpha, curved, sums, rest[:d])
@@ -172,7 +184,8 @@ def curvature_times(
     part: RowPart, prices: Prices, w: np.ndarray, bias: float, mu: float, direction: np.ndarray
 ) -> np.ndarray:
     """H direction over one part, for rows that are not in memory."""
-    alpha, curved = np.empty((2, part.X.shape[0])), np.empty(part.X.shape[0])
+    alpha = np.empty((2, part.X.shape[0]))
+    curved = np.empty(part.X.shape[0])
     add_pieces(part.scores(w) + bias, *prices(part), mu, alpha, curved, np.zeros(N_SCALARS))
     return _times_curved(part, curved, direction)
 
@@ -187,13 +200,18 @@ def _times_curved(part: RowPart, curved: np.ndarray, direction: np.ndarray) -> n
     return out
 
 
-def slopes_along(part: RowPart, prices: Prices, points: np.ndarray, steps: np.ndarray, mu: float) -> np.ndarray:
-    """Derivatives of the smoothed losses of one part at several steps from a point along a direction.
+def slopes_along(
+    part: RowPart, prices: Prices, points: np.ndarray, steps: np.ndarray, mu: float
+) -> np.ndarray:
+    """Derivatives of the smoothed losses of one part at several steps from a point along a
+    direction.
 
     points is (2, d + 1): the point and the direction, the bias last.
     """
     p, q = prices(part)
-    f, g = (np.ascontiguousarray(values) for values in (part.X @ points[:, :-1].T + points[:, -1]).T)
+    f, g = (
+        np.ascontiguousarray(values) for values in (part.X @ points[:, :-1].T + points[:, -1]).T
+    )
     return np.array([slope_along(f, g, step, p, q, mu)[0] for step in steps])
 
 
@@ -211,11 +229,18 @@ class StreamPasses:
     """Rows in files or on a cluster: sums only."""
 
     def __init__(self, problem: PrimalProblem):
-        self.rows, self.prices = problem.rows, problem.prices
+        self.rows = problem.rows
+        self.prices = problem.prices
         self.kind = curvature_kind(problem.rows)
 
     def at(self, w: np.ndarray, bias: float, mu: float) -> Sums:
-        return Sums(w, bias, mu, self.rows.sum_over(sum_part, self.prices, w, bias, mu, self.kind), self.kind)
+        return Sums(
+            w,
+            bias,
+            mu,
+            self.rows.sum_over(sum_part, self.prices, w, bias, mu, self.kind),
+            self.kind,
+        )
 
     def advance(self, here: Sums, direction: np.ndarray) -> Sums:
         start = np.append(here.w, here.bias)
@@ -226,9 +251,16 @@ class StreamPasses:
         losses = self.rows.sum_over(slopes_along, self.prices, points, STREAM_STEPS, here.mu)
         dw = direction[:-1]
         slopes = losses + here.w @ dw + STREAM_STEPS * (dw @ dw)
-        past = int(np.argmax(slopes > 0))  # the objective rose, so the slope is above 0 before the full step
-        low, high = STREAM_STEPS[past - 1], STREAM_STEPS[past]
-        step = low - slopes[past - 1] * (high - low) / (slopes[past] - slopes[past - 1]) if past else high
+        past = int(
+            np.argmax(slopes > 0)
+        )  # the objective rose, so the slope is above 0 before the full step
+        low = STREAM_STEPS[past - 1]
+        high = STREAM_STEPS[past]
+        step = (
+            low - slopes[past - 1] * (high - low) / (slopes[past] - slopes[past - 1])
+            if past
+            else high
+        )
         return self._try(start + step * direction, here.mu)
 
     def _try(self, point: np.ndarray, mu: float) -> Sums:
@@ -236,7 +268,9 @@ class StreamPasses:
 
     def hessian_products(self, here: Sums) -> Callable[[np.ndarray], np.ndarray]:
         def times(direction: np.ndarray) -> np.ndarray:
-            return self.rows.sum_over(curvature_times, self.prices, here.w, here.bias, here.mu, direction)
+            return self.rows.sum_over(
+                curvature_times, self.prices, here.w, here.bias, here.mu, direction
+            )
 
         return times
 
@@ -261,11 +295,13 @@ class MemoryPasses:
     def know(self, w: np.ndarray, bias: float, values: np.ndarray) -> None:
         """Take the decision values at a point from elsewhere."""
         if len(values) == len(self.f):
-            self.f, self._point = values, (w, bias)
+            self.f = values
+            self._point = (w, bias)
 
     def at(self, w: np.ndarray, bias: float, mu: float) -> Sums:
         if self._point is None or self._point[0] is not w or self._point[1] != bias:
-            self.f, self._point = self.rows.scores(w) + bias, (w, bias)
+            self.f = self.rows.scores(w) + bias
+            self._point = (w, bias)
         packed = self.rows.sum_over(_sum_kept, self.p, self.q, self.f, mu, self.kind)
         return Sums(w, bias, mu, packed, self.kind)
 
@@ -273,19 +309,29 @@ class MemoryPasses:
         g = self.rows.scores(direction[:-1]) + direction[-1]
         step = self._search(here, direction, g)
         self.f = self.f + step * g
-        w, bias = here.w + step * direction[:-1], here.bias + step * float(direction[-1])
+        w = here.w + step * direction[:-1]
+        bias = here.bias + step * float(direction[-1])
         self._point = (w, bias)
         return self.at(w, bias, here.mu)
 
     def _search(self, here: Sums, direction: np.ndarray, g: np.ndarray) -> float:
-        """The step at which the slope of the smoothed objective is small: Newton's method between two brackets."""
+        """The step at which the slope of the smoothed objective is small: Newton's method
+        between two brackets.
+        """
         dw = direction[:-1]
-        along, square = float(here.w @ dw), float(dw @ dw)
-        first, low, high, step = 0.0, 0.0, np.inf, 1.0
+        along = float(here.w @ dw)
+        square = float(dw @ dw)
+        first = 0.0
+        low = 0.0
+        high = np.inf
+        step = 1.0
         for number in range(LINE_SEARCH_STEPS):
-            losses, second = slope_along(self.f, g, step if number else 0.0, self.p, self.q, here.mu)
+            losses, second = slope_along(
+                self.f, g, step if number else 0.0, self.p, self.q, here.mu
+            )
             at = step if number else 0.0
-            slope, second = losses + along + at * square, second + square
+            slope = losses + along + at * square
+            second = second + square
             if number == 0:
                 first = slope
                 if slope >= 0:  # rounding: there is no way down
@@ -317,7 +363,9 @@ class MemoryPasses:
         return 2 * (self.p * (self.f < 1) + self.q * (self.f > -1))
 
 
-def _sum_kept(part: RowPart, p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float, kind: str) -> np.ndarray:
+def _sum_kept(
+    part: RowPart, p: np.ndarray, q: np.ndarray, f: np.ndarray, mu: float, kind: str
+) -> np.ndarray:
     return sum_scored(part, p[part.span], q[part.span], f[part.span], mu, kind)
 
 

@@ -1,22 +1,26 @@
 """The primal problem of a linear machine, and what a solution of it is.
 
-    minimize  P(w, bias) = 1/2 |w|^2 + sum_i [ p_i h(f_i) + q_i h(-f_i) ]        f_i = <w, x_i> + bias
+    minimize  P(w, bias) = 1/2 |w|^2 + sum_i [ p_i h(f_i) + q_i h(-f_i) ]        f_i = <w, x_i> +
+              bias
 
     hinge            h(t) = max(0, 1 - t)
     squared hinge    h(t) = max(0, 1 - t)^2
 
-Row i has two prices: p_i is what it costs to be short of the positive side, q_i of the negative side. A labeled row has
-one of them (C times its weight times the cost of its class), a guessed row has one, a soft label has both, and a row
-out of use has none. The bias is not regularized. LIBLINEAR's is, as one more column of ones: another problem.
+Row i has two prices: p_i is what it costs to be short of the positive side, q_i of the negative
+side. A labeled row has one of them (C times its weight times the cost of its class), a guessed row
+has one, a soft label has both, and a row out of use has none. The bias is not regularized.
+LIBLINEAR's is, as one more column of ones: another problem.
 
-For any w there are dual variables that bound the optimum from below (see `passes`), so every solution comes with
+For any w there are dual variables that bound the optimum from below (see `passes`), so every
+solution comes with
 
     objective   P at (w, bias)
     bound       a number that the optimum is not below
     gap         (objective - bound) / objective, which is what "certified" means here
 
-A problem says nothing about where its rows are: `Rows` may be in memory, in files or on a cluster. Prices are given by
-a rule that is evaluated where the rows are: `GivenPrices` looks them up, `ClassPrices` knows the prices of classes.
+A problem says nothing about where its rows are: `Rows` may be in memory, in files or on a cluster.
+Prices are given by a rule that is evaluated where the rows are: `GivenPrices` looks them up,
+`ClassPrices` knows the prices of classes.
 """
 
 from __future__ import annotations
@@ -59,18 +63,7 @@ class RowPart:
     span: slice
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        """Return <w, x> for each row.
-
-        Parameters
-        ----------
-        w : ndarray of shape (n_features,)
-            Weights of the features.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            One number per row.
-        """
+        """Return <w, x> for each row, (m,)."""
         if isinstance(self.X, np.ndarray):
             return self.X @ w
         from semisvm.primal.compiled import csr_scores
@@ -80,18 +73,7 @@ class RowPart:
         return out
 
     def times(self, net: np.ndarray) -> np.ndarray:
-        """Return the sum of the rows, each times its own number.
-
-        Parameters
-        ----------
-        net : ndarray of shape (n_rows,)
-            One number per row.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-            The sum.
-        """
+        """Return the sum of the rows, each times its own number of `net`, (n_features,)."""
         if isinstance(self.X, np.ndarray):
             return self.X.T @ net
         from semisvm.primal.compiled import csr_times
@@ -107,7 +89,9 @@ def csr_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def flat_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same for CSR rows or dense ones, which have no columns; these are copied only if not in the order of rows."""
+    """The same for CSR rows or dense ones, which have no columns; these are copied only if not
+    in the order of rows.
+    """
     if not isinstance(X, np.ndarray):
         return csr_arrays(X)
     starts = np.arange(len(X) + 1, dtype=np.uint64) * np.uint64(X.shape[1])
@@ -116,7 +100,9 @@ def flat_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def widen(part: RowPart) -> RowPart:
-    """The part with dense features in float64, in which everything is added up; sparse ones stay as they are."""
+    """The part with dense features in float64, in which everything is added up; sparse ones stay
+    as they are.
+    """
     if part.X.dtype == np.float64 or not isinstance(part.X, np.ndarray):
         return part
     return RowPart(part.X.astype(np.float64), part.codes, part.weight, part.span)
@@ -137,7 +123,7 @@ class GivenPrices:
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.primal import GivenPrices
+    >>> from semisvm.primal.problem import GivenPrices
     >>> GivenPrices.of_signs(np.array([1, -1, 0]), np.array([2.0, 3.0, 4.0])).negative
     array([0., 3., 0.])
     """
@@ -147,20 +133,7 @@ class GivenPrices:
 
     @classmethod
     def of_signs(cls, sign: np.ndarray, box: np.ndarray) -> GivenPrices:
-        """Return the prices of rows with one sign each.
-
-        Parameters
-        ----------
-        sign : ndarray of shape (n_rows,)
-            -1, +1, or 0 for a row out of use.
-        box : ndarray of shape (n_rows,)
-            The price of each row under its sign.
-
-        Returns
-        -------
-        GivenPrices
-            The prices.
-        """
+        """Return the prices of rows with one sign each (0: out of use), `box` under that sign."""
         return cls(np.where(sign > 0, box, 0.0), np.where(sign < 0, box, 0.0))
 
     def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
@@ -170,21 +143,24 @@ class GivenPrices:
 
 @dataclass(frozen=True)
 class ClassPrices:
-    """One class against the rest, or against another one, by the class codes that come with the rows.
+    """One class against the rest, or against another one, by the class codes that come with the
+    rows.
 
     Attributes
     ----------
     positive : int
         The code of the positive class.
     negative : int or None
-        The code of the negative class; None: every other class. A negative code marks rows without a label.
+        The code of the negative class; None: every other class. A negative code marks rows without
+        a label.
     price : ndarray of shape (n_classes,)
         What an error on a row of each class costs: C times the weight of the class.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.primal import ClassPrices, MemoryRows
+    >>> from semisvm.primal.problem import ClassPrices
+    >>> from semisvm.primal.rows import MemoryRows
     >>> rows = MemoryRows(np.eye(3), codes=np.array([1, 0, -1]))
     >>> ClassPrices(1, None, np.array([1.0, 2.0]))(rows.parts()[0])
     (array([2., 0., 0.]), array([0., 1., 0.]))
@@ -209,15 +185,17 @@ class ClassPrices:
 
 @dataclass(frozen=True)
 class PrimalProblem:
-    """Minimize ``1/2 |w|^2`` and the losses of rows with two prices each; see the formula in `semisvm.primal.problem`.
+    """Minimize ``1/2 |w|^2`` and the losses of rows with two prices each; see the formula in
+    `semisvm.primal.problem`.
 
     Parameters
     ----------
     rows : Rows
         The rows, wherever they are.
     prices : callable
-        ``prices(part)`` returns the prices of the rows of a part as positive and as negative: `GivenPrices`,
-        `ClassPrices`, or any other rule. It is called where the rows are, so it must be picklable for a cluster.
+        ``prices(part)`` returns the prices of the rows of a part as positive and as negative:
+        `GivenPrices`, `ClassPrices`, or any other rule. It is called where the rows are, so it must
+        be picklable for a cluster.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The loss.
 
@@ -228,7 +206,8 @@ class PrimalProblem:
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem
+    >>> from semisvm.primal.problem import GivenPrices, PrimalProblem
+    >>> from semisvm.primal.rows import MemoryRows
     >>> X, sign = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
     >>> PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.ones(2))).loss
     'hinge'
@@ -280,13 +259,18 @@ class PrimalSolution:
         The same as `values`; an error where they are not in memory.
     scores : ndarray of shape (n_rows,)
         Decision values without the bias.
+    squared_norm : float
+        The squared length of w.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.primal import GivenPrices, MemoryRows, PrimalProblem, solve_primal
+    >>> from semisvm.primal import solve_primal
+    >>> from semisvm.primal.problem import GivenPrices, PrimalProblem
+    >>> from semisvm.primal.rows import MemoryRows
     >>> X, sign = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
-    >>> found = solve_primal(PrimalProblem(MemoryRows(X), GivenPrices.of_signs(sign, np.ones(2))), tol=1e-6)
+    >>> prices = GivenPrices.of_signs(sign, np.ones(2))
+    >>> found = solve_primal(PrimalProblem(MemoryRows(X), prices), tol=1e-6)
     >>> found.decision_values.round(3)
     array([-1.,  1.])
     """
@@ -307,13 +291,20 @@ class PrimalSolution:
     def decision_values(self) -> np.ndarray:
         """f of every row, in memory."""
         if self.values is None:
-            raise ValueError("Decision values are kept for rows in memory only; compute them part by part.")
+            raise ValueError(
+                "Decision values are kept for rows in memory only; compute them part by part."
+            )
         return self.values
 
     @property
     def scores(self) -> np.ndarray:
         """Decision values without the bias."""
         return self.decision_values - self.bias
+
+    @property
+    def squared_norm(self) -> float:
+        """The squared norm of the weights."""
+        return float(self.w @ self.w)
 
 
 def relative_gap(objective: float, bound: float) -> float:

@@ -1,13 +1,16 @@
-"""Guesses by rank, and what else methods ask of rows wherever they are: counts, histograms of scores, quantiles.
+"""Guesses by rank, and what else methods ask of rows wherever they are: counts, histograms of
+scores, quantiles.
 
 A guess for an unlabeled row is the side of a line that a model puts it on,
 
     positive where  <w, x> + bias >= line
 
-so that no state per row is needed: `RankPrices` sends the model and the line to the rows, and `score_quantile` finds
-the line that leaves a share of the rows above it, by histograms that are added up over the parts.
+so that no state per row is needed: `RankPrices` sends the model and the line to the rows, and
+`score_quantile` finds the line that leaves a share of the rows above it, by histograms that are
+added up over the parts.
 
-A soft label is how much a row is positive, p in [0, 1], at a temperature T, again a function of the last model alone:
+A soft label is how much a row is positive, p in [0, 1], at a temperature T, again a function of the
+last model alone:
 
     p = 1 / (1 + exp((g - level) / T)),     g = cost+ h(f) - cost- h(-f),     f = <w, x> + bias
 
@@ -31,7 +34,9 @@ MOST_LEVEL_STEPS, LEVEL_TOL = 6, 1e-9
 
 @dataclass(frozen=True)
 class RankPrices:
-    """Prices of labeled rows, and of the others by the side of the line that an earlier model puts them on."""
+    """Prices of labeled rows, and of the others by the side of the line that an earlier model
+    puts them on.
+    """
 
     labeled: ClassPrices
     w: np.ndarray
@@ -43,7 +48,8 @@ class RankPrices:
     def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
         p, q = self.labeled(part)
         assert part.codes is not None
-        is_open, is_positive = part.codes < 0, part.scores(self.w) + self.bias >= self.line
+        is_open = part.codes < 0
+        is_positive = part.scores(self.w) + self.bias >= self.line
         weight = _weight_of(part)
         p = np.where(is_open & is_positive, self.price_positive * weight, p)
         return p, np.where(is_open & ~is_positive, self.price_negative * weight, q)
@@ -63,9 +69,11 @@ class SoftLabels:
 
     def excess_losses(self, f: np.ndarray) -> np.ndarray:
         """g: by how much rows lose more as positive than as negative."""
-        short, over = np.maximum(0.0, 1.0 - f), np.maximum(0.0, 1.0 + f)
+        short = np.maximum(0.0, 1.0 - f)
+        over = np.maximum(0.0, 1.0 + f)
         if self.loss == "squared_hinge":
-            short, over = short**2, over**2
+            short = short**2
+            over = over**2
         return self.cost_positive * short - self.cost_negative * over
 
     def __call__(self, part: RowPart) -> np.ndarray:
@@ -76,7 +84,9 @@ class SoftLabels:
 
 @dataclass(frozen=True)
 class SoftPrices:
-    """Prices of labeled rows, and of the others under both signs, shared out by their soft labels."""
+    """Prices of labeled rows, and of the others under both signs, shared out by their soft
+    labels.
+    """
 
     labeled: ClassPrices
     soft: SoftLabels
@@ -84,34 +94,44 @@ class SoftPrices:
 
     def __call__(self, part: RowPart) -> tuple[np.ndarray, np.ndarray]:
         p, q = self.labeled(part)
-        soft, is_open, whole = self.soft(part), np.asarray(part.codes) < 0, self.price * _weight_of(part)
+        soft = self.soft(part)
+        is_open = np.asarray(part.codes) < 0
+        whole = self.price * _weight_of(part)
         p = np.where(is_open, self.soft.cost_positive * whole * soft, p)
         return p, np.where(is_open, self.soft.cost_negative * whole * (1 - soft), q)
 
 
 def sum_soft(part: RowPart, soft: SoftLabels, before: SoftLabels | None) -> np.ndarray:
-    """Over the unlabeled weight: p, the derivative of p by the level, |p - p before|, min(p, 1 - p), and 1."""
+    """Over the unlabeled weight: p, the derivative of p by the level, |p - p before|, min(p, 1 -
+    p), and 1.
+    """
     weight = np.where(np.asarray(part.codes) < 0, _weight_of(part), 0.0)
     p = soft(part)
     change = np.zeros(len(p)) if before is None else np.abs(p - before(part))
     slope = p * (1 - p) / soft.temperature
-    return np.array([weight @ values for values in (p, slope, change, np.minimum(p, 1 - p), np.ones(len(p)))])
+    return np.array(
+        [weight @ values for values in (p, slope, change, np.minimum(p, 1 - p), np.ones(len(p)))]
+    )
 
 
 def soft_level(rows: Rows, soft: SoftLabels, share: float) -> SoftLabels:
     """The same soft labels at the level where their mean is `share`.
 
-    A histogram of the scores gives a first level, and Newton's method on the rows themselves the rest.
+    A histogram of the scores gives a first level, and Newton's method on the rows themselves the
+    rest.
     """
     from scipy.optimize import brentq
 
     low, high = _range_of_scores(rows, soft.w)
     edges = np.linspace(low, np.nextafter(high, np.inf), BINS_OF_SCORES + 1)
     weight = rows.sum_over(weigh_unlabeled, soft.w, edges)
-    g, T = soft.excess_losses(0.5 * (edges[:-1] + edges[1:]) + soft.bias), soft.temperature
+    g = soft.excess_losses(0.5 * (edges[:-1] + edges[1:]) + soft.bias)
+    T = soft.temperature
     room = T * logit(share) + np.array([-1e-6, 1e-6]) * (T + np.abs(g).max())
     level = brentq(
-        lambda at: float(weight @ expit((at - g) / T)) - share * weight.sum(), g.min() + room[0], g.max() + room[1]
+        lambda at: float(weight @ expit((at - g) / T)) - share * weight.sum(),
+        g.min() + room[0],
+        g.max() + room[1],
     )
     for _ in range(MOST_LEVEL_STEPS):
         soft = replace(soft, level=float(level))
@@ -123,7 +143,11 @@ def soft_level(rows: Rows, soft: SoftLabels, share: float) -> SoftLabels:
 
 
 def _weight_of(part: RowPart) -> np.ndarray:
-    return np.ones(part.X.shape[0]) if part.weight is None else np.asarray(part.weight, dtype=np.float64)
+    return (
+        np.ones(part.X.shape[0])
+        if part.weight is None
+        else np.asarray(part.weight, dtype=np.float64)
+    )
 
 
 def count_bad_values(part: RowPart) -> np.ndarray:
@@ -133,7 +157,9 @@ def count_bad_values(part: RowPart) -> np.ndarray:
     else:
         counts = np.bincount(part.X.indices[~np.isfinite(part.X.data)], minlength=part.X.shape[1])
     weight = _weight_of(part)
-    return np.append(counts, np.count_nonzero(~(np.isfinite(weight) & (weight >= 0)))).astype(np.float64)
+    return np.append(counts, np.count_nonzero(~(np.isfinite(weight) & (weight >= 0)))).astype(
+        np.float64
+    )
 
 
 def count_classes(part: RowPart, n_classes: int) -> np.ndarray:
@@ -150,16 +176,26 @@ def take_labeled(part: RowPart) -> tuple[Any, np.ndarray, np.ndarray]:
 
 def count_open(part: RowPart) -> tuple[int, int, int]:
     """(number of the first row, labeled rows, unlabeled rows); rows of weight 0 are not counted."""
-    is_used, is_open = _weight_of(part) > 0, np.asarray(part.codes) < 0
-    return part.span.start, int(np.count_nonzero(is_used & ~is_open)), int(np.count_nonzero(is_used & is_open))
+    is_used = _weight_of(part) > 0
+    is_open = np.asarray(part.codes) < 0
+    return (
+        part.span.start,
+        int(np.count_nonzero(is_used & ~is_open)),
+        int(np.count_nonzero(is_used & is_open)),
+    )
 
 
-def take_some(part: RowPart, starts: np.ndarray, ranks: np.ndarray, pool: np.ndarray | None) -> tuple[Any, ...]:
-    """(X, codes, weight, numbers) of the labeled rows and of those unlabeled rows that are in the pool.
+def take_some(
+    part: RowPart, starts: np.ndarray, ranks: np.ndarray, pool: np.ndarray | None
+) -> tuple[Any, ...]:
+    """(X, codes, weight, numbers) of the labeled rows and of those unlabeled rows that are in the
+    pool.
 
-    Part k begins at row starts[k], with ranks[k] unlabeled rows before it; the pool has ranks, ascending; None: all.
+    Part k begins at row starts[k], with ranks[k] unlabeled rows before it; the pool has ranks,
+    ascending; None: all.
     """
-    weight, is_open = _weight_of(part), np.asarray(part.codes) < 0
+    weight = _weight_of(part)
+    is_open = np.asarray(part.codes) < 0
     taken = weight > 0
     if pool is not None:
         rank = ranks[np.searchsorted(starts, part.span.start)]
@@ -168,21 +204,32 @@ def take_some(part: RowPart, starts: np.ndarray, ranks: np.ndarray, pool: np.nda
         taken[is_open] = False
         taken[own[drawn]] = True
     places = np.flatnonzero(taken)
-    return part.X[places], np.asarray(part.codes)[places].astype(np.int64), weight[places], part.span.start + places
+    return (
+        part.X[places],
+        np.asarray(part.codes)[places].astype(np.int64),
+        weight[places],
+        part.span.start + places,
+    )
 
 
 def weigh_classes(part: RowPart, n_classes: int) -> np.ndarray:
     """The weight of the rows of each class."""
     codes = np.asarray(part.codes)
-    return np.bincount(codes[codes >= 0], _weight_of(part)[codes >= 0], minlength=n_classes).astype(np.float64)
+    return np.bincount(codes[codes >= 0], _weight_of(part)[codes >= 0], minlength=n_classes).astype(
+        np.float64
+    )
 
 
 def weigh_unlabeled(part: RowPart, w: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """The weight of unlabeled rows whose score <w, x> is in each of the bins, the upper edges not in them."""
+    """The weight of unlabeled rows whose score <w, x> is in each of the bins, the upper edges
+    not in them.
+    """
     is_open = np.asarray(part.codes) < 0
     place = np.searchsorted(edges, part.scores(w)[is_open], side="right") - 1
     inside = (place >= 0) & (place < len(edges) - 1)
-    return np.bincount(place[inside], _weight_of(part)[is_open][inside], minlength=len(edges) - 1).astype(np.float64)
+    return np.bincount(
+        place[inside], _weight_of(part)[is_open][inside], minlength=len(edges) - 1
+    ).astype(np.float64)
 
 
 def score_range(part: RowPart, w: np.ndarray) -> tuple[float, float]:
@@ -191,9 +238,12 @@ def score_range(part: RowPart, w: np.ndarray) -> tuple[float, float]:
     return (float(scores.min()), float(scores.max())) if len(scores) else (np.inf, -np.inf)
 
 
-def count_changed(part: RowPart, w: np.ndarray, bias: float, line: float, new_w, new_bias: float, new_line: float):
+def count_changed(
+    part: RowPart, w: np.ndarray, bias: float, line: float, new_w, new_bias: float, new_line: float
+):
     """How many unlabeled rows are on another side of the new line than of the old one."""
-    before, after = part.scores(w) + bias >= line, part.scores(new_w) + new_bias >= new_line
+    before = part.scores(w) + bias >= line
+    after = part.scores(new_w) + new_bias >= new_line
     return np.array([float(np.count_nonzero((before != after) & (np.asarray(part.codes) < 0)))])
 
 
@@ -208,7 +258,8 @@ def _range_of_scores(rows: Rows, w: np.ndarray) -> tuple[float, float]:
 
 
 def score_quantile(rows: Rows, w: np.ndarray, bias: float, share: float) -> float:
-    """A line with this share of the unlabeled weight below it, to about 1e-7 of the range of the scores.
+    """A line with this share of the unlabeled weight below it, to about 1e-7 of the range of the
+    scores.
 
     Histograms of 4,096 bins, the second inside the bin where the first has the line.
     """
@@ -224,5 +275,6 @@ def score_quantile(rows: Rows, w: np.ndarray, bias: float, share: float) -> floa
         reached = below + np.cumsum(weight)
         place = min(int(np.searchsorted(reached, share * total)), BINS_OF_SCORES - 1)
         below = reached[place] - weight[place]
-        low, high = edges[place], edges[place + 1]
+        low = edges[place]
+        high = edges[place + 1]
     return float(high) + bias

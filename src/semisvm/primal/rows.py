@@ -1,13 +1,16 @@
 """Rows, wherever they are: solvers see sums over parts of them, added up in a fixed order.
 
-    RowPart   X (m, d) dense float64 or CSR;  codes (m,) classes, -1 for none;  weight (m,);  span: which rows they are
+    RowPart   X (m, d) dense float64 or CSR;  codes (m,) classes, -1 for none;  weight (m,);  span:
+              which rows they are
 
-    rows.sum_over(function, *broadcast)   function(part, *broadcast) -> array, added up over all parts
+    rows.sum_over(function, *broadcast)   function(part, *broadcast) -> array, added up over all
+    parts
     rows.map_over(function, *broadcast)   the same, the results one after the other
     rows.sample(n, seed)                  random rows, in memory
 
-`function` and `broadcast` are picklable, because on a cluster they travel to the rows. The order in which parts are
-added up depends on the rows alone, never on threads or workers: a fit gives the same bits on any number of them.
+`function` and `broadcast` are picklable, because on a cluster they travel to the rows. The order in
+which parts are added up depends on the rows alone, never on threads or workers: a fit gives the
+same bits on any number of them.
 """
 
 from __future__ import annotations
@@ -21,16 +24,26 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from semisvm.device import budget_bytes
 from semisvm.kernels.threads import for_each
 from semisvm.matrices import as_dense, is_sparse_matrix
+from semisvm.memory import budget_bytes
 from semisvm.primal.problem import GivenPrices, Prices, RowPart, csr_arrays, widen
 
-NUMBERS_PER_PART = 1 << 18  # two megabytes: they stay in the processor's cache from one use to the next
-ROWS_PER_SQUARE, SPARSE_ROWS_AT_ONCE = 256, 1_000  # of products between rows, which are made so many at a time
+NUMBERS_PER_PART = (
+    1 << 18
+)  # two megabytes: they stay in the processor's cache from one use to the next
+ROWS_PER_SQUARE, SPARSE_ROWS_AT_ONCE = (
+    256,
+    1_000,
+)  # of products between rows, which are made so many at a time
 DENSE_SHARE = 0.05  # sparse rows with more numbers than this share are multiplied as dense ones
-KEPT_FACTOR, ALWAYS_KEPT = 1.5, 2_000  # rows whose products are kept: times those asked for, and any so many
-MOST_BLOCKS = 8  # of parts that threads take; a constant, so that sums do not depend on the number of threads
+KEPT_FACTOR, ALWAYS_KEPT = (
+    1.5,
+    2_000,
+)  # rows whose products are kept: times those asked for, and any so many
+MOST_BLOCKS = (
+    8  # of parts that threads take; a constant, so that sums do not depend on the number of threads
+)
 
 
 class Rows(abc.ABC):
@@ -52,7 +65,7 @@ class Rows(abc.ABC):
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.primal import MemoryRows
+    >>> from semisvm.primal.rows import MemoryRows
     >>> MemoryRows(np.eye(3)).sum_over(lambda part: part.X.sum(axis=0))
     array([1., 1., 1.])
     """
@@ -69,7 +82,8 @@ class Rows(abc.ABC):
         Parameters
         ----------
         function : callable
-            Called as ``function(part, *broadcast)``; returns an array of one shape, which may be overwritten.
+            Called as ``function(part, *broadcast)``; returns an array of one shape, which may be
+            overwritten.
         *broadcast : object
             What the function needs beside the part.
 
@@ -125,7 +139,9 @@ class Rows(abc.ABC):
 
     def _draw(self, n: int, seed: int) -> np.ndarray:
         """The numbers of random rows, ascending."""
-        return np.sort(np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False))
+        return np.sort(
+            np.random.default_rng(seed).choice(self.n_rows, min(n, self.n_rows), replace=False)
+        )
 
 
 class MemoryRows(Rows):
@@ -149,7 +165,7 @@ class MemoryRows(Rows):
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.primal import MemoryRows
+    >>> from semisvm.primal.rows import MemoryRows
     >>> MemoryRows(np.eye(3)).n_rows
     3
     """
@@ -170,14 +186,23 @@ class MemoryRows(Rows):
             if not X.has_canonical_format:
                 X = X.copy()  # the user's array is not changed
                 X.sum_duplicates()
-        self.X, self.codes, self.weight, self.origin, self.first = X, codes, weight, origin, first
+        self.X = X
+        self.codes = codes
+        self.weight = weight
+        self.origin = origin
+        self.first = first
         self.n_rows, self.n_features = X.shape
         self._parts = [self._part(span) for span in self._spans()]
         self.memory = budget_bytes(None) if memory is None else memory
         self.products = np.empty(0, dtype=np.intp), np.empty((0, 0))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), first=self.first), (self.X, self.codes, self.weight, self.origin)  # parts are views
+        return partial(type(self), first=self.first), (
+            self.X,
+            self.codes,
+            self.weight,
+            self.origin,
+        )  # parts are views
 
     def _spans(self) -> list[slice]:
         """Consecutive rows, about NUMBERS_PER_PART numbers each."""
@@ -188,14 +213,18 @@ class MemoryRows(Rows):
         else:
             height = NUMBERS_PER_PART / max(self.n_features, 1)
         size = max(int(height), 64)
-        return [slice(start, min(start + size, self.n_rows)) for start in range(0, self.n_rows, size)]
+        return [
+            slice(start, min(start + size, self.n_rows)) for start in range(0, self.n_rows, size)
+        ]
 
     def _part(self, span: slice) -> RowPart:
         if self.is_sparse:
-            first, last = self.X.indptr[span.start], self.X.indptr[span.stop]
+            first = self.X.indptr[span.start]
+            last = self.X.indptr[span.stop]
             X = sparse.csr_array((span.stop - span.start, self.n_features), dtype=self.X.dtype)
             # Set one by one: SciPy's constructor copies what is a small part of a larger array.
-            X.data, X.indices = self.X.data[first:last], self.X.indices[first:last]
+            X.data = self.X.data[first:last]
+            X.indices = self.X.indices[first:last]
             X.indptr = self.X.indptr[span.start : span.stop + 1] - first
         else:
             X = self.X[span]
@@ -283,34 +312,52 @@ def prices_of_rows(rows: MemoryRows, prices: Prices) -> tuple[np.ndarray, np.nda
 
 
 def gram(rows: MemoryRows, numbers: np.ndarray) -> np.ndarray:
-    """The inner products of some of the rows, (m, m) in float64; they are kept, for calls with nearly the same rows."""
+    """The inner products of some of the rows, (m, m) in float64; they are kept, for calls with
+    nearly the same rows.
+    """
     known, K = rows.products
     place = np.full(rows.n_rows, -1)
     place[known] = np.arange(len(known))
     is_new = place[numbers] < 0
     if is_new.any():
         n_new = np.count_nonzero(is_new)
-        total, most = len(known) + n_new, max(KEPT_FACTOR * len(numbers), ALWAYS_KEPT)
-        n_bytes = K.nbytes + K.itemsize * total**2  # those that are kept are copied to where there is room for all
-        if total > most or n_bytes > rows.memory or n_new * total > len(numbers) ** 2:  # more than all again
+        total = len(known) + n_new
+        most = max(KEPT_FACTOR * len(numbers), ALWAYS_KEPT)
+        n_bytes = (
+            K.nbytes + K.itemsize * total**2
+        )  # those that are kept are copied to where there is room for all
+        if (
+            total > most or n_bytes > rows.memory or n_new * total > len(numbers) ** 2
+        ):  # more than all again
             rows.products = known, K = known[:0], np.empty((0, 0))
             is_new[:] = True
-        n_old, known = len(known), np.append(known, numbers[is_new])
-        old, K = K, np.empty(2 * (len(known),))
+        n_old = len(known)
+        known = np.append(known, numbers[is_new])
+        old = K
+        K = np.empty(2 * (len(known),))
         K[:n_old, :n_old] = old
         _multiply(rows, known, n_old, K)
         if K.nbytes > rows.memory:
             return K
         rows.products = known, K
         place[known] = np.arange(len(known))
-    own, found = place[numbers], np.empty(2 * (len(numbers),))
+    own = place[numbers]
+    found = np.empty(2 * (len(numbers),))
     for i in range(0, len(own), ROWS_PER_SQUARE):  # "clip" writes to `out` itself
-        np.take(K[own[i : i + ROWS_PER_SQUARE]], own, axis=1, out=found[i : i + ROWS_PER_SQUARE], mode="clip")
+        np.take(
+            K[own[i : i + ROWS_PER_SQUARE]],
+            own,
+            axis=1,
+            out=found[i : i + ROWS_PER_SQUARE],
+            mode="clip",
+        )
     return found
 
 
 def _multiply(rows: MemoryRows, numbers: np.ndarray, n_old: int, K: np.ndarray) -> None:
-    """Fill in the products of rows from the n_old-th on: of dense rows in squares, of sparse ones with all before."""
+    """Fill in the products of rows from the n_old-th on: of dense rows in squares, of sparse
+    ones with all before.
+    """
     is_dense = not rows.is_sparse or rows.X.nnz > DENSE_SHARE * np.prod(rows.X.shape)
     size = ROWS_PER_SQUARE if is_dense else SPARSE_ROWS_AT_ONCE
 
@@ -327,4 +374,6 @@ def _multiply(rows: MemoryRows, numbers: np.ndarray, n_old: int, K: np.ndarray) 
         K[j:end, i:last] = K[i:last, j:end].T
 
     firsts = range(n_old, len(K), size)
-    for_each(fill, [(i, j) for i in firsts for j in ((*range(0, i, size), i) if is_dense else (0,))])
+    for_each(
+        fill, [(i, j) for i in firsts for j in ((*range(0, i, size), i) if is_dense else (0,))]
+    )

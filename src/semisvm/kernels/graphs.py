@@ -1,0 +1,113 @@
+"""Graphs of data rows: each node is linked to its nearest ones, and the Laplacian of the graph
+penalizes functions that change along its links.
+
+    W        (n, n)  sparse, symmetric: W_ij > 0 where i is among the nearest nodes of j, or j among
+             those of i
+    mass     (n,)    how many rows a node stands for: the sample weights of equal rows, added up
+    L        (n, n)  sparse: the penalty h' L h of values h at the nodes
+    L^p              (L M^-1)^(p-1) L, M the masses: the power of the Laplacian of all rows, copies
+                     included. Even powers have a root, M^-1/2 L^(p/2).
+
+    combinatorial   h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i - h_j)^2
+    normalized      h' L h = 1/2 sum_ij mass_i mass_j W_ij (h_i / sqrt(d_i) - h_j / sqrt(d_j))^2
+                    d_i = sum_j W_ij mass_j
+
+With all masses 1 these are D - W and I - D^-1/2 W D^-1/2. Nodes are distinct rows: a row of weight
+2 is two rows, and ten copies of a row do not use up each other's neighbors.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import laplacian
+from sklearn.neighbors import kneighbors_graph
+
+from semisvm.kernels.threads import openmp_threads
+
+LINK_WEIGHTS = ("connectivity", "heat")
+
+
+@dataclass(frozen=True)
+class GraphPenalty:
+    """The penalty, and a sparse root of it where one is known; a price multiplies both."""
+
+    matrix: sparse.csr_matrix
+    root: sparse.csr_matrix | None = None
+
+    def __rmul__(self, price: float) -> "GraphPenalty":
+        return GraphPenalty(
+            price * self.matrix, None if self.root is None else np.sqrt(price) * self.root
+        )
+
+
+def graph_laplacian(
+    links: sparse.csr_matrix, mass: np.ndarray, *, is_normalized: bool, power: int = 1
+) -> sparse.csr_matrix:
+    """L^power above from W."""
+    degree = np.asarray(links @ mass)
+    weighted = sparse.csr_matrix(links.multiply(mass[:, None]).multiply(mass))
+    L: Any = laplacian(weighted)
+    if is_normalized:
+        scale = sparse.diags(
+            np.divide(1, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
+        )
+        L = scale @ L @ scale
+    first = L
+    per_row = sparse.diags(1 / mass)
+    for _ in range(power - 1):
+        L = L @ per_row @ first
+    return sparse.csr_matrix(L)
+
+
+def graph_penalty(
+    links: sparse.csr_matrix, mass: np.ndarray, *, is_normalized: bool, power: int
+) -> GraphPenalty:
+    """L^power, with the root that even powers have."""
+    L = graph_laplacian(links, mass, is_normalized=is_normalized, power=power)
+    root = None
+    if power % 2 == 0:
+        half = graph_laplacian(links, mass, is_normalized=is_normalized, power=power // 2)
+        root = sparse.csr_matrix(sparse.diags(1 / np.sqrt(mass)) @ half)
+    return GraphPenalty(L, root)
+
+
+def link_nearest(X: Any, n_neighbors: int, weights: str) -> sparse.csr_matrix:
+    """W for rows of features, by Euclidean distance."""
+    return _linked(X, n_neighbors, weights, metric="minkowski")
+
+
+def link_nearest_by_kernel(K: np.ndarray, n_neighbors: int, weights: str) -> sparse.csr_matrix:
+    """W for a kernel matrix, by distance in feature space: |x - z|^2 = k(x, x) + k(z, z) - 2
+    k(x, z).
+    """
+    squares = np.diagonal(K)
+    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * K, 0))
+    return _linked(distances, n_neighbors, weights, metric="precomputed")
+
+
+def _linked(X: Any, n_neighbors: int, weights: str, metric: str) -> sparse.csr_matrix:
+    n_rows = X.shape[0]
+    if n_rows == 1:  # there is no other node
+        return sparse.csr_matrix((1, 1))
+    with openmp_threads(float(n_rows) ** 2 * X.shape[1]):
+        links = kneighbors_graph(X, min(n_neighbors, n_rows - 1), mode="distance", metric=metric)
+    width = links.data.mean()
+    if weights == "connectivity" or width == 0:
+        links.data[:] = 1.0
+    else:
+        links.data = np.exp(-0.5 * (links.data / width) ** 2)
+    # A link that one side asked for holds for both.
+    return sparse.csr_matrix(links.maximum(links.T))
+
+
+def sample_nodes(n_nodes: int, columns: np.ndarray, most: int) -> np.ndarray:
+    """The nodes `columns` and a sample of the others: `most` in all, or as many again where that
+    is more.
+    """
+    others = np.delete(np.arange(n_nodes), columns)
+    n_sampled = min(len(others), max(most - len(columns), len(columns)))
+    return np.sort(
+        np.append(columns, np.random.default_rng(0).choice(others, n_sampled, replace=False))
+    )
