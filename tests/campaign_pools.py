@@ -20,8 +20,8 @@ def pool(n=3000, noise=0.5, seed=0):
 
 
 def run(campaign, truth, most=300, at_once=10):
-    """Label until certified."""
-    while campaign.n_labels < most and not campaign.verdict().certified:
+    """Label until a threshold is certified."""
+    while campaign.n_labels < most and campaign.verdict().operating_point is None:
         rows = campaign.draw(at_once)
         if not rows:
             break
@@ -30,6 +30,13 @@ def run(campaign, truth, most=300, at_once=10):
 
 
 def measures(accepted, truth, beta=1.0):
-    tp, fp, fn = (accepted & (truth == 1)).sum(), (accepted & (truth == 0)).sum(), (~accepted & (truth == 1)).sum()
+    tp = (accepted & (truth == 1)).sum()
+    fp = (accepted & (truth == 0)).sum()
+    fn = (~accepted & (truth == 1)).sum()
     f = (1 + beta**2) * tp / ((1 + beta**2) * tp + beta**2 * fn + fp)
-    return {"precision": tp / (tp + fp), "recall": tp / (tp + fn), "f": f, "cost": (fp + fn) / len(truth)}
+    return {
+        "precision": tp / (tp + fp),
+        "recall": tp / (tp + fn),
+        "f": f,
+        "cost": (fp + fn) / len(truth),
+    }

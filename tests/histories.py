@@ -1,4 +1,6 @@
-"""The history of a fitted model in a form that tests read easily, a callback that counts its rounds, and Ctrl-C."""
+"""The history of a fitted model in a form that tests read easily, a callback that counts its
+rounds, and Ctrl-C.
+"""
 
 from semisvm.dual import Status, solve
 
@@ -12,7 +14,9 @@ class RoundCounter:
     """A callback that counts rounds (or looks), and asks to stop after some."""
 
     def __init__(self, most, task="round"):
-        self.most, self.task, self.n_rounds = most, task, 0
+        self.most = most
+        self.task = task
+        self.n_rounds = 0
 
     def setup(self, estimator, context):
         pass
@@ -29,10 +33,13 @@ class RoundCounter:
 
 
 class InterruptedSolves:
-    """Stands for `solve`: the call of this number, counted from 1, and those after it end as if by Ctrl-C."""
+    """Stands for `solve`: the call of this number, counted from 1, and those after it end as if
+    by Ctrl-C.
+    """
 
     def __init__(self, at_call):
-        self.at_call, self.n_calls = at_call, 0
+        self.at_call = at_call
+        self.n_calls = 0
 
     def __call__(self, *arguments, **options):
         self.n_calls += 1

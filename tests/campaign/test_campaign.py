@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from campaign_pools import TARGETS, measures, pool, run
 from semisvm import Campaign
-from semisvm.campaign.draws import hash_rows
+from semisvm.campaign.draws import uniform_numbers
 
 
 @pytest.mark.parametrize("claim", ["pool", "new rows"])
@@ -21,7 +21,9 @@ def test_perfect_targets_have_a_price_or_none(n_rows, claim):
     scores = np.random.default_rng(1).normal(size=n_rows) + 1
     for asked in ({"min_precision": 1.0, "min_recall": 1.0}, {"min_recall": 1.0, "min_f": 1.0}):
         campaign = Campaign(scores, claim=claim, **asked)
-        assert all(line.forecast is None or line.forecast <= n_rows for line in campaign.prices().table)
+        assert all(
+            line.forecast is None or line.forecast <= n_rows for line in campaign.prices().table
+        )
 
 
 # ---- what is certified ----
@@ -34,7 +36,11 @@ def test_an_easy_target_is_certified_and_true(asked, claim):
     verdict = run(Campaign(scores, claim=claim, seed="01", **asked), truth, most=800, at_once=40)
     point = verdict.operating_point
     assert verdict.certified
-    assert (point.status, point.level, point.sampling.claim) == ("certified", "certified by sampling", claim)
+    assert (point.status, point.level, point.sampling.claim) == (
+        "certified",
+        "certified by sampling",
+        claim,
+    )
     found = measures(scores > point.threshold, truth, asked.get("beta", 1.0))
     for name, least in asked.items():
         if name.startswith("min_"):
@@ -62,7 +68,9 @@ def test_false_campaigns_are_rare():
     truth[::40] = 0  # 0.675 in all
     scores = np.linspace(1, -1, n_rows)
     for seed in range(100):
-        campaign = Campaign(scores, min_precision=level, thresholds=[0.5, 0.0, -0.5], seed=f"{seed:04x}")
+        campaign = Campaign(
+            scores, min_precision=level, thresholds=[0.5, 0.0, -0.5], seed=f"{seed:04x}"
+        )
         n_false += run(campaign, truth, most=100, at_once=20).certified
     assert n_false <= 0.1 * 100 + 3 * math.sqrt(0.09 * 100)
 
@@ -78,6 +86,7 @@ def test_the_widest_certified_set_is_reported_and_widening_goes_on():
     assert later.operating_point.sampling.n_accepted > first.operating_point.sampling.n_accepted
     certified = [line for line in later.table if line.is_certified]
     assert later.operating_point.sampling.n_accepted == max(line.n_accepted for line in certified)
+    assert later.n_accepted == len(campaign.accepted().rows)
 
 
 def test_the_strictest_certified_threshold_is_reported_for_recall():
@@ -95,12 +104,15 @@ def test_calibration_shows_where_to_look():
     known = np.random.default_rng(1).permutation(len(scores))[:200]
     calibration = scores[known], np.where(truth[known] == 1, 1, -1)
     prices = Campaign(scores, min_precision=0.9, calibration=calibration, seed="03").prices()
-    accepted = scores > prices.table[-1].threshold
-    assert abs(prices.table[-1].predicted["precision"] - truth[accepted].mean()) < 0.1
+    for line in prices.table:
+        accepted = scores > line.threshold
+        assert abs(line.predicted["precision"] - truth[accepted].mean()) < 0.15
 
 
 def test_a_small_pool_with_few_positives_can_be_certified():
-    """60 of 240 rows are positive and have the highest scores: sets of 88 rows, four perfect records, would not do."""
+    """60 of 240 rows are positive and have the highest scores: sets of 88 rows, four perfect
+    records, would not do.
+    """
     rng = np.random.default_rng(0)
     truth = np.arange(240) < 60
     scores = np.where(truth, 2.0, -2.0) + rng.normal(scale=0.5, size=240)
@@ -111,10 +123,14 @@ def test_a_small_pool_with_few_positives_can_be_certified():
     assert campaign.verdict().certified
 
 
-@pytest.mark.parametrize("asked", [{"min_recall": 0.3}, {"min_f": 0.3}, {"min_f": 0.3, "beta": 2.0}], ids=str)
+@pytest.mark.parametrize(
+    "asked", [{"min_recall": 0.3}, {"min_f": 0.3}, {"min_f": 0.3, "beta": 2.0}], ids=str
+)
 def test_the_value_of_a_certified_point_is_that_of_the_rows_once_all_are_labeled(asked):
     scores, truth = pool(200, noise=0.8, seed=3)
-    campaign = Campaign(scores, thresholds=[0.0], probabilities=np.where(scores > 0, 0.7, 0.1), seed="19", **asked)
+    campaign = Campaign(
+        scores, thresholds=[0.0], probabilities=np.where(scores > 0, 0.7, 0.1), seed="19", **asked
+    )
     campaign.tell(range(200), truth)
     true = measures(scores > 0, truth, asked.get("beta", 1.0))
     point = campaign.verdict().operating_point
@@ -129,19 +145,23 @@ def test_prices_are_told_before_the_first_label():
     scores, _ = pool()
     prices = Campaign(scores, min_precision=0.9, seed="04").prices()
     assert "predicted precision" in repr(prices)
-    assert all(20 <= fewest <= 26 for fewest in prices.fewest)  # a perfect record
+    assert prices.fewest[-1] >= 22  # a perfect record at the full risk
     assert len(prices.as_dict()["prices"]) == len(prices.table)
 
 
 def test_the_price_of_recall_is_at_least_the_elusion_bound():
     scores, _ = pool()
-    campaign = Campaign(scores, min_recall=0.8, thresholds=[0.0], probabilities=np.where(scores > 0, 0.5, 0.1))
-    n_rejected, hits = (scores <= 0).sum(), 0.5 * (scores > 0).sum()
+    campaign = Campaign(
+        scores, min_recall=0.8, thresholds=[0.0], probabilities=np.where(scores > 0, 0.5, 0.1)
+    )
+    n_rejected = (scores <= 0).sum()
+    hits = 0.5 * (scores > 0).sum()
     assert campaign.prices().fewest == (math.ceil(math.log(10) * 0.8 * n_rejected / (0.2 * hits)),)
 
 
 def test_a_precision_of_one_costs_nine_tenths_of_the_set_and_can_be_certified():
-    scores, truth = np.linspace(1, -1, 60), np.array([1] * 20 + [0] * 40)
+    scores = np.linspace(1, -1, 60)
+    truth = np.array([1] * 20 + [0] * 40)
     campaign = Campaign(scores, min_precision=1.0, thresholds=[scores[19:21].mean()], seed="05")
     assert campaign.prices().fewest == (18,)
     assert campaign.prices().table[0].forecast == 18
@@ -152,8 +172,11 @@ def test_a_precision_of_one_costs_nine_tenths_of_the_set_and_can_be_certified():
 def test_the_words_of_a_verdict_say_what_is_promised():
     scores, truth = pool()
     verdict = run(Campaign(scores, min_precision=0.7, seed="06"), truth)
-    assert "Holds for these 3,000 rows with probability 90% over the tool's own random draws." in verdict.reason
-    assert "evidence" in str(verdict)
+    assert (
+        "This is about these 3,000 rows. Campaigns like this one err in at most 10%."
+        in verdict.reason
+    )
+    assert "positive answers" in str(verdict)
     assert repr(verdict).startswith(verdict.reason)
     assert json.dumps(verdict.as_dict(), allow_nan=False)
     point = verdict.operating_point
@@ -172,7 +195,7 @@ def test_a_million_rows_are_drawn_and_judged_in_a_second(asked):
     campaign.tell(rows, truth[rows])
     told = time.process_time()
     tracemalloc.start()
-    assert campaign.verdict().n_labels == 200
+    assert campaign.verdict().n_labels == len(rows)
     judged, (_, most) = time.process_time(), tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert max(drawn - began, judged - told) < 1
@@ -258,7 +281,7 @@ def test_when_everything_is_labeled_the_claim_is_known():
     known.tell(range(20), truth)
     assert known.verdict().status == "known"
     assert known.verdict().operating_point.sampling.is_known
-    assert known.verdict().reason.startswith("Known after 20 labels")
+    assert known.verdict().reason.startswith("Known after 20 labels (")
     refuted = Campaign(scores, min_precision=0.95, thresholds=[scores[9:11].mean()], seed="08")
     refuted.tell(range(20), truth)
     assert refuted.verdict().status == "refuted"
@@ -267,7 +290,9 @@ def test_when_everything_is_labeled_the_claim_is_known():
     assert refuted.draw(5) == known.draw(5) == []
 
 
-@pytest.mark.parametrize("asked", [{"min_recall": 0.9}, {"min_f": 0.9}, {"max_cost": 0.05, "costs": (1, 1)}], ids=str)
+@pytest.mark.parametrize(
+    "asked", [{"min_recall": 0.9}, {"min_f": 0.9}, {"max_cost": 0.05, "costs": (1, 1)}], ids=str
+)
 @pytest.mark.parametrize("is_true", [True, False])
 def test_known_holds_for_every_target(asked, is_true):
     scores = np.linspace(1, -1, 40)
@@ -288,19 +313,21 @@ def test_a_threshold_that_accepts_everything_has_its_recall_for_nothing():
 
 
 def test_nothing_left_to_ask_ends_the_loop():
-    scores, truth = np.linspace(1, -1, 30), np.array([1, 0, 0] * 10)
+    scores = np.linspace(1, -1, 30)
+    truth = np.array([1, 0, 0] * 10)
     campaign = Campaign(scores, min_precision=0.9, seed="0a")
     n_batches = 0
     while rows := campaign.draw(5):
         campaign.tell(rows, truth[rows])
         n_batches += 1
-    assert n_batches <= 6
-    assert not campaign.verdict().certified
+    assert n_batches == 6
+    assert campaign.verdict().status == "known"
+    assert_array_equal(campaign.accepted().rows, np.flatnonzero(truth))
 
 
 def test_rows_without_an_answer_are_asked_again_first():
     scores, truth = pool()
-    campaign = Campaign(scores, min_precision=0.9, seed="0b")
+    campaign = Campaign(scores, min_precision=0.9, thresholds=[0.0], seed="0b")
     rows = campaign.draw(10)
     campaign.tell(rows[3:], truth[rows[3:]])
     before = campaign.verdict().table[0].n_read
@@ -316,7 +343,9 @@ def test_dont_know_counts_as_an_error_or_is_left_out():
     truth = np.ones(400, dtype=int)
 
     def told(dont_know):
-        campaign = Campaign(scores, min_precision=0.8, thresholds=[0.0], dont_know=dont_know, seed="0c")
+        campaign = Campaign(
+            scores, min_precision=0.8, thresholds=[0.0], dont_know=dont_know, seed="0c"
+        )
         while campaign.n_labels < 60 and (rows := campaign.draw(1)):
             campaign.tell(rows, [None if campaign.n_labels % 3 == 0 else truth[rows[0]]])
         return campaign.verdict()
@@ -350,7 +379,7 @@ def test_answers_are_checked_and_refused_as_a_whole():
 def test_a_correction_is_logged_and_everything_is_computed_again():
     scores, truth = pool()
     one, other = (Campaign(scores, min_recall=0.7, seed="0e") for _ in range(2))
-    rows = one.draw(30)
+    rows = one.draw(15)  # of the first phase, which is planned before any answer
     wrong = truth[rows].copy()
     wrong[4] = 1 - wrong[4]
     one.tell(rows, wrong)
@@ -368,7 +397,9 @@ def test_a_correction_is_logged_and_everything_is_computed_again():
 # ---- replay ----
 
 
-@pytest.mark.parametrize("options", [*TARGETS, {"min_precision": 0.8, "claim": "new rows"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [*TARGETS, {"min_precision": 0.8, "claim": "new rows"}], ids=str
+)
 def test_order_batches_extra_answers_and_files_change_nothing(options, tmp_path):
     scores, truth = pool()
     batches = Campaign(scores, seed="0f", **options)
@@ -409,9 +440,12 @@ def test_answers_outside_the_sequence_do_not_count_for_the_evidence():
 
 
 def test_clocks_are_the_same_on_every_machine():
-    seed = bytes(range(16))
-    expected = [0.8247365722580816, 0.6601424645068291, 0.5451710221877917]
-    assert hash_rows(seed, np.array([0, 1, 2**40])).tolist() == expected
+    numbers = uniform_numbers(bytes(range(16)), 20)
+    assert numbers[[0, 1, 19]].tolist() == [
+        0.8692618229945601,
+        0.09400361013068334,
+        0.6698178978068181,
+    ]
 
 
 def test_seeds_come_from_the_operating_system_and_given_ones_are_marked():

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from semisvm import decision
+from semisvm.decision.counts import count_all, count_at
 
-SCORES, SIGN = [2.0, 1.0, -1.0], [1, 1, -1]
+SCORES = [2.0, 1.0, -1.0]
+SIGN = [1, 1, -1]
 
 ROWS = [
     (([1.0, np.nan, 2.0], SIGN), "scores must be finite: 1 of 3 are NaN or infinite"),
@@ -13,7 +15,10 @@ ROWS = [
     ((SCORES, [1, -1]), "scores and sign differ in length"),
     (([[1.0, 2.0, 3.0]], SIGN), "scores must be one number per row"),
     (([], []), "scores is empty"),
-    ((SCORES, [1, 0, -1]), r"sign must be \+1 or -1 on every row, found 0; leave unlabeled rows out"),
+    (
+        (SCORES, [1, 0, -1]),
+        r"sign must be \+1 or -1 on every row, found 0; leave unlabeled rows out",
+    ),
     ((SCORES, [1, 2, -1]), r"sign must be \+1 or -1 on every row, found 2"),
     ((SCORES, [-1, -1, -1]), "no positive among the 3 rows"),
     ((SCORES, [1, 1, 1]), "no negative among the 3 rows"),
@@ -21,13 +26,15 @@ ROWS = [
 
 FUNCTIONS = {
     "choose": decision.choose,
-    "choose a number of rows": lambda scores, sign: decision.choose(scores, sign, accept=1),
-    "certify": lambda scores, sign: decision.certify(scores, sign, decision.Target(min_precision=0.8)),
+    "choose a number of rows": lambda scores, sign: decision.choose(
+        scores, sign, decision.Target(accept=1)
+    ),
+    "certify": lambda scores, sign: decision.certify(
+        scores, sign, decision.Target(min_precision=0.8)
+    ),
     "measure": decision.measure,
-    "adjust": decision.adjust,
-    "guard": lambda scores, sign: decision.guard(scores, sign, costs=(1, 1)),
-    "count_all": decision.count_all,
-    "count_at": lambda scores, sign: decision.count_at(scores, sign, 0.0),
+    "count_all": count_all,
+    "count_at": lambda scores, sign: count_at(scores, sign, 0.0),
 }
 
 
@@ -56,25 +63,42 @@ def test_rows_that_cannot_be_measured(name, rows, message):
         ({"accept": True}, "accept must be a share"),
         ({"accept": 4}, "accept asks for 4 rows of 3"),
         ({"accept": 2, "min_precision": 0.5}, "accept alone fixes the threshold"),
-        (
-            {"level": "sure"},
-            "level must be one of empirical, cross-fitted, certified, certified by sampling; got 'sure'",
-        ),
-        ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
-        ({"accept": 1, "reference": [1.0, np.nan]}, "reference must be finite"),
-        ({"level": "certified"}, "only min_precision and min_recall can be certified"),
-        ({"level": "certified", "accept": 1}, "only min_precision and min_recall can be certified"),
-        ({"level": "certified", "costs": (1, 1)}, "only min_precision and min_recall can be certified"),
     ],
 )
 def test_questions_that_have_no_answer(asked, message):
     with pytest.raises(ValueError, match=message):
-        decision.choose(SCORES, SIGN, **asked)
+        decision.choose(SCORES, SIGN, decision.Target(**asked))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"level": "sure"},
+            (
+                "level must be one of empirical, cross-fitted, certified, certified by sampling;"
+                " got 'sure'"
+            ),
+        ),
+        ({"level": "certified"}, "use certify for labels that were kept apart"),
+        ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
+        ({"reference": [1.0, np.nan]}, "reference must be finite"),
+    ],
+)
+def test_ways_to_choose_that_there_are_not(options, message):
+    with pytest.raises(ValueError, match=message):
+        decision.choose(SCORES, SIGN, decision.Target(accept=1), **options)
+
+
+@pytest.mark.parametrize("asked", [{}, {"accept": 1}, {"costs": (1, 1)}])
+def test_only_a_precision_and_a_recall_are_certified(asked):
+    with pytest.raises(ValueError, match="only min_precision and min_recall can be certified"):
+        decision.certify(SCORES, SIGN, decision.Target(**asked))
 
 
 def test_a_threshold_that_is_not_a_number():
     with pytest.raises(ValueError, match="threshold must be a number"):
-        decision.count_at(SCORES, SIGN, np.nan)
+        count_at(SCORES, SIGN, np.nan)
 
 
 def test_a_given_threshold_is_not_certified():
@@ -86,7 +110,10 @@ def test_a_given_threshold_is_not_certified():
     ("call", "message"),
     [
         (lambda: decision.binomial_interval(3, 2), "successes must lie between 0 and trials"),
-        (lambda: decision.binomial_interval(1, 2, 0.0), "confidence must lie strictly between 0 and 1"),
+        (
+            lambda: decision.binomial_interval(1, 2, 0.0),
+            "confidence must lie strictly between 0 and 1",
+        ),
         (lambda: decision.binomial_interval(1, 2, side="left"), "side must be"),
         (
             lambda: decision.certify(SCORES, SIGN, decision.Target(0.8), n_thresholds=0),

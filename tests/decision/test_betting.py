@@ -1,4 +1,6 @@
-"""Betting evidence: golden values, exact enumeration of small pools, and identities between its forms."""
+"""Betting evidence: golden values, exact enumeration of small pools, and identities between its
+forms.
+"""
 
 import math
 from itertools import product
@@ -37,13 +39,17 @@ POOL = [2.533408, 2.434199, 2.412670, 1.776177, 0.491307, 4.250973]
 NEW_ROWS = [2.300774, 2.330467, 2.244543, 0.507830, 0.501771, 2.615749]
 
 
-@pytest.mark.parametrize(("record", "pool", "new_rows"), list(zip(RECORDS, POOL, NEW_ROWS, strict=True)))
+@pytest.mark.parametrize(
+    ("record", "pool", "new_rows"), list(zip(RECORDS, POOL, NEW_ROWS, strict=True))
+)
 def test_the_precision_mixture_has_its_golden_values(record, pool, new_rows):
     assert_allclose(mixture_log_evidence(*record), pool, atol=1e-6)
     assert_allclose(mixture_log_evidence(*record, new_rows=True), new_rows, atol=1e-6)
 
 
-@pytest.mark.parametrize(("level", "n"), [(0.6, 7), (0.7, 9), (0.8, 14), (0.85, 18), (0.9, 26), (0.95, 50)])
+@pytest.mark.parametrize(
+    ("level", "n"), [(0.6, 7), (0.7, 9), (0.8, 14), (0.85, 18), (0.9, 26), (0.95, 50)]
+)
 def test_a_perfect_record_certifies_after_so_many_labels(level, n):
     assert perfect_record(1000, level, 0.1) == n
 
@@ -56,7 +62,11 @@ def test_small_sets_are_certified_when_most_of_them_is_labeled():
 def test_a_precision_of_one_takes_nine_tenths_of_the_set():
     n = 50
     positives = np.arange(n)
-    assert_allclose(mixture_log_evidence(n, 1.0, positives, 0 * positives), np.log(n / (n - positives)), atol=1e-9)
+    assert_allclose(
+        mixture_log_evidence(n, 1.0, positives, 0 * positives),
+        np.log(n / (n - positives)),
+        atol=1e-9,
+    )
     assert perfect_record(n, 1.0, 0.1) == 45
     assert mixture_log_evidence(n, 1.0, 10, 1) == -np.inf
     assert perfect_record(n, 1.0, 0.1, new_rows=True) is None
@@ -76,7 +86,9 @@ def test_more_positives_than_the_null_has_are_a_proof_and_too_many_negatives_a_r
 
 
 def sequences(counts):
-    """Every order of a multiset of (kind, outcome): yields lists, each as likely as its draws make it."""
+    """Every order of a multiset of (kind, outcome): yields lists, each as likely as its draws
+    make it.
+    """
     kinds = [kind for kind, n in counts.items() if n]
     if not kinds:
         yield []
@@ -87,8 +99,11 @@ def sequences(counts):
 
 
 def chance_of(order, counts, weights):
-    """The chance of drawing this order of (stratum, outcome), with rows drawn in proportion to their weights."""
-    left, chance = dict(counts), 1.0
+    """The chance of drawing this order of (stratum, outcome), with rows drawn in proportion to
+    their weights.
+    """
+    left = dict(counts)
+    chance = 1.0
     for kind in order:
         total = sum(n * weights[stratum] for (stratum, _), n in left.items())
         chance *= left[kind] * weights[kind[0]] / total
@@ -126,8 +141,11 @@ CLAIMS = [
 
 @pytest.mark.parametrize(("name", "target"), CLAIMS, ids=[name for name, _ in CLAIMS])
 def test_mean_evidence_is_at_most_one_for_every_labeling_in_the_null(name, target):
-    """Two accepted and four rejected rows, drawn at different speeds; every labeling, every order."""
-    sizes, speeds = np.array([2.0, 4.0]), np.array([0.3, 0.1])
+    """Two accepted and four rejected rows, drawn at different speeds; every labeling, every
+    order.
+    """
+    sizes = np.array([2.0, 4.0])
+    speeds = np.array([0.3, 0.1])
     (form,) = linear_forms(target)
     plain, bands = stratified(sizes, np.array([0.8, 0.1]), speeds, form, 1)
     claim = with_experts(plain, bands, form, 1)
@@ -143,7 +161,9 @@ def test_mean_evidence_is_at_most_one_for_every_labeling_in_the_null(name, targe
         n_null += 1
         means = np.zeros(sum(kept.values()))
         for order in sequences(kept):
-            _, path = bet_on(claim, [stratum[band] for band, _ in order], [float(one) for _, one in order])
+            _, path = bet_on(
+                claim, [stratum[band] for band, _ in order], [float(one) for _, one in order]
+            )
             means += chance_of(order, kept, speeds) * np.exp(path)
         largest = max(largest, float(means.max()))
     assert n_null > 0
@@ -153,14 +173,19 @@ def test_mean_evidence_is_at_most_one_for_every_labeling_in_the_null(name, targe
 
 @pytest.mark.parametrize(("name", "target"), CLAIMS[:5], ids=[name for name, _ in CLAIMS[:5]])
 def test_mean_evidence_is_at_most_one_where_rows_are_left_out(name, target):
-    """Two accepted and three rejected rows, one or two of which can't be decided and count for nothing."""
-    sizes, speeds = np.array([2.0, 3.0]), np.array([0.3, 0.1])
+    """Two accepted and three rejected rows, one or two of which can't be decided and count for
+    nothing.
+    """
+    sizes = np.array([2.0, 3.0])
+    speeds = np.array([0.3, 0.1])
     (form,) = linear_forms(target)
     plain, bands = stratified(sizes, np.array([0.8, 0.1]), speeds, form, 1, whole_outcomes=False)
     claim = with_experts(plain, bands, form, 1)
     stratum = {int(band): i for i, band in enumerate(bands)}
     is_accepted = np.array([True, False])
-    neutral, values, dues = form.neutral(is_accepted), form.values(is_accepted), form.dues(is_accepted)
+    neutral = form.neutral(is_accepted)
+    values = form.values(is_accepted)
+    dues = form.dues(is_accepted)
     for left_out in ((1, 0), (0, 1), (1, 1)):
         decided = sizes - left_out
         for good in product(range(int(decided[0]) + 1), range(int(decided[1]) + 1)):
@@ -176,7 +201,9 @@ def test_mean_evidence_is_at_most_one_where_rows_are_left_out(name, target):
                     counts[band, float(outcome)] = counts.get((band, float(outcome)), 0) + int(n)
             means = np.zeros(sum(counts.values()))
             for order in sequences(counts):
-                _, path = bet_on(claim, [stratum[band] for band, _ in order], [one for _, one in order])
+                _, path = bet_on(
+                    claim, [stratum[band] for band, _ in order], [one for _, one in order]
+                )
                 means += chance_of(order, counts, speeds) * np.exp(path)
             assert (means <= 1 + 1e-9).all()
 
@@ -199,7 +226,8 @@ STRATA = StratifiedClaim(
     np.array([0.004, 0.6 / 900]),
     np.array([[0.9, 0.99], [0.8, 0.995]]),
 )
-DRAWS, OUTCOMES = [0, 1, 1, 0, 1, 1, 1], [1, 1, 1, 0, 1, 0, 1]
+DRAWS = [0, 1, 1, 0, 1, 1, 1]
+OUTCOMES = [1, 1, 1, 0, 1, 0, 1]
 PATH = [0.004683, 0.020983, 0.037312, 0.012369, 0.028483, -1.126553, -1.111825]
 
 
@@ -211,9 +239,11 @@ def test_the_stratified_bet_has_its_golden_values():
 
 def test_betting_in_parts_is_betting_at_once_bit_for_bit():
     rng = np.random.default_rng(0)
-    draws, outcomes = rng.integers(0, 2, 90), (rng.random(90) < 0.9).astype(float)
+    draws = rng.integers(0, 2, 90)
+    outcomes = (rng.random(90) < 0.9).astype(float)
     whole, path = bet_on(STRATA, draws, outcomes)
-    state, parts = None, []
+    state = None
+    parts = []
     for part in np.split(np.arange(90), [1, 2, 9, 40, 41]):
         state, found = bet_on(STRATA, draws[part], outcomes[part], state)
         parts.append(found)
@@ -235,7 +265,9 @@ def test_no_draws_grow_faster_than_the_best():
     chances, growth = best_draws(STRATA.sizes, STRATA.values, 720, beliefs)
 
     def growth_with(weights):
-        return growth_per_label(StratifiedClaim(STRATA.sizes, STRATA.values, 720, weights, beliefs[None]))[0]
+        return growth_per_label(
+            StratifiedClaim(STRATA.sizes, STRATA.values, 720, weights, beliefs[None])
+        )[0]
 
     assert_allclose(growth_with(chances), growth, rtol=1e-6)
     for factor in (0.5, 0.9, 1.1, 2.0):
@@ -246,13 +278,15 @@ def test_the_best_draws_of_random_pools_grow_as_said_and_no_others_faster():
     rng = np.random.default_rng(0)
     for _ in range(30):
         k = int(rng.integers(1, 25))
-        sizes, values = np.floor(np.exp(rng.uniform(0, 10, k))), np.exp(rng.normal(size=k))
+        sizes = np.floor(np.exp(rng.uniform(0, 10, k)))
+        values = np.exp(rng.normal(size=k))
         beliefs = rng.uniform(0.0005, 0.9995, k)
         total = rng.uniform(0.3, 0.99) * (sizes * values * beliefs).sum()
         chances, growth = best_draws(sizes, values, total, beliefs)
         changes = np.vstack([np.ones(k), np.exp(0.2 * rng.normal(size=(4, k)))])
         grown = [
-            growth_per_label(StratifiedClaim(sizes, values, total, chances * c, beliefs[None]))[0] for c in changes
+            growth_per_label(StratifiedClaim(sizes, values, total, chances * c, beliefs[None]))[0]
+            for c in changes
         ]
         assert_allclose(grown[0], growth, rtol=1e-6)
         assert max(grown) <= growth * (1 + 1e-6)
@@ -260,7 +294,9 @@ def test_the_best_draws_of_random_pools_grow_as_said_and_no_others_faster():
 
 def test_one_stratum_and_one_expert_are_a_likelihood_ratio():
     n, K, belief = 50, 30, 0.8
-    claim = StratifiedClaim(np.array([float(n)]), np.array([1.0]), float(K), np.ones(1), np.array([[belief]]))
+    claim = StratifiedClaim(
+        np.array([float(n)]), np.array([1.0]), float(K), np.ones(1), np.array([[belief]])
+    )
     outcomes = np.array([1, 1, 0, 1, 1, 1, 0, 1])
     _, path = bet_on(claim, np.zeros(8, dtype=int), outcomes)
     before = np.concatenate([[0], np.cumsum(outcomes)[:-1]])
@@ -290,8 +326,12 @@ def test_what_is_known_passes_whatever_its_level():
 
 @pytest.mark.parametrize("level", [0.6, 0.9])
 def test_false_certificates_are_rare_when_every_set_is_just_below_the_target(level):
-    """2,000 worlds, the highest evidence over the whole order: three standard errors above 10% at most."""
-    n_worlds, sizes, shares = 2_000, [30, 45, 67, 100, 148, 220], [0.6, 0, 0.2, 0, 0.2, 0]
+    """2,000 worlds, the highest evidence over the whole order: three standard errors above 10%
+    at most.
+    """
+    n_worlds = 2_000
+    sizes = [30, 45, 67, 100, 148, 220]
+    shares = [0.6, 0, 0.2, 0, 0.2, 0]
     rng = np.random.default_rng(0)
     totals = [null_total(n, level) for n in sizes]
     positive = np.zeros(sizes[-1], dtype=bool)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import fbeta_score
 
 from semisvm import decision
+from semisvm.decision.counts import count_at
+from semisvm.decision.target import best_of
 
 ASKED = [
     {},
@@ -33,7 +35,9 @@ def scored_rows(draw):
     return np.array(scores, float), np.array(sign)
 
 
-def rank_by_hand(scores, sign, threshold, min_precision=None, min_recall=None, beta=1.0, costs=None):
+def rank_by_hand(
+    scores, sign, threshold, min_precision=None, min_recall=None, beta=1.0, costs=None
+):
     """(shortfall, loss) of one threshold: the smaller tuple is the better answer."""
     accepted = scores > threshold
     p = np.mean(sign[accepted] > 0) if accepted.any() else 0.0
@@ -41,33 +45,43 @@ def rank_by_hand(scores, sign, threshold, min_precision=None, min_recall=None, b
     shortfall = max(0, (min_precision or 0) - p) + max(0, (min_recall or 0) - r)
     if costs is None:
         return shortfall, -fbeta_score(sign, np.where(accepted, 1, -1), beta=beta, zero_division=0)
-    return shortfall, costs[0] * np.sum(~accepted & (sign > 0)) + costs[1] * np.sum(accepted & (sign < 0))
+    return shortfall, costs[0] * np.sum(~accepted & (sign > 0)) + costs[1] * np.sum(
+        accepted & (sign < 0)
+    )
 
 
 def is_thin_by_hand(counts, min_precision=None, min_recall=None, **_):
-    """Whether a perfect record of as many rows happens too often by luck: target^rows above the risk of each."""
-    risk = 0.1 if min_precision is None or min_recall is None else 0.05
-    return (min_precision or 0) ** counts.accepted > risk or (min_recall or 0) ** counts.positives > risk
+    """Whether a perfect record of as many rows happens too often by luck: target^rows above the
+    risk.
+    """
+    risk = 0.1
+    return (min_precision or 0) ** counts.accepted > risk or (
+        min_recall or 0
+    ) ** counts.positives > risk
 
 
 @given(scored_rows(), st.sampled_from([asked for asked in ASKED if "accept" not in asked]))
 def test_no_threshold_answers_better_than_the_chosen(rows, asked):
     scores, sign = rows
-    point = decision.choose(scores, sign, **asked)
+    point = decision.choose(scores, sign, decision.Target(**asked))
     chosen = rank_by_hand(scores, sign, point.threshold, **asked)
-    best = min(rank_by_hand(scores, sign, cut, **asked) for cut in [*(np.unique(scores) - 0.5), 9.0])
+    best = min(
+        rank_by_hand(scores, sign, cut, **asked) for cut in [*(np.unique(scores) - 0.5), 9.0]
+    )
     assert chosen == pytest.approx(best)
     assert point.reached == (best[0] == 0)
     assert bool(point.reason) == (not point.reached or is_thin_by_hand(point.counts, **asked))
-    assert point.counts == decision.count_at(scores, sign, point.threshold)
+    assert point.counts == count_at(scores, sign, point.threshold)
 
 
 @given(scored_rows(), st.sampled_from(ASKED))
 def test_a_monotone_change_of_scores_keeps_the_chosen_rows(rows, asked):
     scores, sign = rows
-    before = decision.choose(scores, sign, **asked)
-    after = decision.choose(np.exp(scores) + scores**3, sign, **asked)
-    np.testing.assert_array_equal(scores > before.threshold, np.exp(scores) + scores**3 > after.threshold)
+    before = decision.choose(scores, sign, decision.Target(**asked))
+    after = decision.choose(np.exp(scores) + scores**3, sign, decision.Target(**asked))
+    np.testing.assert_array_equal(
+        scores > before.threshold, np.exp(scores) + scores**3 > after.threshold
+    )
     assert before.counts == after.counts
 
 
@@ -75,14 +89,16 @@ def test_a_monotone_change_of_scores_keeps_the_chosen_rows(rows, asked):
 def test_the_order_of_rows_does_not_matter(rows, asked, random):
     scores, sign = rows
     order = random.sample(range(len(scores)), len(scores))
-    assert str(decision.choose(scores, sign, **asked)) == str(decision.choose(scores[order], sign[order], **asked))
+    assert str(decision.choose(scores, sign, decision.Target(**asked))) == str(
+        decision.choose(scores[order], sign[order], decision.Target(**asked))
+    )
 
 
 @given(scored_rows(), st.integers(1, 20))
 def test_accepting_a_number_of_rows_never_accepts_more_and_keeps_ties_together(rows, number):
     scores, sign = rows
     number = min(number, len(scores))
-    point = decision.choose(scores, sign, accept=number)
+    point = decision.choose(scores, sign, decision.Target(accept=number))
     accepted = int(np.count_nonzero(scores > point.threshold))
     assert accepted <= number
     if accepted < number:
@@ -92,28 +108,38 @@ def test_accepting_a_number_of_rows_never_accepts_more_and_keeps_ties_together(r
 
 
 def test_a_share_is_rounded_down_to_one_row_at_least():
-    scores, sign = np.arange(100.0), np.where(np.arange(100) % 2, 1, -1)
-    assert decision.choose(scores, sign, accept=0.29).counts.accepted == 29
-    assert decision.choose(scores, sign, accept=0.001).counts.accepted == 1
-    assert decision.choose(scores, sign, accept=1.0).threshold == -np.inf
+    scores = np.arange(100.0)
+    sign = np.where(np.arange(100) % 2, 1, -1)
+    assert decision.choose(scores, sign, decision.Target(accept=0.29)).counts.accepted == 29
+    assert decision.choose(scores, sign, decision.Target(accept=0.001)).counts.accepted == 1
+    assert decision.choose(scores, sign, decision.Target(accept=1.0)).threshold == -np.inf
 
 
 def test_rows_to_accept_are_counted_in_the_reference_pool():
     pool = np.linspace(0, 1, 1000)
-    point = decision.choose([0.1, 0.6, 0.8, 0.95], [-1, 1, -1, 1], accept=300, reference=pool)
+    point = decision.choose(
+        [0.1, 0.6, 0.8, 0.95],
+        [-1, 1, -1, 1],
+        decision.Target(accept=300),
+        reference=pool,
+        confidence=0.8,
+    )
+    assert point.confidence == 0.8
     assert np.count_nonzero(pool > point.threshold) == 300
     assert point.counts == decision.Counts(tp=1, fp=1, fn=1, tn=1)
 
 
 def test_expensive_misses_make_the_best_answer_a_constant():
-    point = decision.choose([3.0, 2.0, 1.0, 0.0], [1, -1, -1, 1], costs=(100.0, 1.0))
+    point = decision.choose(
+        [3.0, 2.0, 1.0, 0.0], [1, -1, -1, 1], decision.Target(costs=(100.0, 1.0))
+    )
     assert point.threshold == -np.inf
     assert point.is_constant
     assert "accepts every row, whatever its score: a constant" in str(point)
 
 
 def test_an_unreachable_precision_says_the_best_there_is_with_its_interval():
-    point = decision.choose([4, 3, 2, 1], [-1, 1, 1, -1], min_precision=0.9)
+    point = decision.choose([4, 3, 2, 1], [-1, 1, 1, -1], decision.Target(min_precision=0.9))
     assert not point.reached
     assert point.precision.value == pytest.approx(2 / 3)
     low, high = decision.binomial_interval(2, 3)
@@ -132,7 +158,9 @@ def test_measuring_a_given_threshold_judges_it_by_the_target():
 
 @pytest.mark.parametrize("level", ["empirical", "cross-fitted"])
 def test_the_level_is_kept_and_shown(level):
-    point = decision.choose([4, 3, 2, 1], [1, 1, -1, -1], min_precision=0.9, level=level)
+    point = decision.choose(
+        [4, 3, 2, 1], [1, 1, -1, -1], decision.Target(min_precision=0.9), level=level
+    )
     assert point.level == level
     assert level in str(point)
 
@@ -140,7 +168,7 @@ def test_the_level_is_kept_and_shown(level):
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("sign", [[1, 1, -1, -1], [-1, -1, 1, 1]])
 def test_an_operating_point_is_plain_json(asked, sign):
-    point = decision.choose(np.float32([4, 3, 2, 1]), sign, **asked)
+    point = decision.choose(np.float32([4, 3, 2, 1]), sign, decision.Target(**asked))
     text = json.dumps(point.as_dict(), allow_nan=False)
     assert float(json.loads(text)["threshold"]) == point.threshold
 
@@ -153,6 +181,6 @@ def test_an_operating_point_cannot_be_changed():
 
 def test_candidates_of_different_models_are_ranked_by_the_same_rule():
     candidates = decision.Counts(*np.array([[8, 2, 2, 8], [5, 0, 5, 10], [6, 0, 4, 10]]).T)
-    assert decision.best_of(candidates, decision.Target()) == (0, True)
-    assert decision.best_of(candidates, decision.Target(min_precision=0.9)) == (2, True)
-    assert decision.best_of(candidates, decision.Target(min_recall=0.9)) == (0, False)
+    assert best_of(candidates, decision.Target()) == (0, True)
+    assert best_of(candidates, decision.Target(min_precision=0.9)) == (2, True)
+    assert best_of(candidates, decision.Target(min_recall=0.9)) == (0, False)

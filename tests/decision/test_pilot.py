@@ -1,6 +1,8 @@
-"""With an order learned from a pilot the certificate keeps its promise in any world, and gains where the top is bad.
+"""With an order learned from a pilot the certificate keeps its promise in any world, and gains
+where the top is bad.
 
-As in test_certify.py each world is drawn 2,000 times, and at most 0.120 of the draws may be breaches.
+As in test_certify.py each world is drawn 2,000 times, and at most 0.120 of the draws may be
+breaches.
 """
 
 import numpy as np
@@ -29,7 +31,9 @@ def bad_top(scores):
 
 
 def just_below_at_the_best(scores):
-    """The best precision of all, from 0.5 up, is just below the target: every certificate is a breach."""
+    """The best precision of all, from 0.5 up, is just below the target: every certificate is a
+    breach.
+    """
     return np.where(scores > 0.5, TARGET - 1e-9, 0.3)
 
 
@@ -43,33 +47,42 @@ WORLDS = {
 
 
 def with_pilot_of(world, rng, n_pilot, distort=None):
-    """A procedure that draws a pilot from the world; `distort` makes its scores those of another model."""
+    """A procedure that draws a pilot from the world; `distort` makes its scores those of another
+    model.
+    """
 
     def procedure(scores, sign, reference=None):
         other, truth = world.draw(rng, n_pilot)
         other = other if distort is None else distort(other)
         target = decision.Target(min_precision=TARGET)
-        return decision.certify(scores, sign, target, confidence=CONFIDENCE, reference=reference, pilot=(other, truth))
+        return decision.certify(
+            scores, sign, target, confidence=CONFIDENCE, reference=reference, pilot=(other, truth)
+        )
 
     return procedure
 
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_promise_holds_whatever_the_world(name):
-    world, rng = WORLDS[name], np.random.default_rng(RNG_SEED)
+    world = WORLDS[name]
+    rng = np.random.default_rng(RNG_SEED)
     assert share_of_breaches(world, with_pilot_of(world, rng, n_pilot=100), n=200) <= MOST_BREACHES
 
 
 @pytest.mark.parametrize("name", ["at the boundary", "bad top, tied"])
 def test_the_promise_holds_with_thresholds_from_a_reference(name):
-    world, rng = WORLDS[name], np.random.default_rng(RNG_SEED)
+    world = WORLDS[name]
+    rng = np.random.default_rng(RNG_SEED)
     procedure = with_pilot_of(world, rng, n_pilot=100)
     assert share_of_breaches(world, procedure, n=200, with_reference=True) <= MOST_BREACHES
 
 
 def test_at_the_boundary_the_check_comes_close_to_failing_and_a_pilot_of_the_same_rows_fails():
-    """Where every certificate is a breach, the test's risk is used up; a start picked on the same rows exceeds it."""
-    world, rng = WORLDS["just below at the best"], np.random.default_rng(RNG_SEED)
+    """Where every certificate is a breach, the test's risk is used up; a start picked on the
+    same rows exceeds it.
+    """
+    world = WORLDS["just below at the best"]
+    rng = np.random.default_rng(RNG_SEED)
     assert share_of_breaches(world, with_pilot_of(world, rng, n_pilot=400), n=400) > 0.04
 
     def its_own_pilot(scores, sign):
@@ -80,7 +93,8 @@ def test_at_the_boundary_the_check_comes_close_to_failing_and_a_pilot_of_the_sam
 
 
 def test_a_misleading_pilot_costs_power_but_breaks_no_promise():
-    world, rng = WORLDS["falling and rising"], np.random.default_rng(RNG_SEED)
+    world = WORLDS["falling and rising"]
+    rng = np.random.default_rng(RNG_SEED)
     procedure = with_pilot_of(world, rng, n_pilot=100, distort=lambda scores: -scores)
     assert share_of_breaches(world, procedure, n=300, with_reference=True) <= MOST_BREACHES
 
@@ -93,7 +107,8 @@ def mean_recall(world, procedure, n, draws=200):
 
 
 def test_a_bad_top_does_not_prevent_a_certificate():
-    world, rng = WORLDS["bad top"], np.random.default_rng(RNG_SEED)
+    world = WORLDS["bad top"]
+    rng = np.random.default_rng(RNG_SEED)
     assert mean_recall(world, from_the_top, n=400) < 0.1
     assert mean_recall(world, with_pilot_of(world, rng, n_pilot=400), n=400) > 0.4
     # the scores of another model serve as well, whatever their scale
@@ -104,7 +119,8 @@ def test_a_bad_top_does_not_prevent_a_certificate():
 @pytest.mark.parametrize("name", ["rising", "steep"])
 @pytest.mark.parametrize("n", [100, 400])
 def test_where_the_top_is_best_a_pilot_costs_almost_nothing(name, n):
-    world, rng = PRECISION_WORLDS[name], np.random.default_rng(RNG_SEED)
+    world = PRECISION_WORLDS[name]
+    rng = np.random.default_rng(RNG_SEED)
     present = mean_recall(world, from_the_top, n)
     assert mean_recall(world, with_pilot_of(world, rng, n_pilot=n), n) > present - 0.03
 
@@ -112,7 +128,9 @@ def test_where_the_top_is_best_a_pilot_costs_almost_nothing(name, n):
 def test_the_order_starts_where_the_pilot_promises_most_and_goes_down():
     rng = np.random.default_rng(RNG_SEED)
     scores, sign = World(bad_top).draw(rng, 2000)
-    order = order_by_pilot(2000, scores, sign > 0, None, TARGET, 0.1, 20)
+    order = order_by_pilot(
+        2000, scores, sign > 0, None, decision.Target(min_precision=TARGET), 0.1, 20
+    )
     assert 0.59 < order[0] < 0.9
     assert (np.diff(order) < 0).all()
     assert len(order) <= 20
@@ -129,15 +147,23 @@ def test_the_fewest_that_pass_do_pass_and_one_less_does_not(trials):
 def test_a_pilot_of_a_few_rows_is_no_error(n_pilot):
     scores = np.linspace(0, 1, 60)
     sign = np.where(scores > 0.5, 1, -1)
-    point = decision.choose(
-        scores, sign, min_precision=0.7, level="certified", pilot=(np.arange(n_pilot), np.arange(n_pilot) % 2 * 2 - 1)
+    point = decision.certify(
+        scores,
+        sign,
+        decision.Target(min_precision=0.7),
+        pilot=(np.arange(n_pilot), np.arange(n_pilot) % 2 * 2 - 1),
     )
     assert point.level == "certified"
 
 
 def test_a_pilot_of_one_class_is_refused():
     with pytest.raises(ValueError, match="no negative among the 3 rows"):
-        decision.choose([1, 2, 3], [1, -1, 1], min_precision=0.7, level="certified", pilot=([1, 2, 3], [1, 1, 1]))
+        decision.certify(
+            [1, 2, 3],
+            [1, -1, 1],
+            decision.Target(min_precision=0.7),
+            pilot=([1, 2, 3], [1, 1, 1]),
+        )
 
 
 @pytest.mark.parametrize("pilot", [None, ([1, 2, 3], [1, -1, 1])])

@@ -1,4 +1,6 @@
-"""What scores of positives and of unlabeled rows can prove: exact numbers, brute force, and simulated draws."""
+"""What scores of positives and of unlabeled rows can prove: exact numbers, brute force, and
+simulated draws.
+"""
 
 import json
 import math
@@ -9,15 +11,15 @@ from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from semisvm.decision import (
+from semisvm.decision import OperatingPoint, Target
+from semisvm.decision.operating_point import judge_without_negatives
+from semisvm.decision.without_negatives import (
     AcceptedCounts,
-    PositiveUnlabeledPoint,
     accept_best,
     bound_lift,
     bound_prior,
     certify_recall,
     choose_without_negatives,
-    judge_without_negatives,
     rank_auc,
     reach_recall,
 )
@@ -26,9 +28,30 @@ from semisvm.decision import (
 @pytest.mark.parametrize(
     ("n", "recall", "needed"),
     [
-        *((20, 0.8, 19), (30, 0.8, 28), (50, 0.8, 45), (100, 0.8, 86), (200, 0.8, 168), (1000, 0.8, 817)),
-        *((20, 0.9, None), (21, 0.9, None), (22, 0.9, 22), (30, 0.9, 30), (50, 0.9, 49), (100, 0.9, 95)),
-        *((200, 0.9, 186), (1000, 0.9, 913), (50, 0.95, 50), (100, 0.95, 99), (200, 0.95, 195), (1000, 0.95, 960)),
+        *(
+            (20, 0.8, 19),
+            (30, 0.8, 28),
+            (50, 0.8, 45),
+            (100, 0.8, 86),
+            (200, 0.8, 168),
+            (1000, 0.8, 817),
+        ),
+        *(
+            (20, 0.9, None),
+            (21, 0.9, None),
+            (22, 0.9, 22),
+            (30, 0.9, 30),
+            (50, 0.9, 49),
+            (100, 0.9, 95),
+        ),
+        *(
+            (200, 0.9, 186),
+            (1000, 0.9, 913),
+            (50, 0.95, 50),
+            (100, 0.95, 99),
+            (200, 0.95, 195),
+            (1000, 0.95, 960),
+        ),
         (50, 1.0, None),
     ],
 )
@@ -63,18 +86,23 @@ def test_a_prior_needs_ten_positives_and_never_exceeds_one():
 
 def test_the_auc_is_scikit_learns():
     rng = np.random.default_rng(1)
-    positive, unlabeled = rng.integers(0, 6, 40) + 1.0, rng.integers(0, 6, 90).astype(float)
+    positive = rng.integers(0, 6, 40) + 1.0
+    unlabeled = rng.integers(0, 6, 90).astype(float)
     truth = np.concatenate([np.ones(40), np.zeros(90)])
-    assert rank_auc(positive, unlabeled) == pytest.approx(roc_auc_score(truth, np.concatenate([positive, unlabeled])))
+    assert rank_auc(positive, unlabeled) == pytest.approx(
+        roc_auc_score(truth, np.concatenate([positive, unlabeled]))
+    )
 
 
 @pytest.mark.parametrize("prior", [None, 0.05, 0.3, 0.9])
 def test_the_threshold_is_the_best_of_all(prior):
     rng = np.random.default_rng(2)
-    positive, unlabeled = rng.normal(1.5, 1, 30).round(1), rng.normal(0, 1, 80).round(1)
+    positive = rng.normal(1.5, 1, 30).round(1)
+    unlabeled = rng.normal(0, 1, 80).round(1)
 
     def gain(threshold):
-        r, a = np.mean(positive > threshold), np.mean(unlabeled > threshold)
+        r = np.mean(positive > threshold)
+        a = np.mean(unlabeled > threshold)
         return r - a if prior is None else 2 * prior * r / (prior + a)
 
     every = [-100.0, *positive, *unlabeled]
@@ -83,9 +111,17 @@ def test_the_threshold_is_the_best_of_all(prior):
 
 def test_reaching_a_recall_and_accepting_rows_take_no_more_than_needed():
     scores = np.random.default_rng(3).permutation(200) / 7
-    assert [np.count_nonzero(scores > reach_recall(scores, share)) for share in (0.001, 0.7, 1.0)] == [1, 140, 200]
-    assert [np.count_nonzero(scores > accept_best(scores, number)) for number in (1, 37, 200)] == [1, 37, 200]
-    assert [np.count_nonzero(scores > accept_best(scores, share)) for share in (0.001, 0.25, 1.0)] == [1, 50, 200]
+    assert [
+        np.count_nonzero(scores > reach_recall(scores, share)) for share in (0.001, 0.7, 1.0)
+    ] == [1, 140, 200]
+    assert [np.count_nonzero(scores > accept_best(scores, number)) for number in (1, 37, 200)] == [
+        1,
+        37,
+        200,
+    ]
+    assert [
+        np.count_nonzero(scores > accept_best(scores, share)) for share in (0.001, 0.25, 1.0)
+    ] == [1, 50, 200]
     with pytest.raises(ValueError, match="more rows than there are: 200"):
         accept_best(scores, 201)
     with pytest.raises(ValueError, match="share"):
@@ -99,18 +135,25 @@ COUNTS = AcceptedCounts(86, 100, 400, 3000)
 
 def test_a_precision_is_only_known_where_the_prior_is_given():
     estimated = judge_without_negatives(0.0, COUNTS, prior_estimate=0.1, prior_bound=0.2)
-    assert estimated.precision is None
-    assert estimated.as_dict()["precision"] is None
-    assert "precision depends on the prior, which is not known: 0.32 if 5.0% are positive" in str(estimated)
-    assert estimated.precision_at(0.1) == pytest.approx(0.645)
+    assert math.isnan(estimated.precision.value)
+    assert estimated.as_dict()["precision"] == {"value": None, "low": None, "high": None}
+    assert "precision depends on the prior, which is not known: 0.32 if 5.0% are positive" in str(
+        estimated
+    )
+    assert estimated.positive_unlabeled.precision_at(0.1) == pytest.approx(0.645)
     given = judge_without_negatives(0.0, COUNTS, prior=(0.1, 0.12))
-    assert_allclose(given.precision, (math.sqrt(0.012) * 6.45, 0.1 * given.lift.low, min(1, 0.12 * given.lift.high)))
+    assert_allclose(
+        given.precision,
+        (math.sqrt(0.012) * 6.45, 0.1 * given.lift.low, min(1, 0.12 * given.lift.high)),
+    )
     with pytest.raises(ValueError, match="strictly between 0 and 1"):
-        given.precision_at(1.0)
+        given.positive_unlabeled.precision_at(1.0)
 
 
 def test_a_certified_point_promises_lower_bounds_and_no_more():
-    point = judge_without_negatives(0.0, COUNTS, min_recall=0.8, level="certified", prior=(0.1, 0.1))
+    point = judge_without_negatives(
+        0.0, COUNTS, Target(min_recall=0.8), level="certified", prior=(0.1, 0.1)
+    )
     assert point.recall.low == pytest.approx(stats.beta.ppf(0.1, 86, 15))
     assert point.recall.low >= 0.8
     assert (point.recall.high, point.lift.high) == (1.0, math.inf)
@@ -122,8 +165,8 @@ def test_a_certified_point_promises_lower_bounds_and_no_more():
 
 
 def test_the_status_says_what_came_of_a_recall():
-    def status(**asked):
-        return judge_without_negatives(0.0, COUNTS, **asked).status
+    def status(min_recall=None, **judged):
+        return judge_without_negatives(0.0, COUNTS, Target(min_recall=min_recall), **judged).status
 
     assert status() == "chosen"
     assert status(min_recall=0.7) == "reached"
@@ -137,7 +180,7 @@ def test_the_status_says_what_came_of_a_recall():
 @pytest.mark.parametrize("prior", [None, (0.1, 0.2)])
 def test_a_point_survives_json(level, counts, prior):
     point = judge_without_negatives(0.5, counts, level=level, prior=prior, reason="because")
-    again = PositiveUnlabeledPoint.from_dict(json.loads(json.dumps(point.as_dict())))
+    again = OperatingPoint.from_dict(json.loads(json.dumps(point.as_dict())))
     assert repr(again) == repr(point)  # NaN is not equal to itself
     assert str(again) == str(point)
 

@@ -3,8 +3,9 @@
     answers   (n,)   1 positive, 0 negative, NaN "don't know", in the order of the clocks
     outcome   (n,)   1 if an accepted row is positive or a rejected row negative, 0 if not
 
-"Don't know" counts as a bad outcome, so that the claim errs on the safe side; or the row is left out: it has the
-outcome with which it counts for nothing, and the claim is about the rows that can be decided.
+"Don't know" counts as a bad outcome, so that the claim errs on the safe side; or the row is left
+out: it has the outcome with which it counts for nothing, and the claim is about the rows that can
+be decided.
 """
 
 from __future__ import annotations
@@ -38,9 +39,11 @@ from semisvm.decision.sampling_plan import PlannedThreshold, SamplingPlan
 class ClaimEvidence:
     """Where one claim stands.
 
-    log_highest, log_now   the logarithm of the highest evidence so far, which certifies, and of the evidence now
+    log_highest, log_now   the logarithm of the highest evidence so far, which certifies, and of the
+                           evidence now
     is_known               whether the claim is known to be true or false; None while it is open
-    growth                 the expected growth of the log evidence per label; 0 where none is in sight
+    growth                 the expected growth of the log evidence per label; 0 where none is in
+                           sight
     n_read, positives      answers that the claim has read, and how many of them are positive
     n_left                 rows of the claim that it has not read
     """
@@ -54,14 +57,18 @@ class ClaimEvidence:
     n_left: int
 
     def labels_needed(self, log_wanted: float, fewest: int = 0) -> int | None:
-        """Return how many labels it will take to reach an evidence, about; None where it is not in sight."""
+        """Return how many labels it will take to reach an evidence, about; None where it is not
+        in sight.
+        """
         if self.is_known is not None:
             return 0 if self.is_known else None
         if self.log_highest >= log_wanted:
             return 0
         if self.growth <= 0:
             return None
-        forecast = max(1, fewest - self.n_read, math.ceil((log_wanted - self.log_now) / self.growth))
+        forecast = max(
+            1, fewest - self.n_read, math.ceil((log_wanted - self.log_now) / self.growth)
+        )
         return min(forecast, self.n_left)
 
 
@@ -72,8 +79,8 @@ Tested = tuple[float, float, bool | None, float]  # the first four of `ClaimEvid
 class Claim:
     """A target at a threshold; `bands` are the rows that it is about.
 
-    Subclasses say how outcomes become evidence. `evidence` is a function of the rows and answers alone; what it keeps
-    between calls only saves time.
+    Subclasses say how outcomes become evidence. `evidence` is a function of the rows and answers
+    alone; what it keeps between calls only saves time.
     """
 
     plan: SamplingPlan
@@ -109,7 +116,9 @@ class Claim:
 
 @dataclass
 class ShareClaim(Claim):
-    """Precision by the closed form: equal draws, outcomes of 0 and 1. About the pool, or about new rows."""
+    """Precision by the closed form: equal draws, outcomes of 0 and 1. About the pool, or about
+    new rows.
+    """
 
     is_about_new_rows: bool = False
 
@@ -117,7 +126,9 @@ class ShareClaim(Claim):
         self.bands = np.arange(self.threshold.n_bands)
 
     def _test(self, rows: np.ndarray, good: np.ndarray, is_complete: bool) -> Tested:
-        n, level, new = self.threshold.n_accepted, self.form.level, self.is_about_new_rows
+        n = self.threshold.n_accepted
+        level = self.form.level
+        new = self.is_about_new_rows
         path = mixture_log_evidence(n, level, np.cumsum(good), np.cumsum(1 - good), new_rows=new)
         pos = int(good.sum())
         neg = len(good) - pos
@@ -126,7 +137,9 @@ class ShareClaim(Claim):
             K = null_total(n, level)
             is_known = True if pos > K else False if neg >= n - K else None
         believed = float((self.plan.sizes * self.plan.beliefs)[self.bands].sum()) / n
-        x = (pos + 1 + level + 2 * believed) / (pos + neg + 4)  # prior: half the belief, half the middle above level
+        x = (pos + 1 + level + 2 * believed) / (
+            pos + neg + 4
+        )  # prior: half the belief, half the middle above level
         growth = _divergence(x, level) if x > level else 0.0
         if level == 1 and neg == 0 and not new:
             growth = math.inf  # what it takes is `fewest_labels`
@@ -145,9 +158,15 @@ class PoolClaim(Claim):
     claim: StratifiedClaim = field(init=False)
 
     def __post_init__(self) -> None:
-        plan, n_accepting = self.plan, self.threshold.n_bands
+        plan = self.plan
+        n_accepting = self.threshold.n_bands
         plain, self.bands = stratified(
-            plan.sizes, plan.beliefs, plan.speeds, self.form, n_accepting, whole_outcomes=not self.leaves_out
+            plan.sizes,
+            plan.beliefs,
+            plan.speeds,
+            self.form,
+            n_accepting,
+            whole_outcomes=not self.leaves_out,
         )
         self._stratum = np.full(len(plan.sizes) + 2, -1)
         self._stratum[self.bands] = np.arange(len(self.bands))
@@ -163,11 +182,16 @@ class PoolClaim(Claim):
 
     def _test(self, rows: np.ndarray, good: np.ndarray, is_complete: bool) -> Tested:
         n_before = len(self._read[0])
-        goes_on = np.array_equal(rows[:n_before], self._read[0]) and np.array_equal(good[:n_before], self._read[1])
-        state, start = (self._state, n_before) if goes_on else (BettingState.at_start(self.claim), 0)
+        goes_on = np.array_equal(rows[:n_before], self._read[0]) and np.array_equal(
+            good[:n_before], self._read[1]
+        )
+        state, start = (
+            (self._state, n_before) if goes_on else (BettingState.at_start(self.claim), 0)
+        )
         strata = self._stratum[self.plan.bands[rows[start:]]]
         state, _ = bet_on(self.claim, strata, good[start:], state)
-        self._read, self._state = (rows, good), state
+        self._read = (rows, good)
+        self._state = state
         shares = np.exp(state.log_wealths - state.log_wealths.max())
         growth = float(growth_per_label(self.claim, state) @ shares / shares.sum())
         is_known = None
@@ -178,7 +202,9 @@ class PoolClaim(Claim):
         return state.highest, state.log_evidence, is_known, growth
 
     def fewest_labels(self, risk: float) -> int:
-        """For recall the elusion bound: even if no rejected row that is drawn is positive, it takes so many."""
+        """For recall the elusion bound: even if no rejected row that is drawn is positive, it
+        takes so many.
+        """
         if self.form.measure != "recall" or self.claim.total <= 0:
             return 0
         if self.form.level == 1:
@@ -193,7 +219,9 @@ class PoolClaim(Claim):
 
 @dataclass
 class NewRowsClaim(Claim):
-    """Any target about new rows, by bets on equal draws: each row's gain is its value, if good, minus its due."""
+    """Any target about new rows, by bets on equal draws: each row's gain is its value, if good,
+    minus its due.
+    """
 
     def __post_init__(self) -> None:
         is_accepted = np.arange(len(self.plan.sizes)) < self.threshold.n_bands
@@ -212,14 +240,22 @@ class NewRowsClaim(Claim):
         """What the beliefs and the gains seen promise; the beliefs count for 20 rows."""
         is_accepted = np.arange(len(self.plan.sizes)) < self.threshold.n_bands
         good = np.where(is_accepted, self.plan.beliefs, 1 - self.plan.beliefs)
-        dues, values = self.form.dues(is_accepted), self.form.values(is_accepted)
+        dues = self.form.dues(is_accepted)
+        values = self.form.values(is_accepted)
         prior = 20.0 * (self.plan.sizes / self.plan.sizes.sum())
         weights = np.concatenate([prior * good, prior * (1 - good), np.ones(len(seen))])
-        return new_rows_growth(np.concatenate([values - dues, -dues, seen]), weights / weights.sum(), worst)
+        return new_rows_growth(
+            np.concatenate([values - dues, -dues, seen]), weights / weights.sum(), worst
+        )
 
 
 def make_claim(
-    plan: SamplingPlan, form: LinearForm, threshold: PlannedThreshold, *, about: str, leaves_out: bool
+    plan: SamplingPlan,
+    form: LinearForm,
+    threshold: PlannedThreshold,
+    *,
+    about: str,
+    leaves_out: bool,
 ) -> Claim:
     """Return the test that suits a claim."""
     is_new = about == "new rows"

@@ -3,24 +3,22 @@
     labels  (m,)    numbers of answers, in the order in which they were given
     paths   (k, m)  per threshold, log10 of its evidence relative to what certifies it: 0 is enough
 
-The evidence of a claim may only be read in its own random order; here it is read after so many answers, whichever rows
-they were for. That is what the person saw, and one may look at any time.
+The evidence of a claim may only be read in its own random order; here it is read after so many
+answers, whichever rows they were for. That is what the person saw, and one may look at any time.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from semisvm.campaign.sequence import ThresholdEvidence
+from semisvm.campaign.campaign import Campaign
+from semisvm.campaign.procedure import ThresholdEvidence
 from semisvm.decision import Target
-
-if TYPE_CHECKING:
-    from semisvm.campaign import Campaign
 
 MOST_POINTS = 120  # of a path
 WIDEST_LOG = 3.0  # evidence a thousand times too small or too large is drawn at the edge
@@ -41,13 +39,16 @@ class CampaignSummary:
     positive, target : str
         The class that the target is about, and the target.
     n_rows, n_labels, n_positive, n_unknown, n_corrections : int
-        Rows of the pool; answers, how many of them were positive, "don't know", and changed afterward.
+        Rows of the pool; answers, how many of them were positive, "don't know", and changed
+        afterward.
     campaign : int
         Its number in the ledger.
     total_risk : float
         The chance, at most, that any campaign of the ledger is wrong.
     forecast : int or None
         About how many labels the next certificate takes.
+    n_accepted, n_found : int
+        Rows in the certified set, and how many of them were found positive.
     thresholds : tuple of dict
         `ThresholdEvidence.as_dict()` per threshold, in the order of their tests.
     certified_at : tuple of (int or None)
@@ -71,6 +72,8 @@ class CampaignSummary:
     campaign: int
     total_risk: float
     forecast: int | None
+    n_accepted: int
+    n_found: int
     thresholds: tuple[dict[str, Any], ...]
     certified_at: tuple[int | None, ...]
     labels: tuple[int, ...]
@@ -78,7 +81,8 @@ class CampaignSummary:
 
 
 def summarize_campaign(campaign: Campaign) -> CampaignSummary:
-    """Return what came of a campaign so far; its answers are played again to see how the evidence grew.
+    """Return what came of a campaign so far; its answers are played again to see how the evidence
+    grew.
 
     Parameters
     ----------
@@ -107,6 +111,8 @@ def summarize_campaign(campaign: Campaign) -> CampaignSummary:
         campaign=len(campaign.ledger),
         total_risk=campaign.total_risk,
         forecast=verdict.forecast,
+        n_accepted=verdict.n_accepted,
+        n_found=verdict.n_found,
         thresholds=tuple(line.as_dict() for line in verdict.table),
         certified_at=certified_at,
         labels=labels,
@@ -115,9 +121,13 @@ def summarize_campaign(campaign: Campaign) -> CampaignSummary:
 
 
 def first_price(
-    scores: ArrayLike, calibration: tuple[ArrayLike, ArrayLike], target: Target, confidence: float = 0.9
+    scores: ArrayLike,
+    calibration: tuple[ArrayLike, ArrayLike],
+    target: Target,
+    confidence: float = 0.9,
 ) -> int | None:
-    """Return about how many labels the first certificate of a campaign would take; None where none is in sight.
+    """Return about how many labels the first certificate of a campaign would take; None where none
+    is in sight.
 
     Parameters
     ----------
@@ -135,14 +145,21 @@ def first_price(
     int or None
         The smallest forecast over the thresholds of the campaign.
     """
-    from semisvm.campaign import Campaign
-
-    asked = {name: getattr(target, name) for name in ("min_precision", "min_recall", "min_f", "max_cost", "costs")}
     try:
-        campaign = Campaign(scores, calibration=calibration, confidence=confidence, beta=target.beta, **asked)
+        campaign = Campaign(
+            scores,
+            calibration=calibration,
+            confidence=confidence,
+            min_precision=target.min_precision,
+            min_recall=target.min_recall,
+            min_f=target.min_f,
+            max_cost=target.max_cost,
+            costs=target.costs,
+            beta=target.beta,
+        )
     except ValueError:  # no threshold accepts a row
         return None
-    return min((line.forecast for line in campaign.prices().table if line.forecast), default=None)
+    return campaign.verdict().forecast
 
 
 def claim_in_words(campaign: Campaign) -> str:
@@ -158,46 +175,100 @@ def claim_in_words(campaign: Campaign) -> str:
     str
         The promise and its risk; or that nothing is promised yet.
     """
-    verdict, target = campaign.verdict(), campaign.target
+    verdict = campaign.verdict()
+    target = campaign.target
     name = _positive_name(campaign)
-    if verdict.operating_point is None:
+    if not verdict.certified:
         return f"Nothing is promised yet: {target} for {name} is not proved."
-    n_accepted = verdict.operating_point.sampling.n_accepted if verdict.operating_point.sampling else 0
+    is_pool = campaign.claim == "pool"
+    accepted = "these" if is_pool else f"those that this model accepts as {name}"
     parts = []
-    these = "these" if campaign.claim == "pool" else f"those that this model accepts as {name}"
     if target.min_precision is not None:
-        parts.append(f"at least {_percent(target.min_precision)} of {these} are {name}")
+        parts.append(f"at least {_percent(target.min_precision)} of {accepted} are {name}")
     if target.min_recall is not None:
-        parts.append(f"at least {_percent(target.min_recall)} of all rows that are {name} are accepted")
+        parts.append(
+            f"at least {_percent(target.min_recall)} of all rows that are {name} are accepted"
+        )
     if target.min_f is not None or target.max_cost is not None:
         parts = [f"the rows accepted as {name} have {target}"]
-    kept = " and ".join(parts)
-    if campaign.claim == "pool":
-        about = f"Of the {campaign.n_in_play:,} rows of the pool this model accepts {n_accepted:,} as {name}: {kept}"
+    promise = " and ".join(parts)
+    if is_pool:
+        about = (
+            f"Of the {campaign.n_in_play:,} rows of the pool {verdict.n_accepted:,} are accepted as"
+            f" {name}: {promise}"
+        )
     else:
-        about = f"On new rows from the source of this pool, {kept}"
+        about = f"On new rows from the source of this pool, {promise}"
     if verdict.status == "known":
         return f"{about}. This is known: so many rows were labeled that nothing is left to chance."
-    return f"{about}. The chance that this is wrong is at most {_percent(1 - campaign.confidence)}."
+    return f"{about}. Campaigns like this one err in at most {_percent(1 - campaign.confidence)}."
 
 
-def _replay(campaign: Campaign) -> tuple[tuple[int, ...], tuple[tuple[float, ...], ...], tuple[int | None, ...]]:
-    """Return numbers of answers, the paths, and when each threshold was certified."""
-    again = type(campaign).from_dict(campaign.as_dict() | {"answers": [], "corrections": []})
+def where_it_holds(campaign: Campaign) -> str:
+    """Return which rows the promise of a certified threshold is about, and which it is not.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        With a certificate.
+
+    Returns
+    -------
+    str
+        Sentences about the rows of the pool, and about new rows.
+    """
+    if campaign.claim == "new rows":
+        return (
+            "The promise is about new rows from the source of this pool that the threshold accepts."
+        )
+    standing = campaign.standing(with_forecasts=False)
+    about = "The promise is about the rows of the pool above the threshold."
+    if standing.holds_for_set_only or standing.best is None:
+        about = (
+            f"The promise is about {standing.n_accepted:,} rows of the pool: those found positive"
+            " are among them, and those found negative are not. It does not hold for all rows above"
+            " the threshold."
+        )
+    return (
+        f'{about} Nothing is promised about new rows: a campaign with claim="new rows" does that.'
+    )
+
+
+def _replay(
+    campaign: Campaign,
+) -> tuple[tuple[int, ...], tuple[tuple[float, ...], ...], tuple[int | None, ...]]:
+    """Return numbers of answers, the paths, and when each threshold was certified.
+
+    The table of a recall has other thresholds at other times: a threshold that is not in it is as
+    it was last.
+    """
+    again = Campaign.from_dict(
+        campaign.as_dict()
+        | {"answers": [], "corrections": [], "annotators": [], "second_answers": []}
+    )
     given = list(campaign.labels.items())
-    ends = np.unique(np.linspace(0, len(given), min(len(given), MOST_POINTS) + 1).round().astype(int))
-    certified_at: list[int | None] = [None] * len(again.verdict().table)
-    columns = []
+    ends = np.unique(
+        np.linspace(0, len(given), min(len(given), MOST_POINTS) + 1).round().astype(int)
+    ).tolist()
+    last = campaign.verdict().table
+    certified_at: list[int | None] = [None] * len(last)
+    paths: list[list[float]] = [[] for _ in last]
     before = 0
-    for end in ends.tolist():
-        again.tell([row for row, _ in given[before:end]], [label for _, label in given[before:end]])
-        table = again.verdict().table
-        columns.append([_log_ratio(line) for line in table])
-        for k, line in enumerate(table):
-            if line.is_certified and certified_at[k] is None:
+    for end in ends:
+        rows = given[before:end]
+        again.tell([row for row, _ in rows], [label for _, label in rows])
+        lines = {line.n_accepted: line for line in again.standing(with_forecasts=False).table}
+        for k, final in enumerate(last):
+            line = lines.get(final.n_accepted)
+            if line is not None:
+                paths[k].append(_log_ratio(line))
+            else:
+                paths[k].append(paths[k][-1] if paths[k] else -WIDEST_LOG)
+            is_certified = final.is_certified and (line is None or line.is_certified)
+            if is_certified and certified_at[k] is None and (line is not None or end == ends[-1]):
                 certified_at[k] = end
         before = end
-    return tuple(ends.tolist()), tuple(map(tuple, np.array(columns).T.tolist())), tuple(certified_at)
+    return tuple(ends), tuple(map(tuple, paths)), tuple(certified_at)
 
 
 def _log_ratio(line: ThresholdEvidence) -> float:
@@ -208,6 +279,8 @@ def _log_ratio(line: ThresholdEvidence) -> float:
 
 
 def _positive_name(campaign: Campaign) -> str:
+    if campaign.classes is not None and campaign.pos_label is None:
+        return "right"  # labels of somebody else
     return "positive" if campaign.pos_label is None else f"“{campaign.pos_label}”"
 
 

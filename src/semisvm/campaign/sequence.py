@@ -1,184 +1,228 @@
-"""All claims of a campaign in the order of their tests: where they stand, what is proved, what to ask for next."""
+"""The threshold test: fixed thresholds in a fixed order, each with evidence for every target.
+
+It certifies F-scores, costs, several targets at once, thresholds that the user gives, and every
+claim about new rows. A precision or a recall of a pool alone has a procedure of its own
+(`precision_sets`, `recall_sets`).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
 from semisvm.campaign.claims import Claim, ClaimEvidence, PoolClaim, make_claim
 from semisvm.campaign.draws import DrawOrder
-from semisvm.decision import Target
-from semisvm.decision.betting import SamplingClaim, fallback, log_evidence_needed
+from semisvm.campaign.procedure import (
+    AcceptedRows,
+    Standing,
+    ThresholdEvidence,
+    accepted_rows,
+)
+from semisvm.campaign.state import CampaignState
+from semisvm.decision import Counts
+from semisvm.decision.betting import fallback, log_evidence_needed
 from semisvm.decision.linear_claims import linear_forms
-from semisvm.decision.sampling_plan import SamplingPlan, predicted_value
+from semisvm.decision.sampling_plan import measure_of, predicted_value
 
-LOST_AFTER, LOST_EVIDENCE = 8, 0.3  # a threshold looks lost with so many answers, and less evidence than this
+# A threshold looks lost with so many answers, and less evidence than this.
+LOST_AFTER = 8
+LOST_EVIDENCE = 0.3
 
-
-@dataclass(frozen=True)
-class ThresholdEvidence:
-    """Where one threshold stands.
-
-    Attributes
-    ----------
-    threshold : float
-        Rows with a higher score are accepted.
-    n_accepted : int
-        Rows of the pool that it accepts.
-    predicted : dict of {str: float}
-        What the model's scores predict for each measure that was asked for: a guess, not a measurement.
-    evidence : float
-        The highest evidence so far; of several targets, that of the weakest.
-    evidence_needed : float
-        What certifies it; infinite while the tests before it have not passed.
-    evidence_hoped : float
-        The same, if the tests before it pass.
-    n_read : int
-        Answers that count for it.
-    positives : int
-        How many of them are positive.
-    is_certified : bool
-        Whether it is certified.
-    is_known : bool or None
-        Whether the answers leave no doubt that it keeps the target (True) or misses it (False).
-    forecast : int or None
-        About how many more labels it takes; None where none is in sight.
-    """
-
-    threshold: float
-    n_accepted: int
-    predicted: dict[str, float]
-    evidence: float
-    evidence_needed: float
-    evidence_hoped: float
-    n_read: int
-    positives: int
-    is_certified: bool
-    is_known: bool | None
-    forecast: int | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values: infinite numbers are the text "inf"."""
-        return {name: _plain_value(value) for name, value in vars(self).items()}
+Parts = tuple[ClaimEvidence, ...]
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Where all claims stand: one table line and one list of evidence per threshold, and the best that is certified."""
+class ThresholdTests:
+    """The claims of every threshold; `claims[k]` has one per target at threshold k."""
 
-    table: tuple[ThresholdEvidence, ...]
-    parts: tuple[tuple[ClaimEvidence, ...], ...]
-    best: int | None
-
-
-class ClaimSequence:
-    """The claims of every threshold, in the order of their tests; `claims[k]` has one per target at threshold k."""
-
-    def __init__(
-        self, plan: SamplingPlan, target: Target, confidence: float, about: SamplingClaim, *, leaves_out: bool
-    ):
-        self.plan, self.target, self.confidence, self.about = plan, target, confidence, about
-        self.forms = linear_forms(target)
+    def __init__(self, state: CampaignState):
+        self._state = state
+        self.plan = state.plan
+        self.forms = linear_forms(state.tested_target)
+        leaves_out = state.dont_know == "leave out"
         self.claims: list[list[Claim]] = [
-            [make_claim(plan, form, one, about=about, leaves_out=leaves_out) for form in self.forms]
-            for one in plan.thresholds
+            [
+                make_claim(state.plan, form, planned, about=state.claim, leaves_out=leaves_out)
+                for form in self.forms
+            ]
+            for planned in state.plan.thresholds
         ]
+        pool_claims = [
+            claim for claims in self.claims for claim in claims if isinstance(claim, PoolClaim)
+        ]
+        if state.experts:
+            for claim, beliefs in zip(pool_claims, state.experts, strict=True):
+                claim.bet_as(np.array(beliefs))
+        else:
+            state.experts = [claim.claim.experts.tolist() for claim in pool_claims]
+        self._order = DrawOrder(state.plan, state.clock_key())
+        self._order.answer(state.log.codes)
 
-    def experts(self) -> list[list[list[float]]]:
-        """Return the beliefs of all claims that have some, to be kept in a file."""
-        return [claim.claim.experts.tolist() for claim in self._pool_claims()]
+    # ---- what a campaign asks ----
 
-    def bet_as(self, experts: list[Any]) -> None:
-        """Let the beliefs of a file bet; an empty list changes nothing."""
-        for claim, beliefs in zip(self._pool_claims(), experts, strict=False):
-            claim.bet_as(np.array(beliefs))
+    def tell(self, rows: Iterable[int]) -> None:
+        """Read the answers of these rows."""
+        self._order.answer(rows)
+
+    def read_again(self) -> None:
+        """Read all answers again."""
+        self._order.forget()
+        self._order.answer(self._state.log.codes)
 
     def fewest_labels(self) -> tuple[int, ...]:
         """Return per threshold how many labels it takes if every answer is as hoped."""
-        return tuple(max(claim.fewest_labels(1 - self.confidence) for claim in claims) for claims in self.claims)
+        return tuple(
+            max(claim.fewest_labels(self._state.risk) for claim in claims) for claims in self.claims
+        )
 
-    def standing(self, order: DrawOrder, answers: Mapping[int, float]) -> Standing:
+    def next_rows(self, n: int) -> list[int]:
+        """Return up to n rows to label."""
+        rows: list[int] = []
+        for bands, limit in self._what_to_draw():
+            wanted = n - len(rows) if limit is None else min(limit, n - len(rows))
+            candidates = self._order.next_rows(bands, wanted + len(rows))
+            rows += [row for row in candidates if row not in rows][:wanted]
+        return rows
+
+    def standing(self, *, with_forecasts: bool = True) -> Standing:
         """Return where all claims stand."""
-        parts = tuple(tuple(_evidence(claim, order, answers) for claim in claims) for claims in self.claims)
-        risk = 1 - self.confidence
-        known = [_all_known([one.is_known for one in found]) for found in parts]
-        highest = np.array([min(one.log_highest for one in found) for found in parts])
+        return self._judge()[0]
+
+    def accepted(self) -> AcceptedRows:
+        """Return the rows above the certified threshold; none while there is none."""
+        best = self.standing().best
+        n_bands = 0 if best is None else self.plan.thresholds[best].n_bands
+        return accepted_rows(self.plan.bands < n_bands)
+
+    # ---- how they are tested ----
+
+    def _judge(self) -> tuple[Standing, list[Parts]]:
+        parts = [tuple(map(self._evidence, claims)) for claims in self.claims]
+        risk = self._state.risk
+        known = [_all_known([part.is_known for part in line]) for line in parts]
+        highest = np.array([min(part.log_highest for part in line) for line in parts])
         # A claim that is known to be false is not certified, whatever the evidence was before.
-        highest = np.where([one is False for one in known], -np.inf, highest)
-        passed, levels = fallback(highest, [one.share for one in self.plan.thresholds], risk)
+        highest = np.where([is_known is False for is_known in known], -np.inf, highest)
+        shares = [planned.share for planned in self.plan.thresholds]
+        passed, levels = fallback(highest, shares, risk)
         table = []
-        for k, one in enumerate(self.plan.thresholds):
+        for k, planned in enumerate(self.plan.thresholds):
             least_read = min(parts[k], key=lambda part: part.n_read)
+            level = float(levels[k])
             table.append(
                 ThresholdEvidence(
-                    threshold=one.threshold,
-                    n_accepted=one.n_accepted,
-                    predicted={f.measure: predicted_value(self.plan, f, one.n_bands, self.target) for f in self.forms},
+                    threshold=planned.threshold,
+                    n_accepted=planned.n_accepted,
+                    predicted={
+                        form.measure: predicted_value(
+                            self.plan, form, planned.n_bands, self._state.tested_target
+                        )
+                        for form in self.forms
+                    },
                     evidence=float(np.exp(highest[k])),
-                    evidence_needed=1 / (risk * levels[k]) if levels[k] > 0 else math.inf,
-                    evidence_hoped=math.exp(self._log_wanted(k, float(levels[k]))[0]),
+                    evidence_needed=1 / (risk * level) if level > 0 else math.inf,
+                    evidence_hoped=math.exp(self._log_wanted(k, level)[0]),
                     n_read=least_read.n_read,
                     positives=least_read.positives,
                     is_certified=bool(passed[k]),
                     is_known=known[k],
-                    forecast=self._forecast(k, parts[k], float(levels[k])),
+                    forecast=self._forecast(k, parts[k], level),
                 )
             )
-        return Standing(tuple(table), parts, self._best(passed))
+        best = self._best(passed)
+        if self._is_about("recall") and not self._has_positive():
+            best = None
+        forecasts = [
+            line.forecast
+            for k, line in enumerate(table)
+            if line.forecast and not line.is_certified and self._improves(k, best)
+        ]
+        standing = Standing(
+            table=tuple(table),
+            best=best,
+            is_certified=best is not None,
+            is_set=False,
+            holds_for_set_only=False,
+            forecast=min(forecasts, default=None),
+            is_known=best is not None and bool(known[best]),
+            is_refuted=best is None and all(is_known is False for is_known in known),
+            n_accepted=0 if best is None else table[best].n_accepted,
+            n_found=0,
+            counts=Counts(0, 0, 0, 0) if best is None else self._counts(best),
+            estimates={} if best is None else self._estimates(best),
+        )
+        return standing, parts
 
-    def what_to_draw(self, standing: Standing) -> list[tuple[np.ndarray, int | None]]:
-        """Return bands whose rows are worth a label, first things first, each with how many rows (None: no limit).
-
-        Precision alone: the first threshold in the order of tests that is open and does not look lost, as many rows as
-        it is expected to take; then the next. Otherwise one order serves all thresholds that are open.
+    def _has_positive(self) -> bool:
+        """Whether a positive row is known: where there is none, every recall is true and says
+        nothing. A threshold that accepts every row needs no evidence.
         """
+        accepts_all = any(line.n_accepted == self.plan.n_rows for line in self.plan.thresholds)
+        return accepts_all or 1 in self._state.log.codes.values()
+
+    def _evidence(self, claim: Claim) -> ClaimEvidence:
+        rows, is_complete = self._order.prefix(claim.bands)
+        codes = self._state.log.codes
+        return claim.evidence(rows, np.array([codes[int(row)] for row in rows]), is_complete)
+
+    def _what_to_draw(self) -> list[tuple[np.ndarray, int | None]]:
+        """Return bands whose rows are worth a label, first things first, each with how many rows
+        (None: no limit).
+
+        Precision alone: the first threshold in the order of tests that is open and does not look
+        lost, as many rows as it is expected to take; then the next. Otherwise one order serves all
+        thresholds that are open.
+        """
+        standing, parts = self._judge()
         places = [
             k
             for k, line in enumerate(standing.table)
-            if line.is_known is None and not line.is_certified and self.improves(k, standing.best)
+            if line.is_known is None and not line.is_certified and self._improves(k, standing.best)
         ]
-        bands = {k: self._open_bands(k, standing.parts[k]) for k in places}
-        if self.is_about("precision"):
-            places = [k for k in places if not self._looks_lost(standing.parts[k])] or places[-1:]
+        bands = {k: self._open_bands(k, parts[k]) for k in places}
+        if self._is_about("precision"):
+            places = [k for k in places if not self._looks_lost(parts[k])] or places[-1:]
             steps = [(bands[k], standing.table[k].forecast) for k in places]
-            return steps + [(own, None) for own, _ in steps]
+            return steps + [(open_bands, None) for open_bands, _ in steps]
         return [(np.unique(np.concatenate(list(bands.values()))), None)] if places else []
 
-    def improves(self, k: int, best: int | None) -> bool:
+    def _improves(self, k: int, best: int | None) -> bool:
         """Whether threshold k would be better than the one that is certified."""
         if best is None:
             return True
-        mine, certified = self.plan.thresholds[k].n_accepted, self.plan.thresholds[best].n_accepted
-        return mine > certified if self.is_about("precision") else self.is_about("recall") and mine < certified
+        n_accepted = self.plan.thresholds[k].n_accepted
+        certified = self.plan.thresholds[best].n_accepted
+        if self._is_about("precision"):
+            return n_accepted > certified
+        return self._is_about("recall") and n_accepted < certified
 
-    def is_about(self, measure: str) -> bool:
+    def _is_about(self, measure: str) -> bool:
         """Whether this measure is all that is asked for."""
         return all(form.measure == measure for form in self.forms)
 
-    def _pool_claims(self) -> list[PoolClaim]:
-        return [claim for claims in self.claims for claim in claims if isinstance(claim, PoolClaim)]
-
     def _best(self, passed: np.ndarray) -> int | None:
-        """The certified threshold to report: the widest for precision, the strictest for recall, else the first."""
+        """The certified threshold to report: the widest for precision, the strictest for recall,
+        else the first.
+        """
         places = np.flatnonzero(passed)
         if not len(places):
             return None
         sizes = np.array([self.plan.thresholds[k].n_accepted for k in places])
-        if self.is_about("precision"):
+        if self._is_about("precision"):
             return int(places[sizes.argmax()])
-        return int(places[sizes.argmin()]) if self.is_about("recall") else int(places[0])
+        return int(places[sizes.argmin()]) if self._is_about("recall") else int(places[0])
 
     def _log_wanted(self, k: int, level: float) -> tuple[float, float]:
-        """The log evidence that certifies threshold k, and its risk; where its level is 0, if those before it pass."""
-        hoped = level if level > 0 else sum(one.share for one in self.plan.thresholds[: k + 1])
-        risk = (1 - self.confidence) * min(hoped, 1.0)
+        """The log evidence that certifies threshold k, and its risk; where its level is 0, if
+        those before it pass.
+        """
+        thresholds = self.plan.thresholds
+        hoped = level if level > 0 else sum(planned.share for planned in thresholds[: k + 1])
+        risk = self._state.risk * min(hoped, 1.0)
         return (log_evidence_needed(risk), risk) if risk > 0 else (math.inf, 0.0)
 
-    def _forecast(self, k: int, parts: tuple[ClaimEvidence, ...], level: float) -> int | None:
+    def _forecast(self, k: int, parts: Parts, level: float) -> int | None:
         wanted, risk = self._log_wanted(k, level)
         if risk == 0:
             return None
@@ -186,37 +230,75 @@ class ClaimSequence:
             part.labels_needed(wanted, claim.fewest_labels(risk))
             for part, claim in zip(parts, self.claims[k], strict=True)
         ]
-        found = [need for need in needs if need is not None]
-        return max(found) if len(found) == len(needs) else None
+        in_sight = [need for need in needs if need is not None]
+        return max(in_sight) if len(in_sight) == len(needs) else None
 
-    def _open_bands(self, k: int, parts: tuple[ClaimEvidence, ...]) -> np.ndarray:
-        """The bands of the claims at threshold k that are not proved; of all, if only the tests before it are open."""
+    def _open_bands(self, k: int, parts: Parts) -> np.ndarray:
+        """The bands of the claims at threshold k that are not proved; of all, if only the tests
+        before it are open.
+        """
         wanted, _ = self._log_wanted(k, 0.0)
-        left = [(claim, part) for claim, part in zip(self.claims[k], parts, strict=True) if part.n_left > 0]
-        chosen = [claim for claim, part in left if part.log_highest < wanted] or [claim for claim, _ in left]
+        left = [
+            (claim, part)
+            for claim, part in zip(self.claims[k], parts, strict=True)
+            if part.n_left > 0
+        ]
+        chosen = [claim for claim, part in left if part.log_highest < wanted] or [
+            claim for claim, _ in left
+        ]
         return np.concatenate([np.empty(0, dtype=np.intp), *(claim.bands for claim in chosen)])
 
-    def _looks_lost(self, parts: tuple[ClaimEvidence, ...]) -> bool:
+    def _looks_lost(self, parts: Parts) -> bool:
         (part,) = parts
         share = part.positives / max(part.n_read, 1)
         is_low = share < self.forms[0].level and part.log_now < math.log(LOST_EVIDENCE)
         return part.n_read >= LOST_AFTER and is_low
 
+    # ---- what the certified threshold gives ----
 
-def _evidence(claim: Claim, order: DrawOrder, answers: Mapping[int, float]) -> ClaimEvidence:
-    rows, is_complete = order.prefix(claim.bands)
-    return claim.evidence(rows, np.array([answers[int(row)] for row in rows]), is_complete)
+    def _counts(self, k: int) -> Counts:
+        """What threshold k does to the answered rows; "don't know" is an error on both sides."""
+        codes = self._state.log.codes
+        rows = np.array(list(codes), dtype=np.intp)
+        answers = np.array(list(codes.values()))
+        is_accepted = self.plan.bands[rows] < self.plan.thresholds[k].n_bands
+        is_positive = np.where(np.isnan(answers), ~is_accepted, answers == 1)
+        return Counts(
+            tp=int((is_accepted & is_positive).sum()),
+            fp=int((is_accepted & ~is_positive).sum()),
+            fn=int((~is_accepted & is_positive).sum()),
+            tn=int((~is_accepted & ~is_positive).sum()),
+        )
+
+    def _estimates(self, k: int) -> dict[str, float]:
+        """The measures at threshold k, from the answers of each claim's own sequence, band by
+        band; the belief counts for one row per band.
+        """
+        plan = self.plan
+        n_accepting = plan.thresholds[k].n_bands
+        measured: dict[str, float] = {}
+        for form, claim in zip(self.forms, self.claims[k], strict=True):
+            rows, _ = self._order.prefix(claim.bands)
+            answers = np.array([self._state.log.codes[int(row)] for row in rows])
+            rows = rows[~np.isnan(answers)]
+            answers = answers[~np.isnan(answers)]
+            has_equal_draws = bool(np.all(plan.speeds == plan.speeds[0]))
+            if form.measure == "precision" and len(answers) and has_equal_draws:
+                measured[form.measure] = float(answers.mean())
+                continue
+            seen = np.bincount(plan.bands[rows], minlength=len(plan.sizes))
+            positive = np.bincount(plan.bands[rows], weights=answers, minlength=len(plan.sizes))
+            positives = plan.sizes * (positive + plan.beliefs) / (seen + 1)
+            tp = float(positives[:n_accepting].sum())
+            fn = float(positives[n_accepting:].sum())
+            fp = float(plan.sizes[:n_accepting].sum()) - tp
+            measured[form.measure] = measure_of(
+                tp, fp, fn, plan.n_rows, form, self._state.tested_target
+            )
+        return measured
 
 
 def _all_known(parts: list[bool | None]) -> bool | None:
     if any(part is False for part in parts):
         return False
     return True if all(part is True for part in parts) else None
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    if isinstance(value, dict):
-        return {name: _plain_value(one) for name, one in value.items()}
-    return value

@@ -1,24 +1,25 @@
-"""What came of a campaign so far: one line per threshold, an operating point if one is certified, and sentences."""
+"""What came of a campaign so far: one line per threshold, an operating point if one is
+certified, and sentences.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from semisvm.campaign.sequence import ThresholdEvidence
-from semisvm.decision import Counts, Estimate, OperatingPoint, SamplingEvidence
+from semisvm import html
+from semisvm.campaign.procedure import Standing, ThresholdEvidence
+from semisvm.decision import Estimate, Evidence, OperatingPoint, SamplingEvidence
 from semisvm.decision.betting import SamplingClaim
-from semisvm.decision.sampling_plan import measure_of
 from semisvm.errors import counted
 
 if TYPE_CHECKING:
-    from semisvm.campaign import Campaign
+    from semisvm.campaign.campaign import Campaign
+    from semisvm.campaign.state import CampaignState
 
 CampaignStatus = Literal["certified", "known", "open", "refuted"]
-WAITS = '\nA threshold with "-" under "needed" is tested once the one above it is certified.'
+NEARLY_ALL = 0.9  # of the rows: a set that accepts more rules out little
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,11 +29,13 @@ class CampaignVerdict:
     Attributes
     ----------
     status : {"certified", "known", "open", "refuted"}
-        "certified": a threshold is certified. "known": so many rows were labeled that nothing is left to chance.
-        "open": nothing is certified yet. "refuted": the answers show that no threshold of the campaign keeps the
-        target.
+        "certified": a set of rows is certified (`Campaign.accepted` returns it). "known": so many
+        rows were labeled that nothing is left to chance. "open": nothing is certified yet.
+        "refuted": the answers show that nothing can be.
     operating_point : OperatingPoint or None
-        The best certified threshold: the widest for precision, the strictest for recall. None while there is none.
+        The best certified threshold: the widest for precision, the strictest for recall. Where
+        `sampling.is_set` is true, the promise is about the rows above it without an answer and all
+        rows found positive. None while there is none.
     table : tuple of ThresholdEvidence
         All thresholds, in the order of their tests. Those that are certified hold together.
     forecast : int or None
@@ -41,6 +44,10 @@ class CampaignVerdict:
         Answers given, and how many of them were changed afterward.
     claim : {"pool", "new rows"}
         What the promise is about.
+    n_accepted, n_found : int
+        Rows in the certified set, and how many of them were found positive.
+    next_accepted : int or None
+        Rows of the set that `forecast` is about; None where it is about none.
     reason : str
         The verdict in sentences.
     """
@@ -52,12 +59,15 @@ class CampaignVerdict:
     n_labels: int
     n_corrections: int
     claim: SamplingClaim
+    n_accepted: int
+    n_found: int
+    next_accepted: int | None
     reason: str
 
     @property
     def certified(self) -> bool:
-        """Whether a threshold is certified (or known to be good)."""
-        return self.operating_point is not None
+        """Whether a set of rows is certified (or known to be good)."""
+        return self.status in ("certified", "known")
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -71,12 +81,27 @@ class CampaignVerdict:
             "n_labels": self.n_labels,
             "n_corrections": self.n_corrections,
             "claim": self.claim,
+            "n_accepted": self.n_accepted,
+            "n_found": self.n_found,
+            "next_accepted": self.next_accepted,
             "reason": self.reason,
         }
 
     def __repr__(self) -> str:
-        note = WAITS if any(math.isinf(line.evidence_needed) for line in self.table) else ""
-        return self.reason + "\n" + _table(self.table, with_answers=True) + note
+        return self.reason + "\n" + _format(_cells(self.table, with_answers=True))
+
+    def _repr_html_(self) -> str:
+        tone: html.Tone = "good" if self.certified else ""
+        titles, *rows = _cells(self.table, with_answers=True)
+        chosen = [k for k, line in enumerate(self.table) if line.is_certified]
+        headline, _, rest = self.reason.partition(". ")
+        return html.card(
+            headline + ("." if rest else ""),
+            [rest],
+            html.progress_bar(self.n_labels, self.forecast),
+            html.fold("Thresholds in figures", html.table(titles, rows, chosen)),
+            tone="bad" if self.status == "refuted" else tone,
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,10 +121,19 @@ class PriceList:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {"prices": [line.as_dict() | {"fewest": n} for line, n in zip(self.table, self.fewest, strict=True)]}
+        return {
+            "prices": [
+                line.as_dict() | {"fewest": n}
+                for line, n in zip(self.table, self.fewest, strict=True)
+            ]
+        }
 
     def __repr__(self) -> str:
-        return _table(self.table, self.fewest)
+        return _format(_cells(self.table, self.fewest))
+
+    def _repr_html_(self) -> str:
+        titles, *rows = _cells(self.table, self.fewest)
+        return html.card("What each threshold would take", [], html.table(titles, rows))
 
 
 def more_labels(n: int) -> str:
@@ -107,23 +141,36 @@ def more_labels(n: int) -> str:
     return counted(n, "more label")
 
 
-def _table(
-    table: tuple[ThresholdEvidence, ...], fewest: tuple[int, ...] | None = None, with_answers: bool = False
-) -> str:
+def _cells(
+    table: tuple[ThresholdEvidence, ...],
+    fewest: tuple[int, ...] | None = None,
+    with_answers: bool = False,
+) -> list[list[str]]:
+    """Return titles and one line per threshold."""
     titles = ["score above", "accepted", *(f"predicted {name}" for name in table[0].predicted)]
     titles += ["labels, about"] if fewest is None else ["labels, about", "at least"]
-    titles += ["evidence", "needed", "answers", ""] if with_answers else []
+    titles += ["positive answers", ""] if with_answers else []
     lines = [titles]
     for k, line in enumerate(table):
-        cells = [f"{line.threshold:.5g}", f"{line.n_accepted:,}", *(f"{v:.3f}" for v in line.predicted.values())]
+        cells = [
+            f"{line.threshold:.5g}",
+            f"{line.n_accepted:,}",
+            *(f"{v:.3f}" for v in line.predicted.values()),
+        ]
         cells.append("not in sight" if line.forecast is None else f"{line.forecast:,}")
         cells += [] if fewest is None else [f"{fewest[k]:,}"]
         if with_answers:
-            cells += [_figure(line.evidence), _figure(line.evidence_needed)]
             cells += [f"{line.positives} of {line.n_read}", _mark(line)]
         lines.append(cells)
+    return lines
+
+
+def _format(lines: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return "\n".join(
+        "  ".join(cell.rjust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
 
 
 def _mark(line: ThresholdEvidence) -> str:
@@ -132,117 +179,174 @@ def _mark(line: ThresholdEvidence) -> str:
     return "certified" if line.is_certified else ""
 
 
-def _figure(value: float) -> str:
-    return "-" if math.isinf(value) else f"{value:.3g}"
-
-
 # ---- from evidence to an operating point and words ----
 
 
-def make_verdict(campaign: Campaign) -> CampaignVerdict:
-    """Put where a campaign stands into a verdict."""
-    tests, standing = campaign._tests, campaign._standing()
-    best, table = standing.best, standing.table
+def make_verdict(
+    campaign: Campaign, standing: Standing, state: CampaignState, X_pool: Any
+) -> CampaignVerdict:
+    """Put where a campaign stands into a verdict; `X_pool` are its rows, where they are known."""
     status: CampaignStatus = "open"
-    if best is not None:
-        status = "known" if table[best].is_known else "certified"
-    elif all(line.is_known is False for line in table):
+    if standing.is_certified:
+        status = "known" if standing.is_known else "certified"
+    elif standing.is_refuted:
         status = "refuted"
-    forecasts = [
-        line.forecast
-        for k, line in enumerate(table)
-        if line.forecast and not line.is_certified and tests.improves(k, best)
-    ]
-    forecast = min(forecasts, default=None)
-    point = None if best is None else _certified_point(campaign, best, table[best])
+    point = None if standing.best is None else _certified_point(campaign, standing, state, X_pool)
     return CampaignVerdict(
-        status,
-        point,
-        table,
-        forecast,
-        campaign.n_labels,
-        len(campaign.corrections),
-        campaign.claim,
-        reason=_verdict_in_words(campaign, status, point, forecast),
+        status=status,
+        operating_point=point,
+        table=standing.table,
+        forecast=standing.forecast,
+        n_labels=campaign.n_labels,
+        n_corrections=len(campaign.corrections),
+        claim=campaign.claim,
+        n_accepted=standing.n_accepted if standing.is_certified else 0,
+        n_found=standing.n_found,
+        next_accepted=standing.next_accepted,
+        reason=_verdict_in_words(campaign, status, standing),
     )
 
 
-def _certified_point(campaign: Campaign, k: int, line: ThresholdEvidence) -> OperatingPoint:
-    """The operating point of threshold k, which is certified."""
-    tests, target, answers = campaign._tests, campaign.target, campaign.answers
-    rows, codes = np.array(list(answers), dtype=np.intp), np.array(list(answers.values()))
-    is_accepted = tests.plan.bands[rows] < tests.plan.thresholds[k].n_bands
-    # "Don't know" is an error of the model in these counts, on both sides.
-    is_positive = np.where(np.isnan(codes), ~is_accepted, codes == 1)
+def _certified_point(
+    campaign: Campaign, standing: Standing, state: CampaignState, X_pool: Any
+) -> OperatingPoint:
+    """The operating point of the threshold that is certified."""
+    assert standing.best is not None
+    target = campaign.target
     nothing = Estimate(math.nan, math.nan, math.nan)
-    value = {form.measure: _estimate(campaign, k, place) for place, form in enumerate(tests.forms)}
-    cost = None if target.costs is None else nothing
+
+    def estimate(measure: str, low: float | None, high: float | None) -> Estimate:
+        if measure not in standing.estimates:
+            return nothing
+        return Estimate(standing.estimates[measure], low or 0.0, high or 0.0)
+
+    line = standing.table[standing.best]
     return OperatingPoint(
         threshold=line.threshold,
         target=target,
-        level="certified by sampling",
+        level=Evidence.SAMPLED,
         confidence=campaign.confidence,
-        counts=Counts(
-            tp=int((is_accepted & is_positive).sum()),
-            fp=int((is_accepted & ~is_positive).sum()),
-            fn=int((~is_accepted & is_positive).sum()),
-            tn=int((~is_accepted & ~is_positive).sum()),
-        ),
-        precision=Estimate(value["precision"], target.min_precision or 0, 1.0) if "precision" in value else nothing,
-        recall=Estimate(value["recall"], target.min_recall or 0, 1.0) if "recall" in value else nothing,
-        f_score=Estimate(value["f"], target.min_f or 0, 1.0) if "f" in value else nothing,
-        cost=Estimate(value["cost"], 0.0, target.max_cost or 0.0) if "cost" in value else cost,
+        counts=standing.counts,
+        precision=estimate("precision", target.min_precision, 1.0),
+        recall=estimate("recall", target.min_recall, 1.0),
+        f_score=estimate("f", target.min_f, 1.0),
+        cost=None if target.costs is None else estimate("cost", 0.0, target.max_cost),
         reached=True,
-        sampling=SamplingEvidence(
-            claim=campaign.claim,
-            n_labels=campaign.n_labels,
-            n_rows=campaign.n_in_play,
+        sampling=replace(
+            sampling_evidence(campaign, standing),
             n_accepted=line.n_accepted,
-            campaign=len(campaign.ledger),
-            total_risk=campaign.total_risk,
-            is_known=bool(line.is_known),
+            digest=state.digest_above(line.threshold),
         ),
+        X_pool=X_pool,
     )
 
 
-def _estimate(campaign: Campaign, k: int, place: int) -> float:
-    """A measure from the answers of the claim's own sequence, band by band; the belief counts for one row per band."""
-    tests, answers = campaign._tests, campaign.answers
-    plan, form, n_accepting = tests.plan, tests.forms[place], tests.plan.thresholds[k].n_bands
-    rows, _ = campaign._order.prefix(tests.claims[k][place].bands)
-    codes = np.array([answers[int(row)] for row in rows])
-    rows, codes = rows[~np.isnan(codes)], codes[~np.isnan(codes)]
-    if form.measure == "precision" and len(codes) and np.all(plan.speeds == plan.speeds[0]):
-        return float(codes.mean())
-    seen = np.bincount(plan.bands[rows], minlength=len(plan.sizes))
-    positive = np.bincount(plan.bands[rows], weights=codes, minlength=len(plan.sizes))
-    positives = plan.sizes * (positive + plan.beliefs) / (seen + 1)
-    tp, fn = float(positives[:n_accepting].sum()), float(positives[n_accepting:].sum())
-    fp = float(plan.sizes[:n_accepting].sum()) - tp
-    return measure_of(tp, fp, fn, plan.n_rows, form, campaign.target)
+def sampling_evidence(campaign: Campaign, standing: Standing) -> SamplingEvidence:
+    """What the promise is about and what it rests on."""
+    return SamplingEvidence(
+        claim=campaign.claim,
+        n_labels=campaign.n_labels,
+        n_rows=campaign.n_in_play,
+        n_accepted=standing.n_accepted,
+        campaign=len(campaign.ledger),
+        total_risk=campaign.total_risk,
+        is_known=standing.is_known,
+        is_set=standing.holds_for_set_only,
+    )
 
 
-def _verdict_in_words(campaign: Campaign, status: str, point: OperatingPoint | None, forecast: int | None) -> str:
-    target, n_corrections = campaign.target, len(campaign.corrections)
-    said = counted(campaign.n_labels, "label") + (f", {n_corrections} corrected" if n_corrections else "")
-    if point is not None:
+def _verdict_in_words(campaign: Campaign, status: CampaignStatus, standing: Standing) -> str:
+    sentences = [_outcome(campaign, status, standing)]
+    n_unknown = sum(math.isnan(code) for code in campaign.answers.values())
+    if n_unknown and campaign.dont_know == "bad":
+        sentences.append(
+            f'{counted(n_unknown, "answer")} of "don\'t know" counted against the model.'
+        )
+    if campaign.error_rate:
+        sentences.append(
+            f"It allows for a yes to {campaign.error_rate:.1%} of the rows that are negative."
+        )
+    if campaign.agreement().n_rows:
+        sentences.append(str(campaign.agreement()))
+    if campaign.claim == "new rows" and campaign.n_in_play == campaign.n_rows:
+        sentences.append(
+            "The thresholds were given, and no row was set aside: they must not have been chosen"
+            " with the help of this pool."
+        )
+    if campaign.seed_given:
+        sentences.append("The seed was given: it must not have been chosen for its result.")
+    return " ".join(sentences)
+
+
+def _outcome(campaign: Campaign, status: CampaignStatus, standing: Standing) -> str:
+    """What is proved, or what it takes."""
+    target = campaign.target
+    n_corrections = len(campaign.corrections)
+    labels = counted(campaign.n_labels, "label")
+    notes = [f"{sum(code == 1 for code in campaign.answers.values()):,} positive"]
+    notes += [f"{n_corrections} corrected"] if n_corrections else []
+    if campaign.n_labels:
+        labels += f" ({', '.join(notes)})"
+    if standing.is_certified:
         kind = "Known" if status == "known" else "Certified"
-        n_accepted = point.sampling.n_accepted if point.sampling else 0
-        rule = f"scores above {point.threshold:.6g} ({n_accepted:,} of {counted(campaign.n_in_play, 'row')} accepted)"
-        next_step = "" if forecast is None else f" About {more_labels(forecast)} for the next step."
-        return f"{kind} after {said}: {target} for {rule}. {point.caution}{next_step}"
-    if forecast is not None and status != "refuted":
-        return f"Not certified after {said}: {target}. About {more_labels(forecast)} for the first certificate."
-    # The model can't reach its target: what it takes is a better one, and the risk of another campaign.
+        next_step = ""
+        if standing.forecast is not None:
+            for_what = "the next step"
+            if standing.next_accepted is not None:
+                for_what = f"a set of {counted(standing.next_accepted, 'row')}"
+            next_step = f" About {more_labels(standing.forecast)} for {for_what}."
+        caution = sampling_evidence(campaign, standing).caution(campaign.confidence)
+        return (
+            f"{kind} after {labels}: {target} for {_what_is_accepted(campaign, standing)}."
+            f" {caution}{next_step}"
+        )
+    if standing.is_set and status != "refuted":
+        return _found_so_far(campaign, standing, labels)
+    if standing.forecast is not None and status != "refuted":
+        return (
+            f"Not certified after {labels}: {target}. About {more_labels(standing.forecast)} for"
+            " the first certificate."
+        )
+    # The model can't reach its target: what it takes is a better one, and the risk of another
+    # campaign.
     risk = min(1.0, campaign.total_risk + 1 - campaign.confidence)
     start_again = (
-        "A better model is needed: label the rows that it is least sure of (semisvm suggest), fit it again with these "
-        "labels too, and start a new campaign. Its risk is added: the chance that any of the "
-        f"{len(campaign.ledger) + 1} campaigns is wrong is then at most {risk:.0%}."
+        "A better model is needed: label the rows that it is least sure of (semisvm suggest), fit"
+        " it again with these labels too, and start a new campaign. Its risk is added: of the"
+        f" {len(campaign.ledger) + 1} campaigns together, at most {risk:.0%} err in one or more."
     )
     if status == "refuted":
-        return f"Known after {said}: no threshold of this campaign gives {target}. {start_again}"
+        return f"Known after {labels}: no threshold of this campaign gives {target}. {start_again}"
     return (
-        f"Not certified after {said}: {target}. No certificate is in sight: the scores do not separate the classes "
-        f"well enough at these thresholds. {start_again} Or ask for less."
+        f"Not certified after {labels}: {target}. No certificate is in sight: the scores do not"
+        f" separate the classes well enough at these thresholds. {start_again} Or ask for less."
     )
+
+
+def _what_is_accepted(campaign: Campaign, standing: Standing) -> str:
+    n_rows = counted(campaign.n_in_play, "row")
+    if not standing.is_set:
+        return f"the {standing.n_accepted:,} of {n_rows} with the highest scores"
+    n_open = standing.n_accepted - standing.n_found
+    accepted = (
+        f"{standing.n_accepted:,} of {n_rows}: {n_open:,} with high scores, and"
+        f" {standing.n_found:,} found positive"
+    )
+    if campaign.target.min_recall is not None and n_open > NEARLY_ALL * campaign.n_in_play:
+        accepted += ", which is nearly every row"
+    return accepted
+
+
+def _found_so_far(campaign: Campaign, standing: Standing, labels: str) -> str:
+    """What a campaign for a set says before the first certificate."""
+    verdict = f"Not certified after {labels}: {campaign.target}."
+    if campaign.one_look and standing.forecast is not None:
+        return f"{verdict} It is looked at once, after {more_labels(standing.forecast)}."
+    n_found = sum(code == 1 for code in campaign.answers.values())
+    if campaign.target.min_recall is not None and not n_found:
+        verdict += " No positive row is found yet, and without one a recall says nothing."
+    elif campaign.target.min_recall is None:
+        verdict += f" Found positive so far: {n_found:,}."
+    if standing.forecast is not None:
+        return f"{verdict} About {more_labels(standing.forecast)} for the first set."
+    return f"{verdict} No larger set is in sight; every positive row that is found counts."

@@ -1,37 +1,45 @@
-"""Where the gain comes from: up to three operating points, measured on the same rows in the same way.
+"""Where the gain comes from: up to three operating points, measured on the same rows in the same
+way.
 
     supervised               the model trained on the labels alone, accepted above 0
     supervised + threshold   the same scores, with the threshold chosen for the target
     with unlabeled           the final model
 
-The difference between the first two is due to the threshold, that between the last two to the unlabeled rows. The steps
-are in this order; a step that a method does not have is left out.
+The difference between the first two is due to the threshold, that between the last two to the
+unlabeled rows. The steps are in this order; a step that a method does not have is left out.
 
-**Is a difference chance?** How good is the operating point that labels would choose, and how much of that is luck?
+**Is a difference chance?** How good is the operating point that labels would choose, and how much
+of that is luck?
 
     scores, is_positive  (m,)    scores of labeled rows, and whether each is positive
-    copies               (B, m)  how often each row is drawn in each of B resamples, with replacement within each class
-    value                (B,)    of the best operating point of each resample: the target's objective (F-beta, or minus
-                                 the expected cost) if some threshold meets its constraints, otherwise minus the
-                                 smallest shortfall; so meeting the constraints comes first
+    copies               (B, m)  how often each row is drawn in each of B resamples, with
+                         replacement within each class
+    value                (B,)    of the best operating point of each resample: the target's
+                         objective (F-beta, or minus
+                                 the expected cost) if some threshold meets its constraints,
+                                 otherwise minus the smallest shortfall; so meeting the constraints
+                                 comes first
 
-The best F1 of one small sample jumps with single rows; its mean over resamples is smoother. Two models are compared by
-the difference of their values on the *same* resamples, so that rows that are hard for both cancel out; the spread of
-the difference is its standard error (Efron 1979). The classes are drawn separately, so that every resample has the
-positives it needs.
+The best F1 of one small sample jumps with single rows; its mean over resamples is smoother. Two
+models are compared by the difference of their values on the *same* resamples, so that rows that are
+hard for both cancel out; the spread of the difference is its standard error (Efron 1979). The
+classes are drawn separately, so that every resample has the positives it needs.
 
 **Methods on the same held-out rows.** A merit is a weighted mean over rows, sum_i weight_i value_i:
 
-    ranking             two classes: how often a positive row has a higher score than a negative one (the area under
-                        the ROC curve). No threshold is part of it, so no method gains by its threshold alone.
-                        value_i = share of the other class that row i is on the right side of (for negatives, minus the
-                        mean), weight_i = 1 / rows of its class: the standard error is that of DeLong (1988)
-    balanced accuracy   value_i = 1 if row i is predicted right, weight_i = 1 / (classes x rows of its class)
+    ROC AUC             two classes: how often a positive row has a higher score than a negative one
+                        (the area under the ROC curve). No threshold is part of it, so no method
+                        gains by its threshold alone. value_i = share of the other class that row i
+                        is on the right side of (for negatives, minus the mean), weight_i = 1 / rows
+                        of its class: the standard error is that of DeLong (1988)
+    balanced accuracy   value_i = 1 if row i is predicted right, weight_i = 1 / (classes x rows of
+                        its class)
     cost                value_i = -what the prediction of row i costs, weight_i = 1 / rows
 
-A weighted mean has a standard error within each class, and so has the difference of two methods on the same rows. For
-the standard error each class gets two more rows, half the span of its values above and below its mean: with few
-labels, a method that made no error yet is not a method without errors.
+A weighted mean has a standard error within each class, and so has the difference of two methods on
+the same rows. For the standard error each class gets two more rows, half the span of its values
+above and below its mean: with few labels, a method that made no error yet is not a method without
+errors.
 """
 
 from collections.abc import Mapping
@@ -45,15 +53,17 @@ from scipy.special import ndtri
 
 from semisvm.decision.binomial import Estimate
 from semisvm.decision.checks import Bools, Floats, cost_matrix
-from semisvm.decision.choose import choose_for, measure
+from semisvm.decision.choose import choose, measure
 from semisvm.decision.counts import Counts
-from semisvm.decision.operating_point import EvidenceLevel, OperatingPoint
+from semisvm.decision.operating_point import Evidence, OperatingPoint
 from semisvm.decision.target import Target
 from semisvm.kernels.compiler import jit_late
 from semisvm.kernels.threads import for_each
 
-SUPERVISED, SUPERVISED_THRESHOLD, WITH_UNLABELED = "supervised", "supervised + threshold", "with unlabeled"
-RANKING, ACCURACY, COST = "ranking", "balanced accuracy", "cost"
+SUPERVISED = "supervised"
+SUPERVISED_THRESHOLD = "supervised + threshold"
+WITH_UNLABELED = "with unlabeled"
+RANKING, ACCURACY, COST = "ROC AUC", "balanced accuracy", "cost"
 MERIT_CONFIDENCE = 0.9
 
 Audit = dict[str, OperatingPoint]
@@ -64,7 +74,7 @@ def make_audit(
     supervised: ArrayLike,
     sign: ArrayLike,
     point: OperatingPoint | None,
-    level: EvidenceLevel,
+    level: Evidence | str,
     *,
     sets_threshold: bool = True,
 ) -> Audit:
@@ -92,7 +102,8 @@ def make_audit(
 
     Examples
     --------
-    >>> from semisvm.decision import Target, make_audit, measure
+    >>> from semisvm.decision import Target, measure
+    >>> from semisvm.decision.audit import make_audit
     >>> scores, sign = [2.0, 1.0, -1.0, -2.0], [1, 1, 1, -1]
     >>> point = measure([3.0, 2.0, 1.0, -2.0], sign)
     >>> for step, found in make_audit(Target(), scores, sign, point, "empirical").items():
@@ -103,14 +114,15 @@ def make_audit(
     """
     audit = {SUPERVISED: measure(supervised, sign, 0.0, target=target, level=level)}
     if sets_threshold:
-        audit[SUPERVISED_THRESHOLD] = choose_for(target, supervised, sign, level=level)
+        audit[SUPERVISED_THRESHOLD] = choose(supervised, sign, target, level=level)
     if point is not None:
         audit[WITH_UNLABELED] = point
     return audit
 
 
 def changed_by_unlabeled(audit: Mapping[str, OperatingPoint]) -> bool:
-    """Whether the step with the unlabeled rows differs from the step before it, in threshold or in counts.
+    """Whether the step with the unlabeled rows differs from the step before it, in threshold or in
+    counts.
 
     Parameters
     ----------
@@ -124,45 +136,68 @@ def changed_by_unlabeled(audit: Mapping[str, OperatingPoint]) -> bool:
 
     Examples
     --------
-    >>> from semisvm.decision import Target, changed_by_unlabeled, make_audit
+    >>> from semisvm.decision import Target
+    >>> from semisvm.decision.audit import changed_by_unlabeled, make_audit
     >>> audit = make_audit(Target(), [2.0, 1.0, -1.0], [1, 1, -1], None, "empirical")
     >>> changed_by_unlabeled(audit)
     False
     """
     if WITH_UNLABELED not in audit or len(audit) < 2:
         return False
-    before, after = list(audit.values())[-2], audit[WITH_UNLABELED]
+    before = list(audit.values())[-2]
+    after = audit[WITH_UNLABELED]
     return (before.threshold, before.counts) != (after.threshold, after.counts)
 
 
-FEW_COPIES = 1 << 18  # numbers of resamples x rows: NumPy is done before a compiled function is loaded
-_NUMBERS_AT_ONCE = 1 << 17  # in one table of resamples x rows, so that it stays in the processor's cache
+FEW_COPIES = (
+    1 << 18
+)  # numbers of resamples x rows: NumPy is done before a compiled function is loaded
+_NUMBERS_AT_ONCE = (
+    1 << 17
+)  # in one table of resamples x rows, so that it stays in the processor's cache
 
 
 def resample(is_positive: Bools, n_resamples: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw how often each row counts in each resample: integers of shape (B, m), the B of a row side by side."""
+    """Draw how often each row counts in each resample: integers of shape (B, m), the B of a row
+    side by side.
+    """
     copies = np.zeros((len(is_positive), n_resamples), dtype=np.int32)
     for rows in (np.flatnonzero(is_positive), np.flatnonzero(~is_positive)):
-        drawn = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=n_resamples).astype(np.int32)
+        drawn = rng.multinomial(
+            len(rows), np.full(len(rows), 1 / len(rows)), size=n_resamples
+        ).astype(np.int32)
         copies[rows] = np.ascontiguousarray(drawn.T)
     return copies.T
 
 
-def resampled_values(scores: Floats, is_positive: Bools, copies: np.ndarray, target: Target) -> Floats:
+def resampled_values(
+    scores: Floats, is_positive: Bools, copies: np.ndarray, target: Target
+) -> Floats:
     """Return the value of the best operating point of each resample."""
     if target.accept is not None:
-        raise ValueError("accept fixes the threshold by rank alone: the labels have nothing to choose.")
+        raise ValueError(
+            "accept fixes the threshold by rank alone: the labels have nothing to choose."
+        )
     order = np.argsort(-scores, kind="stable")
-    ordered, positive = scores[order], is_positive[order]
+    ordered = scores[order]
+    positive = is_positive[order]
     is_cut = np.append(ordered[:-1] != ordered[1:], True)  # equal scores are accepted together
-    # After scores of negatives alone there are more false positives and no more hits: no target prefers that.
+    # After scores of negatives alone there are more false positives and no more hits: no target
+    # prefers that.
     last = np.flatnonzero(is_cut)
     hits = np.cumsum(positive)[last]
     is_cut[last[hits == np.append(0, hits[:-1])]] = False
     values = np.zeros(len(copies))
-    if copies.size >= FEW_COPIES and copies.dtype == np.int32 and not target.is_constrained and target.costs is None:
+    if (
+        copies.size >= FEW_COPIES
+        and copies.dtype == np.int32
+        and not target.is_constrained
+        and target.costs is None
+    ):
         sums = np.zeros((3, len(copies)), dtype=np.int64)
-        _best_f(np.ascontiguousarray(copies.T), order, positive, is_cut, target.beta**2, sums, values)
+        _best_f(
+            np.ascontiguousarray(copies.T), order, positive, is_cut, target.beta**2, sums, values
+        )
         return values
     width = max(1, _NUMBERS_AT_ONCE // len(scores))
 
@@ -175,7 +210,8 @@ def resampled_values(scores: Floats, is_positive: Bools, copies: np.ndarray, tar
 
 @partial(jit_late, _nrt=False, fastmath=False)  # the same divisions as those of NumPy
 def _best_f(copies, order, positive, is_cut, weight, sums, best):
-    """The largest F-beta of each resample in one pass over the rows; `copies` has one column per resample.
+    """The largest F-beta of each resample in one pass over the rows; `copies` has one column per
+    resample.
 
     weight   the square of beta
     sums     (3, B) zeros: positives, and accepted rows and accepted positives so far
@@ -201,12 +237,16 @@ def _best_f(copies, order, positive, is_cut, weight, sums, best):
 
 
 def _values(copies: np.ndarray, positive: Bools, is_cut: Bools, target: Target) -> Floats:
-    """Return the same for rows in descending order of score; `copies` has one column per resample."""
+    """Return the same for rows in descending order of score; `copies` has one column per
+    resample.
+    """
     cuts = np.flatnonzero(is_cut)
     begins = np.append(0, cuts + 1)  # of the rows between two cuts: only sums at cuts are needed
     between = np.add.reduceat(copies, begins[begins < len(positive)], axis=0, dtype=np.int32)
-    accepted, hits = _sums_so_far(between), _sums_so_far(copies[positive])
-    n_positive, n_rows = hits[-1], accepted[-1]
+    accepted = _sums_so_far(between)
+    hits = _sums_so_far(copies[positive])
+    n_positive = hits[-1]
+    n_rows = accepted[-1]
     tp = hits[np.append(0, np.cumsum(positive)[cuts])]
     fp = accepted[: len(tp)] - tp
     counts = Counts(tp=tp, fp=fp, fn=n_positive - tp, tn=n_rows - n_positive - fp)
@@ -230,9 +270,11 @@ def _sums_so_far(counts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Merit:
-    """Values, weights and classes of m held-out rows; `span` (k,) is the best minus the worst value per class.
+    """Values, weights and classes of m held-out rows; `span` (k,) is the best minus the worst value
+    per class.
 
-    `n_added` are the rows that each class gets for the standard error; -1, with a span of 0, is the usual variance.
+    `n_added` are the rows that each class gets for the standard error; -1, with a span of 0, is the
+    usual variance.
     """
 
     name: str
@@ -255,7 +297,9 @@ class Merit:
         """Return the mean and its interval, cut at the worst and best possible values."""
         found = _interval(self.mean, self.error)
         worst, best = self.limits
-        return Estimate(found.value, max(found.low, worst), min(found.high, best))
+        # A sum of weights may round to 1.0000000000000002.
+        value, low, high = (min(max(end, worst), best) for end in found)
+        return Estimate(value, low, high)
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -275,21 +319,31 @@ class Merit:
 
     def _error_of(self, values: np.ndarray) -> float:
         # the squares of huge costs overflow
-        total, unit = 0.0, max(float(np.abs(values).max()), float(self.span.max())) or 1.0
+        total = 0.0
+        unit = max(float(np.abs(values).max()), float(self.span.max())) or 1.0
         for code in np.unique(self.codes):
             mine = self.codes == code
-            n, own = int(mine.sum()), values[mine] / unit
-            variance = (((own - own.mean()) ** 2).sum() + (self.span[code] / unit) ** 2 / 2) / (n + self.n_added)
+            n = int(mine.sum())
+            own = values[mine] / unit
+            variance = (((own - own.mean()) ** 2).sum() + (self.span[code] / unit) ** 2 / 2) / (
+                n + self.n_added
+            )
             total += self.weights[mine].sum() ** 2 * variance / n
         return unit * float(np.sqrt(total))
 
 
-def judge(predicted: np.ndarray, codes: np.ndarray, classes: tuple[str, ...], costs: Any = None) -> Merit:
-    """Compare predicted with true classes; `costs` of errors as estimators take them, by the names of the classes."""
+def judge(
+    predicted: np.ndarray, codes: np.ndarray, classes: tuple[str, ...], costs: Any = None
+) -> Merit:
+    """Compare predicted with true classes; `costs` of errors as estimators take them, by the
+    names of the classes.
+    """
     if costs is None:
         sizes = np.bincount(codes, minlength=len(classes))
         values = (predicted == codes).astype(np.float64)
-        return Merit(ACCURACY, values, 1 / (len(classes) * sizes[codes]), codes, np.ones(len(classes)))
+        return Merit(
+            ACCURACY, values, 1 / (len(classes) * sizes[codes]), codes, np.ones(len(classes))
+        )
     matrix = cost_matrix(costs, np.array(classes))
     weights = np.full(len(codes), 1 / len(codes))
     return Merit(COST, -matrix[codes, predicted], weights, codes, matrix.max(axis=1))
@@ -301,7 +355,9 @@ def judge_ranking(scores: np.ndarray, codes: np.ndarray) -> Merit:
 
 
 def place_among_others(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return for each row the share of the other class, of two, that its score is on the right side of."""
+    """Return for each row the share of the other class, of two, that its score is on the right
+    side of.
+    """
     negative, positive = (scores[codes == code] for code in (0, 1))
     values = np.empty(len(scores))
     values[codes == 1] = share_below(positive, negative)
@@ -309,8 +365,12 @@ def place_among_others(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return values
 
 
-def merit_of_placements(values: np.ndarray, codes: np.ndarray, *, span: float, n_added: int = 2) -> Merit:
-    """Return the area under the ROC curve, the mean of the placements of either class, with its standard error."""
+def merit_of_placements(
+    values: np.ndarray, codes: np.ndarray, *, span: float, n_added: int = 2
+) -> Merit:
+    """Return the area under the ROC curve, the mean of the placements of either class, with its
+    standard error.
+    """
     values = np.where(codes == 0, values - values[codes == 0].mean(), values)
     sizes = np.bincount(codes, minlength=2)
     return Merit(RANKING, values, 1 / sizes[codes], codes, np.full(2, span), n_added)

@@ -1,22 +1,24 @@
-"""Evidence that a share, a recall, an F-score or a cost is as good as claimed, from rows drawn one by one at random.
+"""Evidence that a share, a recall, an F-score or a cost is as good as claimed, from rows drawn one
+by one at random.
 
     claim     a share, or a mean gain, is at least as large as asked for
     null      it is smaller: the claim is false
     evidence  a betting wealth that starts at 1 and, under the null, never grows on average
 
-Under the null the chance that the evidence *ever* reaches 1 / a is at most a (Ville 1939). So one may look after every
-label and stop at any time.
+Under the null the chance that the evidence *ever* reaches 1 / a is at most a (Ville 1939). So one
+may look after every label and stop at any time.
 
-`linear_claims` has the general bet, for weighted draws and any linear claim. Here are the two special cases with
-equal draws, and the test of several claims in a row.
+`linear_claims` has the general bet, for weighted draws and any linear claim. Here are the two
+special cases with equal draws, and the test of several claims in a row.
 
-**Precision in closed form.** With equal draws the bet is a likelihood ratio. Experts are totals M > K of positives
-among n accepted rows, with weights w_M; after `pos` positive and `neg` negative answers
+**Precision in closed form.** With equal draws the bet is a likelihood ratio. Experts are totals M >
+K of positives among n accepted rows, with weights w_M; after `pos` positive and `neg` negative
+answers
 
     E = sum_M w_M [M]_pos [n - M]_neg / ([K]_pos [n - K]_neg),     [a]_k = a (a - 1) ... (a - k + 1)
 
-It does not depend on the order of the answers. About new rows from the same source the null is Bernoulli(p) and the
-falling factorials become powers.
+It does not depend on the order of the answers. About new rows from the same source the null is
+Bernoulli(p) and the falling factorials become powers.
 
 `SamplingEvidence`: what a promise that was certified in this way is about, and what it rests on.
 """
@@ -30,9 +32,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, logsumexp
 
 from semisvm.decision.checks import Bools, Floats
+from semisvm.decision.logarithms import log_gamma, log_sum_exp
 
 MOST_TOTALS = 48  # experts of the precision mixture, equally spaced above the null's total
 PRIOR_STRENGTH = 8.0  # rows that the prior of the experts is worth
@@ -60,7 +62,13 @@ class SamplingEvidence:
     total_risk : float
         The chance, at most, that any of the campaigns so far is wrong.
     is_known : bool
-        Whether so many rows were labeled that the claim is known to be true, not only proved with some confidence.
+        Whether so many rows were labeled that the claim is known to be true, not only proved with
+        some confidence.
+    is_set : bool
+        Whether the promise is about a set of rows: those above the threshold that have no answer,
+        and all rows found positive. Otherwise it is about all rows above the threshold.
+    digest : str
+        Of the rows of the pool that the threshold accepts: what the promise is bound to.
     """
 
     claim: SamplingClaim
@@ -70,6 +78,8 @@ class SamplingEvidence:
     campaign: int = 1
     total_risk: float = 0.1
     is_known: bool = False
+    is_set: bool = False
+    digest: str = ""
 
     def caution(self, confidence: float) -> str:
         """Say what the promise is about and how sure it is.
@@ -84,33 +94,50 @@ class SamplingEvidence:
         words : str
             A sentence or two.
         """
-        about = f"these {self.n_rows:,} rows" if self.claim == "pool" else "new rows from the source of this pool"
+        about = (
+            f"these {self.n_rows:,} rows"
+            if self.claim == "pool"
+            else "new rows from the source of this pool"
+        )
         if self.is_known:
-            return f"Known for {about}: so many of them were labeled that nothing is left to chance."
-        told = f"Holds for {about} with probability {confidence:.0%} over the tool's own random draws."
-        if self.campaign > 1:
-            told += (
-                f" This is campaign {self.campaign}: the chance that any of the {self.campaign} is wrong is at most "
-                f"{self.total_risk:.0%}."
+            return (
+                f"Known for {about}: so many of them were labeled that nothing is left to chance."
             )
-        return told
+        words = (
+            f"This is about {about}. Campaigns like this one err in at most {1 - confidence:.0%}."
+        )
+        if self.is_set:
+            words += (
+                " It holds for the rows above the threshold without an answer and the rows found"
+                " positive."
+            )
+        if self.campaign > 1:
+            words += (
+                f" This is campaign {self.campaign}: of the {self.campaign} together, at most"
+                f" {self.total_risk:.0%} err in one or more."
+            )
+        return words
 
 
 # ---- precision, equal draws ----
 
 
 def null_total(n: int, level: float) -> int:
-    """Return the largest number of positives among n rows with which the share is still below `level`."""
+    """Return the largest number of positives among n rows with which the share is still below
+    `level`.
+    """
     return math.ceil(level * n - CLAIM_ROUNDING) - 1
 
 
 def mixture_log_evidence(
     n: int, level: float, positives: ArrayLike, negatives: ArrayLike, *, new_rows: bool = False
 ) -> Floats:
-    """Return the logarithm of the evidence that at least a share `level` of n accepted rows is positive.
+    """Return the logarithm of the evidence that at least a share `level` of n accepted rows is
+    positive.
 
-    With `new_rows` the share is that of the source which the n rows were drawn from. There is one value per pair of
-    positive and negative answers: infinite where they prove the share, -infinite where they refute it.
+    With `new_rows` the share is that of the source which the n rows were drawn from. There is one
+    value per pair of positive and negative answers: infinite where they prove the share, -infinite
+    where they refute it.
 
     Examples
     --------
@@ -119,45 +146,48 @@ def mixture_log_evidence(
     2.533408
     """
     pos, neg = np.broadcast_arrays(np.asarray(positives, float), np.asarray(negatives, float))
-    pos, neg = pos[..., None], neg[..., None]
+    pos = pos[..., None]
+    neg = neg[..., None]
     if new_rows:
         if level == 1:  # no record proves a share of 1 among rows without end
             return np.where(neg[..., 0] > 0, -np.inf, 0.0)
         rate = level + (1 - level) * (np.arange(MOST_TOTALS) + 0.5) / MOST_TOTALS
         ratio = pos * np.log(rate / level) + neg * np.log1p((level - rate) / (1 - level))
-        return logsumexp(_log_prior(rate, level) + ratio, axis=-1)
+        return log_sum_exp(log_prior(rate, (1 + level) / 2) + ratio, axis=-1)
     K = null_total(n, level)
     totals = np.unique(np.round(np.linspace(K + 1, n, min(MOST_TOTALS, n - K))))
-    log_weights = _log_prior((totals - 0.5) / n, level)
-    log_ratio = log_weights + _log_falling(totals, pos) + _log_falling(n - totals, neg)
+    log_weights = log_prior((totals - 0.5) / n, (1 + level) / 2)
+    log_ratio = log_weights + log_falling(totals, pos) + log_falling(n - totals, neg)
     with np.errstate(invalid="ignore"):
-        log_ratio = log_ratio - _log_falling(K, pos) - _log_falling(n - K, neg)
-    evidence = logsumexp(np.where(np.isnan(log_ratio), -np.inf, log_ratio), axis=-1)
+        log_ratio = log_ratio - log_falling(K, pos) - log_falling(n - K, neg)
+    evidence = log_sum_exp(np.where(np.isnan(log_ratio), -np.inf, log_ratio), axis=-1)
     evidence = np.where(neg[..., 0] > n - K, -np.inf, evidence)
     return np.where(pos[..., 0] > K, np.inf, evidence)
 
 
-def _log_prior(rates: Floats, level: float) -> Floats:
-    """Return the logarithms of weights that sum to 1: a beta density around the middle between `level` and 1."""
-    middle = (1 + level) / 2
-    a, b = PRIOR_STRENGTH * middle, PRIOR_STRENGTH * (1 - middle)
+def log_prior(rates: Floats, middle: float) -> Floats:
+    """Return the logarithms of weights that sum to 1: a beta density with this mean."""
+    a = PRIOR_STRENGTH * middle
+    b = PRIOR_STRENGTH * (1 - middle)
     log_density = (a - 1) * np.log(rates) + (b - 1) * np.log1p(-rates)
-    return log_density - logsumexp(log_density)
+    return log_density - log_sum_exp(log_density)
 
 
-def _log_falling(a: ArrayLike, k: ArrayLike) -> Floats:
+def log_falling(a: ArrayLike, k: ArrayLike) -> Floats:
     """Return log a (a - 1) ... (a - k + 1); -infinite where a factor is 0."""
-    a, k = np.asarray(a, float), np.asarray(k, float)
+    a, k = np.broadcast_arrays(np.asarray(a, float), np.asarray(k, float))
     left = a - k
-    found = gammaln(a + 1) - gammaln(np.maximum(left, 0) + 1)
-    return np.where(left < 0, -np.inf, found)
+    log_factorials = log_gamma(np.stack([a, np.maximum(left, 0)]) + 1)
+    return np.where(left < 0, -np.inf, log_factorials[0] - log_factorials[1])
 
 
 @lru_cache(maxsize=4096)
 def perfect_record(n: int, level: float, risk: float, *, new_rows: bool = False) -> int | None:
-    """Return how many positive answers in a row give evidence of 1 / risk; None where no number of rows does.
+    """Return how many positive answers in a row give evidence of 1 / risk; None where no number of
+    rows does.
 
-    The parameters are those of `mixture_log_evidence`. More labels are needed as soon as one answer is negative.
+    The parameters are those of `mixture_log_evidence`. More labels are needed as soon as one answer
+    is negative.
 
     Examples
     --------
@@ -184,18 +214,21 @@ FRACTIONS = np.linspace(0.02, 0.98, 25)  # of the largest bet that can't lose ev
 
 
 def new_rows_log_evidence(gains: ArrayLike, worst: float) -> Floats:
-    """Return the log evidence that the mean gain of new rows is at least 0, after each of some independent draws.
+    """Return the log evidence that the mean gain of new rows is at least 0, after each of some
+    independent draws.
 
-    `gains` are those of the rows drawn, with equal chances, from the pool; `worst`, below 0, is the smallest that is
-    possible. The evidence is the mean wealth of bets 1 + bet * gain.
+    `gains` are those of the rows drawn, with equal chances, from the pool; `worst`, below 0, is the
+    smallest that is possible. The evidence is the mean wealth of bets 1 + bet * gain.
     """
     bets = FRACTIONS / -worst
     path = np.cumsum(np.log1p(bets * np.asarray(gains, float)[:, None]), axis=0)
-    return logsumexp(path, axis=1) - math.log(len(bets))
+    return log_sum_exp(path, axis=1) - math.log(len(bets))
 
 
 def new_rows_growth(gains: Floats, chances: Floats, worst: float) -> float:
-    """Return the growth per label of the best bet, where each of the `gains` has the chance given; 0 if none grows."""
+    """Return the growth per label of the best bet, where each of the `gains` has the chance
+    given; 0 if none grows.
+    """
     paths = np.log1p(FRACTIONS[:, None] / -worst * gains)
     return max(0.0, float((paths * chances).sum(axis=1).max()))
 
@@ -209,16 +242,18 @@ def log_evidence_needed(risk: float) -> float:
 
 
 def fallback(log_evidence: ArrayLike, shares: ArrayLike, risk: float) -> tuple[Bools, Floats]:
-    """Test claims in a fixed order, so that the chance of any false one among all that pass is at most `risk`.
+    """Test claims in a fixed order, so that the chance of any false one among all that pass is at
+    most `risk`.
 
-    Claim k has the level risk * (share k + the level share of claim k - 1 if that passed): the fallback procedure.
-    It may be looked at any time if the evidence is the highest so far. The shares of the risk that claims have from the
-    start sum to 1. Return which claims are proved, all of which hold together, and the share that each claim has now.
+    Claim k has the level risk * (share k + the level share of claim k - 1 if that passed): the
+    fallback procedure. It may be looked at any time if the evidence is the highest so far. The
+    shares of the risk that claims have from the start sum to 1. Return which claims are proved, all
+    of which hold together, and the share that each claim has now.
 
     References
     ----------
-    B. L. Wiens, "A fixed sequence Bonferroni procedure for testing multiple endpoints", Pharmaceutical Statistics 2,
-    2003. :doi:`10.1002/pst.64`
+    B. L. Wiens, "A fixed sequence Bonferroni procedure for testing multiple endpoints",
+    Pharmaceutical Statistics 2, 2003. :doi:`10.1002/pst.64`
 
     Examples
     --------
@@ -227,11 +262,17 @@ def fallback(log_evidence: ArrayLike, shares: ArrayLike, risk: float) -> tuple[B
     >>> passed.tolist(), levels.tolist()
     ([True, True, False], [0.8, 1.0, 1.0])
     """
-    passed, levels, carried = [], [], 0.0
-    for evidence, share in zip(np.asarray(log_evidence, float), np.asarray(shares, float), strict=True):
+    passed = []
+    levels = []
+    carried = 0.0
+    for evidence, share in zip(
+        np.asarray(log_evidence, float), np.asarray(shares, float), strict=True
+    ):
         level = float(share + carried)
         # Infinite evidence is knowledge: nothing is risked.
-        passes = bool(evidence == np.inf or (level > 0 and evidence >= log_evidence_needed(risk * level)))
+        passes = bool(
+            evidence == np.inf or (level > 0 and evidence >= log_evidence_needed(risk * level))
+        )
         carried = level if passes else 0.0
         passed.append(passes)
         levels.append(level)

@@ -1,34 +1,36 @@
-"""Exact intervals: of a success probability, of F-beta and of the expected cost; and how many trials a claim needs.
+"""Exact intervals: of a success probability, of F-beta and of the expected cost; and how many
+trials a claim needs.
 
     successes, trials   k of m, integers or arrays of equal length
     rate                a success probability
     risk                1 - confidence
     P(Bin(m, rate) >= k) = I_rate(k, m - k + 1), the regularized incomplete beta function
 
-Binomial intervals are those of Clopper and Pearson (Biometrika 26, 1934). They cover the true rate with at least the
-stated probability for every rate and every m, which no approximate interval does. Without any trial the interval is
-[0, 1].
+Binomial intervals are those of Clopper and Pearson (Biometrika 26, 1934). They cover the true rate
+with at least the stated probability for every rate and every m, which no approximate interval does.
+Without any trial the interval is [0, 1].
 
-The intervals of F-beta and of the cost are built from them. The rows are n independent draws, so (tp, fp, fn, tn) is
-multinomial. (A bootstrap of F would be random, and too short where rows are few: if no error was seen, its interval is
-a single point.)
+The intervals of F-beta and of the cost are built from them. The rows are n independent draws, so
+(tp, fp, fn, tn) is multinomial. (A bootstrap of F would be random, and too short where rows are
+few: if no error was seen, its interval is a single point.)
 
-- Given the m = tp + fp + fn rows that are not true negatives, tp is Bin(m, J) with J = P(tp) / P(not tn), and
-  F1 = 2 J / (1 + J) increases with J. So the exact interval of J, transformed, is an exact interval of F1.
+- Given the m = tp + fp + fn rows that are not true negatives, tp is Bin(m, J) with J = P(tp) /
+  P(not tn), and F1 = 2 J / (1 + J) increases with J. So the exact interval of J, transformed, is an
+  exact interval of F1.
 - For beta != 1 the kind of error matters too: given e = fp + fn errors, fn is Bin(e, v), and
       F_beta = (1 + beta^2) J / ((1 + beta^2) J + (1 - J) (beta^2 v + 1 - v)),
-  monotone in J and in v. One interval for each at half the risk gives an interval of F_beta (Bonferroni): wider than
-  necessary, never too short.
-- fn and fp are each binomial in n. Half the risk for each gives an interval of the expected cost in the same way.
+  monotone in J and in v. One interval for each at half the risk gives an interval of F_beta
+  (Bonferroni): wider than necessary, never too short.
+- fn and fp are each binomial in n. Half the risk for each gives an interval of the expected cost in
+  the same way.
 
-All of this holds for a threshold that was fixed before these rows were seen. A threshold that was chosen on the same
-rows looks better than it is.
+All of this holds for a threshold that was fixed before these rows were seen. A threshold that was
+chosen on the same rows looks better than it is.
 """
 
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy import special, stats
 
 from semisvm.decision.checks import check_confidence
 from semisvm.decision.counts import Counts, expected_cost, f_score
@@ -63,14 +65,21 @@ class Estimate(NamedTuple):
 
 def tail(successes: Any, trials: Any, rate: float) -> Any:
     """Return P(Bin(trials, rate) >= successes), the p-value of "the true rate is below `rate`"."""
-    successes, trials = np.asarray(successes, float), np.asarray(trials, float)
+    from scipy import special  # here and below: a campaign begins sooner without SciPy
+
+    successes = np.asarray(successes, float)
+    trials = np.asarray(trials, float)
     some = np.maximum(successes, 1)  # I_rate(0, .) is 1, but SciPy's betainc is not defined there
     reached = special.betainc(some, np.maximum(trials - some, 0) + 1, rate)
     return np.where(successes > 0, reached, 1.0)[()]
 
 
 def fewest_that_pass(trials: Any, rate: float, risk: float) -> Any:
-    """Return the smallest number of successes whose tail is at most `risk`; trials + 1 where there is none."""
+    """Return the smallest number of successes whose tail is at most `risk`; trials + 1 where
+    there is none.
+    """
+    from scipy import stats
+
     return stats.binom.isf(risk, trials, rate) + 1
 
 
@@ -102,13 +111,17 @@ def binomial_interval(
     """
     if side not in ("two-sided", "lower", "upper"):
         raise ValueError(f'side must be "two-sided", "lower" or "upper", got {side!r}.')
+    from scipy import special
+
     risk = 1 - check_confidence(confidence)
     if side == "two-sided":
         risk /= 2
-    k, m = np.asarray(successes, float), np.asarray(trials, float)
+    k = np.asarray(successes, float)
+    m = np.asarray(trials, float)
     if np.any((k < 0) | (k > m)):
         raise ValueError("successes must lie between 0 and trials.")
-    low, high = np.zeros(np.broadcast(k, m).shape), np.ones(np.broadcast(k, m).shape)
+    low = np.zeros(np.broadcast(k, m).shape)
+    high = np.ones(np.broadcast(k, m).shape)
     if side != "upper":
         low = np.where(k > 0, special.betaincinv(np.maximum(k, 1), m - k + 1, risk), low)
     if side != "lower":
@@ -141,7 +154,8 @@ def estimate_f(counts: Counts, beta: float = 1.0, confidence: float = 0.9) -> Es
 
     Examples
     --------
-    >>> from semisvm.decision import Counts, estimate_f
+    >>> from semisvm.decision import Counts
+    >>> from semisvm.decision.binomial import estimate_f
     >>> value, low, high = estimate_f(Counts(tp=8, fp=2, fn=2, tn=8))
     >>> round(value, 3), round(low, 3), round(high, 3)
     (0.8, 0.562, 0.935)
@@ -177,7 +191,8 @@ def estimate_cost(counts: Counts, costs: tuple[float, float], confidence: float 
 
     Examples
     --------
-    >>> from semisvm.decision import Counts, estimate_cost
+    >>> from semisvm.decision import Counts
+    >>> from semisvm.decision.binomial import estimate_cost
     >>> value, low, high = estimate_cost(Counts(tp=8, fp=2, fn=2, tn=8), costs=(5, 1))
     >>> round(value, 3), round(low, 3), round(high, 3)
     (0.6, 0.074, 1.902)
@@ -185,33 +200,37 @@ def estimate_cost(counts: Counts, costs: tuple[float, float], confidence: float 
     each = _with_half_the_risk(confidence)
     missed = binomial_interval(counts.fn, counts.rows, each)
     false_alarm = binomial_interval(counts.fp, counts.rows, each)
-    low, high = (costs[0] * miss + costs[1] * alarm for miss, alarm in zip(missed, false_alarm, strict=True))
+    low, high = (
+        costs[0] * miss + costs[1] * alarm for miss, alarm in zip(missed, false_alarm, strict=True)
+    )
     # A row has at most one of the two errors.
     return Estimate(float(expected_cost(counts, costs)), float(low), float(min(high, max(costs))))
 
 
 def labels_needed(target: float, *, rate: float = 1.0, confidence: float = 0.9) -> int | None:
-    """Return how many trials prove that a rate is at least `target`, if a share `rate` of them are successes.
+    """Return how many trials prove that a rate is at least `target`, if a share `rate` of them are
+    successes.
 
     Parameters
     ----------
     target : float
         The rate to prove: where the one-sided lower bound has to be.
     rate : float, default=1.0
-        The share of successes. With 1 the answer is the shortest record without an error that proves the target,
-        the smallest m with target^m <= 1 - confidence.
+        The share of successes. With 1 the answer is the shortest record without an error that
+        proves the target, the smallest m with target^m <= 1 - confidence.
     confidence : float, default=0.9
         Of the bound.
 
     Returns
     -------
     int or None
-        None where no number is enough: the rate is not above the target, or so close to it that more than 10^9
-        trials would be needed.
+        None where no number is enough: the rate is not above the target, or so close to it that
+        more than 10^9 trials would be needed.
 
     Notes
     -----
-    Between whole successes the incomplete beta function interpolates the tail, so that it decreases steadily in m.
+    Between whole successes the incomplete beta function interpolates the tail, so that it decreases
+    steadily in m.
 
     Examples
     --------
@@ -224,6 +243,8 @@ def labels_needed(target: float, *, rate: float = 1.0, confidence: float = 0.9) 
     if not rate > target:
         return None
     risk = 1 - check_confidence(confidence)
+
+    from scipy import special
 
     def is_enough(trials: int) -> bool:
         return bool(special.betainc(rate * trials, (1 - rate) * trials + 1, target) <= risk)

@@ -1,34 +1,38 @@
-"""Targets as linear claims about a pool, and bets on them with rows that are drawn at different speeds.
+"""Targets as linear claims about a pool, and bets on them with rows that are drawn at different
+speeds.
 
-**Claims.** With g_i = 1 where row i is decided right ("good": an accepted row that is positive, a rejected one that is
-negative) and 0 where it is not, every target reads
+**Claims.** With g_i = 1 where row i is decided right ("good": an accepted row that is positive, a
+rejected one that is negative) and 0 where it is not, every target reads
 
     sum_i (value_i g_i - due_i) >= 0
 
     target           value accepted       value rejected   due accepted   due rejected
     precision >= p   1                    0                p              0
     recall >= r      1 - r                r                0              r
-    F_beta >= f      1 + b2 - f b2        f b2             f              f b2            (b2 = beta^2)
+    F_beta >= f      1 + b2 - f b2        f b2             f              f b2            (b2 =
+                     beta^2)
     cost <= k        cost of an accepted negative,         their costs - k
                      cost of a missed positive
 
-    claim     sum_i c_i g_i >= K over the rows of the pool: c_i the value of row i, K the sum of the dues
+    claim     sum_i c_i g_i >= K over the rows of the pool: c_i the value of row i, K the sum of the
+              dues
     null      sum_i c_i g_i <= K, with K a little below: the claim is false
     q_i       the chance that row i is drawn next: w_i / sum of w over the rows that are left
 
-**One bet.** Choose numbers rho_i >= 0 beforehand. Drawing row i with outcome g multiplies the wealth by
+**One bet.** Choose numbers rho_i >= 0 beforehand. Drawing row i with outcome g multiplies the
+wealth by
 
     f_i(g) = c_i (g + rho_i) / (D q_i),      D = K + sum_j c_j rho_j over the rows that are left
 
-whose mean is sum_i c_i (g_i + rho_i) / D <= 1 under the null. K is what the null still allows: the good weight that was
-found is subtracted. If it falls below 0 the null is impossible and the evidence infinite. If row i is good with chance
-pi_i, the best rho for given draws is
+whose mean is sum_i c_i (g_i + rho_i) / D <= 1 under the null. K is what the null still allows: the
+good weight that was found is subtracted. If it falls below 0 the null is impossible and the
+evidence infinite. If row i is good with chance pi_i, the best rho for given draws is
 
     tau_i = q_i D / c_i,   rho_i = ((tau_i - 1) + sqrt((tau_i - 1)^2 + 4 tau_i (1 - pi_i))) / 2,
 
-where D solves D = K + sum c rho(D). Nobody knows pi, so several experts (beliefs about the pool) bet side by side on
-the same draws; the evidence is the mean of their wealths. Rows come in strata with equal c, w and pi, which makes the
-sums short.
+where D solves D = K + sum c rho(D). Nobody knows pi, so several experts (beliefs about the pool)
+bet side by side on the same draws; the evidence is the mean of their wealths. Rows come in strata
+with equal c, w and pi, which makes the sums short.
 """
 
 from __future__ import annotations
@@ -39,19 +43,31 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit, logsumexp, xlogy
 
 from semisvm.decision.betting import CLAIM_ROUNDING
 from semisvm.decision.checks import Floats
+from semisvm.decision.logarithms import expit, log_sum_exp, logit, x_log_y
 from semisvm.decision.target import Target
 
 Measure = Literal["precision", "recall", "f", "cost"]
 
 LEAST_DOUBT = 0.0005  # no belief is surer than this
-ACCEPTED_SHIFTS, REJECTED_SHIFTS = (-0.7, 0.0, 0.7), (-1.5, -0.75, 0.0, 0.75)  # of the experts' log-odds
+ACCEPTED_SHIFTS, REJECTED_SHIFTS = (
+    (-0.7, 0.0, 0.7),
+    (
+        -1.5,
+        -0.75,
+        0.0,
+        0.75,
+    ),
+)  # of the experts' log-odds
 SHARE_EXPERTS = (0.2, 0.5, 0.8, 0.97)  # experts for a precision: from the target (0) to 1
-BISECTIONS, MOST_RHO_STEPS = 52, 60
-WIDEST = 60.0  # the root D lies between K and K * exp(60)
+MOST_RHO_STEPS = 60
+# Newton's method for the root D: from the left it takes 4 to 12 steps. A bet is fair whatever the
+# accuracy of the root.
+MOST_NEWTON_STEPS, NEWTON_TOLERANCE = 40, 1e-9
+LEAST_SLOPE = 1e-12  # where the expert hardly believes the claim, the root is nearly infinite
+GROWTH_BISECTIONS = 50  # of the log growth, between 1e-12 and 50: to 3e-14
 STEPS_AT_ONCE = 256  # draws that are computed together
 
 
@@ -59,7 +75,9 @@ STEPS_AT_ONCE = 256  # draws that are computed together
 
 
 class LinearForm(NamedTuple):
-    """A target as a linear claim: what a good row is worth and what each row owes, for accepted and rejected rows."""
+    """A target as a linear claim: what a good row is worth and what each row owes, for accepted
+    and rejected rows.
+    """
 
     measure: Measure
     level: float
@@ -77,9 +95,13 @@ class LinearForm(NamedTuple):
         return np.where(is_accepted, self.due_accepted, self.due_rejected)
 
     def neutral(self, is_accepted: np.ndarray) -> Floats:
-        """Return the outcome with which a row counts for nothing: the outcome of a row that is left out."""
+        """Return the outcome with which a row counts for nothing: the outcome of a row that is
+        left out.
+        """
         values = self.values(is_accepted)
-        return np.divide(self.dues(is_accepted), values, out=np.zeros(len(values)), where=values > 0)
+        return np.divide(
+            self.dues(is_accepted), values, out=np.zeros(len(values)), where=values > 0
+        )
 
 
 def linear_forms(target: Target) -> tuple[LinearForm, ...]:
@@ -92,7 +114,8 @@ def linear_forms(target: Target) -> tuple[LinearForm, ...]:
         r = target.min_recall
         forms.append(LinearForm("recall", r, 1 - r, r, 0.0, r))
     if target.min_f is not None:
-        f, b2 = target.min_f, target.beta**2
+        f = target.min_f
+        b2 = target.beta**2
         forms.append(LinearForm("f", f, 1 + b2 - f * b2, f * b2, f, f * b2))
     if target.max_cost is not None:
         assert target.costs is not None
@@ -106,9 +129,9 @@ def linear_forms(target: Target) -> tuple[LinearForm, ...]:
 class StratifiedClaim:
     """A claim about a pool in strata, and the beliefs that bet on it.
 
-    `sizes`, `values` and `weights`, of shape (n_strata,), are the rows per stratum, what a good row is worth (c, above
-    0) and how fast rows are drawn (w, above 0). `total` is what the null allows (K). `experts`, of shape (n_experts,
-    n_strata), are the chances that a row is good, by expert.
+    `sizes`, `values` and `weights`, of shape (n_strata,), are the rows per stratum, what a good row
+    is worth (c, above 0) and how fast rows are drawn (w, above 0). `total` is what the null allows
+    (K). `experts`, of shape (n_experts, n_strata), are the chances that a row is good, by expert.
     """
 
     sizes: Floats
@@ -127,33 +150,45 @@ def stratified(
     *,
     whole_outcomes: bool = True,
 ) -> tuple[StratifiedClaim, np.ndarray]:
-    """Return the claim of one target at one threshold, and the bands that it is about (those that are worth something).
+    """Return the claim of one target at one threshold, and the bands that it is about (those that
+    are worth something).
 
-    The claim's one expert is the belief itself: `with_experts` gives it the others. With `whole_outcomes` every row is
-    good or not, nothing between.
+    The claim's one expert is the belief itself: `with_experts` gives it the others. With
+    `whole_outcomes` every row is good or not, nothing between.
     """
     is_accepted = np.arange(len(sizes)) < n_accepting
     values = form.values(is_accepted)
     bands = np.flatnonzero((values > 0) & (sizes > 0))
     total = float((form.dues(is_accepted) * sizes).sum())
     kinds = np.unique(values[bands])
-    if len(kinds) == 1 and whole_outcomes:  # only multiples of one value occur: the null's largest total is one of them
+    if (
+        len(kinds) == 1 and whole_outcomes
+    ):  # only multiples of one value occur: the null's largest total is one of them
         total = float(kinds[0] * (math.ceil(total / kinds[0] - CLAIM_ROUNDING) - 1))
     else:
         total -= CLAIM_ROUNDING
     good = np.where(is_accepted, beliefs, 1 - beliefs)
-    return StratifiedClaim(sizes[bands], values[bands], total, speeds[bands], good[bands][None]), bands
+    return (
+        StratifiedClaim(sizes[bands], values[bands], total, speeds[bands], good[bands][None]),
+        bands,
+    )
 
 
-def with_experts(claim: StratifiedClaim, bands: np.ndarray, form: LinearForm, n_accepting: int) -> StratifiedClaim:
-    """Give a claim the beliefs that bet on it: the prediction with its log-odds shifted, as far as they believe it."""
+def with_experts(
+    claim: StratifiedClaim, bands: np.ndarray, form: LinearForm, n_accepting: int
+) -> StratifiedClaim:
+    """Give a claim the beliefs that bet on it: the prediction with its log-odds shifted, as far
+    as they believe it.
+    """
     is_accepted = bands < n_accepting
     log_odds = logit(claim.experts[0])
     shifts = [(a, b) for a in ACCEPTED_SHIFTS for b in REJECTED_SHIFTS]
     # The shift is of being positive, and a rejected row is good where it is negative.
     experts = [expit(log_odds + np.where(is_accepted, a, -b)) for a, b in shifts]
     if form.measure == "precision":
-        experts += [np.full(len(bands), form.level + (1 - form.level) * part) for part in SHARE_EXPERTS]
+        experts += [
+            np.full(len(bands), form.level + (1 - form.level) * part) for part in SHARE_EXPERTS
+        ]
     kept = np.unique(np.clip(experts, LEAST_DOUBT, 1 - LEAST_DOUBT), axis=0)
     worth = claim.sizes * claim.values
     believing = kept[(worth * kept).sum(axis=1) > claim.total]
@@ -171,7 +206,9 @@ def with_experts(claim: StratifiedClaim, bands: np.ndarray, form: LinearForm, n_
 
 @dataclass(frozen=True)
 class BettingState:
-    """Where a bet stands: rows left per stratum, what the null still allows, the log wealths, the highest evidence."""
+    """Where a bet stands: rows left per stratum, what the null still allows, the log wealths,
+    the highest evidence.
+    """
 
     sizes: Floats
     total: float
@@ -188,9 +225,13 @@ class BettingState:
 
 
 def bet_on(
-    claim: StratifiedClaim, strata: ArrayLike, outcomes: ArrayLike, state: BettingState | None = None
+    claim: StratifiedClaim,
+    strata: ArrayLike,
+    outcomes: ArrayLike,
+    state: BettingState | None = None,
 ) -> tuple[BettingState, Floats]:
-    """Bet on rows in the order in which they were drawn: the stratum of each, and how good it was, in [0, 1].
+    """Bet on rows in the order in which they were drawn: the stratum of each, and how good it was,
+    in [0, 1].
 
     Return where the bet stands afterward, and the logarithm of the evidence after each row.
 
@@ -199,14 +240,19 @@ def bet_on(
     >>> import numpy as np
     >>> from semisvm.decision.linear_claims import StratifiedClaim, bet_on
     >>> claim = StratifiedClaim(
-    ...     np.array([100, 900]), np.array([0.2, 0.8]), 720.0, np.array([0.004, 0.6 / 900]), np.array([[0.9, 0.99]])
+    ...     np.array([100, 900]),
+    ...     np.array([0.2, 0.8]),
+    ...     720.0,
+    ...     np.array([0.004, 0.6 / 900]),
+    ...     np.array([[0.9, 0.99]]),
     ... )
     >>> state, path = bet_on(claim, [0, 1, 1], [1, 1, 1])
     >>> bool(path[-1] > path[0] > 0)
     True
     """
     state = BettingState.at_start(claim) if state is None else state
-    where, good = np.asarray(strata, dtype=np.intp), np.asarray(outcomes, dtype=float)
+    where = np.asarray(strata, dtype=np.intp)
+    good = np.asarray(outcomes, dtype=float)
     path = []
     for start in range(0, len(where), STEPS_AT_ONCE):
         part = slice(start, start + STEPS_AT_ONCE)
@@ -225,24 +271,35 @@ def _bet_on_part(
     totals = np.cumsum(np.concatenate([[state.total], -claim.values[where] * good]))
     payments = _payments(claim, sizes[:-1], totals[:-1], where, good)
     log_wealths = np.cumsum(np.concatenate([state.log_wealths[None], payments]), axis=0)
-    evidence = np.where(totals[1:] < -CLAIM_ROUNDING / 10, np.inf, logsumexp(log_wealths[1:], axis=1))
+    evidence = np.where(
+        totals[1:] < -CLAIM_ROUNDING / 10, np.inf, log_sum_exp(log_wealths[1:], axis=1)
+    )
     highest = max(state.highest, float(evidence.max())) if len(evidence) else state.highest
     last = float(evidence[-1]) if len(evidence) else state.log_evidence
     return BettingState(sizes[-1], float(totals[-1]), log_wealths[-1], last, highest), evidence
 
 
-def _payments(claim: StratifiedClaim, sizes: Floats, totals: Floats, where: np.ndarray, good: Floats) -> Floats:
+def _payments(
+    claim: StratifiedClaim, sizes: Floats, totals: Floats, where: np.ndarray, good: Floats
+) -> Floats:
     """Return the logarithm of what each draw (rows) pays each expert (columns)."""
-    n_draws, n_experts = len(where), len(claim.experts)
+    n_draws = len(where)
+    n_experts = len(claim.experts)
     found = np.zeros((n_draws, n_experts))
-    chances = claim.weights / (sizes * claim.weights).sum(axis=1, keepdims=True)  # of one row, per stratum
+    chances = claim.weights / (sizes * claim.weights).sum(
+        axis=1, keepdims=True
+    )  # of one row, per stratum
     believed = (sizes[:, None, :] * claim.values * claim.experts[None]).sum(axis=2)
     step, expert = np.nonzero((totals[:, None] > CLAIM_ROUNDING) & (believed > totals[:, None]))
     if not len(step):
         return found
-    D, rho = solve_bets(claim.values, sizes[step], totals[step], chances[step], claim.experts[expert])
-    lines, place = np.arange(len(step)), where[step]
-    value, chance = claim.values[place], chances[step, place]
+    D, rho = solve_bets(
+        claim.values, sizes[step], totals[step], chances[step], claim.experts[expert]
+    )
+    lines = np.arange(len(step))
+    place = where[step]
+    value = claim.values[place]
+    chance = chances[step, place]
     with np.errstate(divide="ignore"):
         found[step, expert] = np.log(value * (good[step] + rho[lines, place]) / (D * chance))
     return found
@@ -256,14 +313,29 @@ def solve_bets(
     The bet is fair whatever the accuracy of the root, since D is computed again from rho.
     """
     worth = sizes * values
-    low, high = np.log(totals), np.log(totals) + WIDEST
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        D = np.exp(middle)
-        is_low = totals + (worth * best_rho(chances * D[:, None] / values, beliefs)).sum(axis=1) > D
-        low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
-    rho = best_rho(chances * np.exp((low + high) / 2)[:, None] / values, beliefs)
+    shares = chances / values
+    D = totals
+    is_open = np.ones(len(totals), dtype=bool)
+    for _ in range(MOST_NEWTON_STEPS):
+        rho, slope = _rho_and_slope(shares * D[:, None], beliefs)
+        excess = totals + (worth * rho).sum(axis=1) - D
+        # Convex and decreasing in D: Newton's steps from the left never pass the root.
+        step = excess / np.maximum(1 - (worth * shares * slope).sum(axis=1), LEAST_SLOPE)
+        # Each state stops by itself, so that it does not matter which others are computed with it.
+        is_open &= step > NEWTON_TOLERANCE * D
+        D = np.where(is_open, D + step, D)
+        if not is_open.any():
+            break
+    rho = best_rho(shares * D[:, None], beliefs)
     return totals + (worth * rho).sum(axis=1), rho
+
+
+def _rho_and_slope(tau: Floats, beliefs: Floats) -> tuple[Floats, Floats]:
+    """Return `best_rho` and its derivative in tau."""
+    ahead = tau - 1
+    doubt = 1 - beliefs
+    root = np.sqrt(ahead**2 + 4 * tau * doubt)
+    return (ahead + root) / 2, (1 + (ahead + 2 * doubt) / root) / 2
 
 
 def best_rho(tau: Floats, beliefs: Floats) -> Floats:
@@ -276,7 +348,9 @@ def best_rho(tau: Floats, beliefs: Floats) -> Floats:
 
 
 def growth_per_label(claim: StratifiedClaim, state: BettingState | None = None) -> Floats:
-    """Return by how much each expert expects its own log wealth to grow with the next label; 0 where it can't bet."""
+    """Return by how much each expert expects its own log wealth to grow with the next label; 0
+    where it can't bet.
+    """
     state = BettingState.at_start(claim) if state is None else state
     found = np.zeros(len(claim.experts))
     believed = (state.sizes * claim.values * claim.experts).sum(axis=1)
@@ -284,34 +358,47 @@ def growth_per_label(claim: StratifiedClaim, state: BettingState | None = None) 
     if state.total <= CLAIM_ROUNDING or not len(bets):
         return found
     chances = claim.weights / (state.sizes * claim.weights).sum()
-    ones, beliefs = np.ones((len(bets), 1)), claim.experts[bets]
-    D, rho = solve_bets(claim.values, ones * state.sizes, np.full(len(bets), state.total), ones * chances, beliefs)
+    ones = np.ones((len(bets), 1))
+    beliefs = claim.experts[bets]
+    D, rho = solve_bets(
+        claim.values, ones * state.sizes, np.full(len(bets), state.total), ones * chances, beliefs
+    )
     unit = claim.values / (D[:, None] * chances)
     with np.errstate(divide="ignore", invalid="ignore"):
-        gain = xlogy(beliefs, unit * (1 + rho)) + xlogy(1 - beliefs, unit * rho)
+        gain = x_log_y(beliefs, unit * (1 + rho)) + x_log_y(1 - beliefs, unit * rho)
     found[bets] = (np.where(state.sizes > 0, state.sizes * chances * gain, 0.0)).sum(axis=1)
     return found
 
 
-def best_draws(sizes: Floats, values: Floats, total: float, beliefs: Floats) -> tuple[Floats, float]:
-    """Return the chances of drawing a row, by stratum, with which evidence grows fastest, and that growth per label.
+def best_draws(
+    sizes: Floats, values: Floats, total: float, beliefs: Floats
+) -> tuple[Floats, float]:
+    """Return the chances of drawing a row, by stratum, with which evidence grows fastest, and that
+    growth per label.
 
-    `beliefs` are the chances that a row is good. The growth is 0 where they do not support the claim.
+    `beliefs` are the chances that a row is good. The growth is 0 where they do not support the
+    claim.
     """
     worth = sizes * values
     if not (worth * beliefs).sum() > total > 0:
         return values / worth.sum(), 0.0
-    from scipy.optimize import brentq  # takes its time to import, and few users of claims plan draws
-
     beliefs = np.clip(beliefs, 1e-9, 1 - 1e-9)
 
     def surplus(log_growth: float) -> float:
         rho = _rho_of(log_mu := math.exp(log_growth), beliefs)
         power = rho * (np.expm1(beliefs * np.log1p(1 / rho)))  # (1 + rho)^pi rho^(1 - pi) - rho
-        return float((worth * power).sum() - math.expm1(log_mu) * (worth * rho).sum() - math.exp(log_mu) * total)
+        return float(
+            (worth * power).sum()
+            - math.expm1(log_mu) * (worth * rho).sum()
+            - math.exp(log_mu) * total
+        )
 
     low = math.log(1e-12)
-    growth = math.exp(brentq(surplus, low, math.log(50.0), xtol=1e-15) if surplus(low) > 0 else low)
+    high = math.log(50.0)
+    for _ in range(GROWTH_BISECTIONS if surplus(low) > 0 else 0):
+        middle = (low + high) / 2
+        low, high = (middle, high) if surplus(middle) > 0 else (low, middle)
+    growth = math.exp(low)
     rho = _rho_of(growth, beliefs)
     chances = values * np.exp(beliefs * np.log1p(rho) + (1 - beliefs) * np.log(rho))
     return chances / (sizes * chances).sum(), growth
@@ -319,12 +406,17 @@ def best_draws(sizes: Floats, values: Floats, total: float, beliefs: Floats) -> 
 
 def _rho_of(log_mu: float, beliefs: Floats) -> Floats:
     """Solve log of (1 + rho)^(pi - 1) rho^(-pi) (rho + 1 - pi) = log mu, by stratum."""
-    u = np.zeros(len(beliefs))  # log rho; the log of the left side is concave in it, which suits Newton's method
+    u = np.zeros(
+        len(beliefs)
+    )  # log rho; the log of the left side is concave in it, which suits Newton's method
     for _ in range(MOST_RHO_STEPS):
         s = 1 / (1 + np.exp(u))
         curve = beliefs * (1 - beliefs) * s**2
-        slack = np.maximum(np.log1p(-beliefs * s) + beliefs * np.log1p(np.exp(-u)), curve / 2)  # at least that, exactly
-        before, u = u, np.clip(u + slack * (1 - beliefs * s) / curve * np.log(slack / log_mu), -40.0, 20.0)
+        slack = np.maximum(
+            np.log1p(-beliefs * s) + beliefs * np.log1p(np.exp(-u)), curve / 2
+        )  # at least that, exactly
+        before = u
+        u = np.clip(u + slack * (1 - beliefs * s) / curve * np.log(slack / log_mu), -40.0, 20.0)
         if np.abs(u - before).max() < 1e-8:  # the digits double with each step
             break
     return np.exp(u)

@@ -1,64 +1,221 @@
-"""A threshold with what it is expected to give, how sure that is, and whether it is what was asked for.
+"""A threshold with what it is expected to give, how sure that is, and whether it is what was asked
+for.
 
 Levels, from the weakest promise to the strongest:
 
     empirical      measured on the calibration rows that the threshold was chosen on
-    cross-fitted   the same arithmetic on out-of-fold scores: every label is used for training and for measuring
-    certified      a confidence bound from rows that were used for nothing else (`certify` has the proof)
-    certified by sampling   rows drawn at random from the pool prove it (`betting` has the proof); `sampling` says
-                   what the promise is about
+    cross-fitted   the same arithmetic on out-of-fold scores: every label is used for training and
+                   for measuring
+    certified      a confidence bound from rows that were used for nothing else (`certify` has the
+                   proof)
+    certified by sampling   rows drawn at random from the pool prove it (`betting` has the proof);
+                   `sampling` says what the promise is about
 
-The intervals of the first two are exact for a threshold that was fixed beforehand. Choosing it on the same rows makes
-it look better than it is, and out-of-fold scores come from one model per fold, while the arithmetic treats them as
-those of one model. The interval of a certified measure is [target, 1]: that is all that is promised.
+The intervals of the first two are exact for a threshold that was fixed beforehand. Choosing it on
+the same rows makes it look better than it is, and out-of-fold scores come from one model per fold,
+while the arithmetic treats them as those of one model. The interval of a certified measure is
+[target, 1]: that is all that is promised.
 
-`reached` says what was seen, not what is sure. Where it rests on so few rows that even a record without an error would
-prove nothing, `reached` stays True and `reason` says so.
+`reached` says what was seen, not what is sure. Where it rests on so few rows that even a record
+without an error would prove nothing, `reached` stays True and `reason` says so.
+
+Where no negative is labeled, `positive_unlabeled` holds what is known of the unlabeled rows.
+Precision is then only known where the user gave the prior: an interval of it that rested on an
+estimated prior would be wrong most of the time. A measure that is not known is NaN.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
 
 import numpy as np
 
+from semisvm import html
 from semisvm.decision.betting import SamplingEvidence
-from semisvm.decision.binomial import Estimate, estimate_cost, estimate_f, estimate_rate
+from semisvm.decision.binomial import (
+    Estimate,
+    binomial_interval,
+    estimate_cost,
+    estimate_f,
+    estimate_rate,
+)
 from semisvm.decision.checks import check_confidence
 from semisvm.decision.counts import Counts
 from semisvm.decision.target import Target, capital, explain_thin_evidence, f_name
+from semisvm.decision.without_negatives import AcceptedCounts, bound_lift, estimate_lift
 from semisvm.errors import counted
 
-EvidenceLevel = Literal["empirical", "cross-fitted", "certified", "certified by sampling"]
 TargetStatus = Literal["certified", "reached", "unproven", "missed", "chosen"]
 
 LINES_OF_REPR = 4  # of a summary: what was asked, the rule, and two measures
+UNKNOWN = Estimate(math.nan, math.nan, math.nan)
+ASSUMPTION = "All of this assumes that the labeled positives are a random sample of all positives."
 
-# The levels at which `reached` is a promise: nothing more has to be proved.
-PROMISES: frozenset[EvidenceLevel] = frozenset({"certified", "certified by sampling"})
 
-# For each level, how far its numbers can be trusted.
-_CAUTION: dict[EvidenceLevel, str] = {
-    "empirical": "{:.0%} intervals, exact for a threshold fixed beforehand; this one was chosen on the same rows.",
-    "cross-fitted": "{:.0%} intervals on out-of-fold scores, exact for a threshold fixed beforehand.",
-    "certified": "The promise holds with probability {:.0%} over the draw of the certificate's rows.",
-    "certified by sampling": "The promise holds with probability {:.0%} over the random draw of the rows to label.",
+class Evidence(StrEnum):
+    """What the numbers of an operating point rest on; equal to its text, and written as it.
+
+    Examples
+    --------
+    >>> from semisvm.decision import Evidence
+    >>> Evidence.CROSS_FITTED == "cross-fitted", Evidence("certified").is_promise
+    (True, True)
+    """
+
+    EMPIRICAL = "empirical"
+    CROSS_FITTED = "cross-fitted"
+    CERTIFIED = "certified"
+    SAMPLED = "certified by sampling"
+
+    __repr__ = str.__repr__
+
+    @property
+    def is_promise(self) -> bool:
+        """Whether `reached` is a promise: nothing more has to be proved."""
+        return self in (Evidence.CERTIFIED, Evidence.SAMPLED)
+
+    @property
+    def caution(self) -> str:
+        """How far the numbers can be trusted, with a place for the confidence."""
+        return _CAUTION[self]
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Evidence":
+        raise ValueError(f"level must be one of {', '.join(cls)}; got {value!r}.")
+
+
+_CAUTION = {
+    Evidence.EMPIRICAL: (
+        "{:.0%} intervals, exact for a threshold fixed beforehand; this one was chosen on the same"
+        " rows."
+    ),
+    Evidence.CROSS_FITTED: (
+        "{:.0%} intervals on out-of-fold scores, exact for a threshold fixed beforehand."
+    ),
+    Evidence.CERTIFIED: (
+        "The promise holds with probability {:.0%} over the draw of the certificate's rows, for a"
+        " single certificate. If several were asked of these labels, also by other splits or"
+        " settings, their risks add up: nothing here counts them."
+    ),
+    Evidence.SAMPLED: (
+        "The promise holds with probability {:.0%} over the random draw of the rows to label."
+    ),
 }
+
+
+@dataclass(frozen=True)
+class PositiveUnlabeledEvidence:
+    """What is known of the unlabeled rows where no negative is labeled.
+
+    Parameters
+    ----------
+    counts : AcceptedCounts
+        What the threshold does to the rows that it is judged on.
+    share_accepted, lift : Estimate
+        The share of the unlabeled rows that is accepted; recall divided by it, which at level
+        "certified" is a promise like recall.
+    prior : (float, float) or None
+        Between which numbers the share of positives among the unlabeled rows lies, as the user
+        says; None where the user did not.
+    prior_estimate, prior_bound : float
+        The same share as the scores show it, and an upper bound at the confidence; NaN where it is
+        not known.
+    """
+
+    counts: AcceptedCounts
+    share_accepted: Estimate
+    lift: Estimate
+    prior: tuple[float, float] | None = None
+    prior_estimate: float = math.nan
+    prior_bound: float = math.nan
+
+    @property
+    def precision(self) -> Estimate:
+        """Precision among the unlabeled rows, by the prior that the user gave; NaN without one."""
+        if self.prior is None:
+            return UNKNOWN
+        low, high = self.prior
+        value = min(1.0, math.sqrt(low * high) * self.lift.value)
+        return Estimate(value, min(1.0, low * self.lift.low), min(1.0, high * self.lift.high))
+
+    def precision_at(self, prior: float) -> float:
+        """Return the precision that the threshold would have if this were the prior.
+
+        Parameters
+        ----------
+        prior : float
+            A share of positives among the unlabeled rows, in (0, 1).
+
+        Returns
+        -------
+        float
+            prior * lift, at most 1: a value under an assumption, never a bound.
+        """
+        if not 0 < prior < 1:
+            raise ValueError(f"prior must lie strictly between 0 and 1, got {prior!r}.")
+        return min(1.0, prior * self.lift.value)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; NaN and infinite numbers are None.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+        """
+        return {
+            "counts": self.counts._asdict(),
+            "share_accepted": plain_estimate(self.share_accepted),
+            "lift": plain_estimate(self.lift),
+            "prior": None if self.prior is None else list(self.prior),
+            "prior_estimate": None if math.isnan(self.prior_estimate) else self.prior_estimate,
+            "prior_bound": None if math.isnan(self.prior_bound) else self.prior_bound,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "PositiveUnlabeledEvidence":
+        """Return what `as_dict` wrote.
+
+        Parameters
+        ----------
+        values : mapping
+            What `as_dict` returned.
+
+        Returns
+        -------
+        PositiveUnlabeledEvidence
+            The same evidence.
+        """
+        lift = estimate_from_plain(values["lift"])
+        prior = values["prior"]
+        estimate = values["prior_estimate"]
+        bound = values["prior_bound"]
+        return cls(
+            counts=AcceptedCounts(**values["counts"]),
+            share_accepted=estimate_from_plain(values["share_accepted"]),
+            lift=lift._replace(high=math.inf if math.isnan(lift.high) else lift.high),
+            prior=None if prior is None else (float(prior[0]), float(prior[1])),
+            prior_estimate=math.nan if estimate is None else float(estimate),
+            prior_bound=math.nan if bound is None else float(bound),
+        )
 
 
 @dataclass(frozen=True, repr=False)
 class OperatingPoint:
-    """A threshold and what is known about it; `str()` gives a summary, and notebooks show its first lines.
+    """A threshold and what is known about it; `str()` gives a summary, and notebooks show its first
+    lines.
 
     Parameters
     ----------
     threshold : float
         A row is accepted (called positive) when its score is above it. Infinite for a constant.
     target : Target
-        What was asked for.
-    level : {"empirical", "cross-fitted", "certified", "certified by sampling"}
-        What the numbers rest on.
+        The target.
+    level : Evidence
+        What the numbers rest on: "empirical", "cross-fitted", "certified" or "certified by
+        sampling".
     confidence : float
         Of the intervals, or of the certificate.
     counts : Counts
@@ -68,27 +225,35 @@ class OperatingPoint:
     cost : Estimate or None
         The expected cost per row, where the target has costs.
     reached : bool
-        Whether the target is met on the labeled rows; at level "certified", whether it is certified.
+        Whether the target is met on the labeled rows; at level "certified", whether it is
+        certified.
     reason : str
         Why the target is not reached, or on how few labels it rests; empty otherwise.
     sampling : SamplingEvidence or None
-        At level "certified by sampling": what the promise is about. `counts` are then those of the rows that were
-        labeled in the campaign, which are not a fair sample of the pool on both sides of the threshold.
+        At level "certified by sampling": what the promise is about. `counts` are then those of the
+        rows that were labeled in the campaign, which are not a fair sample of the pool on both
+        sides of the threshold.
+    positive_unlabeled : PositiveUnlabeledEvidence or None
+        Where no negative is labeled: what is known of the unlabeled rows. `counts` are then those
+        of the labeled positives, and precision is NaN unless the user gave the prior.
+    X_pool : array-like or None
+        The rows that were sampled, where the campaign knows them: `with_threshold` checks that the
+        model still scores them as it did. Not kept in files.
 
     Examples
     --------
-    >>> from semisvm.decision import choose
-    >>> point = choose([4.0, 3.0, 2.0, 1.0], [1, 1, -1, 1], min_precision=0.9)
+    >>> from semisvm.decision import Target, choose
+    >>> point = choose([4.0, 3.0, 2.0, 1.0], [1, 1, -1, 1], Target(min_precision=0.9))
     >>> point.threshold, point.precision.value, point.status
     (2.5, 1.0, 'unproven')
     >>> point
-    <OperatingPoint: Precision at least 0.9: reached (empirical, 4 labels); accepts score > 2.5; 50.0% of the rows;
-    precision 1.000 [0.224, 1.000]; recall 0.667 [0.135, 0.983]>
+    <OperatingPoint: Precision at least 0.9: reached (empirical, 4 labels); accepts score > 2.5;
+    50.0% of the rows; precision 1.000 [0.224, 1.000]; recall 0.667 [0.135, 0.983]>
     """
 
     threshold: float
     target: Target
-    level: EvidenceLevel
+    level: Evidence
     confidence: float
     counts: Counts
     precision: Estimate
@@ -98,33 +263,69 @@ class OperatingPoint:
     reached: bool
     reason: str = ""
     sampling: SamplingEvidence | None = None
+    positive_unlabeled: PositiveUnlabeledEvidence | None = None
+    X_pool: Any = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "level", Evidence(self.level))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Files of models hold the text: their reader knows no enums.
+        return self.__dict__ | {"level": self.level.value, "X_pool": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state | {"level": Evidence(state["level"])})
 
     @property
     def status(self) -> TargetStatus:
         """What came of the target.
 
         - "certified": the promise is given.
-        - "reached": the labels show it, and so does the whole interval of every measure that was asked for.
+        - "reached": the labels show it, and so does the whole interval of every measure that was
+          asked for.
         - "unproven": the labels show it, but an interval goes below the target.
         - "missed": no threshold gives it, or it could not be certified.
         - "chosen": no precision, recall, F-beta or cost was asked for.
         """
         if not self.reached:
             return "missed"
-        target, cost = self.target, self.cost
+        target = self.target
+        cost = self.cost
         if not target.is_constrained:
             return "chosen"
-        if self.level in PROMISES:
+        if self.level.is_promise:
             return "certified"
-        lows = [self.precision.low, self.recall.low, self.f_score.low]
-        leasts = [target.min_precision, target.min_recall, target.min_f]
-        is_shown = all(least is None or low >= least for least, low in zip(leasts, lows, strict=True))
+        least_and_low = [
+            (target.min_precision, self.precision.low),
+            (target.min_recall, self.recall.low),
+            (target.min_f, self.f_score.low),
+        ]
+        is_shown = all(least is None or low >= least for least, low in least_and_low)
         is_cheap = target.max_cost is None or (cost is not None and cost.high <= target.max_cost)
         return "reached" if is_shown and is_cheap else "unproven"
 
     @property
+    def asked(self) -> str:
+        """What was asked for, in words."""
+        target = self.target
+        if self.positive_unlabeled and not target.is_constrained and target.accept is None:
+            return "the largest estimated F1"
+        return str(target)
+
+    @property
+    def lift(self) -> Estimate:
+        """How many times richer in positives the accepted rows are than the unlabeled ones; NaN
+        where it is not known.
+        """
+        return UNKNOWN if self.positive_unlabeled is None else self.positive_unlabeled.lift
+
+    @property
     def share_accepted(self) -> float:
-        """The share of the labeled rows, or of the pool that was sampled, that is accepted; NaN without rows."""
+        """The share that is accepted: of the labeled rows, of the pool that was sampled, or of the
+        unlabeled rows where no negative is labeled; NaN without rows.
+        """
+        if self.positive_unlabeled is not None:
+            return self.positive_unlabeled.share_accepted.value
         if self.sampling is not None:
             return self.sampling.n_accepted / self.sampling.n_rows
         return self.counts.accepted / self.counts.rows if self.counts.rows else math.nan
@@ -139,7 +340,7 @@ class OperatingPoint:
         """How far the numbers can be trusted, in one sentence."""
         if self.sampling is not None:
             return self.sampling.caution(self.confidence)
-        return _CAUTION[self.level].format(self.confidence)
+        return self.level.caution.format(self.confidence)
 
     def summary(self) -> str:
         """Return a few lines of text.
@@ -147,24 +348,53 @@ class OperatingPoint:
         Returns
         -------
         str
-            What was asked, whether it was reached, the rule, and the estimates with their intervals.
+            What was asked, whether it was reached, the rule, and the estimates with their
+            intervals.
         """
-        found = "reached" if self.reached else "not reached"
+        if self.positive_unlabeled is not None:
+            return "\n".join(_lines_without_negatives(self, self.positive_unlabeled))
+        finding = f"{capital(self.asked)}: {'reached' if self.reached else 'not reached'}"
+        if self.status == "chosen":  # a threshold of 0 is not chosen for the best F
+            finding = "No precision or recall was asked for"
         lines = [
-            f"{capital(str(self.target))}: {found} ({self.level}, {counted(self._n_labels, 'label')}).",
+            f"{finding} ({self.level}, {counted(self._n_labels, 'label')}).",
             f"  {self._rule()}; {self.share_accepted:.1%} of the rows",
         ]
         lines += [f"  {name:<9} {show(value)}" for name, value in self._measures()]
         if self.reason:
             lines.append(f"  {self.reason}")
-        if self.reached or self.level not in PROMISES:
+        if self.reached or not self.level.is_promise:
             lines.append("  " + self.caution)
         return "\n".join(lines)
 
     __str__ = summary
 
     def __repr__(self) -> str:
-        return in_one_line(self)
+        lines = self.summary().splitlines()[:LINES_OF_REPR]
+        words = "; ".join(" ".join(line.rstrip(".").split()) for line in lines)
+        return f"<{type(self).__name__}: {words}>"
+
+    def _repr_html_(self) -> str:
+        headline, rule, *rest = (line.strip() for line in self.summary().splitlines())
+        asked = {
+            "precision": self.target.min_precision,
+            "recall": self.target.min_recall,
+            f_name(self.target.beta): self.target.min_f,
+        }
+        measures = self._measures()
+        lines = [
+            html.IntervalLine(name, *estimate, asked.get(name))
+            for name, estimate in measures
+            if name != "cost"
+        ]
+        drawn = tuple(name for name, _ in measures if name != "cost")
+        tone: html.Tone = "good" if self.status in ("certified", "reached") else ""
+        return html.card(
+            headline,
+            [rule, *(line for line in rest if not line.startswith(drawn))],
+            html.interval_chart(lines),
+            tone="bad" if self.status == "missed" else tone,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values: an infinite threshold is the text "inf" or "-inf", NaN is None.
@@ -177,8 +407,8 @@ class OperatingPoint:
         return {
             "threshold": str(self.threshold) if self.is_constant else self.threshold,
             "target": self.target.as_dict(),
-            "asked": str(self.target),
-            "level": self.level,
+            "asked": self.asked,
+            "level": self.level.value,
             "confidence": self.confidence,
             "reached": self.reached,
             "reason": self.reason,
@@ -189,6 +419,11 @@ class OperatingPoint:
             "f_score": plain_estimate(self.f_score),
             "cost": None if self.cost is None else plain_estimate(self.cost),
             **({} if self.sampling is None else {"sampling": asdict(self.sampling)}),
+            **(
+                {}
+                if self.positive_unlabeled is None
+                else {"positive_unlabeled": self.positive_unlabeled.as_dict()}
+            ),
         }
 
     @classmethod
@@ -198,7 +433,8 @@ class OperatingPoint:
         Parameters
         ----------
         values : dict
-            What `as_dict` returned. "asked" and "share_accepted" follow from the rest and are not read.
+            What `as_dict` returned. "asked" and "share_accepted" follow from the rest and are not
+            read.
 
         Returns
         -------
@@ -212,24 +448,37 @@ class OperatingPoint:
         """
         try:
             counts = Counts(**{name: int(number) for name, number in values["counts"].items()})
-            estimates = {name: estimate_from_plain(values[name]) for name in ("precision", "recall", "f_score")}
+            estimates = {
+                name: estimate_from_plain(values[name])
+                for name in ("precision", "recall", "f_score")
+            }
             cost = None if values["cost"] is None else estimate_from_plain(values["cost"])
+            without_negatives = values.get("positive_unlabeled")
             point = cls(
                 threshold=float(values["threshold"]),
                 target=Target.from_dict(values["target"]),
-                level=check_level(values["level"]),
+                level=Evidence(values["level"]),
                 confidence=check_confidence(values["confidence"]),
                 counts=counts,
                 cost=cost,
                 reached=bool(values["reached"]),
                 reason=str(values["reason"]),
                 sampling=SamplingEvidence(**values["sampling"]) if values.get("sampling") else None,
+                positive_unlabeled=(
+                    PositiveUnlabeledEvidence.from_dict(without_negatives)
+                    if without_negatives
+                    else None
+                ),
                 **estimates,
             )
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"This is not an operating point as as_dict writes it: {error!r}.") from None
+            raise ValueError(
+                f"This is not an operating point as as_dict writes it: {error!r}."
+            ) from None
         if math.isnan(point.threshold) or min(counts) < 0:
-            raise ValueError(f"An operating point has a threshold and counts of 0 or more, got {values!r}.")
+            raise ValueError(
+                f"An operating point has a threshold and counts of 0 or more, got {values!r}."
+            )
         return point
 
     @property
@@ -238,7 +487,10 @@ class OperatingPoint:
 
     def _rule(self) -> str:
         if self.is_constant:
-            return f"accepts {'every row' if self.threshold < 0 else 'no row'}, whatever its score: a constant"
+            return (
+                f"accepts {'every row' if self.threshold < 0 else 'no row'}, whatever its score: a"
+                " constant"
+            )
         return f"accepts score > {self.threshold:.6g}"
 
     def _measures(self) -> list[tuple[str, Estimate]]:
@@ -255,17 +507,17 @@ def operating_point(
     counts: Counts,
     target: Target,
     *,
-    level: EvidenceLevel,
+    level: Evidence | str,
     confidence: float,
     reached: bool,
     reason: str = "",
 ) -> OperatingPoint:
     """Measure the counts of one threshold and return its operating point."""
-    check_level(level)
+    level = Evidence(level)
     check_confidence(confidence)
     measured_precision = estimate_rate(counts.tp, counts.accepted, confidence)
     measured_recall = estimate_rate(counts.tp, counts.positives, confidence)
-    if level in PROMISES and reached:
+    if level.is_promise and reached:
         if target.min_precision is not None:
             measured_precision = Estimate(measured_precision.value, target.min_precision, 1.0)
         if target.min_recall is not None:
@@ -287,40 +539,176 @@ def operating_point(
     )
 
 
+def judge_without_negatives(
+    threshold: float,
+    counts: AcceptedCounts,
+    target: Target | None = None,
+    *,
+    level: Evidence | str = Evidence.CROSS_FITTED,
+    confidence: float = 0.9,
+    prior: tuple[float, float] | None = None,
+    prior_estimate: float = math.nan,
+    prior_bound: float = math.nan,
+    reached: bool = True,
+    reason: str = "",
+) -> OperatingPoint:
+    """Measure what a threshold accepts where no negative is labeled.
+
+    Parameters
+    ----------
+    threshold : float
+        The threshold.
+    counts : AcceptedCounts
+        What it accepts of the rows that it is judged on.
+    target : Target, optional
+        What was asked for: a recall, a number of rows, or by default the best F1. At level
+        "certified" the counts must prove the recall, as those of `certify_recall` do.
+    level : {"empirical", "cross-fitted", "certified"}, default="cross-fitted"
+        What the counts rest on. "certified": rows that were used for nothing else.
+    confidence : float, default=0.9
+        Of the intervals, or of each promise.
+    prior : (float, float), optional
+        Between which numbers the prior lies, as the user says.
+    prior_estimate, prior_bound : float, default=NaN
+        From `bound_prior`.
+    reached : bool, default=True
+        Whether the recall is met.
+    reason : str, default=""
+        Why not.
+
+    Returns
+    -------
+    OperatingPoint
+        The point, with `positive_unlabeled`.
+
+    Examples
+    --------
+    >>> from semisvm.decision import Target
+    >>> from semisvm.decision.operating_point import judge_without_negatives
+    >>> from semisvm.decision.without_negatives import AcceptedCounts
+    >>> counts = AcceptedCounts(86, 100, 400, 3000)
+    >>> point = judge_without_negatives(0.3, counts, Target(min_recall=0.8), level="certified")
+    >>> round(point.lift.low, 2), point.status, point.precision.value
+    (5.45, 'certified', nan)
+    >>> round(point.positive_unlabeled.precision_at(0.1), 3)
+    0.645
+    """
+    level = Evidence(level)
+    target = target or Target()
+    recall = estimate_rate(counts.accepted_positives, counts.positives, confidence)
+    lift = estimate_lift(*counts, confidence=confidence)
+    if level.is_promise:
+        low = float(
+            binomial_interval(counts.accepted_positives, counts.positives, confidence, "lower")[0]
+        )
+        if target.min_recall is not None and reached:
+            low = max(low, target.min_recall)
+        recall = Estimate(recall.value, low, 1.0)
+        lift = Estimate(lift.value, bound_lift(*counts, confidence=confidence), math.inf)
+    share = estimate_rate(counts.accepted_unlabeled, counts.unlabeled, confidence)
+    known = PositiveUnlabeledEvidence(counts, share, lift, prior, prior_estimate, prior_bound)
+    missed = counts.positives - counts.accepted_positives
+    return OperatingPoint(
+        threshold=float(threshold),
+        target=target,
+        level=level,
+        confidence=confidence,
+        counts=Counts(tp=counts.accepted_positives, fp=0, fn=missed, tn=0),
+        precision=known.precision,
+        recall=recall,
+        f_score=UNKNOWN,
+        cost=None,
+        reached=reached,
+        reason=reason,
+        positive_unlabeled=known,
+    )
+
+
+def _lines_without_negatives(point: OperatingPoint, known: PositiveUnlabeledEvidence) -> list[str]:
+    """The summary where no negative is labeled."""
+    judged_on = (
+        f"{counted(known.counts.positives, 'positive')} and"
+        f" {counted(known.counts.unlabeled, 'unlabeled row')}"
+    )
+    came = ""
+    if point.target.is_constrained:
+        came = ": reached" if point.reached else ": not reached"
+    lines = [
+        f"{capital(point.asked)}{came} ({point.level}, {judged_on}).",
+        f"  accepts score > {point.threshold:.6g}",
+    ]
+    if point.level.is_promise:
+        lines += [
+            (
+                f"  recall is at least {point.recall.low:.3f}, each promise with probability"
+                f" {point.confidence:.0%}"
+            ),
+            (
+                f"  accepted rows are at least {known.lift.low:.2f} times richer in positives than"
+                " the unlabeled rows"
+            ),
+        ]
+    else:
+        lines += [
+            f"  recall         {show(point.recall)}",
+            f"  rows accepted  {show(known.share_accepted)}",
+            f"  lift           {show(known.lift)}",
+        ]
+    if not math.isnan(known.prior_bound):
+        lines.append(f"  at most {known.prior_bound:.1%} of the unlabeled rows are positive")
+    lines.append("  " + _about_precision(point, known))
+    if point.reason:
+        lines.append("  " + point.reason)
+    return [*lines, "  " + ASSUMPTION]
+
+
+def _about_precision(point: OperatingPoint, known: PositiveUnlabeledEvidence) -> str:
+    if math.isnan(known.lift.value):
+        return "precision      undefined (no unlabeled row is accepted)"
+    if known.prior is not None and point.level.is_promise:
+        return f"precision is at least {point.precision.low:.3f}, if the prior is as given"
+    if known.prior is not None:
+        return f"precision      {show(point.precision)}, if the prior is as given"
+    # Two examples, neither of them an estimate.
+    supposed = (
+        [0.01, 0.1]
+        if math.isnan(known.prior_bound)
+        else [known.prior_bound / 4, known.prior_bound / 2]
+    )
+    examples = " and ".join(
+        f"{known.precision_at(prior):.2f} if {prior:.1%} are positive" for prior in supposed
+    )
+    return (
+        f"precision depends on the prior, which is not known: {examples}; look at some accepted"
+        " rows to know"
+    )
+
+
 def scores_beyond(scores: np.ndarray, threshold: float) -> np.ndarray:
     """Scores minus the threshold: above 0 is accepted.
 
-    An infinite threshold accepts every row, or none. The scores are then moved to one side of 0, in the same order, so
-    that they stay finite and still rank the rows.
+    An infinite threshold accepts every row, or none. The scores are then moved to one side of 0, in
+    the same order, so that they stay finite and still rank the rows.
     """
     if np.isfinite(threshold):
         return scores - threshold
     return scores / (1 + np.abs(scores)) - np.sign(threshold)
 
 
-def in_one_line(point: Any) -> str:
-    """Return the first lines of the summary of an operating point, of any kind, as one."""
-    lines = point.summary().splitlines()[:LINES_OF_REPR]
-    return f"<{type(point).__name__}: {'; '.join(' '.join(line.rstrip('.').split()) for line in lines)}>"
-
-
-def check_level(level: Any) -> EvidenceLevel:
-    """Return the level if it is one of the known ones."""
-    if level not in get_args(EvidenceLevel):
-        raise ValueError(f"level must be one of {', '.join(get_args(EvidenceLevel))}; got {level!r}.")
-    return level  # type: ignore[no-any-return]
-
-
 def show(value: Estimate) -> str:
     """Return the value and its interval as text, or that there is none."""
     if math.isnan(value.value):
-        return "undefined (nothing accepted)" if value.low == 0 and value.high == 1 else "not measured"
+        return (
+            "undefined (nothing accepted)" if value.low == 0 and value.high == 1 else "not measured"
+        )
     return f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"
 
 
 def plain_estimate(value: Estimate) -> dict[str, float | None]:
-    """Return an estimate as plain JSON values: NaN is None."""
-    return {name: None if math.isnan(number) else number for name, number in value._asdict().items()}
+    """Return an estimate as plain JSON values: NaN and infinite numbers are None."""
+    return {
+        name: number if math.isfinite(number) else None for name, number in value._asdict().items()
+    }
 
 
 def estimate_from_plain(values: Mapping[str, float | None]) -> Estimate:

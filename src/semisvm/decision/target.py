@@ -1,20 +1,26 @@
 """What is asked of a threshold, and which of several candidates answers it best.
 
-    min_precision, min_recall   constraints: a candidate falls short of each by max(0, target - value)
-    beta or costs               the objective among candidates: largest F-beta, or smallest expected cost
-    prefer                      "other rate": with one of the two constraints, the largest other rate instead of F-beta
-    min_f, max_cost             constraints on F-beta and on the expected cost per row, in the same way
+    min_precision, min_recall   constraints: a candidate falls short of each by max(0, target -
+                                value)
+    beta or costs               the objective among candidates: largest F-beta, or smallest expected
+                                cost
+    prefer                      "other rate": with one of the two constraints, the largest other
+                                rate instead of F-beta
+    min_f, max_cost             constraints on F-beta and on the expected cost per row, in the same
+                                way
     accept                      a share (float) or number (int) of rows to accept; used alone
 
-If some candidates meet the constraints, the best of them by the objective is taken. If none does, the one with the
-smallest total shortfall is taken (with one constraint: the highest precision, or recall), and the objective decides
-among equals. This is how PSVM selects its classifier (Section 4.3), extended to both constraints at once.
+If some candidates meet the constraints, the best of them by the objective is taken. If none does,
+the one with the smallest total shortfall is taken (with one constraint: the highest precision, or
+recall), and the objective decides among equals. This is how PSVM selects its classifier (Section
+4.3), extended to both constraints at once.
 
-In words: why a target could not be certified, and how many labels would be needed. There are two numbers for each
-measure: the shortest perfect record (a record without an error) that certifies it, and the length needed if the rate
-stays as it was seen. Precision counts accepted rows and recall counts positives, so each number is also converted into
-labels, at the share seen here. A threshold that reaches its target on fewer rows than the shortest perfect record
-proves nothing: among many thresholds, one with seven accepted rows and no error is easily found by chance.
+In words: why a target could not be certified, and how many labels would be needed. There are two
+numbers for each measure: the shortest perfect record (a record without an error) that certifies it,
+and the length needed if the rate stays as it was seen. Precision counts accepted rows and recall
+counts positives, so each number is also converted into labels, at the share seen here. A threshold
+that reaches its target on fewer rows than the shortest perfect record proves nothing: among many
+thresholds, one with seven accepted rows and no error is easily found by chance.
 """
 
 import math
@@ -25,17 +31,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semisvm.decision.binomial import estimate_rate, labels_needed
-from semisvm.decision.checks import check_accept, check_beta, check_costs, check_max_cost, check_target_rate
+from semisvm.decision.checks import (
+    check_accept,
+    check_beta,
+    check_costs,
+    check_max_cost,
+    check_target_rate,
+)
 from semisvm.decision.counts import Counts, expected_cost, f_score, precision, recall
 from semisvm.errors import counted
 
 OTHER_RATE = "other rate"
-FEW_LABELS = 100  # with fewer, useful targets usually can't be certified (see the numbers in docs/certify-measured.md)
+# with fewer, useful targets usually can't be certified (see the numbers in
+# docs/certify-measured.md)
+FEW_LABELS = 100
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked of a threshold.
+    """What a threshold has to reach.
 
     Parameters
     ----------
@@ -44,16 +58,19 @@ class Target:
     beta : float, default=1.0
         Among thresholds that are good enough, F-beta is maximized; above 1 recall counts more.
     costs : (float, float), optional
-        Cost of a missed positive and of an accepted negative. The expected cost is then minimized instead.
+        Cost of a missed positive and of an accepted negative. The expected cost is then minimized
+        instead.
     accept : float or int, optional
-        A share (float) or number (int) of rows to accept. Neither constraints nor costs can be given with it.
+        A share (float) or number (int) of rows to accept. Neither constraints nor costs can be
+        given with it.
     min_f : float, optional
         Lowest F-beta that is good enough.
     max_cost : float, optional
         Highest expected cost per row that is good enough; it needs `costs`.
     prefer : {"other rate"}, optional
-        With a minimum precision alone, the largest recall is taken among thresholds that are good enough, and with a
-        minimum recall alone the largest precision. By default, and with both, F-beta is maximized.
+        With a minimum precision alone, the largest recall is taken among thresholds that are good
+        enough, and with a minimum recall alone the largest precision. By default, and with both,
+        F-beta is maximized.
 
     Examples
     --------
@@ -86,11 +103,16 @@ class Target:
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         if self.accept is not None and (self.is_constrained or self.costs is not None):
-            raise ValueError("accept alone fixes the threshold: leave out min_precision, min_recall and costs.")
+            raise ValueError(
+                "accept alone fixes the threshold: leave out min_precision, min_recall and costs."
+            )
         if self.prefer not in (None, OTHER_RATE):
             raise ValueError(f"prefer must be None or {OTHER_RATE!r}, got {self.prefer!r}.")
         if self.max_cost is not None and self.costs is None:
-            raise ValueError("max_cost needs costs, a pair (missed positive, accepted negative): say what errors cost.")
+            raise ValueError(
+                "max_cost needs costs, a pair (missed positive, accepted negative): say what errors"
+                " cost."
+            )
 
     @property
     def is_constrained(self) -> bool:
@@ -125,23 +147,9 @@ class Target:
         """
         return cls(**values)
 
-    def share_of_risk(self, risk: float) -> float:
-        """Return the part of a risk that each constraint gets.
-
-        Parameters
-        ----------
-        risk : float
-            Probability that any of the constraints may fail with.
-
-        Returns
-        -------
-        float
-            Half of it where both precision and recall are asked for, all of it otherwise.
-        """
-        return risk / 2 if self.min_precision is not None and self.min_recall is not None else risk
-
     def shortfall(self, counts: Counts) -> Any:
-        """Return by how much each candidate misses the constraints in total; an undefined rate counts as 0.
+        """Return by how much each candidate misses the constraints in total; an undefined rate
+        counts as 0.
 
         Parameters
         ----------
@@ -158,7 +166,9 @@ class Target:
             if least is not None:
                 missing = missing + np.maximum(0, least - np.nan_to_num(measured(counts), nan=0.0))
         if self.min_f is not None:
-            missing = missing + np.maximum(0, self.min_f - np.nan_to_num(f_score(counts, self.beta), nan=0.0))
+            missing = missing + np.maximum(
+                0, self.min_f - np.nan_to_num(f_score(counts, self.beta), nan=0.0)
+            )
         if self.max_cost is not None and self.costs is not None:
             missing = missing + np.maximum(0, expected_cost(counts, self.costs) - self.max_cost)
         return missing
@@ -174,7 +184,8 @@ class Target:
         Returns
         -------
         float or ndarray
-            The F score, minus the expected cost where costs are given, or the rate that is preferred.
+            The F score, minus the expected cost where costs are given, or the rate that is
+            preferred.
         """
         if self.costs is not None:
             return -expected_cost(counts, self.costs)
@@ -185,7 +196,11 @@ class Target:
 
     def __str__(self) -> str:
         if self.accept is not None:
-            what = counted(self.accept, "row") if isinstance(self.accept, int) else f"{self.accept:.1%} of rows"
+            what = (
+                counted(self.accept, "row")
+                if isinstance(self.accept, int)
+                else f"{self.accept:.1%} of rows"
+            )
             return f"accept {what}"
         parts = []
         if self.min_precision is not None:
@@ -199,9 +214,18 @@ class Target:
             if self.max_cost is not None:
                 limit = f"cost at most {self.max_cost:.3g} per row"
                 return ", ".join(
-                    [*parts, f"{limit} ({missed:g} per missed positive, {accepted:g} per accepted negative)"]
+                    [
+                        *parts,
+                        (
+                            f"{limit} ({missed:g} per missed positive, {accepted:g} per accepted"
+                            " negative)"
+                        ),
+                    ]
                 )
-            parts.append(f"lowest expected cost ({missed:g} per missed positive, {accepted:g} per accepted negative)")
+            parts.append(
+                f"lowest expected cost ({missed:g} per missed positive, {accepted:g} per accepted"
+                " negative)"
+            )
         elif not parts or (self.beta != 1 and self.min_f is None):
             parts.append(f"best {f_name(self.beta)}")
         return ", ".join(parts)
@@ -227,8 +251,9 @@ def best_of(counts: Counts, target: Target) -> tuple[int, bool]:
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.decision import Counts, Target, best_of
-    >>> two = Counts(tp=np.array([8, 6]), fp=np.array([2, 0]), fn=np.array([2, 4]), tn=np.array([8, 10]))
+    >>> from semisvm.decision import Counts, Target
+    >>> from semisvm.decision.target import best_of
+    >>> two = Counts(*np.array([[8, 6], [2, 0], [2, 4], [8, 10]]))  # tp, fp, fn, tn
     >>> best_of(two, Target())
     (0, True)
     >>> best_of(two, Target(min_precision=0.9))
@@ -246,7 +271,9 @@ def f_name(beta: float) -> str:
 
 
 def capital(text: str) -> str:
-    """Make the first letter a capital and leave the rest alone (str.capitalize would write f1 for F1)."""
+    """Make the first letter a capital and leave the rest alone (str.capitalize would write f1
+    for F1).
+    """
     return text[:1].upper() + text[1:]
 
 
@@ -259,31 +286,43 @@ class _Record(NamedTuple):
     target: float
 
 
-def explain_shortage(counts: Counts, target: Target, confidence: float, stop: Counts | None = None) -> str:
+def explain_shortage(
+    counts: Counts, target: Target, confidence: float, each: float, stop: Counts | None = None
+) -> str:
     """Explain why nothing is certified.
 
-    `counts` are those of the empirical choice, `stop` those at which the tests of precision stopped.
+    `counts` are those of the empirical choice, `stop` those at which the tests of precision
+    stopped, and `each` is the confidence of the test of each measure.
     """
-    each = 1 - target.share_of_risk(1 - confidence)
     records = _records(counts, target)
     asked = " with ".join(f"{record.name} {record.target:.3g}" for record in records)
-    told = [f"{capital(asked)} can't be certified at {confidence:.0%} confidence from {counts.rows} labels."]
+    told = [
+        f"{capital(asked)} can't be certified at {confidence:.0%} confidence from {counts.rows}"
+        " labels."
+    ]
     if stop is not None:
         tested = f"{stop.tp} of {stop.accepted} accepted rows"
         told.append(f"The tests of precision, in an order fixed beforehand, stopped at {tested}.")
-    told.append(f"The best threshold gives {' and '.join(_seen(record, counts.tp, each) for record in records)}.")
+    told.append(
+        "The best threshold gives"
+        f" {' and '.join(_seen(record, counts.tp, each) for record in records)}."
+    )
     told += [_needed(record, counts, each) for record in records]
     if target.min_precision is None:
         told.append("Only accepting every row guarantees that recall.")
     if counts.rows < FEW_LABELS:
-        told.append(f"With under about {FEW_LABELS} labels this is the usual outcome of any honest method.")
+        told.append(
+            f"With under about {FEW_LABELS} labels this is the usual outcome of any honest method."
+        )
     return " ".join(told)
 
 
 def explain_thin_evidence(counts: Counts, target: Target, confidence: float) -> str:
-    """Return one sentence per target that is reached on too few rows to prove it; "" if there is none."""
-    each = 1 - target.share_of_risk(1 - confidence)
-    return " ".join(filter(None, (_thin(record, each) for record in _records(counts, target))))
+    """Return one sentence per target that is reached on too few rows to prove it; "" if there is
+    none.
+    """
+    thin = (_thin(record, confidence) for record in _records(counts, target))
+    return " ".join(filter(None, thin))
 
 
 def _records(counts: Counts, target: Target) -> list[_Record]:
@@ -305,15 +344,25 @@ def _needed(record: _Record, counts: Counts, confidence: float) -> str:
         return f"No number of labels certifies a {record.name} of 1."
     share = record.trials / counts.rows
     labels = math.ceil(perfect / share)
-    told = f"For {record.name} a perfect record needs {perfect} {record.unit}, about {labels} labels"
+    told = (
+        f"For {record.name} a perfect record needs {perfect} {record.unit}, about {labels} labels"
+    )
     if counts.tp == record.trials:
         return f"{told}."
     needed = labels_needed(record.target, rate=counts.tp / record.trials, confidence=confidence)
     if needed is None:
-        return f"{told}; at the rate seen, which is not above {record.target:.3g}, no number is enough."
+        return (
+            f"{told}; at the rate seen, which is not above {record.target:.3g}, no number is"
+            " enough."
+        )
     if needed <= record.trials:
-        return f"{told}; the rate seen would be enough if this threshold had been the only one tested."
-    return f"{told}; the rate seen needs about {needed} {record.unit}, {math.ceil(needed / share)} labels."
+        return (
+            f"{told}; the rate seen would be enough if this threshold had been the only one tested."
+        )
+    return (
+        f"{told}; the rate seen needs about {needed} {record.unit}, {math.ceil(needed / share)}"
+        " labels."
+    )
 
 
 def _thin(record: _Record, confidence: float) -> str:
@@ -326,5 +375,8 @@ def _thin(record: _Record, confidence: float) -> str:
     aim = f"a {record.name} of {record.target:.3g}"
     if perfect is None:
         return f"{told}no number of labels can prove {aim}: don't rely on it."
-    told += f"to prove {aim} at {100 * confidence:.3g}% confidence takes at least {perfect}, all of them right"
+    told += (
+        f"to prove {aim} at {100 * confidence:.3g}% confidence takes at least {perfect}, all of"
+        " them right"
+    )
     return f"{told}: don't rely on it."

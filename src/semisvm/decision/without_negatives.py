@@ -1,23 +1,29 @@
-"""Scores of labeled positives and of unlabeled rows -> what can be said without a single labeled negative.
+"""Scores of labeled positives and of unlabeled rows -> what can be said without a single labeled
+negative.
 
-    positive    (n,)  scores of labeled positives, a random sample of all positives: the one assumption
+    positive    (n,)  scores of labeled positives, a random sample of all positives: the one
+                assumption
     unlabeled   (N,)  scores of unlabeled rows
     prior       the share of positives among the unlabeled rows
-    r(t), a(t)  recall, P(score > t | positive), and the share of unlabeled rows that are accepted, P(score > t)
+    r(t), a(t)  recall, P(score > t | positive), and the share of unlabeled rows that are accepted,
+                P(score > t)
     lift(t)     r(t) / a(t) = precision(t) / prior
 
-Both samples must be of rows that the scorer has not seen: out-of-fold scores, or better, rows held out.
+Both samples must be of rows that the scorer has not seen: out-of-fold scores, or better, rows held
+out.
 
-**The prior** can be bounded from above: prior * P(S | positive) <= P(S) for every set S, so prior <= a(t) / r(t) for
-every t. Nothing bounds it from below, since negatives may look like positives everywhere. Let t_k be the k-th highest
-score of the positives and m_k the number of unlabeled rows at or above it. P(score >= t_k | positive) is Beta(k,
-n - k + 1), larger with ties; given the positives, m_k is binomial. With K ranks, each test at risk / (2 K):
+**The prior** can be bounded from above: prior * P(S | positive) <= P(S) for every set S, so prior
+<= a(t) / r(t) for every t. Nothing bounds it from below, since negatives may look like positives
+everywhere. Let t_k be the k-th highest score of the positives and m_k the number of unlabeled rows
+at or above it. P(score >= t_k | positive) is Beta(k, n - k + 1), larger with ties; given the
+positives, m_k is binomial. With K ranks, each test at risk / (2 K):
 
-    bound = min_k  upper(m_k of N) / lower(k of n)          estimate = (m_k / N) (n + 1) / k  at the same k
+    bound = min_k  upper(m_k of N) / lower(k of n)          estimate = (m_k / N) (n + 1) / k  at the
+                   same k
 
-**Recall** is a statement about positives alone, and **lift** about both samples: both have exact bounds. **Precision**
-is prior * lift. A bound on it needs a prior from outside: with an estimated one it would be wrong most of the time, so
-no function here computes it.
+**Recall** is a statement about positives alone, and **lift** about both samples: both have exact
+bounds. **Precision** is prior * lift. A bound on it needs a prior from outside: with an estimated
+one it would be wrong most of the time, so no function here computes it.
 """
 
 import math
@@ -25,7 +31,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from semisvm.decision.binomial import Estimate, binomial_interval, fewest_that_pass
 from semisvm.decision.checks import check_accept, check_confidence, check_scores, check_target_rate
@@ -33,8 +38,32 @@ from semisvm.decision.checks import check_accept, check_confidence, check_scores
 PRIOR_RANKS = 8
 FEWEST_FOR_A_PRIOR = 10
 LARGEST_PRIOR = 0.95
-# Of the risk of a bound on the lift, the share that goes to recall: positives are the smaller sample.
+# Of the risk of a bound on the lift, the share that goes to recall: positives are the smaller
+# sample.
 SHARE_OF_RECALL = 0.8
+
+
+class AcceptedCounts(NamedTuple):
+    """How many rows a threshold accepts, of how many.
+
+    Parameters
+    ----------
+    accepted_positives, positives : int
+        Labeled positives.
+    accepted_unlabeled, unlabeled : int
+        Unlabeled rows.
+
+    Examples
+    --------
+    >>> from semisvm.decision.without_negatives import AcceptedCounts
+    >>> AcceptedCounts(45, 50, 300, 3000).accepted_unlabeled
+    300
+    """
+
+    accepted_positives: int
+    positives: int
+    accepted_unlabeled: int
+    unlabeled: int
 
 
 class PriorBound(NamedTuple):
@@ -49,7 +78,7 @@ class PriorBound(NamedTuple):
 
     Examples
     --------
-    >>> from semisvm.decision import PriorBound
+    >>> from semisvm.decision.without_negatives import PriorBound
     >>> PriorBound(estimate=0.2, bound=0.25).bound
     0.25
     """
@@ -59,10 +88,11 @@ class PriorBound(NamedTuple):
 
 
 def rank_auc(positive: ArrayLike, unlabeled: ArrayLike) -> float:
-    """Return the AUC of positives against unlabeled rows: the probability that a positive has the higher score.
+    """Return the AUC of positives against unlabeled rows: the probability that a positive has the
+    higher score.
 
-    It is prior / 2 + (1 - prior) * (the AUC of positives against negatives). So it ranks scorers in the same order,
-    whatever the prior.
+    It is prior / 2 + (1 - prior) * (the AUC of positives against negatives). So it ranks scorers in
+    the same order, whatever the prior.
 
     Parameters
     ----------
@@ -76,11 +106,14 @@ def rank_auc(positive: ArrayLike, unlabeled: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from semisvm.decision import rank_auc
+    >>> from semisvm.decision.without_negatives import rank_auc
     >>> rank_auc([3.0, 2.0], [1.0, 2.0, 0.0])
     0.9166666666666666
     """
-    positive, unlabeled = check_scores(positive, "positive"), check_scores(unlabeled, "unlabeled")
+    from scipy import stats  # takes its time to import
+
+    positive = check_scores(positive, "positive")
+    unlabeled = check_scores(unlabeled, "unlabeled")
     n = len(positive)
     rank = stats.rankdata(np.concatenate([positive, unlabeled]))
     return float((rank[:n].sum() - n * (n + 1) / 2) / (n * len(unlabeled)))
@@ -106,17 +139,20 @@ def bound_prior(positive: ArrayLike, unlabeled: ArrayLike, confidence: float = 0
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.decision import bound_prior
-    >>> unlabeled = np.concatenate([np.linspace(-1, 0, 800), np.linspace(0.005, 1, 200)])  # 20% are positive
+    >>> from semisvm.decision.without_negatives import bound_prior
+    >>> unlabeled = np.concatenate([np.linspace(-1, 0, 800), np.linspace(0.005, 1, 200)])
     >>> estimate, bound = bound_prior(np.linspace(0.01, 1, 100), unlabeled)
     >>> round(estimate, 3), round(bound, 3)
     (0.201, 0.25)
     """
-    positive, unlabeled = check_scores(positive, "positive"), check_scores(unlabeled, "unlabeled")
-    n, N = len(positive), len(unlabeled)
+    positive = check_scores(positive, "positive")
+    unlabeled = check_scores(unlabeled, "unlabeled")
+    n = len(positive)
+    N = len(unlabeled)
     if n < FEWEST_FOR_A_PRIOR:
         raise ValueError(
-            f"A prior needs scores of at least {FEWEST_FOR_A_PRIOR} labeled positives, got {n}: label more positives."
+            f"A prior needs scores of at least {FEWEST_FOR_A_PRIOR} labeled positives, got {n}:"
+            " label more positives."
         )
     rank = np.unique(np.geomspace(max(5, n / 10), 0.98 * n, PRIOR_RANKS).astype(int))
     cut = np.sort(positive)[n - rank]
@@ -131,9 +167,14 @@ def bound_prior(positive: ArrayLike, unlabeled: ArrayLike, confidence: float = 0
 
 
 def bound_lift(
-    accepted_positives: int, positives: int, accepted_unlabeled: int, unlabeled: int, confidence: float = 0.9
+    accepted_positives: int,
+    positives: int,
+    accepted_unlabeled: int,
+    unlabeled: int,
+    confidence: float = 0.9,
 ) -> float:
-    """Return a lower bound on the lift of one threshold: recall over the share of unlabeled rows accepted.
+    """Return a lower bound on the lift of one threshold: recall over the share of unlabeled rows
+    accepted.
 
     Parameters
     ----------
@@ -142,8 +183,9 @@ def bound_lift(
     accepted_unlabeled, unlabeled : int
         The same for unlabeled rows.
     confidence : float, default=0.9
-        Of the bound, exact for rows that neither the scorer nor the choice of the threshold has seen. The threshold
-        may be the k-th highest score of the positives, if k was fixed beforehand.
+        Of the bound, exact for rows that neither the scorer nor the choice of the threshold has
+        seen. The threshold may be the k-th highest score of the positives, if k was fixed
+        beforehand.
 
     Returns
     -------
@@ -152,21 +194,25 @@ def bound_lift(
 
     Examples
     --------
-    >>> from semisvm.decision import bound_lift
+    >>> from semisvm.decision.without_negatives import bound_lift
     >>> round(bound_lift(86, 100, 400, 3000), 4)
     5.4549
     """
     risk = 1 - check_confidence(confidence)
-    recall = binomial_interval(accepted_positives, positives, 1 - SHARE_OF_RECALL * risk, "lower")[0]
-    share = binomial_interval(accepted_unlabeled, unlabeled, 1 - (1 - SHARE_OF_RECALL) * risk, "upper")[1]
+    recall = binomial_interval(accepted_positives, positives, 1 - SHARE_OF_RECALL * risk, "lower")[
+        0
+    ]
+    share = binomial_interval(
+        accepted_unlabeled, unlabeled, 1 - (1 - SHARE_OF_RECALL) * risk, "upper"
+    )[1]
     return float(recall / share)
 
 
 def certify_recall(positive: ArrayLike, min_recall: float, confidence: float = 0.9) -> float | None:
     """Return the highest threshold whose recall is at least `min_recall`, with a promise.
 
-    The threshold lies just below the c-th highest score, where c is the least number of n positives that proves the
-    recall. All thresholds below it keep the promise too.
+    The threshold lies just below the c-th highest score, where c is the least number of n positives
+    that proves the recall. All thresholds below it keep the promise too.
 
     Parameters
     ----------
@@ -185,7 +231,7 @@ def certify_recall(positive: ArrayLike, min_recall: float, confidence: float = 0
     Examples
     --------
     >>> import numpy as np
-    >>> from semisvm.decision import certify_recall
+    >>> from semisvm.decision.without_negatives import certify_recall
     >>> scores = np.arange(50.0)
     >>> int((scores > certify_recall(scores, 0.8)).sum())
     45
@@ -199,7 +245,8 @@ def certify_recall(positive: ArrayLike, min_recall: float, confidence: float = 0
 
 
 def _just_below(ordered: np.ndarray, place: int) -> float:
-    """A threshold that accepts this score and none below it, with room for rounding where the same row is scored again.
+    """A threshold that accepts this score and none below it, with room for rounding where the same
+    row is scored again.
 
     A lower threshold accepts no fewer positives, so promises that hold at the score hold here.
     """
@@ -218,7 +265,8 @@ def _fewest_accepted(n: int, min_recall: float, risk: float) -> int:
 
 
 def reach_recall(positive: ArrayLike, min_recall: float) -> float:
-    """Return the highest threshold that accepts at least this share of the given positives; no promise.
+    """Return the highest threshold that accepts at least this share of the given positives; no
+    promise.
 
     Parameters
     ----------
@@ -234,7 +282,7 @@ def reach_recall(positive: ArrayLike, min_recall: float) -> float:
 
     Examples
     --------
-    >>> from semisvm.decision import reach_recall
+    >>> from semisvm.decision.without_negatives import reach_recall
     >>> round(reach_recall([1.0, 2.0, 3.0, 4.0], 0.75), 3)
     2.0
     """
@@ -246,39 +294,48 @@ def reach_recall(positive: ArrayLike, min_recall: float) -> float:
 
 
 def accept_best(unlabeled: ArrayLike, accept: float | int) -> float:
-    """Return the threshold that accepts a number (int) or a share (float) of unlabeled rows, the highest scores.
+    """Return the threshold that accepts a number (int) or a share (float) of unlabeled rows, the
+    highest scores.
 
     Parameters
     ----------
     unlabeled : array-like of shape (N,)
         Scores of unlabeled rows.
     accept : int or float
-        How many, or which share in (0, 1]; a share is rounded to the nearest number of rows, at least 1.
+        How many, or which share in (0, 1]; a share is rounded to the nearest number of rows, at
+        least 1.
 
     Returns
     -------
     float
-        Just below the score of the last row that is accepted; rows with equal scores are accepted with it.
+        Just below the score of the last row that is accepted; rows with equal scores are accepted
+        with it.
 
     Examples
     --------
-    >>> from semisvm.decision import accept_best
+    >>> from semisvm.decision.without_negatives import accept_best
     >>> round(accept_best([1.0, 2.0, 3.0, 4.0], 0.5), 3)
     3.0
     """
-    scores, accept = np.sort(check_scores(unlabeled, "unlabeled")), check_accept(accept)
+    scores = np.sort(check_scores(unlabeled, "unlabeled"))
+    accept = check_accept(accept)
     wanted = accept if isinstance(accept, int) else max(1, round(accept * len(scores)))
     if wanted > len(scores):
-        raise ValueError(f"accept={accept} asks for more rows than there are: {len(scores)} unlabeled rows.")
+        raise ValueError(
+            f"accept={accept} asks for more rows than there are: {len(scores)} unlabeled rows."
+        )
     return _just_below(scores, len(scores) - wanted)
 
 
-def choose_without_negatives(positive: ArrayLike, unlabeled: ArrayLike, prior: float | None = None) -> float:
-    """Return the threshold of the largest estimated F1, or without a prior that of the largest balanced accuracy.
+def choose_without_negatives(
+    positive: ArrayLike, unlabeled: ArrayLike, prior: float | None = None
+) -> float:
+    """Return the threshold of the largest estimated F1, or without a prior that of the largest
+    balanced accuracy.
 
-    With a prior, precision is prior r / a, so F1 = 2 prior r / (prior + a). A prior too high costs little, one too low
-    may accept almost nothing. Without one, r - a = (1 - prior) (recall - false positive rate) is largest where balanced
-    accuracy is, whatever the prior.
+    With a prior, precision is prior r / a, so F1 = 2 prior r / (prior + a). A prior too high costs
+    little, one too low may accept almost nothing. Without one, r - a = (1 - prior) (recall - false
+    positive rate) is largest where balanced accuracy is, whatever the prior.
 
     Parameters
     ----------
@@ -294,7 +351,7 @@ def choose_without_negatives(positive: ArrayLike, unlabeled: ArrayLike, prior: f
 
     Examples
     --------
-    >>> from semisvm.decision import choose_without_negatives
+    >>> from semisvm.decision.without_negatives import choose_without_negatives
     >>> choose_without_negatives([3.0, 4.0, 5.0], [0.0, 1.0, 2.0, 3.0, 4.0], prior=0.4)
     2.0
     """
@@ -309,13 +366,29 @@ def choose_without_negatives(positive: ArrayLike, unlabeled: ArrayLike, prior: f
 
 
 def estimate_lift(
-    accepted_positives: int, positives: int, accepted_unlabeled: int, unlabeled: int, confidence: float
+    accepted_positives: int,
+    positives: int,
+    accepted_unlabeled: int,
+    unlabeled: int,
+    confidence: float,
 ) -> Estimate:
-    """Return recall over the share of unlabeled rows accepted, with its two-sided interval; NaN if none is accepted."""
+    """Return recall over the share of unlabeled rows accepted, with its two-sided interval; NaN
+    if none is accepted.
+    """
     counts = (accepted_positives, positives, accepted_unlabeled, unlabeled)
     each = (1 + check_confidence(confidence)) / 2
     risk = 1 - each
-    recall = binomial_interval(accepted_positives, positives, 1 - SHARE_OF_RECALL * risk, "upper")[1]
-    share = binomial_interval(accepted_unlabeled, unlabeled, 1 - (1 - SHARE_OF_RECALL) * risk, "lower")[0]
-    value = accepted_positives / positives / (accepted_unlabeled / unlabeled) if accepted_unlabeled else math.nan
-    return Estimate(value, bound_lift(*counts, confidence=each), float(recall / share) if share else math.inf)
+    recall = binomial_interval(accepted_positives, positives, 1 - SHARE_OF_RECALL * risk, "upper")[
+        1
+    ]
+    share = binomial_interval(
+        accepted_unlabeled, unlabeled, 1 - (1 - SHARE_OF_RECALL) * risk, "lower"
+    )[0]
+    value = (
+        accepted_positives / positives / (accepted_unlabeled / unlabeled)
+        if accepted_unlabeled
+        else math.nan
+    )
+    return Estimate(
+        value, bound_lift(*counts, confidence=each), float(recall / share) if share else math.inf
+    )

@@ -1,0 +1,109 @@
+"""Several people who answer: rows for a second opinion, and how far the answers agree."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from semisvm.campaign.draws import uniform_numbers
+from semisvm.campaign.state import CampaignState, precision_with_errors
+from semisvm.decision.binomial import binomial_interval
+from semisvm.errors import counted
+
+SECOND_OPINIONS = 2**32  # the phase of the clocks that choose rows for a second opinion
+
+
+@dataclass(frozen=True, repr=False)
+class Agreement:
+    """How far people agree on rows that several of them answered.
+
+    Attributes
+    ----------
+    n_rows, n_same : int
+        Second answers, and how many of them are as the first.
+    share, low, high : float
+        The share that is, and its 90% interval; NaN where nobody answered a second time.
+    by_annotator : dict of {str: int}
+        First answers by person.
+    words : str
+        All of it in sentences, with what wrong answers would do to the promise.
+    """
+
+    n_rows: int
+    n_same: int
+    share: float
+    low: float
+    high: float
+    by_annotator: dict[str, int]
+    words: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self) | {
+            name: None if math.isnan(value) else value
+            for name, value in (("share", self.share), ("low", self.low), ("high", self.high))
+        }
+
+    def __repr__(self) -> str:
+        return self.words
+
+
+def second_opinions(state: CampaignState, annotator: str, n: int) -> list[int]:
+    """Return rows that others have answered, and this person has not: n of them, at random."""
+    log = state.log
+    others = [
+        row
+        for row, name in log.annotators.items()
+        if name != annotator and not log.is_answered_by(row, annotator)
+    ]
+    numbers = uniform_numbers(state.clock_key(SECOND_OPINIONS), log.n_rows)
+    return sorted(others, key=lambda row: numbers[row])[:n]
+
+
+def measure_agreement(state: CampaignState) -> Agreement:
+    """Compare first and second answers; "don't know" is an answer like the others."""
+    log = state.log
+    pairs = [
+        (log.codes[second["row"]], second["answer"])
+        for second in log.second_answers
+        if second["row"] in log.codes
+    ]
+    n_same = sum((None if math.isnan(first) else int(first)) == second for first, second in pairs)
+    names, counts = np.unique(list(log.annotators.values()), return_counts=True)
+    share, low, high = math.nan, math.nan, math.nan
+    words = "No row was answered by two people: `draw(annotator=...)` mixes such rows in."
+    if pairs:
+        share = n_same / len(pairs)
+        low, high = map(float, binomial_interval(n_same, len(pairs), 0.9))
+        words = (
+            f"{counted(len(pairs), 'row')} answered by two people: {n_same} alike"
+            f" ({share:.0%}; 90% interval {low:.0%} to {high:.0%})."
+        )
+        words += _effect(state, 1 - low)
+    return Agreement(
+        n_rows=len(pairs),
+        n_same=n_same,
+        share=share,
+        low=low,
+        high=high,
+        by_annotator=dict(zip(names.tolist(), counts.tolist(), strict=True)),
+        words=words,
+    )
+
+
+def _effect(state: CampaignState, most_wrong: float) -> str:
+    """What wrong answers would do to the promise of a precision."""
+    precision = state.tested_target.min_precision
+    if precision is None or state.target.min_recall is not None:
+        return " The promise takes every answer for true."
+    worst = precision_with_errors(precision, min(most_wrong, 0.99))
+    if state.error_rate:
+        return f" The promise allows for a yes to {state.error_rate:.1%} of the negatives."
+    return (
+        " The promise takes every answer for true. If people said yes to"
+        f" {most_wrong:.0%} of the negatives, a precision of {precision:g} would be {worst:.3g}:"
+        " `error_rate` makes a campaign account for it."
+    )

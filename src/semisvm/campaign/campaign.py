@@ -1,0 +1,779 @@
+"""The campaign: rows to label, answers, what they prove."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semisvm.campaign.agreement import Agreement, measure_agreement, second_opinions
+from semisvm.campaign.answers import AnswerLog, time_now
+from semisvm.campaign.draws import make_seed, read_seed
+from semisvm.campaign.file import Synced, content_of, load_state, save_state, state_from
+from semisvm.campaign.ledger import join_ledgers
+from semisvm.campaign.one_look import OneLook
+from semisvm.campaign.plan import find_pos_label, plan_campaign
+from semisvm.campaign.precision_sets import PrecisionSets
+from semisvm.campaign.procedure import AcceptedRows, Procedure, Standing
+from semisvm.campaign.recall_sets import RecallSets
+from semisvm.campaign.sequence import ThresholdTests
+from semisvm.campaign.state import (
+    CampaignState,
+    digest_of_accepted,
+    pool_scores,
+    target_of_answers,
+)
+from semisvm.campaign.verdict import CampaignVerdict, PriceList, make_verdict
+from semisvm.decision import Target
+from semisvm.decision.betting import SamplingClaim
+from semisvm.decision.checks import check_confidence
+from semisvm.decision.sampling_plan import PlanKind, planned_labels
+from semisvm.errors import counted
+
+LIKELY_RIGHT = 0.95  # a first guess of how many labels of somebody else are right
+
+PROCEDURES: dict[PlanKind, Callable[[CampaignState], Procedure]] = {
+    "thresholds": ThresholdTests,
+    "precision sets": PrecisionSets,
+    "recall sets": RecallSets,
+    "one look": OneLook,
+}
+
+
+class Campaign:
+    """Label rows of a pool until a threshold is certified.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_rows,)
+        Scores of the pool by a fitted classifier, which must not change until the campaign ends.
+        The row numbers of the campaign are places in this array.
+    min_precision, min_recall, min_f : float, optional
+        What to certify; at least one of these and `max_cost`. Several have to hold at the same
+        threshold.
+    max_cost : float, optional
+        The highest expected cost per row; it needs `costs`.
+    beta : float, default=1.0
+        Of the F-score.
+    costs : (float, float), optional
+        Cost of a missed positive and of an accepted negative.
+    confidence : float, default=0.9
+        The probability with which the promise holds.
+    claim : {"pool", "new rows"}, default="pool"
+        About these rows, or about new rows from the same source. The second needs a pool that took
+        no part in training, not even as unlabeled rows.
+    calibration : (scores, sign), optional
+        Scores and true signs (+1, -1) of labeled rows by fits that had not seen their labels. They
+        say where to look first. A promise does not depend on them, but the number of labels does.
+    probabilities : array-like of shape (n_rows,), optional
+        The predicted chance that each row is positive; by default from `calibration`, or from the
+        scores alone.
+    thresholds : array-like, optional
+        Thresholds to test, in this order, as they are; by default nested sets are chosen from
+        scores and calibration, and what is certified is the best set of rows.
+    dont_know : {"bad", "leave out"}, default="bad"
+        What the answer None means. "bad": the row counts as an error of the model, so that the
+        promise errs on the safe side. "leave out": the promise is about the rows that can be
+        decided.
+    error_rate : float, default=0.0
+        The share of the negative rows, at most, that people call positive. With it, answers have to
+        show a precision of p + (1 - p) * error_rate, so that `min_precision=p` holds in truth. Only
+        for `min_precision`, and for all rows above a threshold.
+    budget : int, optional
+        About how many labels will be given: draws are planned for the best set after so many. By
+        default they are planned for an early first certificate, and from there for 200 labels. A
+        budget does not bind, and no promise depends on it, unless `one_look` is true.
+    one_look : bool, default=False
+        For `min_recall`: the first `budget` rows are a simple random sample, and the verdict is
+        open until all of them are answered. Who can wait gets a smaller set: looking at any time
+        has its price.
+    after : sequence of Campaign or dict, default=()
+        Earlier campaigns on the same task, whose risks are added to this one's (their `ledger`
+        entries are enough). Name every campaign on this task that has an answer.
+    seed : str, optional
+        Hexadecimal digits, for tests; by default from the operating system. Whoever draws seeds
+        until one passes has proved nothing: the seed given is recorded as such.
+    classes, pos_label : optional
+        With them, answers are class labels: `pos_label` is positive, any other of `classes`
+        negative. Without them, answers are 1 and 0.
+
+    Attributes
+    ----------
+    target : Target
+        What is to be certified.
+    confidence : float
+        The confidence.
+    claim : {"pool", "new rows"}
+        What the promise is about.
+    ledger : list of dict
+        All campaigns on this task, this one last: number, identifier, time, target, claim, risk.
+    about : dict
+        Free for notes of the caller, as plain JSON values; kept in the file.
+
+    See Also
+    --------
+    ThresholdClassifier : A classifier with the certified threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm import Campaign
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.normal(size=5000)
+    >>> truth = (scores + 0.3 * rng.normal(size=5000) > 1).astype(int)  # what a person would say
+    >>> campaign = Campaign(scores - 1, min_precision=0.8, seed="00")
+    >>> while not campaign.verdict().certified:
+    ...     rows = campaign.draw(10)
+    ...     campaign.tell(rows, truth[rows])
+    >>> point = campaign.verdict().operating_point
+    >>> point.status, point.level
+    ('certified', 'certified by sampling')
+    >>> bool(truth[scores - 1 > point.threshold].mean() >= 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        scores: ArrayLike,
+        *,
+        min_precision: float | None = None,
+        min_recall: float | None = None,
+        min_f: float | None = None,
+        max_cost: float | None = None,
+        beta: float = 1.0,
+        costs: tuple[float, float] | None = None,
+        confidence: float = 0.9,
+        claim: SamplingClaim = "pool",
+        calibration: tuple[ArrayLike, ArrayLike] | None = None,
+        probabilities: ArrayLike | None = None,
+        thresholds: ArrayLike | None = None,
+        dont_know: Literal["bad", "leave out"] = "bad",
+        error_rate: float = 0.0,
+        budget: int | None = None,
+        one_look: bool = False,
+        after: Sequence[Any] = (),
+        seed: str | None = None,
+        classes: Sequence[Any] | None = None,
+        pos_label: Any = None,
+    ):
+        target = Target(
+            min_precision=min_precision,
+            min_recall=min_recall,
+            beta=beta,
+            costs=costs,
+            min_f=min_f,
+            max_cost=max_cost,
+        )
+        confidence = check_confidence(confidence)
+        _require_choice("claim", claim, ("pool", "new rows"))
+        _require_choice("dont_know", dont_know, ("bad", "leave out"))
+        if not target.is_constrained:
+            raise ValueError("Say what to certify: min_precision, min_recall, min_f or max_cost.")
+        if max_cost is not None and dont_know == "leave out":
+            raise ValueError(
+                'max_cost counts every row: dont_know="leave out" can\'t be combined with it; use'
+                ' "bad".'
+            )
+        if not 0 <= error_rate < 1:
+            raise ValueError(f"error_rate must be at least 0 and below 1, got {error_rate}.")
+        limits = (min_recall, min_f, max_cost)
+        if error_rate and (min_precision is None or any(value is not None for value in limits)):
+            raise ValueError(
+                "error_rate is known to weaken a precision by a formula, and no other measure:"
+                " give it with min_precision alone."
+            )
+        if budget is not None and budget < 1:
+            raise ValueError(f"budget must be at least 1 label, got {budget}.")
+        if one_look and budget is None:
+            raise ValueError("one_look=True needs a budget: after how many labels to look.")
+        vector = pool_scores(scores)
+        label = None if classes is None else find_pos_label(np.asarray(classes), pos_label)
+        log = AnswerLog(len(vector), classes, label)
+        seed_bytes = make_seed() if seed is None else read_seed(seed)
+        plan = plan_campaign(
+            vector,
+            target_of_answers(target, error_rate),
+            confidence,
+            claim,
+            seed_bytes,
+            calibration=calibration,
+            probabilities=probabilities,
+            thresholds=thresholds,
+            dont_know=dont_know,
+            as_sets=not error_rate,
+            budget=planned_labels(budget, len(vector)),
+            one_look=one_look,
+        )
+        ledger = join_ledgers(
+            earlier.ledger if isinstance(earlier, Campaign) else [earlier] for earlier in after
+        )
+        ledger.append(
+            {
+                "campaign": len(ledger) + 1,
+                "id": secrets.token_hex(8),
+                "created": time_now(),
+                "target": str(target),
+                "claim": claim,
+                "risk": 1 - confidence,
+            }
+        )
+        self._begin(
+            CampaignState(
+                target=target,
+                confidence=confidence,
+                claim=claim,
+                dont_know=dont_know,
+                error_rate=float(error_rate),
+                seed=seed_bytes,
+                seed_given=seed is not None,
+                plan=plan,
+                log=log,
+                ledger=ledger,
+                budget=None if budget is None else int(budget),
+                accepted=[
+                    digest_of_accepted(vector, planned.threshold) for planned in plan.thresholds
+                ],
+            )
+        )
+
+    def _begin(self, state: CampaignState) -> Self:
+        self._state = state
+        self._tests: Procedure = PROCEDURES[state.plan.kind](state)
+        self._synced: Synced | None = None
+        self._X_pool: Any = None
+        return self
+
+    @classmethod
+    def for_model(
+        cls,
+        model: Any,
+        X_pool: Any,
+        *,
+        pos_label: Any = None,
+        training: tuple[Any, Any] | None = None,
+        calibration: tuple[ArrayLike, ArrayLike] | None = None,
+        **options: Any,
+    ) -> Campaign:
+        """Begin a campaign about the predictions of a fitted classifier.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted, with `decision_function` or `predict_proba`; of this library or of scikit-learn.
+        X_pool : {array-like, sparse matrix} of shape (n_rows, n_features)
+            The pool: rows whose labels are not known.
+        pos_label : label, optional
+            The positive class; by default the second of two. With more classes, the score of a row
+            is the lead of the positive class over the best other one.
+        training : (X, y), optional
+            The rows that the model was fitted on. It is fitted again in five folds, to learn what
+            scores of rows mean that it has not seen.
+        calibration : (scores, sign), optional
+            The result of that, if it is known already; `PreferenceSVC` knows it.
+        **options
+            Parameters of `Campaign`: the target, `confidence`, `claim` and the others.
+
+        Returns
+        -------
+        Campaign
+            Ready to draw. Answers are class labels of the model.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from semisvm import Campaign
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = LogisticRegression(max_iter=5000).fit(X[:100], y[:100])
+        >>> campaign = Campaign.for_model(model, X[100:], min_precision=0.9)
+        >>> len(campaign.draw(5))
+        5
+        """
+        from semisvm.campaign.model import calibration_of, response_of, scores_for_class
+
+        raw, method = response_of(model, X_pool)
+        label = find_pos_label(model.classes_, pos_label)
+        if calibration is None:
+            calibration = calibration_of(model, label, training, method)
+        campaign = cls(
+            scores_for_class(raw, model.classes_, label),
+            calibration=calibration,
+            classes=list(model.classes_),
+            pos_label=label,
+            **options,
+        )
+        campaign._X_pool = X_pool
+        return campaign
+
+    @classmethod
+    def for_labels(
+        cls,
+        labels: ArrayLike,
+        confidences: ArrayLike | None = None,
+        *,
+        pos_label: Any = None,
+        classes: Sequence[Any] | None = None,
+        **options: Any,
+    ) -> Campaign:
+        """Begin a campaign about labels that somebody else has made: a language model, a rule, a
+        vendor.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_rows,)
+            The label of each row of the pool.
+        confidences : array-like of shape (n_rows,), optional
+            How sure each label is, the more the surer. A promise does not depend on them, but which
+            rows are certified first does. Between 0 and 1 they are taken as the chance that the
+            label is right. By default all labels are equally sure.
+        pos_label : label, optional
+            The class that the target is about: of the rows with this label, so many are of this
+            class. By default it is about all labels: so many of them are right.
+        classes : sequence of labels, optional
+            What may be answered; by default the labels that occur.
+        **options
+            Parameters of `Campaign`: the target, `confidence` and the others.
+
+        Returns
+        -------
+        Campaign
+            Ready to draw. Answers are classes: what the row is, not whether its label is right.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from semisvm import Campaign
+        >>> rng = np.random.default_rng(0)
+        >>> truth = rng.choice(["bug", "question"], 3000)
+        >>> sure = rng.random(3000)
+        >>> by_model = np.where(rng.random(3000) < 0.6 + 0.4 * sure, truth, "question")
+        >>> campaign = Campaign.for_labels(by_model, sure, min_precision=0.9, seed="00")
+        >>> while not campaign.verdict().certified:
+        ...     rows = campaign.draw(10)
+        ...     campaign.tell(rows, truth[rows])
+        >>> accepted = campaign.accepted().rows
+        >>> bool(np.mean(by_model[accepted] == truth[accepted]) >= 0.9)
+        True
+        """
+        given = np.asarray(labels)
+        if given.ndim != 1 or not len(given):
+            raise ValueError(
+                f"labels must be one label per row of the pool, got an array of shape"
+                f" {given.shape}."
+            )
+        sure = np.zeros(len(given)) if confidences is None else pool_scores(confidences)
+        if len(sure) != len(given):
+            raise ValueError(
+                f"Got {counted(len(given), 'label')} and {counted(len(sure), 'confidence')}: give"
+                " one confidence per label."
+            )
+        known = list(dict.fromkeys(given.tolist())) if classes is None else list(classes)
+        are_chances = confidences is not None and sure.min() >= 0 and sure.max() <= 1
+        likely = sure if are_chances else np.full(len(given), LIKELY_RIGHT)
+        if pos_label is None:
+            campaign = cls(sure, probabilities=likely, **options)
+            log = AnswerLog(len(given), known, None, given.tolist())
+            return campaign._begin(replace(campaign._state, log=log))
+        has_label = given == pos_label
+        if not has_label.any():
+            raise ValueError(
+                f"No row has the label {pos_label!r}: there are {', '.join(map(repr, known))}."
+            )
+        # Rows with other labels come last: below all others, and hardly ever positive.
+        lowest = sure.min()
+        scores = np.where(has_label, sure - lowest + 1, -1 - (sure - lowest))
+        return cls(
+            scores,
+            probabilities=np.where(has_label, likely, (1 - likely) / max(1, len(known) - 1)),
+            classes=known,
+            pos_label=pos_label,
+            **options,
+        )
+
+    # ---- what it is about ----
+
+    @property
+    def target(self) -> Target:
+        """What is to be certified."""
+        return self._state.target
+
+    @property
+    def confidence(self) -> float:
+        """One minus the share of campaigns like this one that may err."""
+        return self._state.confidence
+
+    @property
+    def claim(self) -> SamplingClaim:
+        """What the promise is about: "pool" or "new rows"."""
+        return self._state.claim
+
+    @property
+    def dont_know(self) -> str:
+        """What the answer None means: "bad" or "leave out"."""
+        return self._state.dont_know
+
+    @property
+    def error_rate(self) -> float:
+        """The share of the negatives, at most, that people call positive."""
+        return self._state.error_rate
+
+    @property
+    def one_look(self) -> bool:
+        """Whether the verdict is open until a sample of fixed size is answered."""
+        return self._state.plan.kind == "one look"
+
+    @property
+    def seed_given(self) -> bool:
+        """Whether the seed was given by the caller."""
+        return self._state.seed_given
+
+    @property
+    def ledger(self) -> list[dict[str, Any]]:
+        """All campaigns on this task, this one last: number, identifier, time, target, claim,
+        risk.
+        """
+        return self._state.ledger
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Notes of the caller, as plain JSON values; kept in the file."""
+        return self._state.about
+
+    @property
+    def total_risk(self) -> float:
+        """The chance, at most, that any campaign of the ledger is wrong: the sum of their risks."""
+        return min(1.0, sum(entry["risk"] for entry in self.ledger))
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows in the pool."""
+        return len(self._state.plan.bands)
+
+    @property
+    def n_in_play(self) -> int:
+        """The number of rows that the promise rests on: all, or those that did not set the
+        thresholds.
+        """
+        return self._state.n_in_play
+
+    # ---- labels ----
+
+    @property
+    def answers(self) -> dict[int, float]:
+        """The answer of each row: 1 positive, 0 negative, NaN "don't know"."""
+        return self._state.log.codes
+
+    @property
+    def labels(self) -> dict[int, Any]:
+        """What was answered for each row: a class label (or 1 and 0), None for "don't know"."""
+        return self._state.log.labels
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """The class labels that answers are given in; None where answers are 1 and 0."""
+        return self._state.log.classes
+
+    @property
+    def pos_label(self) -> Any:
+        """The class that the target is about; None where answers are 1 and 0."""
+        return self._state.log.pos_label
+
+    @property
+    def n_labels(self) -> int:
+        """The number of rows with an answer, "don't know" included."""
+        return len(self.answers)
+
+    @property
+    def corrections(self) -> list[dict[str, Any]]:
+        """Answers that were changed: row, from, to, time."""
+        return [dict(change) for change in self._state.log.corrections]
+
+    def draw(self, n: int = 10, annotator: str | None = None, repeat: float = 0.1) -> list[int]:
+        """Return the next rows to label.
+
+        Parameters
+        ----------
+        n : int, default=10
+            How many.
+        annotator : str, optional
+            Who is going to answer. A share of the rows is then drawn from those that others have
+            answered, to see how far people agree (`agreement`).
+        repeat : float, default=0.1
+            That share.
+
+        Returns
+        -------
+        list of int
+            Row numbers; rows that were drawn before and have no answer yet come first. Empty when
+            there is nothing left to ask: every threshold is certified, or every row that matters is
+            answered.
+        """
+        if n < 1:
+            raise ValueError(f"n must be at least 1, got {n}.")
+        if annotator is None:
+            return self._tests.next_rows(n)
+        if not 0 <= repeat <= 1:
+            raise ValueError(f"repeat must be from 0 to 1, got {repeat}.")
+        again = second_opinions(self._state, annotator, round(repeat * n))
+        new = self._tests.next_rows(n - len(again)) if len(again) < n else []
+        return new + again
+
+    def tell(self, rows: Iterable[int] | int, answers: Any, annotator: str | None = None) -> None:
+        """Give answers, for rows that were drawn or for any others; an answer given before is
+        corrected.
+
+        Parameters
+        ----------
+        rows : int or sequence of int
+            Row numbers.
+        answers : label or sequence of labels
+            One per row: class labels if the campaign knows the classes, else 1 or 0; None (or NaN)
+            for "don't know".
+        annotator : str, optional
+            Who answers. The first answer to a row counts; those of other people are kept for
+            `agreement`.
+
+        Notes
+        -----
+        Corrections are kept in a log and their number is shown. Answers that are changed because of
+        the verdict make it worthless, and nothing can detect that.
+        """
+        if isinstance(rows, int | np.integer):
+            rows = [int(rows)]
+            answers = [answers]
+        numbers = list(rows)
+        self._state.log.add(numbers, list(answers), annotator)
+        self._tests.tell(int(row) for row in numbers)
+
+    def withdraw(self, rows: Iterable[int] | int) -> None:
+        """Take answers back, as if they had not been given; the rows are asked again.
+
+        Parameters
+        ----------
+        rows : int or sequence of int
+            Row numbers; those without an answer stay as they are. Each withdrawal is logged as a
+            correction.
+        """
+        self._state.log.remove([int(rows)] if isinstance(rows, int | np.integer) else list(rows))
+        self._tests.read_again()
+
+    def label(
+        self,
+        X: Any,
+        path: str | Path | None = None,
+        *,
+        show: Sequence[str] = (),
+        image: str | None = None,
+        folder: str | Path | None = None,
+    ) -> Any:
+        """Ask a person for the labels, one row at a time, with what is proved so far beside them.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like, sparse matrix or sequence of shape (n_rows, ...)
+            The rows of the pool, as people read them: cells with text, numbers, links, or images
+            (paths, bytes, base64 text, images of Pillow).
+        path : str or path, optional
+            The file that is written after every answer; by default the one that the campaign was
+            read from or saved to last, if there is one.
+        show : sequence of str, default=()
+            The columns to show, in this order; by default they are chosen.
+        image : str, optional
+            The size of a picture that the columns of numbers make: "8x8" (width x height, gray), or
+            "32x32x3" with colors. With "8x8:pixel" they are those whose name begins with "pixel".
+        folder : str or path, optional
+            Where paths of images begin; by default the working directory.
+
+        Returns
+        -------
+        LabelWidget or None
+            In Jupyter, VS Code and marimo a widget, which needs `pip install "semisvm[notebook]"`;
+            elsewhere the rows are asked in the terminal, and nothing is returned.
+
+        Notes
+        -----
+        Neither scores nor predictions are shown, so that the person is not led.
+        """
+        from semisvm.campaign.labeling.rows import label_rows
+
+        if path is None and self._synced is not None:
+            path = self._synced.path
+        return label_rows(self, X, path, show, image, folder)
+
+    def agreement(self) -> Agreement:
+        """Return how far people agree on rows that several of them answered.
+
+        Returns
+        -------
+        Agreement
+            Counts, and what wrong answers would do to the promise; print it.
+        """
+        return measure_agreement(self._state)
+
+    # ---- what is proved ----
+
+    def verdict(self) -> CampaignVerdict:
+        """Return what is proved so far; it may be called at any time and changes nothing.
+
+        Returns
+        -------
+        CampaignVerdict
+            Whether a threshold is certified, which, and what the next one takes.
+        """
+        return make_verdict(self, self.standing(), self._state, self._X_pool)
+
+    def standing(self, *, with_forecasts: bool = True) -> Standing:
+        """Return where the campaign stands, in figures; `verdict` puts them into words.
+
+        Parameters
+        ----------
+        with_forecasts : bool, default=True
+            Whether to forecast labels, which takes most of the time.
+
+        Returns
+        -------
+        Standing
+            One line per threshold, and what is certified.
+        """
+        return self._tests.standing(with_forecasts=with_forecasts)
+
+    def accepted(self) -> AcceptedRows:
+        """Return the rows that are certified now, with the reason for each.
+
+        Returns
+        -------
+        AcceptedRows
+            `rows`, the row numbers in ascending order, and `reasons`, "above the threshold" or
+            "found positive" for each; both empty while nothing is certified.
+        """
+        return self._tests.accepted()
+
+    def prices(self) -> PriceList:
+        """Return what each threshold is predicted to give and to cost in labels, as far as is known
+        now.
+
+        Returns
+        -------
+        PriceList
+            One line per threshold; print it. The forecasts are about right where the predictions
+            are: with right predictions half of the campaigns take less than 0.7 to 0.9 of it, and
+            one in ten takes twice as many.
+        """
+        return PriceList(self.standing().table, self._tests.fewest_labels())
+
+    # ---- the file ----
+
+    def save(self, path: str | Path) -> Path:
+        """Write the campaign to a JSON file, from which it can go on.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an existing one is replaced. It is complete or stays as it was. Answers that
+            another program has saved there since this one read it are kept and taken over.
+
+        Returns
+        -------
+        path
+            The file that was written.
+
+        Raises
+        ------
+        ValueError
+            If another program has saved another answer for the same row meanwhile. Nothing is
+            written then.
+        """
+        before = dict(self.answers)
+        self._synced = save_state(self._state, path, self._synced)
+        if self.answers != before:
+            self._tests.read_again()
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path, scores: ArrayLike | None = None) -> Self:
+        """Read a campaign; its evidence is computed again from the answers.
+
+        Parameters
+        ----------
+        path : str or path
+            What `save` wrote.
+        scores : array-like of shape (n_rows,), optional
+            The scores of the pool by the model as it is now. If they are not those that the
+            campaign began with, it is refused: a promise about a model that has changed has no
+            meaning.
+
+        Returns
+        -------
+        campaign : Campaign
+            Ready to go on.
+
+        Raises
+        ------
+        ValueError
+            If the file is not that of a campaign, is damaged or newer, or if the scores have
+            changed.
+        """
+        campaign = cls._of(load_state(path))
+        if scores is not None:
+            campaign.check_scores(scores)
+        campaign._synced = Synced.of(Path(path), campaign._state.log)
+        return campaign
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON values.
+
+        Returns
+        -------
+        content : dict
+            What `save` writes.
+        """
+        return content_of(self._state)
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Return the campaign that `as_dict` wrote.
+
+        Parameters
+        ----------
+        content : dict
+            What `as_dict` returned.
+
+        Returns
+        -------
+        campaign : Campaign
+            Ready to go on.
+        """
+        return cls._of(state_from(content))
+
+    @classmethod
+    def _of(cls, state: CampaignState) -> Self:
+        """Go on with a state; `__init__` would plan a new campaign."""
+        return object.__new__(cls)._begin(state)
+
+    def check_scores(self, scores: ArrayLike) -> None:
+        """Refuse to go on if the model's scores of the pool are not those that the campaign began
+        with.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_rows,)
+            The scores of the pool by the model as it is now.
+        """
+        self._state.require_scores(scores)
+
+    def __repr__(self) -> str:
+        labeled = f"{counted(self.n_labels, 'label')} of {counted(self.n_rows, 'row')}"
+        return f"<Campaign {len(self.ledger)}: {self.target}, {labeled}>"
+
+    def _repr_html_(self) -> str:
+        return self.verdict()._repr_html_()
+
+
+def _require_choice(name: str, given: str, allowed: tuple[str, ...]) -> None:
+    if given not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {given!r}.")

@@ -1,0 +1,264 @@
+"""The file of a campaign: JSON with all that was frozen at the start, and every answer.
+
+Evidence is not stored: it is computed again from the answers when a file is read. The band of each
+row is stored, packed, so that a campaign can go on without the model and without scoring the pool
+again.
+
+Several programs may save one campaign. Each holds a lock while it reads what the others have saved,
+adds its own answers and writes; only two different new answers for one row are refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from semisvm.campaign.answers import AnswerLog, is_same_code
+from semisvm.campaign.draws import plan_from_dict, unpack_bands
+from semisvm.campaign.ledger import count_campaign, with_later_campaigns
+from semisvm.campaign.state import CampaignState, digest_of_bands
+from semisvm.decision import Target
+from semisvm.disk import locked, whole_file
+
+CAMPAIGN_KIND = "semisvm campaign"
+CAMPAIGN_VERSION = 2
+FROZEN = (  # says which campaign it is
+    "target",
+    "confidence",
+    "claim",
+    "dont_know",
+    "error_rate",
+    "seed",
+    "proposed",
+    "plan",
+)
+MOST_ROWS_NAMED = 5
+
+
+# ---- content ----
+
+
+def content_of(state: CampaignState) -> dict[str, Any]:
+    """Return a campaign as plain JSON values."""
+    return {
+        "kind": CAMPAIGN_KIND,
+        "version": CAMPAIGN_VERSION,
+        "semisvm": import_module("semisvm").__version__,
+        "target": state.target.as_dict(),
+        "confidence": state.confidence,
+        "claim": state.claim,
+        "dont_know": state.dont_know,
+        "seed": state.seed.hex(),
+        "seed_given": state.seed_given,
+        "classes": state.log.classes,
+        "pos_label": state.log.pos_label,
+        "proposed": state.log.proposed,
+        "error_rate": state.error_rate,
+        "ledger": state.ledger,
+        "digests": {"scores": digest_of_bands(state.plan.bands), "accepted": state.accepted},
+        "about": state.about,
+        "plan": state.packed_plan,
+        "budget": state.budget,
+        "experts": state.experts,
+        "phases": state.phases,
+        "answers": state.log.as_lists(),
+        "corrections": state.log.corrections,
+        "annotators": [[row, name] for row, name in state.log.annotators.items()],
+        "second_answers": state.log.second_answers,
+    }
+
+
+def state_from(content: dict[str, Any]) -> CampaignState:
+    """Return the campaign that `content_of` wrote."""
+    plan = plan_from_dict(content["plan"])
+    log = AnswerLog(len(plan.bands), content["classes"], content["pos_label"], content["proposed"])
+    log.read_lists(content["answers"], content["corrections"])
+    log.annotators = dict(content["annotators"])
+    log.second_answers = content["second_answers"]
+    return CampaignState(
+        target=Target.from_dict(content["target"]),
+        confidence=content["confidence"],
+        claim=content["claim"],
+        dont_know=content["dont_know"],
+        error_rate=content["error_rate"],
+        seed=bytes.fromhex(content["seed"]),
+        seed_given=content["seed_given"],
+        plan=plan,
+        log=log,
+        ledger=content["ledger"],
+        budget=content["budget"],
+        experts=content["experts"],
+        phases=content["phases"],
+        about=content["about"],
+        accepted=content["digests"]["accepted"],
+    )
+
+
+# ---- reading and writing ----
+
+
+@dataclass(frozen=True)
+class Synced:
+    """The file that was read or written last, and the answers that it held then."""
+
+    path: Path
+    codes: dict[int, float]
+    n_corrections: int
+
+    @classmethod
+    def of(cls, path: Path, log: AnswerLog) -> Synced:
+        """Remember what a file holds now."""
+        return cls(path.resolve(), dict(log.codes), len(log.corrections))
+
+
+def load_state(path: str | Path) -> CampaignState:
+    """Read a campaign; ValueError where the file is not that of a campaign, damaged or newer."""
+    content = read_content(Path(path))
+    try:
+        state = state_from(content)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, zlib.error):
+        raise ValueError(_damaged(path)) from None
+    state.ledger = with_later_campaigns(state.ledger, state.about)
+    return state
+
+
+def save_state(state: CampaignState, path: str | Path, synced: Synced | None) -> Synced:
+    """Write a campaign; the file is complete or stays as it was, and keeps its mode.
+
+    Answers that another program has saved there since `synced` are added to the state. Before the
+    first answers are written, the campaign is counted in the ledger of its model.
+    """
+    path = Path(path)
+    real = path.resolve()
+    base = synced if synced is not None and synced.path == real else None
+    with locked(real):
+        if real.is_file():
+            _merge(state, path, base)
+        if state.log.codes or state.log.corrections:
+            count_campaign(state.ledger, state.about)
+        plain = json.loads(json.dumps(content_of(state), allow_nan=False))  # as it will be read
+        written = json.dumps(plain | {"sha256": digest_of_content(plain)}).encode()
+        with whole_file(path, force=True) as unfinished:
+            unfinished.write_bytes(written)
+            if real.is_file():
+                unfinished.chmod(real.stat().st_mode & 0o777)
+    return Synced.of(path, state.log)
+
+
+def read_content(path: Path) -> dict[str, Any]:
+    """Return the content of a campaign's file; ValueError if it is none, or was written by
+    another version.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        is_ours = content["kind"] == CAMPAIGN_KIND
+    except FileNotFoundError:
+        raise ValueError(f"{path}: there is no such file. Start a campaign first.") from None
+    except (ValueError, KeyError, TypeError):
+        is_ours = False
+    if not is_ours:
+        raise ValueError(
+            f"{path}: this is not the file of a campaign, or it is damaged. Give one that a"
+            " campaign wrote."
+        )
+    if content.get("version") != CAMPAIGN_VERSION:
+        raise ValueError(
+            f"{path}: written in version {content.get('version')} of the format, and this semisvm"
+            f" reads version {CAMPAIGN_VERSION}. Use the semisvm that it was written with."
+        )
+    digest = content.pop("sha256", None)
+    try:
+        is_whole = digest_of_bands(unpack_bands(content["plan"])) == content["digests"]["scores"]
+    except (KeyError, TypeError, ValueError, zlib.error):
+        is_whole = False
+    if not is_whole or digest != digest_of_content(content):
+        raise ValueError(_damaged(path))
+    return content
+
+
+def _damaged(path: str | Path) -> str:
+    return f"{path}: the file was damaged or edited: its digest is wrong. Copy it again."
+
+
+def digest_of_content(content: dict[str, Any]) -> str:
+    """Return the digest of all that a campaign's file holds."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+# ---- several writers ----
+
+
+def _merge(state: CampaignState, path: Path, base: Synced | None) -> None:
+    """Add the answers that another program has saved at `path` since `base`."""
+    try:
+        content = read_content(path)
+        theirs = state_from(content)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, zlib.error):
+        return  # no campaign, or a damaged one: it is replaced
+    ours = json.loads(json.dumps(content_of(state)))
+    if any(ours[name] != content[name] for name in FROZEN):
+        if base is None:
+            return  # the caller replaces one campaign by another
+        raise ValueError(
+            f"{path}: another campaign was saved here meanwhile, and its answers would be lost."
+            " Nothing was saved: save under another name."
+        )
+    before = {} if base is None else base.codes
+    log = state.log
+    changed = [
+        row
+        for row in before.keys() | theirs.log.codes.keys()
+        if not _is_same(before.get(row), theirs.log.codes.get(row))
+    ]
+    contradictions = [
+        row
+        for row in changed
+        if not _is_same(before.get(row), log.codes.get(row))
+        and not _is_same(theirs.log.codes.get(row), log.codes.get(row))
+    ]
+    if contradictions:
+        rows = ", ".join(map(str, sorted(contradictions)[:MOST_ROWS_NAMED]))
+        raise ValueError(
+            f"{path}: another program has saved other answers for the same rows meanwhile"
+            f" ({len(contradictions)} of them: {rows}). Nothing was saved: read the file again, and"
+            " give one answer per row."
+        )
+    # A phase begins when all draws before it are answered, so that both began the same ones.
+    if len(theirs.phases) > len(state.phases):
+        state.phases = theirs.phases
+    n_known = 0 if base is None else base.n_corrections
+    log.corrections = theirs.log.corrections + log.corrections[n_known:]
+    new = {row: code for row, code in log.codes.items() if row not in theirs.log.codes}
+    for row in changed:
+        new.pop(row, None)
+        if row in theirs.log.codes:
+            log.codes[row] = theirs.log.codes[row]
+            log.labels[row] = theirs.log.labels[row]
+            log.times[row] = theirs.log.times[row]
+            if row in theirs.log.annotators:
+                log.annotators[row] = theirs.log.annotators[row]
+        else:
+            for values in (log.codes, log.labels, log.times, log.annotators):
+                values.pop(row, None)
+    known_seconds = {(second["row"], second["annotator"]) for second in log.second_answers}
+    log.second_answers = [
+        *(
+            second
+            for second in theirs.log.second_answers
+            if (second["row"], second["annotator"]) not in known_seconds
+        ),
+        *log.second_answers,
+    ]
+    # What was answered here last stays last: it is what `undo` takes back.
+    log.codes = {row: code for row, code in log.codes.items() if row not in new} | new
+
+
+def _is_same(code: float | None, other: float | None) -> bool:
+    if code is None or other is None:
+        return code is other
+    return is_same_code(code, other)

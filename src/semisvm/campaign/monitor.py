@@ -1,0 +1,614 @@
+"""Keep watch on a promise after the model is in use: a few labels of each batch of new rows.
+
+**The claim.** If new rows keep coming from a source where the promise holds, the chance that the
+monitor *ever* raises an alarm is at most `risk`. No alarm is no proof that the promise holds: a
+campaign proves that.
+
+Rows of a batch are drawn at random: for a precision among the accepted rows only, for other targets
+from accepted and rejected rows alike, each with the weight that makes up for its chance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semisvm.campaign.answers import AnswerLog
+from semisvm.campaign.draws import make_seed, read_seed, uniform_numbers
+from semisvm.campaign.file import digest_of_content
+from semisvm.campaign.state import pool_scores
+from semisvm.decision import Target
+from semisvm.decision.alarms import alarm_log_evidence
+from semisvm.decision.betting import log_evidence_needed
+from semisvm.decision.binomial import binomial_interval
+from semisvm.decision.linear_claims import LinearForm, linear_forms
+from semisvm.disk import locked, whole_file
+from semisvm.errors import counted
+
+MONITOR_KIND = "semisvm monitor"
+MONITOR_VERSION = 1
+LARGEST_LOG = 700.0  # whose exponential is still a number
+SMALLEST_GAIN = 1e-9  # in place of 0: one negative refutes a precision of 1
+MOST_REFERENCE = 2_000  # scores of the reference that are kept: evenly spaced quantiles
+
+
+@dataclass(frozen=True)
+class MonitoredBatch:
+    """New rows that were scored together, and those of them to label.
+
+    Attributes
+    ----------
+    n_rows, n_accepted : int
+        The rows, and how many of them score above the threshold.
+    drawn : list of int
+        Row numbers, places in the scores of the batch, in the order of the draw.
+    accepted : list of bool
+        Whether each of them is accepted.
+    p_value : float or None
+        Of a test that the scores come from where the reference comes from (Kolmogorov and Smirnov);
+        None without a reference.
+    about : dict
+        Free for notes of the caller, as plain JSON values.
+    """
+
+    n_rows: int
+    n_accepted: int
+    drawn: list[int]
+    accepted: list[bool]
+    p_value: float | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def share_accepted(self) -> float:
+        """The share of the rows that is accepted."""
+        return self.n_accepted / self.n_rows
+
+
+@dataclass(frozen=True)
+class MonitorVerdict:
+    """What the labels since the start say about a promise; print it.
+
+    Attributes
+    ----------
+    alarm : bool
+        Whether the promise is broken.
+    evidence, evidence_needed : float
+        The highest evidence so far that it is broken, and what raises an alarm.
+    n_labels, n_batches : int
+        Answers that count, and batches.
+    precision : (float, float, float) or None
+        Of the rows that the last batch accepts, from its answers: estimate and 90% interval.
+    share_accepted : float
+        Of the last batch.
+    reference_share : float or None
+        Of the reference; None without one.
+    scores_moved : bool
+        Whether the scores of the last batch come from elsewhere than those of the reference.
+    reason : str
+        All of it in a few sentences.
+    """
+
+    alarm: bool
+    evidence: float
+    evidence_needed: float
+    n_labels: int
+    n_batches: int
+    precision: tuple[float, float, float] | None
+    share_accepted: float
+    reference_share: float | None
+    scores_moved: bool
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
+
+class Monitor:
+    """Raise an alarm when a certified model no longer keeps its promise on new rows.
+
+    Parameters
+    ----------
+    threshold : float
+        Rows with a higher score are accepted.
+    min_precision, min_recall, min_f : float, optional
+        What was promised; at least one of these and `max_cost`.
+    max_cost : float, optional
+        The highest expected cost per row; it needs `costs`.
+    beta : float, default=1.0
+        Of the F-score.
+    costs : (float, float), optional
+        Cost of a missed positive and of an accepted negative.
+    risk : float, default=0.05
+        The chance, at most, that there is ever an alarm while the promise holds.
+    reference : array-like of shape (n_rows,), optional
+        Scores of the rows that the promise was certified for. The scores of each batch are compared
+        with them.
+    dont_know : {"bad", "leave out"}, default="bad"
+        What the answer None means: the row counts as an error of the model, or not at all.
+    classes, pos_label : optional
+        With them, answers are class labels: `pos_label` is positive, any other of `classes`
+        negative. Without them, answers are 1 and 0.
+    seed : str, optional
+        Hexadecimal digits, for tests; by default from the operating system.
+
+    Attributes
+    ----------
+    target : Target
+        What was promised.
+    batches : list of MonitoredBatch
+        The batches so far.
+    answers : dict
+        The answer of each (batch, row): 1 positive, 0 negative, NaN "don't know".
+    about : dict
+        Free for notes of the caller, as plain JSON values; kept in the file.
+
+    See Also
+    --------
+    Campaign : Prove the promise in the first place, or again after an alarm.
+
+    Notes
+    -----
+    An alarm says that the promise was broken in some batch. Where it is only nearly broken (a
+    precision of 0.89 in place of 0.9), an alarm takes thousands of labels. A recall of rare
+    positives takes many, too, since most of the rows drawn are negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semisvm import Monitor
+    >>> rng = np.random.default_rng(0)
+    >>> monitor = Monitor(0.0, min_precision=0.95, seed="00")
+    >>> for month, precision in enumerate([0.97, 0.97, 0.75, 0.75]):
+    ...     scores = rng.normal(size=1000)
+    ...     truth = (rng.random(1000) < precision).astype(int)  # of accepted rows
+    ...     rows = monitor.draw(scores, 30)
+    ...     monitor.tell(rows, truth[rows])
+    ...     print(month, monitor.verdict().alarm)
+    0 False
+    1 False
+    2 True
+    3 True
+    """
+
+    def __init__(
+        self,
+        threshold: float,
+        *,
+        min_precision: float | None = None,
+        min_recall: float | None = None,
+        min_f: float | None = None,
+        max_cost: float | None = None,
+        beta: float = 1.0,
+        costs: tuple[float, float] | None = None,
+        risk: float = 0.05,
+        reference: ArrayLike | None = None,
+        dont_know: Literal["bad", "leave out"] = "bad",
+        classes: Sequence[Any] | None = None,
+        pos_label: Any = None,
+        seed: str | None = None,
+    ):
+        self.target = Target(
+            min_precision=min_precision,
+            min_recall=min_recall,
+            beta=beta,
+            costs=costs,
+            min_f=min_f,
+            max_cost=max_cost,
+        )
+        if not self.target.is_constrained:
+            raise ValueError("Say what was promised: min_precision, min_recall, min_f or max_cost.")
+        if not 0 < risk < 1:
+            raise ValueError(f"risk must be between 0 and 1, got {risk}.")
+        if math.isnan(threshold):
+            raise ValueError("threshold must be a number, got nan.")
+        if dont_know not in ("bad", "leave out"):
+            raise ValueError(f'dont_know must be "bad" or "leave out", got {dont_know!r}.')
+        self.threshold = float(threshold)
+        self.risk = float(risk)
+        self.dont_know = dont_know
+        self.batches: list[MonitoredBatch] = []
+        self.answers: dict[tuple[int, int], float] = {}
+        self.about: dict[str, Any] = {}
+        self._log = AnswerLog(1, classes, pos_label)  # translates labels into 1, 0 and NaN
+        self._seed = make_seed() if seed is None else read_seed(seed)
+        self._reference = np.empty(0) if reference is None else _quantiles(pool_scores(reference))
+
+    @classmethod
+    def for_point(cls, point: Any, **options: Any) -> Monitor:
+        """Watch the promise of an operating point.
+
+        Parameters
+        ----------
+        point : OperatingPoint
+            Certified: `campaign.verdict().operating_point`, for example.
+        **options
+            Parameters of `Monitor` other than the target.
+
+        Returns
+        -------
+        Monitor
+            Without batches yet.
+        """
+        target = point.target
+        return cls(
+            point.threshold,
+            min_precision=target.min_precision,
+            min_recall=target.min_recall,
+            min_f=target.min_f,
+            max_cost=target.max_cost,
+            beta=target.beta,
+            costs=target.costs,
+            **options,
+        )
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """The class labels that answers are given in; None where answers are 1 and 0."""
+        return self._log.classes
+
+    @property
+    def pos_label(self) -> Any:
+        """The class that the promise is about; None where answers are 1 and 0."""
+        return self._log.pos_label
+
+    # ---- labels ----
+
+    def draw(self, scores: ArrayLike, n: int = 20) -> list[int]:
+        """Begin a batch of new rows, and return the rows of it to label.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_rows,)
+            Scores of the new rows by the certified model.
+        n : int, default=20
+            How many rows to label.
+
+        Returns
+        -------
+        list of int
+            Row numbers, places in `scores`; fewer than `n` where there are not so many.
+        """
+        if n < 1:
+            raise ValueError(f"n must be at least 1, got {n}.")
+        vector = pool_scores(scores)
+        is_accepted = vector > self.threshold
+        key = hashlib.blake2b(
+            hashlib.sha256(vector.tobytes()).digest() + struct.pack("<Q", len(self.batches)),
+            digest_size=32,
+            key=self._seed,
+        ).digest()
+        numbers = uniform_numbers(key, len(vector) + n)
+        order = np.argsort(numbers[: len(vector)], kind="stable")
+        accepted = iter(order[is_accepted[order]].tolist())
+        rejected = iter(order[~is_accepted[order]].tolist())
+        chance = self._chance_accepted(is_accepted.mean())
+        drawn = []
+        for coin in numbers[len(vector) :]:
+            row = next(accepted if coin < chance else rejected, None)
+            if row is None:
+                break  # one side is used up: to go on with the other would bias the sample
+            drawn.append(row)
+        self.batches.append(
+            MonitoredBatch(
+                n_rows=len(vector),
+                n_accepted=int(is_accepted.sum()),
+                drawn=drawn,
+                accepted=is_accepted[drawn].tolist(),
+                p_value=self._compare(vector),
+            )
+        )
+        return drawn
+
+    def _chance_accepted(self, share_accepted: float) -> float:
+        """The chance that a row to label is taken from the accepted ones."""
+        is_about_accepted = all(form.measure == "precision" for form in linear_forms(self.target))
+        if is_about_accepted or share_accepted == 1:
+            return 1.0
+        return 0.5 if share_accepted else 0.0
+
+    def _compare(self, scores: np.ndarray) -> float | None:
+        """The p-value of the test that scores come from where the reference comes from."""
+        if not len(self._reference):
+            return None
+        from scipy.stats import ks_2samp  # takes its time to import
+
+        return float(ks_2samp(self._reference, scores, method="asymp").pvalue)
+
+    def tell(self, rows: Iterable[int] | int, answers: Any, batch: int = -1) -> None:
+        """Give answers for rows that were drawn; an answer given before is corrected.
+
+        Parameters
+        ----------
+        rows : int or sequence of int
+            Row numbers of a batch, among those that `draw` returned.
+        answers : label or sequence of labels
+            One per row: class labels if the monitor knows the classes, else 1 or 0; None (or NaN)
+            for "don't know".
+        batch : int, default=-1
+            The number of the batch, from 0; by default the last one.
+        """
+        if isinstance(rows, int | np.integer):
+            rows = [int(rows)]
+            answers = [answers]
+        numbers = [int(row) for row in rows]
+        labels = list(answers)
+        if len(numbers) != len(labels):
+            raise ValueError(
+                f"Got {counted(len(numbers), 'row')} and {counted(len(labels), 'answer')}: give one"
+                " answer per row."
+            )
+        if not -len(self.batches) <= batch < len(self.batches):
+            raise ValueError(
+                f"There is no batch {batch}: there are {len(self.batches)}. `draw` begins one."
+            )
+        batch %= len(self.batches)
+        drawn = set(self.batches[batch].drawn)
+        strangers = [row for row in numbers if row not in drawn]
+        if strangers:
+            raise ValueError(
+                f"Row {strangers[0]} of batch {batch} was not drawn: a promise can be judged by"
+                " rows that were drawn at random only."
+            )
+        codes = [self._log.code(row, label) for row, label in zip(numbers, labels, strict=True)]
+        self.answers.update({(batch, row): code for row, code in zip(numbers, codes, strict=True)})
+
+    def open_rows(self, batch: int = -1) -> list[int]:
+        """Return the rows of a batch that were drawn and have no answer yet.
+
+        Parameters
+        ----------
+        batch : int, default=-1
+            The number of the batch, from 0; by default the last one.
+
+        Returns
+        -------
+        list of int
+            Row numbers.
+        """
+        number = batch % len(self.batches)
+        return [row for row in self.batches[number].drawn if (number, row) not in self.answers]
+
+    # ---- what they say ----
+
+    def verdict(self) -> MonitorVerdict:
+        """Return what the labels so far say; it may be called at any time and changes nothing.
+
+        Returns
+        -------
+        MonitorVerdict
+            Whether the promise is broken, and what moved.
+        """
+        known = self._known_labels()
+        evidence = max(0.0, float(self._log_evidence(known).max(initial=0.0)))
+        needed = log_evidence_needed(self.risk)
+        last = self.batches[-1] if self.batches else None
+        reference = (
+            float((self._reference > self.threshold).mean()) if len(self._reference) else None
+        )
+        level = self.risk / (len(self.batches) * (len(self.batches) + 1)) if last else 0.0
+        moved = last is not None and last.p_value is not None and last.p_value <= level
+        verdict = MonitorVerdict(
+            alarm=evidence >= needed,
+            evidence=math.exp(min(evidence, LARGEST_LOG)),
+            evidence_needed=math.exp(needed),
+            n_labels=len(known),
+            n_batches=len(self.batches),
+            precision=self._last_precision(known),
+            share_accepted=math.nan if last is None else last.share_accepted,
+            reference_share=reference,
+            scores_moved=moved,
+            reason="",
+        )
+        return replace(verdict, reason=self._in_words(verdict))
+
+    def _known_labels(self) -> list[tuple[int, bool, float]]:
+        """The batch, the side and the answer of each label, in the order in which they became
+        known. A batch is read up to its first row without an answer: which rows are answered
+        first must not matter.
+        """
+        place = {key: i for i, key in enumerate(self.answers)}
+        labels = []
+        for number, batch in enumerate(self.batches):
+            known_at = -1
+            for row, is_accepted in zip(batch.drawn, batch.accepted, strict=True):
+                if (number, row) not in place:
+                    break
+                known_at = max(known_at, place[number, row])
+                code = self.answers[number, row]
+                labels.append((known_at, (number, is_accepted, code)))
+        return [label for _, label in sorted(labels, key=lambda entry: entry[0])]
+
+    def evidence_path(self) -> np.ndarray:
+        """Return the evidence that the promise is broken, after each label that counts.
+
+        Returns
+        -------
+        ndarray of shape (n_labels,)
+            In the order in which the labels became known; 1 is where it starts, and an alarm is
+            raised at 1 / `risk`.
+        """
+        return np.exp(np.minimum(self._log_evidence(self._known_labels()), LARGEST_LOG))
+
+    def _log_evidence(self, known: Sequence[tuple[int, bool, float]]) -> np.ndarray:
+        """The evidence against all promises together: the mean of several bets is a bet."""
+        paths = [self._log_evidence_against(form, known) for form in linear_forms(self.target)]
+        return np.logaddexp.reduce(paths, axis=0) - math.log(len(paths))
+
+    def _log_evidence_against(
+        self, form: LinearForm, known: Sequence[tuple[int, bool, float]]
+    ) -> np.ndarray:
+        """The evidence against one promise, after each label."""
+        batch = np.array([number for number, *_ in known], dtype=np.intp)
+        is_accepted = np.array([side for _, side, _ in known], dtype=bool)
+        code = np.array([code for *_, code in known], dtype=np.float64)
+        shares = np.array([entry.share_accepted for entry in self.batches], dtype=np.float64)
+        chances = np.array([self._chance_accepted(share) for share in shares])
+        # Columns: rejected, accepted. Each side's share of the rows, divided by the chance to draw
+        # from it.
+        chances_by_side = np.column_stack([1 - chances, chances])
+        shares_by_side = np.column_stack([1 - shares, shares])
+        weights = np.divide(
+            shares_by_side,
+            chances_by_side,
+            out=np.zeros_like(shares_by_side),
+            where=chances_by_side > 0,
+        )
+        sides = np.array([False, True])
+        best = np.maximum(form.values(sides), 0.0) - form.dues(sides)
+        largest = np.maximum((weights * best).max(axis=1), SMALLEST_GAIN)
+        is_good = code == is_accepted  # "don't know" is NaN: not good
+        gains = form.values(is_accepted) * is_good - form.dues(is_accepted)
+        if self.dont_know == "leave out":
+            gains[np.isnan(code)] = 0.0
+        scaled = gains * weights[batch, is_accepted.astype(np.intp)] / largest[batch]
+        return alarm_log_evidence(scaled, batch, len(self.batches))
+
+    def _last_precision(
+        self, known: Sequence[tuple[int, bool, float]]
+    ) -> tuple[float, float, float] | None:
+        """The precision of the last batch, with its 90% interval."""
+        last = len(self.batches) - 1
+        codes = [code for number, side, code in known if number == last and side]
+        codes = [code for code in codes if not (math.isnan(code) and self.dont_know == "leave out")]
+        if not codes:
+            return None
+        positives = sum(code == 1 for code in codes)
+        return (positives / len(codes), *binomial_interval(positives, len(codes), 0.9))
+
+    def _in_words(self, verdict: MonitorVerdict) -> str:
+        if not self.batches:
+            return f"Watching {self.target}: no rows yet."
+        sentences = []
+        if verdict.alarm:
+            sentences.append(
+                f"Alarm: the promise ({self.target}) no longer holds. Monitors like this one raise"
+                f" a false alarm in at most {self.risk:.0%}, however long they run. Label more of"
+                " the new rows, fit again, and certify again."
+            )
+        else:
+            sentences.append(
+                f"No alarm: {counted(verdict.n_labels, 'label')} of"
+                f" {counted(verdict.n_batches, 'batch')} do not contradict the promise"
+                f" ({self.target}). This is no proof that it holds."
+            )
+        if verdict.precision is not None:
+            value, low, high = verdict.precision
+            sentences.append(
+                f"Precision in the last batch: {value:.2f} (90% interval {low:.2f} to {high:.2f})."
+            )
+        share = f"It accepts {verdict.share_accepted:.1%} of the last batch"
+        if verdict.reference_share is not None:
+            share += f", and {verdict.reference_share:.1%} of the rows that it was certified for"
+        sentences.append(f"{share}.")
+        if verdict.scores_moved:
+            sentences.append("The scores have moved: these rows are not like those.")
+        return " ".join(sentences)
+
+    # ---- the file ----
+
+    def save(self, path: str | Path) -> Path:
+        """Write the monitor to a JSON file, from which it can go on.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an existing one is replaced. It is complete or stays as it was.
+
+        Returns
+        -------
+        path
+            The file that was written.
+        """
+        content = {
+            "kind": MONITOR_KIND,
+            "version": MONITOR_VERSION,
+            "threshold": self.threshold,
+            "target": self.target.as_dict(),
+            "risk": self.risk,
+            "dont_know": self.dont_know,
+            "seed": self._seed.hex(),
+            "classes": self._log.classes,
+            "pos_label": self._log.pos_label,
+            "reference": self._reference.tolist(),
+            "batches": [asdict(batch) for batch in self.batches],
+            "answers": [
+                [number, row, None if math.isnan(code) else int(code)]
+                for (number, row), code in self.answers.items()
+            ],
+            "about": self.about,
+        }
+        plain = json.loads(json.dumps(content))
+        with locked(Path(path).resolve()), whole_file(path, force=True) as unfinished:
+            unfinished.write_text(json.dumps(plain | {"sha256": digest_of_content(plain)}))
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Monitor:
+        """Read a monitor that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        Monitor
+            Ready to go on.
+        """
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            is_ours = content["kind"] == MONITOR_KIND and content["version"] == MONITOR_VERSION
+            is_whole = content.pop("sha256") == digest_of_content(content)
+        except FileNotFoundError:
+            raise ValueError(f"{path}: there is no such file.") from None
+        except (ValueError, KeyError, TypeError):
+            is_ours = is_whole = False
+        if not is_ours or not is_whole:
+            raise ValueError(
+                f"{path}: this is not the file of a monitor, or it was damaged or edited. Give one"
+                " that a monitor wrote."
+            )
+        target = Target.from_dict(content["target"])
+        monitor = cls.for_point(
+            SimpleNamespace(threshold=content["threshold"], target=target),
+            risk=content["risk"],
+            dont_know=content["dont_know"],
+            classes=content["classes"],
+            pos_label=content["pos_label"],
+            seed=content["seed"],
+        )
+        monitor._reference = np.array(content["reference"], dtype=np.float64)
+        monitor.batches = [MonitoredBatch(**batch) for batch in content["batches"]]
+        monitor.answers = {
+            (number, row): math.nan if code is None else float(code)
+            for number, row, code in content["answers"]
+        }
+        monitor.about = content["about"]
+        return monitor
+
+    def __repr__(self) -> str:
+        batches = counted(len(self.batches), "batch")
+        return f"<Monitor: {self.target}, {counted(len(self.answers), 'label')} of {batches}>"
+
+
+def _quantiles(scores: np.ndarray) -> np.ndarray:
+    """Scores in ascending order; of very many, evenly spaced ones."""
+    ordered = np.sort(scores)
+    if len(ordered) <= MOST_REFERENCE:
+        return ordered
+    return ordered[np.linspace(0, len(ordered) - 1, MOST_REFERENCE).round().astype(np.intp)]

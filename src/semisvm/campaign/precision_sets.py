@@ -1,0 +1,297 @@
+"""Certified sets for a precision: the unlabeled rows of a set with the highest scores, and all rows
+found positive.
+
+`semisvm.decision.precision_sets` has the bounds and their proof. Here they are read from the
+answers, in the random order of each set.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from semisvm.campaign.draws import DrawOrder
+from semisvm.campaign.procedure import (
+    POSITIVE,
+    UNKNOWN,
+    UNLABELED,
+    AcceptedRows,
+    Standing,
+    ThresholdEvidence,
+    accepted_rows,
+    codes_by_row,
+)
+from semisvm.campaign.state import CampaignState
+from semisvm.decision import Counts
+from semisvm.decision.betting import perfect_record
+from semisvm.decision.precision_sets import (
+    PrefixPath,
+    SetBound,
+    SetOutlook,
+    certified_bounds,
+    decreasing,
+    forecast_labels,
+    plan_labels,
+    random_parts,
+    returnable,
+    width_of,
+)
+
+FIRST_AT_RANDOM = 10  # labels: they say how good the predictions are
+SOON = 1.5  # times the labels of the first certificate in sight, for a larger one
+PRIOR_ROWS = 3.0  # that the predictions of a band are worth, beside its answers
+MOST_FORECAST = 20_000  # labels
+N_FORECASTS = 40  # numbers of labels that a forecast considers
+
+
+class PrecisionSets:
+    """The sets of one campaign, and what the answers prove of them."""
+
+    def __init__(self, state: CampaignState):
+        assert state.target.min_precision is not None
+        self._state = state
+        self._plan = state.plan
+        self._level = state.target.min_precision
+        self._sizes = np.array([planned.n_accepted for planned in state.plan.thresholds])
+        self._shares = np.array([planned.share for planned in state.plan.thresholds])
+        self._bounds = [
+            SetBound(int(n), self._level, width_of(int(n), state.n_planned)) for n in self._sizes
+        ]
+        self._order = DrawOrder(state.plan, state.clock_key())
+        self._by_rank = state.plan.top_rows()
+        self.read_again()
+
+    # ---- what a campaign asks ----
+
+    def tell(self, rows: Iterable[int]) -> None:
+        """Read the answers of these rows."""
+        rows = list(rows)
+        codes = self._state.log.codes
+        is_changed = any(self._answers[row] != UNLABELED for row in rows)
+        for row in rows:
+            self._answers[row] = UNKNOWN if math.isnan(codes[row]) else int(codes[row])
+        self._order.answer(rows)
+        if is_changed:
+            self._paths = [PrefixPath.empty() for _ in self._bounds]
+        self._read_prefixes()
+
+    def read_again(self) -> None:
+        """Read all answers again."""
+        self._answers = codes_by_row(self._state.log.codes, len(self._plan.bands))
+        self._paths = [PrefixPath.empty() for _ in self._bounds]
+        self._order.forget()
+        self._order.answer(self._state.log.codes)
+        self._read_prefixes()
+
+    def _read_prefixes(self) -> None:
+        for k, (bound, path) in enumerate(zip(self._bounds, self._paths, strict=True)):
+            rows, _ = self._order.prefix(np.arange(k + 1))
+            new = self._answers[rows[len(path) :]] == POSITIVE
+            if len(new):
+                self._paths[k] = path.extended(bound, new.astype(float))
+
+    def fewest_labels(self) -> tuple[int, ...]:
+        """Return per set how many labels prove it if every answer is positive."""
+        records = [
+            perfect_record(bound.n, self._level, self._state.risk * share)
+            for bound, share in zip(self._bounds, np.cumsum(self._shares), strict=True)
+        ]
+        return tuple(
+            bound.n if record is None else record
+            for bound, record in zip(self._bounds, records, strict=True)
+        )
+
+    def next_rows(self, n: int) -> list[int]:
+        """Return up to n rows to label: at random in the planned set, then below it from the
+        top.
+        """
+        unlabeled = self._answers == UNLABELED
+        if not unlabeled.any():
+            return []
+        k, n_random = self._where_to_label(n)
+        rows = self._order.next_rows(np.arange(k + 1), min(n, n_random))
+        if len(rows) < n:
+            below = self._by_rank[self._sizes[k] :]
+            # Below the set, then anywhere, then the rows beyond those whose rank is kept.
+            for candidates in (below, self._by_rank, np.arange(len(unlabeled))):
+                unlabeled[rows] = False
+                rows += candidates[unlabeled[candidates]][: n - len(rows)].tolist()
+        return rows
+
+    def _where_to_label(self, n: int) -> tuple[int, int]:
+        """The set to label rows of at random, and how many of them."""
+        n_labels = len(self._state.log.codes)
+        outlook = self._outlook()
+        best, n_returned = self._best_set(self._lower()[0])
+        if self._state.budget is None and best is None:
+            # Until the first certificate: the largest set that is proved soon.
+            forecasts = np.array([math.inf if f is None else f for f in self._forecasts(outlook)])
+            if np.isfinite(forecasts.min()):
+                soon = np.flatnonzero(forecasts <= SOON * forecasts.min())
+                return int(soon[-1]), n
+        n_left = max(self._state.n_planned - n_labels, n)
+        lengths = self._order.prefix_lengths(outlook.n_sets, random_parts(n_left))
+        plan = plan_labels(outlook, lengths, n_left, n_returned)
+        return plan.k, max(plan.n_random, FIRST_AT_RANDOM - n_labels)
+
+    def standing(self, *, with_forecasts: bool = True) -> Standing:
+        """Return what is proved, for the sets as they are and for the rows that are returned."""
+        lower, levels = self._lower()
+        outlook = self._outlook()
+        unlabeled = self._returned_unlabeled(lower)
+        n_found = int((self._answers == POSITIVE).sum())
+        n_accepted = len(unlabeled) + n_found
+        is_all_labeled = not (self._answers == UNLABELED).any()
+        is_whole = lower >= [bound.whole for bound in self._bounds]
+        forecasts: list[int | None] = [None] * len(self._bounds)
+        if with_forecasts:
+            forecasts = self._forecasts(outlook)
+        best, _ = self._best_set(lower)
+        is_set = best is not None and not is_whole[best]
+        if best is None and is_whole.any():
+            best = int(np.flatnonzero(is_whole)[-1])
+        table = tuple(
+            self._line(k, float(levels[k]), bool(is_whole[k]) or k == best, outlook, forecasts[k])
+            for k in range(len(self._bounds))
+        )
+        larger = [
+            (forecast, int(n))
+            for n, forecast in zip(self._sizes, forecasts, strict=True)
+            if forecast and n > n_accepted
+        ]
+        soonest, next_accepted = min(larger, default=(None, None))
+        return Standing(
+            table=table,
+            best=best,
+            is_certified=best is not None or (is_all_labeled and n_found > 0),
+            is_set=True,
+            holds_for_set_only=is_set,
+            forecast=None if is_all_labeled else soonest,
+            is_known=is_all_labeled and n_found > 0,
+            is_refuted=is_all_labeled and n_found == 0,
+            n_accepted=n_accepted,
+            n_found=n_found,
+            counts=Counts(0, 0, 0, 0) if best is None else self._counts(best),
+            estimates=({} if best is None else {"precision": self._estimate(best, lower)}),
+            next_accepted=None if is_all_labeled else next_accepted,
+        )
+
+    def accepted(self) -> AcceptedRows:
+        """Return the rows that are certified now, and all rows found positive."""
+        is_accepted = self._answers == POSITIVE
+        is_accepted[self._returned_unlabeled(self._lower()[0])] = True
+        return accepted_rows(is_accepted, self._answers)
+
+    # ---- what is proved ----
+
+    def _lower(self) -> tuple[np.ndarray, np.ndarray]:
+        found = np.cumsum(self._count(self._answers == POSITIVE))[: len(self._bounds)]
+        return certified_bounds(self._bounds, self._paths, found, self._shares, self._state.risk)
+
+    def _best_set(self, lower: np.ndarray) -> tuple[int | None, int]:
+        """Return the set whose bound lets most unlabeled rows be returned, and how many; None
+        where rows found positive alone pay for as many.
+        """
+        found = np.cumsum(self._count(self._answers == POSITIVE))
+        unlabeled = np.cumsum(self._count(self._answers == UNLABELED))
+        best = None
+        most = returnable(0.0, float(found[-1]), 0.0, self._level)
+        for k, L in enumerate(lower):
+            n = returnable(float(L), float(found[-1]), float(found[k]), self._level)
+            if n >= unlabeled[k] and n > most:
+                best, most = k, n
+        return best, most
+
+    def _returned_unlabeled(self, lower: np.ndarray) -> np.ndarray:
+        """The unlabeled rows that are returned: those of the best set, and more from the top."""
+        k, n = self._best_set(lower)
+        is_open = self._answers == UNLABELED
+        base = np.empty(0, dtype=np.intp)
+        start = 0
+        if k is not None:
+            base = np.flatnonzero(is_open & (self._plan.bands <= k))
+            start = int(self._sizes[k])
+        candidates = self._by_rank[start:]
+        candidates = candidates[is_open[candidates]]
+        n_more = n - len(base)
+        more = candidates[:n_more]
+        if n_more < len(candidates):  # rows tied with the first one that is left out stay out
+            ranks = self._plan.ranks
+            more = more[ranks[more] < ranks[candidates[n_more]]]
+        return np.concatenate([base, more])
+
+    def _count(self, mask: np.ndarray) -> np.ndarray:
+        """Rows per band that are in a mask."""
+        return np.bincount(self._plan.bands[mask], minlength=len(self._plan.sizes)).astype(float)
+
+    # ---- what is expected ----
+
+    def _outlook(self) -> SetOutlook:
+        seen = self._count(self._answers != UNLABELED)
+        hits = self._count(self._answers == POSITIVE)
+        weights = seen + PRIOR_ROWS
+        rates = decreasing((hits + PRIOR_ROWS * self._plan.beliefs) / weights, weights)
+        edges = np.concatenate([[0.0], np.cumsum(self._plan.sizes)])
+        return SetOutlook(
+            self._bounds, self._shares, self._state.risk, edges, rates, seen, hits, self._paths
+        )
+
+    def _forecasts(self, outlook: SetOutlook) -> list[int | None]:
+        most = min(int((self._answers == UNLABELED).sum()), MOST_FORECAST)
+        if not most:
+            return [None] * len(self._bounds)
+        labels = np.unique(np.geomspace(1, most, N_FORECASTS).round().astype(int))
+        lengths = self._order.prefix_lengths(len(self._bounds), labels)
+        return forecast_labels(outlook, lengths, labels)
+
+    def _line(
+        self,
+        k: int,
+        level: float,
+        is_certified: bool,
+        outlook: SetOutlook,
+        forecast: int | None,
+    ) -> ThresholdEvidence:
+        planned = self._plan.thresholds[k]
+        bound = self._bounds[k]
+        path = self._paths[k]
+        evidence = 0.0
+        if len(path):
+            late = slice(len(path) // 2, None)
+            at_null = bound.log_likelihood(bound.whole - 1, path.pos[late], path.neg[late])
+            is_possible = np.isfinite(path.mixture[late])
+            gains = path.mixture[late][is_possible] - at_null[is_possible]
+            evidence = max(0.0, float(gains.max(initial=0.0)))
+        expected = outlook.hits + outlook.unlabeled * outlook.rates
+        needed = 1 / (self._state.risk * level)
+        return ThresholdEvidence(
+            threshold=planned.threshold,
+            n_accepted=planned.n_accepted,
+            predicted={"precision": float(expected[: k + 1].sum()) / planned.n_accepted},
+            evidence=float(np.exp(evidence)),
+            evidence_needed=needed,
+            evidence_hoped=needed,
+            n_read=len(path),
+            positives=int(path.pos[-1]) if len(path) else 0,
+            is_certified=is_certified,
+            is_known=None,
+            forecast=0 if is_certified else forecast,
+        )
+
+    def _counts(self, k: int) -> Counts:
+        """What set k does to the answered rows; "don't know" counts as negative."""
+        is_inside = self._plan.bands <= k
+        positive = self._answers == POSITIVE
+        negative = ~np.isin(self._answers, (POSITIVE, UNLABELED))
+        return Counts(
+            tp=int((is_inside & positive).sum()),
+            fp=int((is_inside & negative).sum()),
+            fn=int((~is_inside & positive).sum()),
+            tn=int((~is_inside & negative).sum()),
+        )
+
+    def _estimate(self, k: int, lower: np.ndarray) -> float:
+        path = self._paths[k]
+        return float(path.pos[-1] / len(path)) if len(path) else float(lower[k] / self._sizes[k])

@@ -1,0 +1,167 @@
+"""What every procedure of a campaign does: rows to ask for, where it stands, the rows accepted.
+
+A procedure reads the answers of a campaign's state and keeps nothing that can't be computed from
+them again, except what its `frozen` part says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from semisvm.decision import Counts
+
+ABOVE = "above the threshold"
+FOUND = "found positive"
+
+# Answers by row, as procedures keep them.
+UNLABELED = -1
+NEGATIVE = 0
+POSITIVE = 1
+UNKNOWN = 2  # "don't know"
+
+
+@dataclass(frozen=True)
+class ThresholdEvidence:
+    """Where one threshold stands.
+
+    Attributes
+    ----------
+    threshold : float
+        Rows with a higher score are accepted.
+    n_accepted : int
+        Rows of the pool that it accepts.
+    predicted : dict of {str: float}
+        What the model's scores predict for each measure that was asked for: a guess, not a
+        measurement.
+    evidence : float
+        The highest evidence so far; of several targets, that of the weakest.
+    evidence_needed : float
+        What certifies it; infinite while the tests before it have not passed.
+    evidence_hoped : float
+        The same, if the tests before it pass.
+    n_read : int
+        Answers that count for it.
+    positives : int
+        How many of them are positive.
+    is_certified : bool
+        Whether it is certified.
+    is_known : bool or None
+        Whether the answers leave no doubt that it keeps the target (True) or misses it (False).
+    forecast : int or None
+        About how many more labels it takes; None where none is in sight.
+    """
+
+    threshold: float
+    n_accepted: int
+    predicted: dict[str, float]
+    evidence: float
+    evidence_needed: float
+    evidence_hoped: float
+    n_read: int
+    positives: int
+    is_certified: bool
+    is_known: bool | None
+    forecast: int | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON values: infinite numbers are the text "inf"."""
+        return {name: _plain_value(value) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a campaign stands.
+
+    table       one line per threshold, in the order of the tests
+    best        the line of the threshold that is reported; None while there is none
+    is_certified  whether a set of rows is certified
+    is_set      whether that set is more than the rows above a threshold: rows found positive
+                belong to it, and rows found negative do not
+    holds_for_set_only  whether the promise holds for that set only, and not for all rows above
+                the reported threshold
+    forecast    about how many labels the next certificate takes; None where none is in sight
+    is_known    whether so many rows are labeled that nothing is left to chance
+    is_refuted  whether the answers show that nothing can be certified
+    n_accepted  rows in the set that is certified
+    n_found     rows of it that were found positive
+    counts      what the certified threshold does to the answered rows
+    estimates   the measures asked for, estimated at the certified threshold
+    next_accepted  rows of the set that `forecast` is about, where it is about one
+    """
+
+    table: tuple[ThresholdEvidence, ...]
+    best: int | None
+    is_certified: bool
+    is_set: bool
+    holds_for_set_only: bool
+    forecast: int | None
+    is_known: bool
+    is_refuted: bool
+    n_accepted: int
+    n_found: int
+    counts: Counts
+    estimates: dict[str, float]
+    next_accepted: int | None = None
+
+
+class AcceptedRows(NamedTuple):
+    """The rows that a campaign accepts, and the reason for each.
+
+    rows     (n,) row numbers, ascending
+    reasons  (n,) "above the threshold" or "found positive"
+    """
+
+    rows: np.ndarray
+    reasons: np.ndarray
+
+
+class Procedure(Protocol):
+    """What a campaign asks of its tests."""
+
+    def tell(self, rows: Iterable[int]) -> None:
+        """Read the answers of these rows, which are new or corrected."""
+
+    def read_again(self) -> None:
+        """Read all answers again, because some were taken back."""
+
+    def next_rows(self, n: int) -> list[int]:
+        """Return up to n rows to label; none where there is nothing left to ask."""
+
+    def standing(self, *, with_forecasts: bool = True) -> Standing:
+        """Return where the campaign stands; forecasts take most of the time."""
+
+    def accepted(self) -> AcceptedRows:
+        """Return the rows that are certified now."""
+
+    def fewest_labels(self) -> tuple[int, ...]:
+        """Return per line of the table how many labels it takes if every answer is as hoped."""
+
+
+def accepted_rows(is_accepted: np.ndarray, answers: np.ndarray | None = None) -> AcceptedRows:
+    """Return the rows of a mask; where answers are given, the reason of positive rows is that they
+    were found.
+    """
+    rows = np.flatnonzero(is_accepted)
+    is_found = np.zeros(len(rows), dtype=bool) if answers is None else answers[rows] == POSITIVE
+    return AcceptedRows(rows, np.where(is_found, FOUND, ABOVE))
+
+
+def codes_by_row(codes: Mapping[int, float], n_rows: int) -> np.ndarray:
+    """Return the answer of each row of the pool."""
+    answers = np.full(n_rows, UNLABELED, dtype=np.int8)
+    for row, code in codes.items():
+        answers[row] = UNKNOWN if math.isnan(code) else int(code)
+    return answers
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    if isinstance(value, dict):
+        return {name: _plain_value(part) for name, part in value.items()}
+    return value

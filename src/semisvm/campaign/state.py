@@ -1,0 +1,158 @@
+"""All that a campaign consists of: what was frozen when it began, and what was answered since."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from semisvm.campaign.answers import AnswerLog
+from semisvm.campaign.draws import clock_key, plan_as_dict
+from semisvm.decision import Target
+from semisvm.decision.betting import SamplingClaim
+from semisvm.decision.checks import check_scores
+from semisvm.decision.sampling_plan import SamplingPlan, planned_labels
+
+DontKnow = Literal["bad", "leave out"]
+
+
+@dataclass
+class CampaignState:
+    """What a campaign's file holds; `Campaign` gives it a meaning.
+
+    `experts` are the beliefs that bet, frozen like the plan; an empty list stands for those that
+    the plan implies. `phases` are the speeds and beliefs of the draws for a recall, each kept when
+    its phase begins. `error_rate` is the share of the negatives, at most, that people take for
+    positive. `budget` is the number of labels that draws are planned for, if one was given.
+    `about` is free for notes of the caller. `accepted` has one digest per threshold of the plan, of
+    the rows above it.
+    """
+
+    target: Target
+    confidence: float
+    claim: SamplingClaim
+    dont_know: DontKnow
+    seed: bytes
+    seed_given: bool
+    plan: SamplingPlan
+    log: AnswerLog
+    ledger: list[dict[str, Any]]
+    error_rate: float = 0.0
+    budget: int | None = None
+    experts: list[Any] = field(default_factory=list)
+    phases: list[dict[str, list[float]]] = field(default_factory=list)
+    about: dict[str, Any] = field(default_factory=dict)
+    accepted: list[str] = field(default_factory=list)
+
+    @property
+    def tested_target(self) -> Target:
+        """What the answers have to show, so that the target holds in truth."""
+        return target_of_answers(self.target, self.error_rate)
+
+    @property
+    def risk(self) -> float:
+        """The chance, at most, that a campaign like this one is ever wrong."""
+        return 1 - self.confidence
+
+    @property
+    def n_in_play(self) -> int:
+        """The rows that the promise rests on: all, or those that did not set the thresholds."""
+        return int((self.plan.bands <= len(self.plan.sizes)).sum())
+
+    @property
+    def n_planned(self) -> int:
+        """The number of labels that draws are planned for."""
+        return planned_labels(self.budget, len(self.plan.bands))
+
+    def clock_key(self, phase: int = 0) -> bytes:
+        """Return the key of the clocks of the rows."""
+        return clock_key(self.seed, self.plan.bands, self.ledger[-1]["campaign"], phase)
+
+    def digest_above(self, threshold: float) -> str:
+        """Return the digest of the rows of the pool above one of the plan's thresholds."""
+        thresholds = [planned.threshold for planned in self.plan.thresholds]
+        return self.accepted[thresholds.index(threshold)]
+
+    @cached_property
+    def packed_plan(self) -> dict[str, Any]:
+        """The plan as plain JSON values; packing a large pool takes a while."""
+        return plan_as_dict(self.plan)
+
+    def require_scores(self, scores: ArrayLike) -> None:
+        """ValueError if the model's scores are not those that the campaign began with."""
+        vector = pool_scores(scores)
+        plan = self.plan
+        is_same = len(vector) == len(plan.bands)
+        if is_same:
+            in_play = plan.bands <= len(plan.sizes)
+            is_same = all(
+                np.array_equal(
+                    vector[in_play] > planned.threshold, plan.bands[in_play] < planned.n_bands
+                )
+                for planned in plan.thresholds
+            )
+        if not is_same:
+            raise ValueError(
+                "The scores of the pool are not those that the campaign began with: the model or"
+                " the rows have changed. A promise holds for the frozen model only. Go on with that"
+                " model, or start a new campaign."
+            )
+
+
+def digest_of_accepted(scores: np.ndarray, threshold: float) -> str:
+    """Return a digest of which rows have a score above a threshold."""
+    is_above = np.packbits(scores > threshold).tobytes()
+    return hashlib.sha256(len(scores).to_bytes(8, "big") + is_above).hexdigest()[:32]
+
+
+def target_of_answers(target: Target, error_rate: float) -> Target:
+    """Return the target that answers have to show where people take a share `error_rate` of the
+    negatives for positive: of the rows accepted with a precision p, they call p + (1 - p) e
+    positive.
+    """
+    if not error_rate:
+        return target
+    assert target.min_precision is not None
+    precision = target.min_precision
+    return replace(target, min_precision=precision + (1 - precision) * error_rate)
+
+
+def precision_with_errors(precision: float, error_rate: float) -> float:
+    """Return the precision in truth where answers show `precision`, and people take a share
+    `error_rate` of the negatives for positive.
+
+    Examples
+    --------
+    >>> from semisvm.campaign.state import precision_with_errors
+    >>> round(precision_with_errors(0.9, 0.05), 3)
+    0.895
+    """
+    return max(0.0, (precision - error_rate) / (1 - error_rate))
+
+
+def pool_scores(scores: ArrayLike) -> np.ndarray:
+    """Return the scores of a pool: finite numbers, one per row."""
+    vector = np.asarray(scores, dtype=np.float64)
+    if vector.ndim != 1:
+        raise ValueError(
+            "scores must have one number per row of the pool, got an array of shape"
+            f" {vector.shape}."
+        )
+    if not len(vector):
+        raise ValueError(
+            "The pool is empty: there is nothing to certify. Give rows without labels."
+        )
+    return check_scores(vector)
+
+
+def digest_of_bands(bands: np.ndarray) -> str:
+    """Return a digest of all that the scores decide in a campaign: which rows are in which band.
+
+    The last digits of scores differ between machines; the bands do not, since their edges lie
+    between scores.
+    """
+    return hashlib.sha256(bands.tobytes()).hexdigest()

@@ -1,0 +1,197 @@
+"""Certified sets for a recall: evidence for many nested thresholds from draws in phases.
+
+    claim   the rows above the threshold, and the f rows found positive below it, hold at least a
+            share r of all positives
+    c       what a good row is worth: 1 - r above the threshold (a positive is good), r below it
+            (a negative is good)
+    K       what the null allows: the claim is sum c g >= r n_below - f
+
+Draws come in phases. At the start of a phase the answers so far set new beliefs and speeds, and the
+rows that were not drawn get new clocks, which are independent of those answers: every bet is
+predictable and fair, and the wealth goes on across phases. One bet is that of `linear_claims`.
+
+**Rows found positive.** Keep rho as it was computed for f = 0 and replace D by D - f in every past
+bet: this is fair for the null with total K - f, and decreasing in K.
+
+**Many thresholds.** They are tested from loose to strict, each with the full risk: the first false
+one must be passed first. The pass that holds only thanks to rows found positive is used for the
+first threshold that has not passed without them, and hands nothing on.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from semisvm.decision.betting import CLAIM_ROUNDING
+from semisvm.decision.checks import Floats
+from semisvm.decision.linear_claims import LEAST_DOUBT, best_draws, solve_bets
+from semisvm.decision.logarithms import expit, log_sum_exp, logit
+from semisvm.decision.precision_sets import decreasing
+
+# Log-odds below the threshold are shifted by these, one expert each. Eight experts instead of three
+# cost log 8 of the evidence and certified less.
+SHIFTS_BELOW = (-2.5, -1.0, 0.0)
+# Predicted recalls, from the target (0) to 1, of the thresholds that the draws are made for.
+ROOMS = (0.75, 0.5, 0.3, 0.15)
+UNIFORM_SHARE = 0.2  # of the draws, by what rows are worth, whatever is believed
+N_SIMULATED = 41  # campaigns of a forecast
+MOST_SIMULATED = 600  # labels of each
+PRIOR_ROWS = 4.0  # that the predictions of a band are worth
+
+
+@dataclass(frozen=True)
+class Phase:
+    """How rows are drawn in a phase, and what is believed then; both per band."""
+
+    speeds: Floats
+    beliefs: Floats
+
+
+def band_rates(predicted: Floats, seen: Floats, hits: Floats) -> Floats:
+    """Return the share of positives per band, decreasing, from predictions and answers."""
+    weights = seen + PRIOR_ROWS
+    rates = decreasing((hits + PRIOR_ROWS * predicted) / weights, weights)
+    return np.clip(rates, LEAST_DOUBT, 1 - LEAST_DOUBT)
+
+
+def plan_phase(sizes: Floats, predicted: Floats, seen: Floats, hits: Floats, level: float) -> Phase:
+    """Return the next phase, from the predictions and the rows seen and found positive per band."""
+    beliefs = band_rates(predicted, seen, hits)
+    share_above = np.cumsum(sizes * beliefs) / (sizes * beliefs).sum()
+    speeds = np.zeros(len(sizes))
+    for room in ROOMS:
+        k = int(np.searchsorted(share_above, level + (1 - level) * room))
+        is_above = np.arange(len(sizes)) <= min(k, len(sizes) - 2)
+        values = np.where(is_above, 1 - level, level)
+        good = np.where(is_above, beliefs, 1 - beliefs)
+        chances, _ = best_draws(sizes, values, level * sizes[~is_above].sum(), good)
+        speeds += (1 - UNIFORM_SHARE) * chances + UNIFORM_SHARE * values / (sizes * values).sum()
+    return Phase(speeds / (speeds * sizes).sum(), beliefs)
+
+
+class RecallEvidence:
+    """The evidence at one threshold, which accepts the first `n_accepting` bands.
+
+    `path` is its logarithm after each draw that was read, for f = 0.
+    """
+
+    def __init__(self, sizes: Floats, level: float, n_accepting: int):
+        self.is_above = np.arange(len(sizes)) < n_accepting
+        self.values = np.where(self.is_above, 1 - level, level)
+        self.left = sizes.astype(float)
+        self.total = level * float(sizes[~self.is_above].sum()) - CLAIM_ROUNDING
+        # Per draw and expert: log of c (g + rho) / q, and D; NaN where the expert did not bet.
+        self._payments = np.empty((0, len(SHIFTS_BELOW)))
+        self._dues = np.empty((0, len(SHIFTS_BELOW)))
+
+    @property
+    def n_read(self) -> int:
+        """Draws that were read."""
+        return len(self._payments)
+
+    def read(self, phases: list[Phase], bands: np.ndarray, is_good: np.ndarray) -> None:
+        """Bet on more draws: the phase and the band of each, and whether it was good: positive
+        above the threshold, negative below it.
+        """
+        n = len(bands)
+        good = is_good.astype(float)
+        gone = np.zeros((n + 1, len(self.left)))
+        gone[np.arange(1, n + 1), bands] = 1
+        sizes = self.left - np.cumsum(gone, axis=0)
+        totals = self.total - np.concatenate([[0.0], np.cumsum(self.values[bands] * good)])
+        speeds = np.array([phase.speeds for phase in phases])
+        chances = speeds / (sizes[:-1] * speeds).sum(axis=1, keepdims=True)
+        log_odds = logit(np.array([phase.beliefs for phase in phases]))
+        payments = np.zeros((n, len(SHIFTS_BELOW)))
+        dues = np.full((n, len(SHIFTS_BELOW)), np.nan)
+        for e, shift in enumerate(SHIFTS_BELOW):
+            believed = np.where(self.is_above, expit(log_odds), 1 - expit(log_odds + shift))
+            hope = (sizes[:-1] * self.values * believed).sum(axis=1)
+            bets = np.flatnonzero((totals[:-1] > CLAIM_ROUNDING) & (hope > totals[:-1]))
+            if not len(bets):
+                continue
+            D, rho = solve_bets(
+                self.values, sizes[bets], totals[bets], chances[bets], believed[bets]
+            )
+            at = bands[bets]
+            paid = self.values[at] * (good[bets] + rho[np.arange(len(bets)), at])
+            with np.errstate(divide="ignore"):
+                payments[bets, e] = np.log(paid / chances[bets, at])
+            dues[bets, e] = D
+        self._payments = np.concatenate([self._payments, payments])
+        self._dues = np.concatenate([self._dues, dues])
+        self.left = sizes[-1]
+        self.total = float(totals[-1])
+
+    def log_wealths(self, found: int = 0) -> Floats:
+        """Return the log wealth of each expert (columns) after each draw (rows), with so many rows
+        found positive below the threshold.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_dues = np.log(np.maximum(self._dues - found, 1e-300))
+        steps = np.where(np.isnan(self._dues), 0.0, self._payments - log_dues)
+        return np.cumsum(steps, axis=0)
+
+    def highest(self, found: int = 0) -> float:
+        """Return the highest log evidence so far: infinite where the answers prove the claim."""
+        if self.total - found < -CLAIM_ROUNDING / 10:
+            return math.inf
+        if not self.n_read:
+            return 0.0
+        path = log_sum_exp(self.log_wealths(found), axis=1) - math.log(len(SHIFTS_BELOW))
+        return max(0.0, float(path.max()))
+
+    def first_passage(self, log_needed: float) -> tuple[int, float]:
+        """Return after how many draws the evidence was enough, and its logarithm then."""
+        path = log_sum_exp(self.log_wealths(), axis=1) - math.log(len(SHIFTS_BELOW))
+        passages = np.flatnonzero(path >= log_needed)
+        return (int(passages[0]) + 1, float(path[passages[0]])) if len(passages) else (0, math.inf)
+
+    def labels_needed(self, log_needed: float, phase: Phase, rates: Floats) -> int | None:
+        """Return after how many more labels half of all campaigns have enough evidence, if rows are
+        positive at these rates; None where the evidence is not expected to grow.
+
+        Most draws gain a little and a few lose much, so that the median is far from the mean: it is
+        taken from simulated draws, with the bets as they would be placed now.
+        """
+        if self.total <= CLAIM_ROUNDING:
+            return 0
+        if not self.left.any():
+            return None
+        chances = phase.speeds / (self.left * phase.speeds).sum()
+        true = np.where(self.is_above, rates, 1 - rates)
+        log_odds = logit(phase.beliefs)
+        gains = np.zeros((len(SHIFTS_BELOW), 2, len(true)))  # by expert, good or not, and band
+        for e, shift in enumerate(SHIFTS_BELOW):
+            believed = np.where(self.is_above, expit(log_odds), 1 - expit(log_odds + shift))
+            if not (self.left * self.values * believed).sum() > self.total:
+                continue
+            D, rho = solve_bets(
+                self.values,
+                self.left[None],
+                np.array([self.total]),
+                chances[None],
+                believed[None],
+            )
+            unit = self.values / (D[0] * chances)
+            gains[e] = np.log(unit * np.stack([1 + rho[0], np.maximum(rho[0], 1e-300)]))
+        draws = np.stack([true, 1 - true]) * (self.left * chances)
+        growths = (gains * draws).sum(axis=(1, 2))
+        if not growths.max() > 0:
+            return None
+        last = self.log_wealths()[-1] if self.n_read else np.zeros(len(SHIFTS_BELOW))
+        missing = log_needed + math.log(len(SHIFTS_BELOW)) - last
+        horizon = int(np.clip(2 * missing.max() / growths.max(), 1, MOST_SIMULATED))
+        rng = np.random.default_rng(0)
+        chosen = rng.choice(draws.size, size=(N_SIMULATED, horizon), p=draws.ravel() / draws.sum())
+        steps = gains.reshape(len(SHIFTS_BELOW), -1)[:, chosen]
+        wealths = last[:, None, None] + np.cumsum(steps, axis=2)
+        has_enough = log_sum_exp(wealths, axis=0) - math.log(len(SHIFTS_BELOW)) >= log_needed
+        passages = np.where(has_enough.any(axis=1), has_enough.argmax(axis=1) + 1.0, np.inf)
+        median = float(np.median(passages))
+        if math.isinf(median):  # beyond what is simulated, the growth is all that is known
+            median = float(missing.max() / growths.max())
+        return int(min(math.ceil(median), self.left.sum()))
